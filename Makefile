@@ -1,0 +1,44 @@
+# Everything a contributor runs. `make` alone lists the targets; each does its own set-up.
+
+# What the formatter reads: folders by name, so that it never walks into a build.
+SOURCES = $(wildcard Package.swift Sources Tests Examples \
+	Benchmarks/Package.swift Benchmarks/Sources Benchmarks/Benchmarks)
+
+.DEFAULT_GOAL := help
+.PHONY: demo test bench build format lint docs setup clean help
+
+demo: setup  ## Chat over a flaky network, killed once and resumed, checked at the end
+	swift build --product sluice-demo
+	@swift run --skip-build --quiet sluice-demo
+
+# SLUICE_STRICT makes a warning in this package an error; the manifest reads it.
+test: export SLUICE_STRICT = 1
+test: setup  ## Build with warnings as errors, lint, run all tests
+	swift build --build-tests --enable-all-traits
+	@$(MAKE) --no-print-directory lint
+	swift test --skip-build --enable-all-traits --disable-xctest
+
+bench: setup  ## Measure, beside a plain C loop on the same disk
+	Benchmarks/run
+
+build: setup  ## Build the library and the tool for use
+	swift build -c release
+
+format:  ## Rewrite the Swift files in the project's format
+	swift format --in-place --recursive --parallel $(SOURCES)
+
+lint:  ## Check the Swift files against the project's format
+	swift format lint --strict --recursive --parallel $(SOURCES)
+
+docs: setup  ## Write the documentation of the libraries to .build/documentation
+	.ci/docs
+
+setup:  ## Install SQLite's headers and shell where they are missing
+	@.ci/setup
+
+clean:  ## Remove what builds have made
+	swift package clean
+	rm -rf .build/documentation Benchmarks/.build
+
+help:  ## List these targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))

@@ -1,0 +1,153 @@
+-- The tables. Those that end in _rows are the engine's own: read and write them through the views and triggers of
+-- 0002 and 0003. Times are whole microseconds since 1970 (UTC), written by the engine, because SQLite before 3.42
+-- answers NULL to datetime('now', 'subsec').
+
+-- Numbers that only go up.
+CREATE TABLE sluice_counters (
+    -- 'action': the last id given to an action. 'epoch': the last number given to a broker that began to run.
+    name  TEXT PRIMARY KEY NOT NULL,
+    value INTEGER NOT NULL CHECK (value >= 0)
+) STRICT, WITHOUT ROWID;
+
+INSERT INTO sluice_counters (name, value) VALUES ('action', 0), ('epoch', 0);
+
+-- One row for each queue that an action has named. A row stays when its queue is drained.
+CREATE TABLE sluice_queue_rows (
+    queue_id          INTEGER PRIMARY KEY,
+    -- Compared by its UTF-8 bytes.
+    name              TEXT NOT NULL UNIQUE
+                      CHECK (length(CAST(name AS BLOB)) BETWEEN 1 AND 512 AND instr(name, char(0)) = 0),
+    -- The one type that all sort keys in the queue have. Set by the first action of an empty queue.
+    sort_type         TEXT NOT NULL CHECK (sort_type IN ('arrival', 'integer', 'date', 'real', 'text')),
+    -- Why the queue does not move, beyond what its head says:
+    --   failed, exhausted, expired, crashed: parked by a failure policy, whatever arrives. Cleared by an
+    --       operator's retry, or when the action that parked it is removed.
+    --   failing: all actions up to fail_through_id are becoming dead letters, in batches. Cleared by the last.
+    --   undecodable, unknown kind, no route: the broker could not run the head. Holds for blocked_action_id
+    --       alone. Cleared when that action is claimed, edited or removed, and by the start of a broker.
+    blocked_by        TEXT CHECK (blocked_by IN ('failed', 'exhausted', 'expired', 'crashed', 'failing',
+                                                 'undecodable', 'unknown kind', 'no route')),
+    blocked_action_id INTEGER,
+    blocked_at_us     INTEGER,
+    blocked_error     TEXT,
+    fail_through_id   INTEGER,
+    CHECK ((blocked_by IS NULL) = (blocked_action_id IS NULL)),
+    CHECK ((blocked_by IS NULL) = (blocked_at_us IS NULL)),
+    CHECK ((blocked_by IS 'failing') = (fail_through_id IS NOT NULL))
+) STRICT;
+
+-- Finds what a start of the broker, a new route or an operator may unblock.
+CREATE INDEX sluice_queue_blocked ON sluice_queue_rows (blocked_by) WHERE blocked_by IS NOT NULL;
+
+-- What waits and what runs. A row is written once, when the action is enqueued, and deleted once; what changes
+-- with its attempts stands in sluice_state_rows, so that a large payload is never written again.
+CREATE TABLE sluice_action_rows (
+    -- The sequence: from the counter 'action', given in the committing transaction, never used again.
+    id             INTEGER PRIMARY KEY,
+    queue_id       INTEGER NOT NULL,
+    -- 0 where the order is that of arrival; microseconds where it is a date.
+    sort_key       ANY NOT NULL CHECK (typeof(sort_key) IN ('integer', 'real', 'text')),
+    -- Set while the action is scheduled for later and has no place in the order; cleared when it is due.
+    not_before_us  INTEGER,
+    enqueued_at_us INTEGER NOT NULL,
+    -- A random number of the opening that enqueued the action; part of its idempotency key.
+    nonce          INTEGER NOT NULL,
+    kind           TEXT NOT NULL CHECK (length(CAST(kind AS BLOB)) BETWEEN 1 AND 255),
+    -- JSON text. Whoever writes it has checked it: the engine by encoding it, the trigger by json_valid().
+    payload        TEXT NOT NULL
+) STRICT;
+
+-- The order inside each queue: first what has a place in it, by (sort key, sequence), then what is scheduled, by
+-- time. The rowid stands at the end of every index entry.
+CREATE INDEX sluice_action_order ON sluice_action_rows (queue_id, not_before_us, sort_key);
+-- What is due next, in any queue.
+CREATE INDEX sluice_action_schedule ON sluice_action_rows (not_before_us) WHERE not_before_us IS NOT NULL;
+
+-- What is known of an action beyond its first attempt. Most actions never have a row here.
+CREATE TABLE sluice_state_rows (
+    action_id          INTEGER PRIMARY KEY,
+    -- Attempts that ended and count. Raised by a retry, a failure and a death while running alone.
+    attempts           INTEGER NOT NULL DEFAULT 0 CHECK (attempts >= 0),
+    -- Set by a retry or a release; cleared by an operator's retry. Past values count as due.
+    next_attempt_at_us INTEGER,
+    -- The delay that was asked for: after a wall-clock jump the wait is never longer than this.
+    retry_delay_us     INTEGER CHECK (retry_delay_us >= 0),
+    last_error         TEXT,
+    -- 1: it ran when its process died, and runs alone until it has finished once.
+    is_suspect         INTEGER NOT NULL DEFAULT 0 CHECK (is_suspect IN (0, 1)),
+    -- Deaths of a process while this action ran alone. Cleared when an attempt finishes.
+    crashes            INTEGER NOT NULL DEFAULT 0 CHECK (crashes >= 0),
+    -- 1: cancelled while it ran. Anything but success removes the action.
+    is_cancelled       INTEGER NOT NULL DEFAULT 0 CHECK (is_cancelled IN (0, 1)),
+    -- The queue it moves to when the running attempt ends.
+    moves_to_queue_id  INTEGER,
+    CHECK ((next_attempt_at_us IS NULL) = (retry_delay_us IS NULL))
+) STRICT;
+
+-- One row for each slot that is taken. Written before the handler starts, deleted by the settling that names the
+-- same action and claim. What a dead process left behind here are the suspects.
+CREATE TABLE sluice_claim_rows (
+    queue_id      INTEGER NOT NULL,
+    slot          INTEGER NOT NULL CHECK (slot >= 0),
+    action_id     INTEGER NOT NULL,
+    -- The epoch of the broker that holds the slot, times 2^32, plus a number that it counts up: never used again.
+    claim         INTEGER NOT NULL,
+    started_at_us INTEGER NOT NULL,
+    -- 1: the action is a suspect, and nothing else ran in its process.
+    is_alone      INTEGER NOT NULL CHECK (is_alone IN (0, 1)),
+    PRIMARY KEY (queue_id, slot)
+) STRICT, WITHOUT ROWID;
+
+-- Attempts that did not succeed. Deleted with their action, kept with its dead letter.
+CREATE TABLE sluice_attempt_rows (
+    action_id     INTEGER NOT NULL,
+    claim         INTEGER NOT NULL,
+    -- The attempt's number, counted from 1.
+    number        INTEGER NOT NULL,
+    outcome       TEXT NOT NULL CHECK (outcome IN ('retry', 'failed', 'exhausted', 'undecodable', 'crashed')),
+    error         TEXT NOT NULL,
+    started_at_us INTEGER NOT NULL,
+    ended_at_us   INTEGER NOT NULL,
+    PRIMARY KEY (action_id, claim)
+) STRICT, WITHOUT ROWID;
+
+-- Actions set aside by a failure policy.
+CREATE TABLE sluice_dead_rows (
+    -- The action's id, which it keeps when it is requeued.
+    id             INTEGER PRIMARY KEY,
+    queue_id       INTEGER NOT NULL,
+    sort_key       ANY NOT NULL,
+    sort_type      TEXT NOT NULL,
+    enqueued_at_us INTEGER NOT NULL,
+    nonce          INTEGER NOT NULL,
+    kind           TEXT NOT NULL,
+    attempts       INTEGER NOT NULL,
+    died_at_us     INTEGER NOT NULL,
+    -- behind: it stood behind an action whose failure policy set the whole queue aside.
+    cause          TEXT NOT NULL CHECK (cause IN ('failed', 'exhausted', 'expired', 'undecodable', 'crashed',
+                                                  'behind')),
+    error          TEXT NOT NULL,
+    payload        TEXT NOT NULL
+) STRICT;
+
+-- The process that runs the queues of this file. No row: none does, or it stopped in order.
+CREATE TABLE sluice_runner (
+    only          INTEGER PRIMARY KEY CHECK (only = 1),
+    -- From the counter 'epoch'.
+    epoch          INTEGER NOT NULL,
+    pid            INTEGER NOT NULL,
+    -- What tells this process from another with the same pid: machine start, pid namespace, start of the process.
+    process        TEXT NOT NULL,
+    -- Renewed while the broker runs. Past it, another process may take over.
+    lease_until_us INTEGER NOT NULL
+) STRICT;
+
+-- What others than the running broker have changed, for it to take in. Written by the triggers of 0003 and by
+-- engines in other processes, and only while a process runs the queues; emptied by that process.
+CREATE TABLE sluice_changes (
+    id        INTEGER PRIMARY KEY AUTOINCREMENT,
+    queue_id  INTEGER NOT NULL,
+    -- NULL: something about the queue as a whole, or several of its actions.
+    action_id INTEGER,
+    change    TEXT NOT NULL CHECK (change IN ('insert', 'update', 'delete', 'wake'))
+) STRICT;

@@ -1,0 +1,137 @@
+-- The views: what a person reads with the sqlite3 shell, and what 0003 makes writable. Times are ISO 8601 in UTC
+-- with microseconds.
+
+-- The wall clock, in microseconds since 1970 and to the millisecond that SQLite knows. One row.
+CREATE VIEW sluice_clock AS
+SELECT CAST(strftime('%s', 'now') AS INTEGER) * 1000000
+       + CAST(substr(strftime('%f', 'now'), 4) AS INTEGER) * 1000 AS now_us;
+
+-- One row for each action that waits or runs. INSERT enqueues, DELETE removes, UPDATE edits: see 0003.
+CREATE VIEW sluice_actions AS
+SELECT a.id,
+       q.name AS queue,
+       -- What the order compares; NULL where it is the order of arrival, a time where it is a date.
+       CASE q.sort_type
+            WHEN 'arrival' THEN NULL
+            WHEN 'date' THEN
+                coalesce(strftime('%Y-%m-%dT%H:%M:%S',
+                                  (a.sort_key - (a.sort_key % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
+                         || printf('.%06dZ', (a.sort_key % 1000000 + 1000000) % 1000000), a.sort_key)
+            ELSE a.sort_key
+       END AS sort_key,
+       a.kind,
+       a.payload,
+       -- Claims that count, the running one among them.
+       coalesce(s.attempts, 0) + (c.claim IS NOT NULL) AS attempts,
+       -- When it ran last and failed: not before this.
+       strftime('%Y-%m-%dT%H:%M:%S', s.next_attempt_at_us / 1000000, 'unixepoch')
+           || printf('.%06dZ', s.next_attempt_at_us % 1000000) AS next_attempt_at,
+       -- When it is scheduled for later: it has no place in the order until then.
+       strftime('%Y-%m-%dT%H:%M:%S', a.not_before_us / 1000000, 'unixepoch')
+           || printf('.%06dZ', a.not_before_us % 1000000) AS not_before,
+       strftime('%Y-%m-%dT%H:%M:%S', c.started_at_us / 1000000, 'unixepoch')
+           || printf('.%06dZ', c.started_at_us % 1000000) AS running_since,
+       strftime('%Y-%m-%dT%H:%M:%S', a.enqueued_at_us / 1000000, 'unixepoch')
+           || printf('.%06dZ', a.enqueued_at_us % 1000000) AS enqueued_at,
+       s.last_error
+FROM sluice_action_rows AS a
+JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
+LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id
+LEFT JOIN sluice_claim_rows AS c ON c.queue_id = a.queue_id AND c.action_id = a.id;
+
+-- One row for each queue with work, with the head's facts, for sluice_queues to judge.
+CREATE VIEW sluice_queue_facts AS
+SELECT q.queue_id, q.name, q.blocked_by, q.blocked_action_id, q.blocked_at_us, q.blocked_error,
+       (SELECT count(*) FROM sluice_action_rows AS n WHERE n.queue_id = q.queue_id) AS depth,
+       (SELECT min(o.enqueued_at_us) FROM sluice_action_rows AS o WHERE o.queue_id = q.queue_id) AS oldest_us,
+       c.claim, c.action_id AS running_id, c.started_at_us,
+       h.id AS head_id, h.kind AS head_kind, h.not_before_us,
+       s.attempts, s.next_attempt_at_us, s.last_error,
+       clock.now_us,
+       r.pid AS runner_pid
+FROM sluice_queue_rows AS q
+JOIN sluice_clock AS clock
+LEFT JOIN sluice_claim_rows AS c ON c.queue_id = q.queue_id
+LEFT JOIN sluice_action_rows AS h ON h.id = coalesce(
+    c.action_id,
+    (SELECT d.id FROM sluice_action_rows AS d
+     WHERE d.queue_id = q.queue_id AND d.not_before_us IS NULL ORDER BY d.sort_key, d.id LIMIT 1),
+    (SELECT l.id FROM sluice_action_rows AS l
+     WHERE l.queue_id = q.queue_id AND l.not_before_us IS NOT NULL
+     ORDER BY l.not_before_us, l.sort_key, l.id LIMIT 1))
+LEFT JOIN sluice_state_rows AS s ON s.action_id = h.id
+LEFT JOIN sluice_runner AS r ON r.lease_until_us > clock.now_us
+WHERE c.claim IS NOT NULL
+   OR EXISTS (SELECT 1 FROM sluice_action_rows AS e WHERE e.queue_id = q.queue_id);
+
+-- One row for each queue with work: its state, why it does not move, and what to look at.
+CREATE VIEW sluice_queues AS
+WITH judged AS (
+    SELECT *,
+           CASE
+               WHEN claim IS NOT NULL AND runner_pid IS NOT NULL THEN 'running'
+               WHEN blocked_by IN ('failed', 'exhausted', 'expired', 'crashed', 'failing') THEN 'parked'
+               WHEN blocked_by IS NOT NULL AND blocked_action_id = head_id THEN blocked_by
+               WHEN next_attempt_at_us > now_us THEN 'retry'
+               WHEN not_before_us > now_us THEN 'scheduled'
+               WHEN runner_pid IS NOT NULL THEN 'ready'
+               ELSE 'stopped'
+           END AS state
+    FROM sluice_queue_facts
+)
+SELECT name AS queue,
+       depth,
+       state,
+       CASE state
+           WHEN 'running' THEN 'running since '
+               || strftime('%Y-%m-%dT%H:%M:%S', started_at_us / 1000000, 'unixepoch')
+               || printf('.%06dZ', started_at_us % 1000000)
+                               || ', attempt ' || (coalesce(attempts, 0) + 1)
+           WHEN 'parked' THEN 'parked after failure (' || blocked_by || '): ' || blocked_error
+           WHEN 'retry' THEN 'waiting for retry until '
+               || strftime('%Y-%m-%dT%H:%M:%S', next_attempt_at_us / 1000000, 'unixepoch')
+               || printf('.%06dZ', next_attempt_at_us % 1000000)
+           WHEN 'scheduled' THEN 'scheduled for '
+               || strftime('%Y-%m-%dT%H:%M:%S', not_before_us / 1000000, 'unixepoch')
+               || printf('.%06dZ', not_before_us % 1000000)
+           WHEN 'ready' THEN 'waiting for a permit'
+           WHEN 'stopped' THEN 'broker stopped'
+           ELSE state
+       END AS because,
+       head_id,
+       head_kind,
+       coalesce(attempts, 0) + (claim IS NOT NULL AND running_id = head_id) AS attempt,
+       CASE state
+           WHEN 'retry' THEN strftime('%Y-%m-%dT%H:%M:%S', next_attempt_at_us / 1000000, 'unixepoch')
+               || printf('.%06dZ', next_attempt_at_us % 1000000)
+           WHEN 'scheduled' THEN strftime('%Y-%m-%dT%H:%M:%S', not_before_us / 1000000, 'unixepoch')
+               || printf('.%06dZ', not_before_us % 1000000)
+       END AS blocked_until,
+       (now_us - oldest_us) / 1000000 AS oldest_age_s,
+       coalesce(last_error, blocked_error) AS last_error
+FROM judged;
+
+-- Attempts that did not succeed, of actions that wait and of dead letters.
+CREATE VIEW sluice_attempts AS
+SELECT action_id, number, outcome, error,
+       strftime('%Y-%m-%dT%H:%M:%S', started_at_us / 1000000, 'unixepoch')
+           || printf('.%06dZ', started_at_us % 1000000) AS started_at,
+       strftime('%Y-%m-%dT%H:%M:%S', ended_at_us / 1000000, 'unixepoch')
+           || printf('.%06dZ', ended_at_us % 1000000) AS ended_at
+FROM sluice_attempt_rows;
+
+-- Dead letters. DELETE purges: see 0003.
+CREATE VIEW sluice_dead AS
+SELECT d.id,
+       q.name AS queue,
+       d.kind,
+       d.payload,
+       d.cause,
+       d.error,
+       d.attempts,
+       strftime('%Y-%m-%dT%H:%M:%S', d.enqueued_at_us / 1000000, 'unixepoch')
+           || printf('.%06dZ', d.enqueued_at_us % 1000000) AS enqueued_at,
+       strftime('%Y-%m-%dT%H:%M:%S', d.died_at_us / 1000000, 'unixepoch')
+           || printf('.%06dZ', d.died_at_us % 1000000) AS died_at
+FROM sluice_dead_rows AS d
+JOIN sluice_queue_rows AS q ON q.queue_id = d.queue_id;

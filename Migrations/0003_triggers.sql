@@ -1,0 +1,239 @@
+-- Writing with the plain sqlite3 shell. The engine's own writes go to the tables directly and pass these by.
+-- Each trigger logs the change for a broker that runs; without one there is nobody to tell.
+
+-- INSERT INTO sluice_actions (queue, kind, payload) VALUES (...) enqueues; sort_key and not_before may be given.
+CREATE TRIGGER sluice_actions_insert INSTEAD OF INSERT ON sluice_actions
+BEGIN
+    SELECT CASE
+        WHEN NEW.id IS NOT NULL
+            THEN RAISE(ABORT, 'sluice_actions.id is given by the database: leave it out')
+        WHEN coalesce(NEW.attempts, NEW.next_attempt_at, NEW.running_since, NEW.enqueued_at, NEW.last_error)
+             IS NOT NULL
+            THEN RAISE(ABORT, 'sluice_actions: give queue, kind, payload, sort_key and not_before only')
+        WHEN typeof(NEW.queue) IS NOT 'text' OR length(CAST(NEW.queue AS BLOB)) NOT BETWEEN 1 AND 512
+             OR instr(NEW.queue, char(0)) > 0
+            THEN RAISE(ABORT, 'sluice_actions.queue must be text of 1 to 512 bytes without NUL')
+        WHEN typeof(NEW.kind) IS NOT 'text' OR length(CAST(NEW.kind AS BLOB)) NOT BETWEEN 1 AND 255
+            THEN RAISE(ABORT, 'sluice_actions.kind must be text of 1 to 255 bytes')
+        WHEN typeof(NEW.payload) IS NOT 'text' OR NOT json_valid(NEW.payload)
+            THEN RAISE(ABORT, 'sluice_actions.payload must be JSON text')
+        WHEN typeof(NEW.sort_key) = 'blob'
+            THEN RAISE(ABORT, 'sluice_actions.sort_key must be NULL, an integer, a real or text')
+        WHEN NEW.not_before IS NOT NULL AND NOT (typeof(NEW.not_before) = 'integer'
+                 OR (typeof(NEW.not_before) = 'text' AND strftime('%s', substr(NEW.not_before, 1, 19)) IS NOT NULL
+                     AND length(NEW.not_before) BETWEEN 19 AND 27 AND substr(NEW.not_before, 20, 1) IN ('', 'Z', '.')
+                     AND rtrim(substr(NEW.not_before, 21), 'Z') NOT GLOB '*[^0-9]*'))
+            THEN RAISE(ABORT, 'sluice_actions.not_before must be ISO 8601 in UTC, or microseconds since 1970')
+    END;
+
+    INSERT INTO sluice_queue_rows (name, sort_type)
+    SELECT NEW.queue, CASE typeof(NEW.sort_key) WHEN 'null' THEN 'arrival' ELSE typeof(NEW.sort_key) END
+    WHERE NOT EXISTS (SELECT 1 FROM sluice_queue_rows WHERE name = NEW.queue);
+
+    -- A queue without actions takes the type of its next one.
+    UPDATE sluice_queue_rows
+    SET sort_type = CASE typeof(NEW.sort_key) WHEN 'null' THEN 'arrival' ELSE typeof(NEW.sort_key) END
+    WHERE name = NEW.queue
+      AND NOT EXISTS (SELECT 1 FROM sluice_action_rows AS a WHERE a.queue_id = sluice_queue_rows.queue_id)
+      AND NOT CASE sort_type
+                    WHEN 'arrival' THEN NEW.sort_key IS NULL
+                    WHEN 'date' THEN (typeof(NEW.sort_key) = 'integer'
+                 OR (typeof(NEW.sort_key) = 'text' AND strftime('%s', substr(NEW.sort_key, 1, 19)) IS NOT NULL
+                     AND length(NEW.sort_key) BETWEEN 19 AND 27 AND substr(NEW.sort_key, 20, 1) IN ('', 'Z', '.')
+                     AND rtrim(substr(NEW.sort_key, 21), 'Z') NOT GLOB '*[^0-9]*'))
+                    WHEN 'real' THEN typeof(NEW.sort_key) IN ('real', 'integer')
+                    ELSE typeof(NEW.sort_key) = sort_type
+                END;
+
+    SELECT RAISE(ABORT, 'sluice_actions.sort_key must have the type of the other sort keys of its queue')
+    FROM sluice_queue_rows AS q
+    WHERE q.name = NEW.queue
+      AND NOT CASE q.sort_type
+                    WHEN 'arrival' THEN NEW.sort_key IS NULL
+                    WHEN 'date' THEN (typeof(NEW.sort_key) = 'integer'
+                 OR (typeof(NEW.sort_key) = 'text' AND strftime('%s', substr(NEW.sort_key, 1, 19)) IS NOT NULL
+                     AND length(NEW.sort_key) BETWEEN 19 AND 27 AND substr(NEW.sort_key, 20, 1) IN ('', 'Z', '.')
+                     AND rtrim(substr(NEW.sort_key, 21), 'Z') NOT GLOB '*[^0-9]*'))
+                    WHEN 'real' THEN typeof(NEW.sort_key) IN ('real', 'integer')
+                    ELSE typeof(NEW.sort_key) = q.sort_type
+                END;
+
+    UPDATE sluice_counters SET value = value + 1 WHERE name = 'action';
+
+    INSERT INTO sluice_action_rows (id, queue_id, sort_key, not_before_us, enqueued_at_us, nonce, kind, payload)
+    SELECT n.value, q.queue_id,
+           CASE q.sort_type
+               WHEN 'arrival' THEN 0
+               WHEN 'date' THEN CASE typeof(NEW.sort_key)
+               WHEN 'text' THEN CAST(strftime('%s', substr(NEW.sort_key, 1, 19)) AS INTEGER) * 1000000
+                                + CAST(substr(rtrim(substr(NEW.sort_key, 21), 'Z') || '000000', 1, 6) AS INTEGER)
+               ELSE NEW.sort_key
+           END
+               WHEN 'real' THEN CAST(NEW.sort_key AS REAL)
+               ELSE NEW.sort_key
+           END,
+           CASE typeof(NEW.not_before)
+               WHEN 'text' THEN CAST(strftime('%s', substr(NEW.not_before, 1, 19)) AS INTEGER) * 1000000
+                                + CAST(substr(rtrim(substr(NEW.not_before, 21), 'Z') || '000000', 1, 6) AS INTEGER)
+               ELSE NEW.not_before
+           END,
+           clock.now_us, random(), NEW.kind, NEW.payload
+    FROM sluice_counters AS n JOIN sluice_queue_rows AS q JOIN sluice_clock AS clock
+    WHERE n.name = 'action' AND q.name = NEW.queue;
+
+    INSERT INTO sluice_changes (queue_id, action_id, change)
+    SELECT q.queue_id, n.value, 'insert'
+    FROM sluice_counters AS n JOIN sluice_queue_rows AS q
+    WHERE n.name = 'action' AND q.name = NEW.queue AND EXISTS (SELECT 1 FROM sluice_runner);
+END;
+
+-- DELETE FROM sluice_actions removes, and unblocks a queue that the action parked. The slot of an action that runs
+-- frees when its handler has returned.
+CREATE TRIGGER sluice_actions_delete INSTEAD OF DELETE ON sluice_actions
+BEGIN
+    INSERT INTO sluice_changes (queue_id, action_id, change)
+    SELECT a.queue_id, a.id, 'delete' FROM sluice_action_rows AS a
+    WHERE a.id = OLD.id AND EXISTS (SELECT 1 FROM sluice_runner);
+
+    UPDATE sluice_queue_rows
+    SET blocked_by = NULL, blocked_action_id = NULL, blocked_at_us = NULL, blocked_error = NULL
+    WHERE blocked_action_id = OLD.id AND blocked_by <> 'failing'
+      AND queue_id = (SELECT a.queue_id FROM sluice_action_rows AS a WHERE a.id = OLD.id);
+
+    DELETE FROM sluice_action_rows WHERE id = OLD.id;
+    DELETE FROM sluice_state_rows WHERE action_id = OLD.id;
+    DELETE FROM sluice_attempt_rows WHERE action_id = OLD.id;
+END;
+
+-- UPDATE sluice_actions SET column = value edits queue, sort_key, kind, payload, next_attempt_at or not_before. What
+-- is edited while the action runs applies to its next attempt; a move to another queue, when the attempt ends.
+CREATE TRIGGER sluice_actions_update INSTEAD OF UPDATE ON sluice_actions
+BEGIN
+    SELECT CASE
+        WHEN NEW.id IS NOT OLD.id OR NEW.attempts IS NOT OLD.attempts OR NEW.enqueued_at IS NOT OLD.enqueued_at
+             OR NEW.running_since IS NOT OLD.running_since OR NEW.last_error IS NOT OLD.last_error
+            THEN RAISE(ABORT, 'sluice_actions: set queue, sort_key, kind, payload, next_attempt_at or not_before only')
+        WHEN typeof(NEW.queue) IS NOT 'text' OR length(CAST(NEW.queue AS BLOB)) NOT BETWEEN 1 AND 512
+             OR instr(NEW.queue, char(0)) > 0
+            THEN RAISE(ABORT, 'sluice_actions.queue must be text of 1 to 512 bytes without NUL')
+        WHEN typeof(NEW.kind) IS NOT 'text' OR length(CAST(NEW.kind AS BLOB)) NOT BETWEEN 1 AND 255
+            THEN RAISE(ABORT, 'sluice_actions.kind must be text of 1 to 255 bytes')
+        WHEN typeof(NEW.payload) IS NOT 'text' OR NOT json_valid(NEW.payload)
+            THEN RAISE(ABORT, 'sluice_actions.payload must be JSON text')
+        WHEN typeof(NEW.sort_key) = 'blob'
+            THEN RAISE(ABORT, 'sluice_actions.sort_key must be NULL, an integer, a real or text')
+        WHEN NEW.not_before IS NOT NULL AND NOT (typeof(NEW.not_before) = 'integer'
+                 OR (typeof(NEW.not_before) = 'text' AND strftime('%s', substr(NEW.not_before, 1, 19)) IS NOT NULL
+                     AND length(NEW.not_before) BETWEEN 19 AND 27 AND substr(NEW.not_before, 20, 1) IN ('', 'Z', '.')
+                     AND rtrim(substr(NEW.not_before, 21), 'Z') NOT GLOB '*[^0-9]*'))
+            THEN RAISE(ABORT, 'sluice_actions.not_before must be ISO 8601 in UTC, or microseconds since 1970')
+        WHEN NEW.next_attempt_at IS NOT NULL AND NOT (typeof(NEW.next_attempt_at) = 'integer'
+                 OR (typeof(NEW.next_attempt_at) = 'text' AND strftime('%s', substr(NEW.next_attempt_at, 1, 19)) IS NOT NULL
+                     AND length(NEW.next_attempt_at) BETWEEN 19 AND 27 AND substr(NEW.next_attempt_at, 20, 1) IN ('', 'Z', '.')
+                     AND rtrim(substr(NEW.next_attempt_at, 21), 'Z') NOT GLOB '*[^0-9]*'))
+            THEN RAISE(ABORT, 'sluice_actions.next_attempt_at must be ISO 8601 in UTC, or microseconds since 1970')
+        WHEN NEW.not_before IS NOT OLD.not_before AND OLD.running_since IS NOT NULL
+            THEN RAISE(ABORT, 'sluice_actions.not_before cannot be set while the action runs')
+    END;
+
+    INSERT INTO sluice_queue_rows (name, sort_type)
+    SELECT NEW.queue, CASE typeof(NEW.sort_key) WHEN 'null' THEN 'arrival' ELSE typeof(NEW.sort_key) END
+    WHERE NOT EXISTS (SELECT 1 FROM sluice_queue_rows WHERE name = NEW.queue);
+
+    -- A queue without actions takes the type of its next one.
+    UPDATE sluice_queue_rows
+    SET sort_type = CASE typeof(NEW.sort_key) WHEN 'null' THEN 'arrival' ELSE typeof(NEW.sort_key) END
+    WHERE name = NEW.queue
+      AND NOT EXISTS (SELECT 1 FROM sluice_action_rows AS a WHERE a.queue_id = sluice_queue_rows.queue_id)
+      AND NOT CASE sort_type
+                    WHEN 'arrival' THEN NEW.sort_key IS NULL
+                    WHEN 'date' THEN (typeof(NEW.sort_key) = 'integer'
+                 OR (typeof(NEW.sort_key) = 'text' AND strftime('%s', substr(NEW.sort_key, 1, 19)) IS NOT NULL
+                     AND length(NEW.sort_key) BETWEEN 19 AND 27 AND substr(NEW.sort_key, 20, 1) IN ('', 'Z', '.')
+                     AND rtrim(substr(NEW.sort_key, 21), 'Z') NOT GLOB '*[^0-9]*'))
+                    WHEN 'real' THEN typeof(NEW.sort_key) IN ('real', 'integer')
+                    ELSE typeof(NEW.sort_key) = sort_type
+                END;
+
+    SELECT RAISE(ABORT, 'sluice_actions.sort_key must have the type of the other sort keys of its queue')
+    FROM sluice_queue_rows AS q
+    WHERE q.name = NEW.queue
+      AND NOT CASE q.sort_type
+                    WHEN 'arrival' THEN NEW.sort_key IS NULL
+                    WHEN 'date' THEN (typeof(NEW.sort_key) = 'integer'
+                 OR (typeof(NEW.sort_key) = 'text' AND strftime('%s', substr(NEW.sort_key, 1, 19)) IS NOT NULL
+                     AND length(NEW.sort_key) BETWEEN 19 AND 27 AND substr(NEW.sort_key, 20, 1) IN ('', 'Z', '.')
+                     AND rtrim(substr(NEW.sort_key, 21), 'Z') NOT GLOB '*[^0-9]*'))
+                    WHEN 'real' THEN typeof(NEW.sort_key) IN ('real', 'integer')
+                    ELSE typeof(NEW.sort_key) = q.sort_type
+                END;
+
+    UPDATE sluice_action_rows
+    SET kind = NEW.kind, payload = NEW.payload,
+        sort_key = (SELECT CASE q.sort_type
+               WHEN 'arrival' THEN 0
+               WHEN 'date' THEN CASE typeof(NEW.sort_key)
+               WHEN 'text' THEN CAST(strftime('%s', substr(NEW.sort_key, 1, 19)) AS INTEGER) * 1000000
+                                + CAST(substr(rtrim(substr(NEW.sort_key, 21), 'Z') || '000000', 1, 6) AS INTEGER)
+               ELSE NEW.sort_key
+           END
+               WHEN 'real' THEN CAST(NEW.sort_key AS REAL)
+               ELSE NEW.sort_key
+           END
+                    FROM sluice_queue_rows AS q WHERE q.name = NEW.queue),
+        not_before_us = CASE typeof(NEW.not_before)
+               WHEN 'text' THEN CAST(strftime('%s', substr(NEW.not_before, 1, 19)) AS INTEGER) * 1000000
+                                + CAST(substr(rtrim(substr(NEW.not_before, 21), 'Z') || '000000', 1, 6) AS INTEGER)
+               ELSE NEW.not_before
+           END
+    WHERE id = OLD.id
+      AND (NEW.kind IS NOT OLD.kind OR NEW.payload IS NOT OLD.payload OR NEW.sort_key IS NOT OLD.sort_key
+           OR NEW.not_before IS NOT OLD.not_before OR NEW.queue IS NOT OLD.queue);
+
+    -- The facts that an attempt changes.
+    INSERT INTO sluice_state_rows (action_id)
+    SELECT OLD.id
+    WHERE (NEW.next_attempt_at IS NOT OLD.next_attempt_at
+           OR (NEW.queue IS NOT OLD.queue AND OLD.running_since IS NOT NULL))
+      AND NOT EXISTS (SELECT 1 FROM sluice_state_rows WHERE action_id = OLD.id);
+    UPDATE sluice_state_rows
+    SET next_attempt_at_us = CASE typeof(NEW.next_attempt_at)
+               WHEN 'text' THEN CAST(strftime('%s', substr(NEW.next_attempt_at, 1, 19)) AS INTEGER) * 1000000
+                                + CAST(substr(rtrim(substr(NEW.next_attempt_at, 21), 'Z') || '000000', 1, 6) AS INTEGER)
+               ELSE NEW.next_attempt_at
+           END,
+        retry_delay_us = max(0, CASE typeof(NEW.next_attempt_at)
+               WHEN 'text' THEN CAST(strftime('%s', substr(NEW.next_attempt_at, 1, 19)) AS INTEGER) * 1000000
+                                + CAST(substr(rtrim(substr(NEW.next_attempt_at, 21), 'Z') || '000000', 1, 6) AS INTEGER)
+               ELSE NEW.next_attempt_at
+           END
+                                - (SELECT now_us FROM sluice_clock))
+    WHERE action_id = OLD.id AND NEW.next_attempt_at IS NOT OLD.next_attempt_at;
+    UPDATE sluice_state_rows
+    SET moves_to_queue_id = (SELECT queue_id FROM sluice_queue_rows WHERE name = NEW.queue)
+    WHERE action_id = OLD.id AND NEW.queue IS NOT OLD.queue AND OLD.running_since IS NOT NULL;
+
+    -- An edit is an operator's answer to what blocked the head; a new time for its next attempt, or its move to
+    -- another queue, also lifts the parking that it caused.
+    UPDATE sluice_queue_rows
+    SET blocked_by = NULL, blocked_action_id = NULL, blocked_at_us = NULL, blocked_error = NULL
+    WHERE name = OLD.queue AND blocked_action_id = OLD.id
+      AND (blocked_by IN ('undecodable', 'unknown kind', 'no route')
+           OR (blocked_by <> 'failing' AND (NEW.next_attempt_at IS NOT OLD.next_attempt_at
+                                            OR NEW.queue IS NOT OLD.queue)));
+
+    INSERT INTO sluice_changes (queue_id, action_id, change)
+    SELECT q.queue_id, OLD.id, 'update' FROM sluice_queue_rows AS q
+    WHERE q.name IN (OLD.queue, NEW.queue) AND EXISTS (SELECT 1 FROM sluice_runner);
+
+    UPDATE sluice_action_rows
+    SET queue_id = (SELECT queue_id FROM sluice_queue_rows WHERE name = NEW.queue)
+    WHERE id = OLD.id AND NEW.queue IS NOT OLD.queue AND OLD.running_since IS NULL;
+END;
+
+-- DELETE FROM sluice_dead purges dead letters and their history.
+CREATE TRIGGER sluice_dead_delete INSTEAD OF DELETE ON sluice_dead
+BEGIN
+    DELETE FROM sluice_dead_rows WHERE id = OLD.id;
+    DELETE FROM sluice_attempt_rows WHERE action_id = OLD.id;
+END;

@@ -1,0 +1,78 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Targets stand in the order of the layers: each knows only what is above it in this file.
+let package = Package(
+    name: "sluice",
+    platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+    products: [
+        .library(name: "Sluice", targets: ["Sluice"]),
+        .library(name: "SluiceTestKit", targets: ["SluiceTestKit"]),
+        .executable(name: "sluice", targets: ["SluiceCLI"]),
+    ],
+    traits: [
+        .trait(
+            name: "ServiceLifecycle",
+            description: "Makes Broker a Service of swift-service-lifecycle."
+        )
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.1.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+        .package(url: "https://github.com/apple/swift-system", from: "1.5.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.8.0"),
+        .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.0"),
+    ],
+    targets: [
+        // The system's SQLite, as it is.
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        // The SQL files of Migrations/, embedded byte for byte.
+        .target(name: "CMigrations"),
+        // Connections, statements, rows, transactions, result codes; nothing of queues.
+        .target(name: "SQLite", dependencies: ["CSQLite"]),
+        // Store, scheduler, broker.
+        .target(
+            name: "Sluice",
+            dependencies: [
+                "CMigrations",
+                "SQLite",
+                .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "HeapModule", package: "swift-collections"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(
+                    name: "ServiceLifecycle",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["ServiceLifecycle"])
+                ),
+            ]
+        ),
+        // What a user's tests need: a manual clock, temporary files, events to wait for.
+        .target(name: "SluiceTestKit", dependencies: ["Sluice"]),
+        // The command-line tool.
+        .executableTarget(
+            name: "SluiceCLI",
+            dependencies: [
+                "Sluice",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Subprocess", package: "swift-subprocess"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ]
+        ),
+    ],
+    swiftLanguageModes: [.v6],
+    cLanguageStandard: .gnu2x
+)
+
+// One set of features for every Swift target.
+for target in package.targets where target.type != .system {
+    target.swiftSettings =
+        (target.swiftSettings ?? []) + [
+            .enableUpcomingFeature("ExistentialAny"),
+            .enableUpcomingFeature("InferIsolatedConformances"),
+            .enableUpcomingFeature("InternalImportsByDefault"),
+            .enableUpcomingFeature("MemberImportVisibility"),
+            .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+        ]
+}

@@ -1,0 +1,125 @@
+internal import CSQLite
+
+/// One connection to a SQLite database.
+///
+/// Not thread-safe: whoever owns it sees to it that one caller at a time uses it, on any thread. It opens without
+/// SQLite's own mutex for that reason.
+package final class Connection {
+    /// How a database is opened.
+    package enum Mode: Sendable {
+        /// Read and write; the file is created when it is missing.
+        case create
+        /// Read and write; a missing file is an error.
+        case write
+        /// Read only; a missing file is an error.
+        case read
+    }
+
+    let handle: OpaquePointer
+    /// The path it was opened with, or `:memory:`.
+    package let path: String
+    private var statements: [String: Statement] = [:]
+    let logFrameCounter = LogFrameCounter()
+    /// Statements kept prepared; each text is one of the engine's own constants, so the limit is never met.
+    private static let statementLimit = 512
+
+    /// Opens a database.
+    ///
+    /// SQLite reads nothing of the file yet: a file that is no database is found by the first statement.
+    package init(path: String, mode: Mode) throws(SQLiteError) {
+        let access =
+            switch mode {
+            case .create: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+            case .write: SQLITE_OPEN_READWRITE
+            case .read: SQLITE_OPEN_READONLY
+            }
+        var handle: OpaquePointer?
+        let code = sqlite3_open_v2(path, &handle, access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
+        guard code == SQLITE_OK, let handle else {
+            let error = SQLiteError(code, on: handle)
+            sqlite3_close_v2(handle)
+            throw error
+        }
+        self.handle = handle
+        self.path = path
+    }
+
+    deinit {
+        statements.removeAll()
+        sqlite3_close_v2(handle)
+    }
+}
+
+// MARK: - Statements
+
+extension Connection {
+    /// A prepared statement that is kept for the next call with the same text.
+    package func cached(_ sql: String) throws(SQLiteError) -> Statement {
+        if let statement = statements[sql] { return statement }
+        if statements.count >= Connection.statementLimit { statements.removeAll() }
+        let statement = try Statement(connection: handle, sql: sql, isCached: true)
+        statements[sql] = statement
+        return statement
+    }
+
+    /// A statement for one use.
+    package func prepare(_ sql: String) throws(SQLiteError) -> Statement {
+        try Statement(connection: handle, sql: sql, isCached: false)
+    }
+
+    /// Runs every statement of a text that takes no arguments; rows are passed over.
+    package func execute(_ sql: String) throws(SQLiteError) {
+        let code = sqlite3_exec(handle, sql, nil, nil, nil)
+        guard code == SQLITE_OK else { throw SQLiteError(code, on: handle, sql: sql) }
+    }
+
+    /// Forgets every cached statement, so that the connection can be closed or its schema changed under none.
+    package func dropStatements() {
+        statements.removeAll()
+    }
+}
+
+// MARK: - Facts
+
+extension Connection {
+    /// The version of the library in use, as in `3040001` for 3.40.1.
+    package static var libraryVersionNumber: Int { Int(sqlite3_libversion_number()) }
+
+    /// The version of the library in use, as in `3.40.1`.
+    package static var libraryVersion: String { String(cString: sqlite3_libversion()) }
+
+    /// Whether a transaction is open.
+    package var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+
+    /// Whether the file can only be read, as its permissions or its directory have it.
+    package var isReadOnly: Bool { sqlite3_db_readonly(handle, "main") == 1 }
+
+    /// Whether the database lives in memory.
+    package var isInMemory: Bool { path == ":memory:" }
+}
+
+// MARK: - Settings that are no pragmas
+
+extension Connection {
+    /// How long a statement waits for a lock before it reports BUSY; it blocks its thread meanwhile.
+    package func setBusyTimeout(_ timeout: Duration) {
+        let (seconds, attoseconds) = timeout.components
+        let milliseconds = seconds * 1_000 + attoseconds / 1_000_000_000_000_000
+        sqlite3_busy_timeout(handle, Int32(clamping: milliseconds))
+    }
+
+    /// Refuses writes to the schema's own tables and to shadow tables, and double-quoted string literals.
+    package func harden() {
+        for (option, value) in [
+            (SQLITE_DBCONFIG_DEFENSIVE, Int32(1)), (SQLITE_DBCONFIG_DQS_DML, 0), (SQLITE_DBCONFIG_DQS_DDL, 0),
+        ] {
+            // Fails only for options unknown to the library, which then has nothing to harden.
+            _ = csqlite_db_config(handle, option, value, nil)
+        }
+    }
+
+    /// Whether the last close of a WAL database checkpoints it; SQLite does unless told otherwise.
+    package func setCheckpointOnClose(_ isOn: Bool) {
+        _ = csqlite_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, isOn ? 0 : 1, nil)
+    }
+}

@@ -1,0 +1,64 @@
+/// Transactions. BUSY can come from BEGIN alone: in WAL mode an immediate transaction that has begun holds the
+/// write lock (<https://www.sqlite.org/isolation.html>, <https://www.sqlite.org/lang_transaction.html>).
+extension Connection {
+    /// Begins a transaction that writes.
+    ///
+    /// - Throws: `.busy` when another connection held the write lock for longer than the busy timeout.
+    package func beginImmediate() throws(SQLiteError) {
+        try cached("BEGIN IMMEDIATE").run()
+    }
+
+    /// Commits. After an error the transaction may still be open: `rollback()` ends it in any case.
+    package func commit() throws(SQLiteError) {
+        try cached("COMMIT").run()
+    }
+
+    /// Ends the open transaction, if one is open, without its changes.
+    ///
+    /// SQLite itself rolls back after some errors (a full disk, an I/O error), so that none being open is a
+    /// normal case. A rollback that fails leaves no transaction open either.
+    package func rollback() {
+        guard isInTransaction else { return }
+        do {
+            try cached("ROLLBACK").run()
+        } catch {
+            // SQLite: "if a transaction is rolled back by an error, ROLLBACK fails harmlessly".
+            assert(!isInTransaction, "ROLLBACK left a transaction open: \(error)")
+        }
+    }
+
+    /// Runs `body` in an immediate transaction, as a whole again when BUSY ends it.
+    ///
+    /// - Parameter attempts: How often it is tried, each time for as long as the busy timeout.
+    package func immediate<Output>(attempts: Int = 1, _ body: () throws -> Output) throws -> Output {
+        precondition(attempts > 0, "a transaction is tried at least once")
+        var attempt = 1
+        while true {
+            do {
+                return try transaction(begin: beginImmediate, body)
+            } catch let error as SQLiteError where error.code.primary == .busy && attempt < attempts {
+                attempt += 1
+            }
+        }
+    }
+
+    /// Runs `body` on one snapshot of the database.
+    package func snapshot<Output>(_ body: () throws -> Output) throws -> Output {
+        try transaction(begin: { () throws(SQLiteError) in try cached("BEGIN").run() }, body)
+    }
+
+    private func transaction<Output>(
+        begin: () throws(SQLiteError) -> Void,
+        _ body: () throws -> Output
+    ) throws -> Output {
+        try begin()
+        do {
+            let output = try body()
+            try commit()
+            return output
+        } catch {
+            rollback()
+            throw error
+        }
+    }
+}

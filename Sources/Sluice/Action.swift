@@ -1,0 +1,70 @@
+/// A unit of work: what to do, in which queue, in which order.
+///
+/// ```swift
+/// struct SendMessage: Action {
+///     static let kind = "send-message"
+///     var conversation: String
+///     var sentAt: Date
+///     var text: String
+///     var queue: QueueName { "conversation/\(conversation)" }
+///     var sortKey: SortKey { .date(sentAt) }
+/// }
+/// ```
+///
+/// The stored properties are the payload. It is kept as JSON text, so that `payload ->> '$.text'` works in SQL.
+public protocol Action: Codable, Sendable {
+    /// The name under which actions of this type are stored; 1 to 255 bytes.
+    ///
+    /// It must stay when the type is renamed: what is stored under a kind runs once a route for it exists.
+    static var kind: String { get }
+
+    /// The queue that the action waits in.
+    var queue: QueueName { get }
+
+    /// What the action is ordered by in its queue; ``SortKey/arrival`` unless the type says otherwise.
+    var sortKey: SortKey { get }
+}
+
+extension Action {
+    /// The order of arrival.
+    public var sortKey: SortKey { .arrival }
+}
+
+/// An action whose kind and payload are known at run time only, such as one read from a file.
+public struct RawAction: Sendable, Hashable {
+    /// The queue that the action waits in.
+    public var queue: QueueName
+    /// The kind that routes match; 1 to 255 bytes.
+    public var kind: String
+    /// What the action is ordered by in its queue.
+    public var sortKey: SortKey
+    /// The payload: one JSON value as text.
+    public var payload: String
+
+    /// Makes an action; it is checked where it is enqueued.
+    public init(queue: QueueName, kind: String, sortKey: SortKey = .arrival, payload: String) {
+        self.queue = queue
+        self.kind = kind
+        self.sortKey = sortKey
+        self.payload = payload
+    }
+}
+
+/// The number of an action in its file: its sequence, given at commit and never used again.
+///
+/// In the order of arrival, a smaller number is earlier.
+public struct ActionID: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible {
+    /// The number, as in the column `id` of `sluice_actions`.
+    public let rawValue: Int64
+
+    /// Makes an id from the number that SQL shows.
+    public init(rawValue: Int64) {
+        self.rawValue = rawValue
+    }
+
+    /// Whether the left action was enqueued before the right one.
+    public static func < (left: ActionID, right: ActionID) -> Bool { left.rawValue < right.rawValue }
+
+    /// The number in digits.
+    public var description: String { String(rawValue) }
+}

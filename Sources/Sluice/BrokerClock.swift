@@ -1,0 +1,52 @@
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+/// Where the engine's time comes from; tests hand in one that they move by hand.
+///
+/// Two clocks are needed: the wall clock for what is written into the file and outlives the process, and a clock
+/// that only goes forward for waiting.
+public protocol BrokerClock: Sendable {
+    /// The wall clock in microseconds since 1970 (UTC). It may jump.
+    var wallMicroseconds: Int64 { get }
+
+    /// The time since some fixed point. It never goes back, and it goes on while the machine sleeps.
+    var uptime: Duration { get }
+
+    /// Returns when ``uptime`` has reached a point, at once if it has.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled before.
+    func sleep(untilUptime deadline: Duration) async throws
+}
+
+extension BrokerClock {
+    /// The wall clock as the file stores it.
+    package var now: Timestamp { Timestamp(microseconds: wallMicroseconds) }
+}
+
+/// The clocks of the system.
+public struct SystemClock: BrokerClock {
+    private let origin = ContinuousClock.now
+
+    /// Makes a clock whose uptime counts from now.
+    public init() {}
+
+    /// The time of day, as `CLOCK_REALTIME` has it.
+    public var wallMicroseconds: Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000
+    }
+
+    /// The time since the clock was made, by Swift's `ContinuousClock`.
+    public var uptime: Duration { origin.duration(to: .now) }
+
+    /// Sleeps by Swift's `ContinuousClock`.
+    public func sleep(untilUptime deadline: Duration) async throws {
+        try await ContinuousClock().sleep(until: origin.advanced(by: deadline))
+    }
+}

@@ -1,0 +1,60 @@
+/// The name of a queue.
+///
+/// A queue exists as soon as an action names it. Names are compared by their UTF-8 bytes, as SQLite compares them:
+/// two spellings of `é` that Swift's `String` holds equal are two queues.
+///
+/// A name has 1 to 512 bytes of UTF-8 and no NUL. It can be written as a literal and is checked where it is used:
+/// enqueuing under a name outside these limits throws ``SluiceError/Code/invalidQueueName``.
+public struct QueueName: Sendable {
+    /// The most bytes of UTF-8 that a name can have. Names stand in an index and in every status line.
+    public static let maximumByteCount = 512
+
+    /// The name as it was given.
+    public let rawValue: String
+
+    /// Makes a name; it is checked where it is used.
+    public init(_ rawValue: String) {
+        self.rawValue = rawValue
+    }
+
+    /// Throws unless the name is within its limits.
+    func validate() throws(SluiceError) {
+        let count = rawValue.utf8.count
+        guard count > 0 else {
+            throw SluiceError(.invalidQueueName, "a queue name is empty: give 1 to \(Self.maximumByteCount) bytes")
+        }
+        guard count <= Self.maximumByteCount else {
+            throw SluiceError(
+                .invalidQueueName,
+                "a queue name has \(count) bytes of UTF-8, more than \(Self.maximumByteCount): \(rawValue.prefix(40))…"
+            )
+        }
+        guard !rawValue.utf8.contains(0) else {
+            throw SluiceError(.invalidQueueName, "a queue name contains a NUL character")
+        }
+    }
+}
+
+extension QueueName: Hashable {
+    /// Whether both names have the same bytes.
+    public static func == (left: QueueName, right: QueueName) -> Bool {
+        left.rawValue.utf8.elementsEqual(right.rawValue.utf8)
+    }
+
+    /// Feeds the bytes of the name to `hasher`.
+    public func hash(into hasher: inout Hasher) {
+        var text = rawValue
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        hasher.combine(UInt8(0xFF))
+    }
+}
+
+extension QueueName: ExpressibleByStringInterpolation, CustomStringConvertible {
+    /// Makes a name from a literal; it is checked where it is used.
+    public init(stringLiteral value: String) {
+        self.init(value)
+    }
+
+    /// The name as it was given.
+    public var description: String { rawValue }
+}

@@ -1,0 +1,65 @@
+/// The queues that a route or options are for: one name, or all names with a prefix.
+///
+/// | pattern | matches | does not match |
+/// | --- | --- | --- |
+/// | `outbox` | `outbox` | `outbox/1` |
+/// | `conversation/*` | `conversation/42`, `conversation/42/media` | `conversation`, `conversations/1` |
+/// | `*` | every name | |
+///
+/// Of the patterns that match a name the exact one wins, then the longest. A `*` anywhere else, and a prefix that
+/// does not end in `/`, is refused with ``SluiceError/Code/invalidPattern`` where the pattern is used.
+public struct QueuePattern: Sendable, Hashable {
+    /// The pattern as it was given.
+    public let rawValue: String
+
+    /// Makes a pattern; it is checked where it is used.
+    public init(_ rawValue: String) {
+        self.rawValue = rawValue
+    }
+
+    /// Every queue.
+    public static let all = QueuePattern("*")
+
+    /// What the pattern asks of a name.
+    package enum Form: Sendable {
+        case exact(QueueName)
+        /// All names that begin with these bytes; empty for `*`.
+        case prefix([UInt8])
+    }
+
+    package func form() throws(SluiceError) -> Form {
+        let stars = rawValue.utf8.count { $0 == UInt8(ascii: "*") }
+        guard stars > 0 else {
+            let name = QueueName(rawValue)
+            try name.validate()
+            return .exact(name)
+        }
+        guard stars == 1, rawValue == "*" || rawValue.utf8.reversed().starts(with: "*/".utf8) else {
+            throw SluiceError(
+                .invalidPattern,
+                "the pattern '\(rawValue)' is neither a queue name nor a prefix that ends in '/*', nor '*'"
+            )
+        }
+        return .prefix(Array(rawValue.utf8.dropLast()))
+    }
+
+    /// Whether both patterns have the same bytes.
+    public static func == (left: QueuePattern, right: QueuePattern) -> Bool {
+        left.rawValue.utf8.elementsEqual(right.rawValue.utf8)
+    }
+
+    /// Feeds the bytes of the pattern to `hasher`.
+    public func hash(into hasher: inout Hasher) {
+        QueueName(rawValue).hash(into: &hasher)
+    }
+}
+
+extension QueuePattern: ExpressibleByStringInterpolation, CustomStringConvertible {
+    /// Makes a pattern from a literal; it is checked where it is used.
+    public init(stringLiteral value: String) {
+        self.init(value)
+    }
+
+    /// The pattern as it was given.
+    public var description: String { rawValue }
+}

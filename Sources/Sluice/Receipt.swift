@@ -1,0 +1,21 @@
+/// The right to settle one run of one action.
+///
+/// A claim number is used once in the life of a file, so a receipt of an earlier run, or of a run that another
+/// process has taken over, settles nothing.
+package struct Receipt: Hashable, Sendable {
+    package let action: ActionID
+    package let claim: Int64
+    package let queue: QueueID
+    package let slot: Int
+}
+
+/// The number that stands for a queue's name in the file; it stays as long as the file.
+package struct QueueID: RawRepresentable, Hashable, Comparable, Sendable {
+    package let rawValue: Int64
+
+    package init(rawValue: Int64) {
+        self.rawValue = rawValue
+    }
+
+    package static func < (left: QueueID, right: QueueID) -> Bool { left.rawValue < right.rawValue }
+}

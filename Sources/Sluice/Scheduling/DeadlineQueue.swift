@@ -1,0 +1,104 @@
+internal import HeapModule
+
+/// Something the engine does from time to time.
+package enum Chore: Hashable, Sendable, CaseIterable {
+    /// Renew the right to run the queues.
+    case renewLease
+    /// Look for commits of other connections.
+    case lookForChanges
+    /// Give scheduled actions that are due their place.
+    case admitScheduled
+    /// Make commits that were not synced survive a loss of power.
+    case sync
+    /// The time that handlers had to finish by themselves is over.
+    case endGrace
+}
+
+/// Points in time, the earliest first.
+struct DeadlineQueue {
+    enum Subject: Hashable {
+        case queue(QueueID)
+        case attempt(Int64)
+        case chore(Chore)
+    }
+
+    struct Deadline: Comparable {
+        let time: Duration
+        /// Tells it from others at the same time, and from earlier ones of the same subject.
+        let number: Int
+        let subject: Subject
+
+        static func < (left: Deadline, right: Deadline) -> Bool {
+            (left.time, left.number) < (right.time, right.number)
+        }
+    }
+
+    private var heap: Heap<Deadline> = []
+    /// The numbers of deadlines that have neither been reached nor removed. What is removed stays in the heap until
+    /// it comes up, or until more than half of the heap has been removed.
+    private var live: Set<Int> = []
+    private var attempts: [Int64: Int] = [:]
+    private var chores: [Chore: Int] = [:]
+    private var lastNumber = 0
+
+    @discardableResult
+    mutating func add(_ subject: Subject, at time: Duration) -> Int {
+        lastNumber += 1
+        heap.insert(Deadline(time: time, number: lastNumber, subject: subject))
+        live.insert(lastNumber)
+        switch subject {
+        case .attempt(let claim): attempts[claim] = lastNumber
+        case .chore(let chore): chores[chore] = lastNumber
+        case .queue: break
+        }
+        return lastNumber
+    }
+
+    mutating func remove(_ subject: Subject) {
+        let number: Int? =
+            switch subject {
+            case .attempt(let claim): attempts.removeValue(forKey: claim)
+            case .chore(let chore): chores.removeValue(forKey: chore)
+            case .queue: nil
+            }
+        if let number { kill(number) }
+    }
+
+    mutating func removeQueueDeadline(_ number: Int) {
+        kill(number)
+    }
+
+    mutating func set(_ chore: Chore, at time: Duration?) {
+        remove(.chore(chore))
+        if let time { add(.chore(chore), at: time) }
+    }
+
+    func contains(_ chore: Chore) -> Bool { chores[chore] != nil }
+
+    var first: Duration? { heap.min?.time }
+
+    /// Takes out the earliest deadline that is not behind `now`.
+    mutating func popDue(_ now: Duration) -> Deadline? {
+        while let first = heap.min, first.time <= now {
+            heap.removeMin()
+            guard live.remove(first.number) != nil else { continue }
+            switch first.subject {
+            case .attempt(let claim): attempts[claim] = nil
+            case .chore(let chore): chores[chore] = nil
+            case .queue: break
+            }
+            return first
+        }
+        return nil
+    }
+
+    private mutating func kill(_ number: Int) {
+        live.remove(number)
+        if heap.count > 2 * live.count + 64 {
+            heap = Heap(heap.unordered.filter { live.contains($0.number) })
+        } else {
+            // The earliest one decides when the timer fires: it is never a dead one.
+            while let first = heap.min, !live.contains(first.number) { heap.removeMin() }
+        }
+    }
+}

@@ -1,0 +1,325 @@
+internal import DequeModule
+internal import HeapModule
+
+/// Which queue is asked for its head next: facts in, decisions out; no SQL, no clock, no waiting.
+///
+/// It knows the queues that are active: ready, being claimed, running, or waiting for a time, a permit or to be
+/// alone. It does not know their actions: the claim reads the head in its transaction and its result comes back as a
+/// fact. A queue that has nothing to do, or is parked, is forgotten, so that idle queues cost nothing.
+///
+/// ```
+///             wake                claim                admitted           handler returned
+///  (unknown) ─────▶ ready ───────────────▶ claiming ───────────▶ running ─────────────────▶ settling ─▶ ready
+///                     ▲                       │ nothing to run, parked: forgotten
+///                     │ time reached          ├─▶ waiting (retry)
+///                     │ permit released       ├─▶ lacking a permit of its route
+///                     │ nothing runs          └─▶ waiting to be alone (a suspect, G7)
+/// ```
+package struct SchedulerStateMachine {
+    /// What is known of an active queue.
+    enum Phase: Equatable {
+        /// In the line of ready queues.
+        case ready
+        /// Its head is being claimed. `wasWoken`: what the claim finds may be out of date already.
+        case claiming(wasWoken: Bool)
+        case running
+        /// Its handler has returned, and that is being written. Another queue's claim goes with it.
+        case settling
+        /// Its head waits until a deadline, which is valid while its number is this one.
+        case waiting(ActionID, deadline: Int)
+        /// Its head's route has no permit left.
+        case lackingPermit(RouteID)
+        /// Its head is a suspect.
+        case suspect
+    }
+
+    /// A claim to be made.
+    package struct Order: Hashable, Sendable {
+        package let queue: QueueID
+        /// The action whose retry wait is over.
+        package let waitedFor: ActionID?
+    }
+
+    /// How a claim ended without a run.
+    package enum Conclusion: Hashable, Sendable {
+        /// There is nothing to run, or the queue is parked: only a wake changes that.
+        case nothing
+        /// Ask again at once.
+        case unfinished
+        /// The head waits until a time.
+        case waiting(ActionID, until: Duration)
+        case lacksPermit(RouteID)
+        /// The head is a suspect; its deaths so far.
+        case mustBeAlone(crashes: Int)
+        /// There is no route for the head: a new route changes that, or a wake.
+        case unroutable
+    }
+
+    /// What is to be done.
+    package enum Decision: Hashable, Sendable {
+        case claim([Order])
+        /// The attempt's time is over: cancel its handler.
+        case timeOut(claim: Int64)
+        case perform(Chore)
+        /// Nothing is ready, runs or waits for a time.
+        case becameIdle
+        /// It was told to stop, and nothing runs any more.
+        case stopped
+    }
+
+    /// How many handlers run at the same time at most.
+    package let concurrency: Int
+
+    private(set) var phases: [QueueID: Phase] = [:]
+    private var ready: Deque<QueueID> = []
+    private var unroutable: Set<QueueID> = []
+    private var suspects: [(queue: QueueID, crashes: Int)] = []
+    private var waitedFor: [QueueID: ActionID] = [:]
+    private var routes = RoutePermits()
+    private var deadlines = DeadlineQueue()
+    /// Claims under way and handlers that run, each a permit.
+    private var permitsInUse = 0
+    /// The queue whose suspect runs.
+    private var lone: QueueID?
+    private var isOpen = false
+    private var isStopping = false
+
+    package init(concurrency: Int) {
+        self.concurrency = concurrency
+    }
+}
+
+// MARK: - Facts
+
+extension SchedulerStateMachine {
+    /// The broker runs.
+    package mutating func start() -> [Decision] {
+        isOpen = true
+        isStopping = false
+        return decide()
+    }
+
+    /// The broker is to stop: no further claim, until nothing runs.
+    package mutating func stop() -> [Decision] {
+        isOpen = false
+        isStopping = true
+        return decide()
+    }
+
+    /// Queues may have become ready.
+    package mutating func wake(_ queues: some Sequence<QueueID>) -> [Decision] {
+        for queue in queues { wake(queue) }
+        return decide()
+    }
+
+    /// A new route may serve what had none.
+    package mutating func routesChanged() -> [Decision] {
+        for queue in unroutable { wake(queue) }
+        return decide()
+    }
+
+    /// Asks, inside the claiming transaction, whether a head may run now, and takes its permits.
+    ///
+    /// Called again for the same claim when its transaction is repeated.
+    ///
+    /// - Returns: `nil`, or why not.
+    package mutating func admit(
+        _ queue: QueueID,
+        to route: RouteID,
+        limit: Int?,
+        isSuspect: Bool,
+        crashes: Int
+    ) -> Conclusion? {
+        routes.release(queue)
+        if lone == queue { lone = nil }
+        if isSuspect {
+            // Its own claim holds one permit.
+            guard permitsInUse == 1 else { return .mustBeAlone(crashes: crashes) }
+            lone = queue
+        }
+        guard routes.take(route, limit: limit, for: queue) else {
+            if lone == queue { lone = nil }
+            return .lacksPermit(route)
+        }
+        return nil
+    }
+
+    /// A claim is in the file, and the handler starts.
+    package mutating func started(_ queue: QueueID, claim: Int64, timeOutAt: Duration?) -> [Decision] {
+        precondition(isClaiming(queue), "a queue started that was not being claimed")
+        phases[queue] = .running
+        if let timeOutAt { deadlines.add(.attempt(claim), at: timeOutAt) }
+        return decide()
+    }
+
+    /// A claim ended without a run.
+    package mutating func concluded(_ queue: QueueID, _ conclusion: Conclusion) -> [Decision] {
+        guard case .claiming(let wasWoken) = phases[queue] else {
+            preconditionFailure("a claim was concluded that was not under way")
+        }
+        permitsInUse -= 1
+        releaseRoute(of: queue)
+        if wasWoken && conclusion.isOutdatedByWake {
+            makeReady(queue)
+            return decide()
+        }
+        switch conclusion {
+        case .nothing:
+            phases[queue] = nil
+        case .unfinished:
+            makeReady(queue)
+        case .waiting(let action, let time):
+            phases[queue] = .waiting(action, deadline: deadlines.add(.queue(queue), at: time))
+        case .lacksPermit(let route):
+            phases[queue] = .lackingPermit(route)
+            // The permit may have come back between the transaction and now.
+            if !routes.enqueue(queue, for: route) { makeReady(queue) }
+        case .mustBeAlone(let crashes):
+            phases[queue] = .suspect
+            // Those that have never died alone first: they are most likely innocent, and cleared soon.
+            let index = suspects.firstIndex { $0.crashes > crashes } ?? suspects.endIndex
+            suspects.insert((queue, crashes), at: index)
+        case .unroutable:
+            phases[queue] = nil
+            unroutable.insert(queue)
+        }
+        return decide()
+    }
+
+    /// A handler has returned, and its outcome is about to be written.
+    ///
+    /// - Returns: The claim to make in the same transaction, with the permit that it frees: the next ready queue's,
+    ///   or its own queue's next when no other is ready.
+    package mutating func finishing(_ queue: QueueID, claim: Int64) -> Order? {
+        precondition(phases[queue] == .running, "a queue finished that was not running")
+        deadlines.remove(.attempt(claim))
+        releaseRoute(of: queue)
+        phases[queue] = .settling
+        guard isOpen, suspects.isEmpty else {
+            permitsInUse -= 1
+            return nil
+        }
+        guard let next = ready.popFirst() else {
+            phases[queue] = .claiming(wasWoken: false)
+            return Order(queue: queue, waitedFor: nil)
+        }
+        phases[next] = .claiming(wasWoken: false)
+        return Order(queue: next, waitedFor: waitedFor.removeValue(forKey: next))
+    }
+
+    /// The outcome has been written. The queue may have more to do.
+    package mutating func settled(_ queue: QueueID) -> [Decision] {
+        if phases[queue] == .settling { makeReady(queue) }
+        return decide()
+    }
+
+    /// A chore is to be performed at a time, instead of the one set before.
+    package mutating func schedule(_ chore: Chore, at time: Duration?) {
+        deadlines.set(chore, at: time)
+    }
+
+    /// A time has come.
+    package mutating func timeReached(_ now: Duration) -> [Decision] {
+        var decisions: [Decision] = []
+        while let due = deadlines.popDue(now) {
+            switch due.subject {
+            case .attempt(let claim): decisions.append(.timeOut(claim: claim))
+            case .chore(let chore): decisions.append(.perform(chore))
+            case .queue(let queue):
+                guard case .waiting(let action, due.number) = phases[queue] else { continue }
+                makeReady(queue)
+                waitedFor[queue] = action
+            }
+        }
+        return decisions + decide()
+    }
+
+    /// The earliest time for which ``timeReached(_:)`` must be called; `nil` when there is none.
+    package var nextDeadline: Duration? { deadlines.first }
+
+    /// Whether nothing is ready, runs or waits for a time. What has no route, or is parked, does not count.
+    package var isIdle: Bool { phases.isEmpty && !deadlines.contains(.admitScheduled) }
+}
+
+// MARK: - Deciding
+
+extension SchedulerStateMachine {
+    private func isClaiming(_ queue: QueueID) -> Bool {
+        if case .claiming = phases[queue] { true } else { false }
+    }
+
+    private mutating func wake(_ queue: QueueID) {
+        unroutable.remove(queue)
+        switch phases[queue] {
+        case nil: makeReady(queue)
+        case .claiming: phases[queue] = .claiming(wasWoken: true)
+        case .waiting(_, let deadline):
+            deadlines.removeQueueDeadline(deadline)
+            makeReady(queue)
+        // Its head may be another one now, of another route.
+        case .lackingPermit: makeReady(queue)
+        // These look at the head again without being told.
+        case .ready, .running, .settling, .suspect: break
+        }
+    }
+
+    private mutating func makeReady(_ queue: QueueID) {
+        phases[queue] = .ready
+        waitedFor[queue] = nil
+        ready.append(queue)
+    }
+
+    private mutating func releaseRoute(of queue: QueueID) {
+        if lone == queue { lone = nil }
+        guard let freed = routes.release(queue) else { return }
+        while let waiting = routes.dequeue(for: freed) {
+            guard phases[waiting] == .lackingPermit(freed) else { continue }
+            makeReady(waiting)
+            break
+        }
+    }
+
+    private mutating func decide() -> [Decision] {
+        guard isOpen else {
+            guard isStopping, permitsInUse == 0, !phases.values.contains(.settling) else { return [] }
+            isStopping = false
+            forget()
+            return [.stopped]
+        }
+        var orders: [Order] = []
+        if !suspects.isEmpty {
+            if permitsInUse == 0 { orders.append(order(suspects.removeFirst().queue)) }
+        } else if lone == nil {
+            while permitsInUse < concurrency, let queue = ready.popFirst() { orders.append(order(queue)) }
+        }
+        if !orders.isEmpty { return [.claim(orders)] }
+        return isIdle ? [.becameIdle] : []
+    }
+
+    private mutating func order(_ queue: QueueID) -> Order {
+        permitsInUse += 1
+        phases[queue] = .claiming(wasWoken: false)
+        return Order(queue: queue, waitedFor: waitedFor.removeValue(forKey: queue))
+    }
+
+    private mutating func forget() {
+        phases.removeAll()
+        ready.removeAll()
+        unroutable.removeAll()
+        suspects.removeAll()
+        waitedFor.removeAll()
+        routes = RoutePermits()
+        deadlines = DeadlineQueue()
+        lone = nil
+    }
+}
+
+extension SchedulerStateMachine.Conclusion {
+    /// Whether a wake during the claim may have changed it. Permits and suspicion are looked at again in any case.
+    fileprivate var isOutdatedByWake: Bool {
+        switch self {
+        case .nothing, .waiting, .unroutable: true
+        case .unfinished, .lacksPermit, .mustBeAlone: false
+        }
+    }
+}

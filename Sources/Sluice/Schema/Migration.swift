@@ -1,0 +1,21 @@
+internal import CMigrations
+
+/// One step of the schema: a file of `Migrations/`, embedded in the library.
+package struct Migration: Sendable {
+    /// The step's number, counted from 1.
+    package let number: Int
+    /// The file's name without its extension, for example `0001_tables`.
+    package let name: String
+    /// The file's text.
+    package let sql: String
+
+    /// All steps that this version of the library knows, in their order.
+    package static let all: [Migration] = (0..<Int(sluice_migration_count)).map { index in
+        let file = sluice_migration_at(UInt(index))
+        return Migration(
+            number: index + 1,
+            name: String(cString: file.name),
+            sql: String(decoding: UnsafeBufferPointer(start: file.sql, count: Int(file.length)), as: UTF8.self)
+        )
+    }
+}

@@ -1,0 +1,58 @@
+package import SQLite
+
+/// Brings a file's schema up to the one that this version of the library knows.
+///
+/// Each step runs in a transaction of its own together with its record in `sluice_migrations`: a kill between two
+/// leaves a file that the next opening takes up from there.
+package struct Migrator {
+    /// The steps to apply.
+    package let migrations: [Migration]
+
+    package init(migrations: [Migration] = Migration.all) {
+        self.migrations = migrations
+    }
+
+    /// Refuses a file that a newer version of the library has written; writes nothing.
+    package func check(_ connection: Connection) throws {
+        let applied = try applied(connection)
+        guard let newest = applied.last, newest.number > migrations.count else { return }
+        throw SluiceError(
+            .newerSchema,
+            """
+            \(connection.path) was written by a newer version of Sluice: it is at schema \(newest.number) \
+            ('\(newest.name)') and this version knows \(migrations.count); update the library
+            """
+        )
+    }
+
+    /// Applies what is missing.
+    package func migrate(_ connection: Connection, now: Timestamp) throws {
+        guard try applied(connection).count < migrations.count else { return }
+        for migration in migrations {
+            try connection.immediate {
+                try connection.execute(Self.recordTable)
+                // Another process may have applied it since the check.
+                guard try !applied(connection).contains(where: { $0.number == migration.number }) else { return }
+                try connection.execute(migration.sql)
+                try connection.prepare("INSERT INTO sluice_migrations (number, name, applied_at_us) VALUES (?, ?, ?)")
+                    .bind(1, migration.number).bind(2, migration.name).bind(3, now.microseconds).run()
+            }
+        }
+    }
+
+    private func applied(_ connection: Connection) throws -> [(number: Int, name: String)] {
+        let isNew = try !connection.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'sluice_migrations'").hasRow()
+        guard !isNew else { return [] }
+        return try connection.prepare("SELECT number, name FROM sluice_migrations ORDER BY number")
+            .all { ($0.int(0), $0.text(1)) }
+    }
+
+    /// The record of the steps; `user_version` belongs to the application whose file it may be.
+    private static let recordTable = """
+        CREATE TABLE IF NOT EXISTS sluice_migrations (
+            number INTEGER PRIMARY KEY,
+            name TEXT NOT NULL,
+            applied_at_us INTEGER NOT NULL
+        ) STRICT
+        """
+}

@@ -1,0 +1,147 @@
+package import SQLite
+
+/// The error that the library throws.
+///
+/// ``code`` says what kind of failure it is, ``message`` names the thing and what to do. Neither carries a payload
+/// (G13). An error from `enqueue` means that the action was not stored, but for ``Code/unknownCommit`` (G14).
+public struct SluiceError: Error, Sendable {
+    /// The most bytes of an error's or a reason's text that are kept in the file.
+    public static let maximumTextByteCount = 2_000
+
+    /// What kind of failure it is.
+    public let code: Code
+    /// The thing that failed and what to do about it, in one sentence.
+    public let message: String
+    /// The code of SQLite behind the failure (<https://www.sqlite.org/rescode.html>); `nil` where it is none.
+    public let sqliteCode: Int32?
+
+    package init(_ code: Code, _ message: String, sqliteCode: Int32? = nil) {
+        self.code = code
+        self.message = message
+        self.sqliteCode = sqliteCode
+    }
+}
+
+extension SluiceError: CustomStringConvertible {
+    /// The message, with SQLite's code where one is behind it.
+    public var description: String {
+        sqliteCode.map { "\(message) [\(code), SQLite \($0)]" } ?? "\(message) [\(code)]"
+    }
+}
+
+extension SluiceError {
+    /// A kind of failure; more may come with later versions.
+    public struct Code: Sendable, Hashable, CustomStringConvertible {
+        private enum Value: String {
+            case invalidQueueName, invalidPattern, invalidKind, invalidOptions
+            case duplicateRoute, duplicateQueueOptions
+            case sortKeyMismatch, sortKeyNotANumber
+            case payloadNotEncodable, payloadNotJSON, payloadTooLarge, queueFull
+            case cannotOpen, notADatabase, newerSchema, unsupportedSQLite, readOnly, unsupportedDatabase
+            case alreadyOpen, alreadyRunning, runningElsewhere, closed
+            case databaseLocked, diskFull, inputOutput, corrupt, outOfMemory, unknownCommit, storage
+        }
+
+        private let value: Value
+
+        private init(_ value: Value) {
+            self.value = value
+        }
+
+        /// The code's name.
+        public var description: String { value.rawValue }
+
+        /// A queue name is empty, longer than 512 bytes or contains a NUL.
+        public static let invalidQueueName = Code(.invalidQueueName)
+        /// A pattern is neither a name nor a prefix that ends in `/*`.
+        public static let invalidPattern = Code(.invalidPattern)
+        /// A kind is empty or longer than 255 bytes.
+        public static let invalidKind = Code(.invalidKind)
+        /// An option is outside its limits.
+        public static let invalidOptions = Code(.invalidOptions)
+        /// A route for the same pattern and kind exists.
+        public static let duplicateRoute = Code(.duplicateRoute)
+        /// Options for the same pattern exist.
+        public static let duplicateQueueOptions = Code(.duplicateQueueOptions)
+        /// The queue's actions have another type of sort key.
+        public static let sortKeyMismatch = Code(.sortKeyMismatch)
+        /// A sort key is a real that is not a number.
+        public static let sortKeyNotANumber = Code(.sortKeyNotANumber)
+        /// The action's `encode(to:)` threw.
+        public static let payloadNotEncodable = Code(.payloadNotEncodable)
+        /// A raw payload is not one JSON value.
+        public static let payloadNotJSON = Code(.payloadNotJSON)
+        /// A payload has more bytes than ``BrokerOptions/maximumPayloadByteCount``.
+        public static let payloadTooLarge = Code(.payloadTooLarge)
+        /// The queue holds as many actions as its options allow.
+        public static let queueFull = Code(.queueFull)
+        /// The file cannot be opened: its directory is missing, or permissions forbid it.
+        public static let cannotOpen = Code(.cannotOpen)
+        /// The file is not a SQLite database.
+        public static let notADatabase = Code(.notADatabase)
+        /// The file was written by a newer version of the library.
+        public static let newerSchema = Code(.newerSchema)
+        /// The system's SQLite is older than 3.37, or lacks JSON.
+        public static let unsupportedSQLite = Code(.unsupportedSQLite)
+        /// The file or its directory cannot be written.
+        public static let readOnly = Code(.readOnly)
+        /// The database refuses a setting that the engine needs, such as WAL.
+        public static let unsupportedDatabase = Code(.unsupportedDatabase)
+        /// This process has a broker on the same file.
+        public static let alreadyOpen = Code(.alreadyOpen)
+        /// The broker runs.
+        public static let alreadyRunning = Code(.alreadyRunning)
+        /// Another process runs the queues of the file.
+        public static let runningElsewhere = Code(.runningElsewhere)
+        /// The broker was closed.
+        public static let closed = Code(.closed)
+        /// Another connection held the write lock for longer than ``BrokerOptions/lockTimeout``.
+        public static let databaseLocked = Code(.databaseLocked)
+        /// The disk or a quota is full. Nothing was stored; free some space and try again.
+        public static let diskFull = Code(.diskFull)
+        /// The operating system reported an input or output error.
+        public static let inputOutput = Code(.inputOutput)
+        /// The file is damaged.
+        public static let corrupt = Code(.corrupt)
+        /// SQLite could not allocate memory.
+        public static let outOfMemory = Code(.outOfMemory)
+        /// A commit failed half way and the file could not be brought to a known state: the action may be stored.
+        public static let unknownCommit = Code(.unknownCommit)
+        /// Another error of SQLite.
+        public static let storage = Code(.storage)
+    }
+}
+
+extension SluiceError {
+    /// An error of SQLite as one of ours. No raw BUSY reaches the user (G14), nor any bound value (G13).
+    package init(_ error: SQLiteError, doing task: String) {
+        let (code, advice): (Code, String) =
+            switch error.code {
+            case .busy, .locked: (.databaseLocked, "another connection holds its lock")
+            case .full: (.diskFull, "the disk is full; free some space and try again")
+            case .ioError: (.inputOutput, "input or output failed (errno \(error.systemErrno))")
+            case .corrupt: (.corrupt, "the file is damaged; run `PRAGMA integrity_check` on a copy")
+            case .notADatabase: (.notADatabase, "the file is not a SQLite database")
+            case .readOnly: (.readOnly, "the file or its directory cannot be written")
+            case .permission, .cannotOpen: (.cannotOpen, "the file cannot be opened (errno \(error.systemErrno))")
+            case .outOfMemory: (.outOfMemory, "SQLite could not allocate memory")
+            case .tooBig: (.payloadTooLarge, "a value is larger than SQLite allows")
+            default: (.storage, error.message)
+            }
+        self.init(code, "\(task): \(advice)", sqliteCode: error.code.rawValue)
+    }
+
+    /// Any error of the storage layers as one of ours.
+    package init(wrapping error: any Error, doing task: String) {
+        switch error {
+        case let error as SluiceError: self = error
+        case let error as SQLiteError: self.init(error, doing: task)
+        case let error as PragmaRefused:
+            self.init(
+                .unsupportedDatabase,
+                "\(task): SQLite keeps \(error.pragma.name) at '\(error.actual)' where '\(error.pragma.value)' is needed"
+            )
+        default: self.init(.storage, "\(task): \(type(of: error))")
+        }
+    }
+}

@@ -1,0 +1,65 @@
+#if canImport(FoundationEssentials)
+public import struct FoundationEssentials.Date
+#else
+public import struct Foundation.Date
+#endif
+
+/// What an action is ordered by inside its queue; among equals, by its sequence.
+///
+/// All actions of a queue have one type of sort key: that of the first action in the empty queue. Another type, and
+/// a real that is not a number, is refused with ``SluiceError/Code/sortKeyMismatch`` and
+/// ``SluiceError/Code/sortKeyNotANumber``.
+public struct SortKey: Sendable, Hashable {
+    /// The type of a sort key.
+    public enum Kind: String, Sendable, Hashable, CaseIterable {
+        /// Order of arrival alone.
+        case arrival
+        /// 64-bit integers.
+        case integer
+        /// Dates, to the microsecond.
+        case date
+        /// Double-precision numbers.
+        case real
+        /// Text, compared by its UTF-8 bytes.
+        case text
+    }
+
+    /// The key as it is stored.
+    enum Storage: Sendable, Hashable {
+        case arrival
+        case integer(Int64)
+        case date(Timestamp)
+        case real(Double)
+        case text(String)
+    }
+
+    let storage: Storage
+
+    /// The type of the key.
+    public var kind: Kind {
+        switch storage {
+        case .arrival: .arrival
+        case .integer: .integer
+        case .date: .date
+        case .real: .real
+        case .text: .text
+        }
+    }
+
+    /// The order of arrival: the default.
+    public static let arrival = SortKey(storage: .arrival)
+
+    /// Smaller integers first.
+    public static func integer(_ value: Int64) -> SortKey { SortKey(storage: .integer(value)) }
+
+    /// Earlier dates first. Stored as whole microseconds since 1970, rounded to the nearest; dates further away than
+    /// about 292,000 years are stored as the furthest that can be.
+    public static func date(_ value: Date) -> SortKey { SortKey(storage: .date(Timestamp(value))) }
+
+    /// Smaller numbers first; infinities are numbers here.
+    public static func real(_ value: Double) -> SortKey { SortKey(storage: .real(value)) }
+
+    /// Text in the order of its UTF-8 bytes, as SQLite's BINARY collation has it
+    /// (<https://www.sqlite.org/datatype3.html#collating_sequences>).
+    public static func text(_ value: String) -> SortKey { SortKey(storage: .text(value)) }
+}

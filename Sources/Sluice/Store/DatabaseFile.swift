@@ -1,0 +1,160 @@
+internal import SQLite
+
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+/// Opens the writer's connection: checks, settings, schema. A file that is refused is left as it was.
+package struct DatabaseFile {
+    /// Where the database lives.
+    package enum Location: Sendable, Hashable {
+        case file(String)
+        case memory
+    }
+
+    /// SQLite 3.37, for STRICT tables.
+    static let oldestLibraryVersion = 3_037_000
+
+    /// The page cache of the writer in KiB: with many queues an insert touches many pages of the order's index, and
+    /// a cache this size was measured to double the rate at 10,000 queues.
+    static let cacheKibibytes = 64 * 1_024
+
+    /// What the log is cut back to after a checkpoint has copied all of it.
+    static let journalSizeLimit = 64 * 1_024 * 1_024
+
+    package let location: Location
+    package let lockTimeout: Duration
+
+    package init(_ location: Location, lockTimeout: Duration) {
+        self.location = location
+        self.lockTimeout = lockTimeout
+    }
+
+    /// Opens the database, ready for the writer.
+    func open(now: Timestamp) throws(SluiceError) -> Connection {
+        do {
+            try checkLibrary()
+            switch location {
+            case .memory: return try openInMemory(now: now)
+            case .file(let path): return try openFile(path, now: now)
+            }
+        } catch {
+            throw SluiceError(wrapping: error, doing: "opening \(describedLocation)")
+        }
+    }
+
+    private var describedLocation: String {
+        switch location {
+        case .memory: "a database in memory"
+        case .file(let path): path
+        }
+    }
+
+    private func checkLibrary() throws(SluiceError) {
+        guard Connection.libraryVersionNumber >= Self.oldestLibraryVersion else {
+            throw SluiceError(
+                .unsupportedSQLite,
+                "SQLite \(Connection.libraryVersion) is in use and 3.37 is the oldest that will do"
+            )
+        }
+    }
+
+    /// Opens a second connection that only reads.
+    func openReader(_ path: String) throws -> Connection {
+        let connection = try Connection(path: path, mode: .read)
+        connection.setBusyTimeout(lockTimeout)
+        connection.harden()
+        for pragma in [Pragma("query_only", true), Pragma("mmap_size", 0), Pragma("trusted_schema", false)] {
+            try connection.set(pragma)
+        }
+        return connection
+    }
+
+    private func openInMemory(now: Timestamp) throws -> Connection {
+        let connection = try Connection(path: ":memory:", mode: .create)
+        for pragma in Self.commonPragmas { try connection.set(pragma) }
+        try Migrator().migrate(connection, now: now)
+        return connection
+    }
+
+    private func openFile(_ path: String, now: Timestamp) throws -> Connection {
+        try Self.createPrivateFile(path)
+        let connection = try Connection(path: path, mode: .write)
+        connection.setBusyTimeout(lockTimeout)
+        // The first read: a file that is no database ends here, unchanged.
+        let isNew = try connection.pragma("page_count") == "0"
+        guard !connection.isReadOnly else {
+            throw SluiceError(.readOnly, "\(path) cannot be written; check its permissions and its directory's")
+        }
+        try Migrator().check(connection)
+        connection.harden()
+        if isNew { try connection.set(Pragma("auto_vacuum", "INCREMENTAL", answers: "2")) }
+        try connection.set(Pragma("journal_mode", "WAL"))
+        for pragma in Self.commonPragmas { try connection.set(pragma) }
+        connection.countLogFrames()
+        try Migrator().migrate(connection, now: now)
+        return connection
+    }
+
+    /// Every setting that the engine rests on. `wal_autocheckpoint` is set before the WAL hook replaces it.
+    private static let commonPragmas = [
+        Pragma("wal_autocheckpoint", 0),
+        Pragma("synchronous", 2),
+        Pragma("fullfsync", true),
+        Pragma("checkpoint_fullfsync", true),
+        Pragma("journal_size_limit", journalSizeLimit),
+        Pragma("cache_size", -cacheKibibytes),
+        Pragma("mmap_size", 0),
+        Pragma("trusted_schema", false),
+        Pragma("foreign_keys", false),
+        Pragma("secure_delete", false),
+        Pragma("recursive_triggers", false),
+        Pragma("temp_store", "MEMORY", answers: "2"),
+    ]
+}
+
+// MARK: - The file itself
+
+extension DatabaseFile {
+    /// Creates an empty file that only its owner can read, unless there is one.
+    ///
+    /// SQLite would create it with the mode that the process's umask leaves. Opening it ourselves is no way out:
+    /// closing any descriptor of a database drops SQLite's locks on it (<https://www.sqlite.org/howtocorrupt.html>,
+    /// 2.2). So an empty file with another name is created and closed, and then given this one.
+    private static func createPrivateFile(_ path: String) throws(SluiceError) {
+        if access(path, F_OK) == 0 { return }
+        let temporary = "\(path).new-\(UInt64.random(in: 0...UInt64.max))"
+        let descriptor = creat(temporary, 0o600)
+        guard descriptor >= 0 else { throw cannotCreate(path, errno) }
+        close(descriptor)
+        defer { unlink(temporary) }
+        // A process that was faster is no error: its file is as private as ours.
+        guard link(temporary, path) == 0 || errno == EEXIST else { throw cannotCreate(path, errno) }
+    }
+
+    private static func cannotCreate(_ path: String, _ code: Int32) -> SluiceError {
+        let reason = String(cString: strerror(code))
+        let isReadOnly = code == EROFS || code == EACCES || code == EPERM
+        return SluiceError(
+            isReadOnly ? .readOnly : code == ENOSPC || code == EDQUOT ? .diskFull : .cannotOpen,
+            "\(path) cannot be created: \(reason); check that its directory exists and can be written"
+        )
+    }
+
+    /// What tells one file from another, whatever its path: device and inode.
+    package struct Identity: Hashable, Sendable {
+        let device: UInt64
+        let inode: UInt64
+    }
+
+    /// The identity of the file at a path; `nil` when there is none.
+    package static func identity(of path: String) -> Identity? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        return Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+    }
+}

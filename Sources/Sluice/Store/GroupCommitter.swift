@@ -1,0 +1,140 @@
+internal import Logging
+internal import SQLite
+
+/// Commits groups of writes on the writer's connection, syncs what is owed, and checkpoints.
+///
+/// Not thread-safe: the writer's leader alone calls it.
+final class GroupCommitter {
+    /// The log is copied into the database when it has this many pages (about 40 MB): often enough to bound it,
+    /// seldom enough that a page of an index that many inserts touch is copied once for all of them.
+    static let checkpointFrames = 10_000
+
+    let transaction: WriteTransaction
+    private var connection: Connection { transaction.connection }
+    private let durability: Durability
+    private let lockTimeout: Duration
+    private let clock: any BrokerClock
+    private let onCommit: @Sendable (CommitReport) -> Void
+    private var isSynchronousFull = true
+    /// A sync failed: nothing may be acknowledged until the log has been copied and cut to nothing.
+    private var mustTruncate = false
+    /// Frames of the log at the last checkpoint, as long as the log has not begun anew.
+    private var framesAtCheckpoint = 0
+    private let logger: Logger
+
+    init(
+        transaction: WriteTransaction,
+        durability: Durability,
+        lockTimeout: Duration,
+        clock: any BrokerClock,
+        logger: Logger,
+        onCommit: @escaping @Sendable (CommitReport) -> Void
+    ) {
+        self.transaction = transaction
+        self.durability = durability
+        self.lockTimeout = lockTimeout
+        self.clock = clock
+        self.logger = logger
+        self.onCommit = onCommit
+    }
+
+    /// Commits a group and tells each member its result.
+    ///
+    /// - Returns: `false` when the write lock was taken and the call was not to wait: nothing has happened.
+    func commit(_ group: [any PendingWrite], waitsForLock: Bool) -> Bool {
+        guard !group.isEmpty else { return true }
+        do {
+            try prepare(sync: group.contains { $0.isSyncOwed }, waitsForLock: waitsForLock)
+            try transaction.begin(now: clock.now)
+        } catch {
+            transaction.rollback()
+            let isLocked = (error as? SQLiteError)?.code.primary == .busy
+            if isLocked && !waitsForLock { return false }
+            fail(group, SluiceError(wrapping: error, doing: "beginning a write"))
+            return true
+        }
+        do {
+            for write in group { try write.perform(in: transaction) }
+        } catch {
+            transaction.rollback()
+            isolate(group, after: SluiceError(wrapping: error, doing: "writing"))
+            return true
+        }
+        do {
+            try transaction.commit()
+        } catch {
+            transaction.rollback()
+            isolate(group, after: resolve(error))
+            return true
+        }
+        let report = transaction.takeReport()
+        if !report.isEmpty { onCommit(report) }
+        for write in group { write.complete() }
+        return true
+    }
+
+    private func prepare(sync isOwed: Bool, waitsForLock: Bool) throws {
+        connection.setBusyTimeout(waitsForLock ? lockTimeout : .zero)
+        if mustTruncate {
+            connection.setBusyTimeout(lockTimeout)
+            guard try !connection.checkpoint(.truncate).wasBlocked else {
+                throw SluiceError(.inputOutput, "a sync failed and the log could not be copied since")
+            }
+            mustTruncate = false
+        }
+        let isFull = durability.syncs(owed: isOwed)
+        guard isFull != isSynchronousFull, !connection.isInMemory else { return }
+        try connection.set(Pragma("synchronous", isFull ? 2 : 1))
+        isSynchronousFull = isFull
+    }
+
+    /// Gives each member of a group that failed a transaction of its own; a lone member gets the error.
+    private func isolate(_ group: [any PendingWrite], after error: SluiceError) {
+        guard group.count > 1, error.code != .unknownCommit else { return fail(group, error) }
+        for write in group { _ = commit([write], waitsForLock: true) }
+    }
+
+    private func fail(_ group: [any PendingWrite], _ error: SluiceError) {
+        for write in group { write.complete(failing: error) }
+    }
+
+    /// Finds out what became of a commit that failed.
+    ///
+    /// A commit whose write or sync failed has been undone in memory, but its pages may stand in the log, and a
+    /// recovery after a crash could find them whole. A checkpoint that cuts the log removes them: then nothing is
+    /// stored, for certain.
+    private func resolve(_ error: any Error) -> SluiceError {
+        let failure = SluiceError(wrapping: error, doing: "committing")
+        guard failure.code == .inputOutput else { return failure }
+        mustTruncate = true
+        do {
+            try prepare(sync: true, waitsForLock: true)
+            return failure
+        } catch {
+            return SluiceError(
+                .unknownCommit,
+                "a commit failed and the log could not be cleared: the write may or may not be stored",
+                sqliteCode: failure.sqliteCode
+            )
+        }
+    }
+
+    /// Whether the log has grown enough since the last checkpoint.
+    var isCheckpointDue: Bool {
+        // A commit after a complete checkpoint begins the log anew.
+        if connection.logFrames < framesAtCheckpoint { framesAtCheckpoint = 0 }
+        return connection.logFrames - framesAtCheckpoint >= Self.checkpointFrames
+    }
+
+    /// Copies the log into the database, as far as readers allow. A failure leaves the log whole, only longer; the
+    /// next try follows when it has grown by as much again.
+    func checkpoint() {
+        framesAtCheckpoint = connection.logFrames
+        do {
+            let result = try connection.checkpoint(.passive)
+            logger.trace("checkpoint", metadata: ["frames": "\(result.frames)", "copied": "\(result.copied)"])
+        } catch {
+            logger.debug("checkpoint failed", metadata: ["error": "\(error.code)"])
+        }
+    }
+}

@@ -1,0 +1,110 @@
+internal import SQLite
+
+/// An action on its way into the file: checked and encoded.
+package struct ActionDraft: Sendable {
+    package let queue: QueueName
+    package let kind: String
+    package let sortKey: SortKey
+    /// One JSON value.
+    package let payload: String
+    /// When it gets its place in the order; `nil` is at once.
+    package let notBefore: Timestamp?
+    /// The most actions that its queue may hold with it; `nil` is no limit.
+    package let depthLimit: Int?
+
+    package init(
+        queue: QueueName,
+        kind: String,
+        sortKey: SortKey,
+        payload: String,
+        notBefore: Timestamp? = nil,
+        depthLimit: Int? = nil
+    ) {
+        self.queue = queue
+        self.kind = kind
+        self.sortKey = sortKey
+        self.payload = payload
+        self.notBefore = notBefore
+        self.depthLimit = depthLimit
+    }
+}
+
+extension Store {
+    /// Stores actions, all or none, in their order, durably when it returns.
+    ///
+    /// - Throws: `CancellationError` when the task was cancelled before the write began; `SluiceError` otherwise.
+    ///   Nothing is stored then, but for ``SluiceError/Code/unknownCommit``.
+    package func enqueue(_ drafts: [ActionDraft]) async throws -> [ActionID] {
+        try await writeUnlessCancelled(isSyncOwed: true) { try $0.enqueue(drafts) }.get()
+    }
+
+    /// Stores actions as ``enqueue(_:)`` does and blocks the calling thread until the commit.
+    package func enqueueBlocking(_ drafts: [ActionDraft]) throws(SluiceError) -> [ActionID] {
+        try writeBlocking(isSyncOwed: true) { try $0.enqueue(drafts) }.get()
+    }
+}
+
+extension WriteTransaction {
+    /// Stores actions. A refusal that had nothing written is a result, so that it costs its group no rollback.
+    func enqueue(_ drafts: [ActionDraft]) throws -> Result<[ActionID], SluiceError> {
+        if let refusal = try refusalByDepth(drafts) { return .failure(refusal) }
+        var ids: [ActionID] = []
+        ids.reserveCapacity(drafts.count)
+        for draft in drafts { ids.append(try enqueue(draft)) }
+        return .success(ids)
+    }
+
+    private func enqueue(_ draft: ActionDraft) throws -> ActionID {
+        let queue = try queue(named: draft.queue, sorting: draft.sortKey.kind)
+        let id = try nextActionID()
+        let insert = try connection.cached(
+            """
+            INSERT INTO sluice_action_rows
+                (id, queue_id, sort_key, not_before_us, enqueued_at_us, nonce, kind, payload)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+            """
+        )
+        try insert.bind(1, id.rawValue).bind(2, queue.rawValue).bind(3, draft.sortKey.value)
+            .bind(4, draft.notBefore?.microseconds).bind(5, now.microseconds).bind(6, nonce)
+            .bind(7, draft.kind).bind(8, draft.payload)
+            .run()
+        touch(queue)
+        return id
+    }
+
+    private func refusalByDepth(_ drafts: [ActionDraft]) throws -> SluiceError? {
+        var added: [QueueName: Int] = [:]
+        for draft in drafts {
+            guard let limit = draft.depthLimit else { continue }
+            added[draft.queue, default: 0] += 1
+            let adding = added[draft.queue, default: 0]
+            guard let entry = try knownQueue(named: draft.queue) else {
+                if adding > limit { return full(draft.queue, limit) }
+                continue
+            }
+            let depth = try connection.cached(
+                "SELECT count(*) FROM (SELECT 1 FROM sluice_action_rows WHERE queue_id = ?1 LIMIT ?2)"
+            )
+            .bind(1, entry.id.rawValue).bind(2, limit).first { $0.int(0) }
+            if (depth ?? 0) + adding > limit { return full(draft.queue, limit) }
+        }
+        return nil
+    }
+
+    private func full(_ queue: QueueName, _ limit: Int) -> SluiceError {
+        SluiceError(.queueFull, "the queue '\(queue)' holds \(limit) actions, as many as its options allow")
+    }
+}
+
+extension SortKey {
+    /// What the column `sort_key` holds.
+    var value: Value {
+        switch storage {
+        case .arrival: .integer(0)
+        case .integer(let integer): .integer(integer)
+        case .date(let time): .integer(time.microseconds)
+        case .real(let real): .real(real)
+        case .text(let text): .text(text)
+        }
+    }
+}

@@ -1,0 +1,116 @@
+internal import SQLite
+
+/// Failure policies: parking, dead letters, and the failing of a whole queue.
+extension WriteTransaction {
+    /// The most actions that one transaction sets aside when a whole queue fails.
+    static let failBatchSize = 500
+
+    /// Applies a failure policy to an action.
+    func fail(
+        _ action: ActionID,
+        in queue: QueueID,
+        _ cause: FailureCause,
+        _ policy: FailurePolicy,
+        error: String
+    ) throws(SQLiteError) {
+        switch policy {
+        case .block:
+            try block(queue, by: cause.rawValue, action, error: error)
+        case .skip:
+            try bury(action, cause.rawValue, error: error)
+        case .failQueue:
+            let last = try lastActionID()
+            try bury(action, cause.rawValue, error: error)
+            try connection.cached(
+                """
+                UPDATE sluice_queue_rows
+                SET blocked_by = 'failing', blocked_action_id = ?2, blocked_at_us = ?3, blocked_error = ?4,
+                    fail_through_id = ?5
+                WHERE queue_id = ?1
+                """
+            )
+            .bind(1, queue.rawValue).bind(2, action.rawValue).bind(3, now.microseconds).bind(4, bounded(error))
+            .bind(5, last.rawValue).run()
+            try failBatch(of: queue)
+        }
+    }
+
+    /// Sets aside the next actions of a queue that fails as a whole.
+    ///
+    /// - Returns: Whether any are left; if none, the queue moves again.
+    @discardableResult
+    func failBatch(of queue: QueueID) throws(SQLiteError) -> Bool {
+        let batch = try connection.cached(
+            """
+            SELECT a.id FROM sluice_action_rows AS a JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
+            WHERE a.queue_id = ?1 AND a.id <= q.fail_through_id ORDER BY a.id LIMIT ?2
+            """
+        )
+        .bind(1, queue.rawValue).bind(2, Self.failBatchSize).all { ActionID(rawValue: $0.int64(0)) }
+        let error = try connection.cached("SELECT blocked_error FROM sluice_queue_rows WHERE queue_id = ?1")
+            .bind(1, queue.rawValue).first { $0.text(0) }
+        for action in batch { try bury(action, "behind", error: error ?? "") }
+        guard batch.count < Self.failBatchSize else { return true }
+        try unblock(queue)
+        return false
+    }
+
+    /// Makes an action a dead letter; its history stays.
+    private func bury(_ action: ActionID, _ cause: String, error: String) throws(SQLiteError) {
+        try connection.cached(
+            """
+            INSERT INTO sluice_dead_rows (id, queue_id, sort_key, sort_type, enqueued_at_us, nonce, kind, attempts,
+                                          died_at_us, cause, error, payload)
+            SELECT a.id, a.queue_id, a.sort_key, q.sort_type, a.enqueued_at_us, a.nonce, a.kind,
+                   coalesce(s.attempts, 0), ?2, ?3, ?4, a.payload
+            FROM sluice_action_rows AS a JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
+            LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id
+            WHERE a.id = ?1
+            """
+        )
+        .bind(1, action.rawValue).bind(2, now.microseconds).bind(3, cause).bind(4, bounded(error)).run()
+        try connection.cached("DELETE FROM sluice_action_rows WHERE id = ?1").bind(1, action.rawValue).run()
+        try connection.cached("DELETE FROM sluice_state_rows WHERE action_id = ?1").bind(1, action.rawValue).run()
+    }
+}
+
+// MARK: - Why a queue does not move
+
+extension WriteTransaction {
+    func block(_ queue: QueueID, by reason: String, _ action: ActionID, error: String?) throws(SQLiteError) {
+        try connection.cached(
+            """
+            UPDATE sluice_queue_rows
+            SET blocked_by = ?2, blocked_action_id = ?3, blocked_at_us = ?4, blocked_error = ?5, fail_through_id = NULL
+            WHERE queue_id = ?1
+            """
+        )
+        .bind(1, queue.rawValue).bind(2, reason).bind(3, action.rawValue).bind(4, now.microseconds)
+        .bind(5, error.map(bounded)).run()
+    }
+
+    func unblock(_ queue: QueueID) throws(SQLiteError) {
+        try connection.cached(
+            """
+            UPDATE sluice_queue_rows
+            SET blocked_by = NULL, blocked_action_id = NULL, blocked_at_us = NULL, blocked_error = NULL,
+                fail_through_id = NULL
+            WHERE queue_id = ?1
+            """
+        )
+        .bind(1, queue.rawValue).run()
+        touch(queue)
+    }
+
+    /// Lifts what an action that goes away has caused; the failing of a queue ends by itself.
+    func liftBlock(of action: ActionID, in queue: QueueID) throws(SQLiteError) {
+        let isCause = try connection.cached(
+            """
+            SELECT 1 FROM sluice_queue_rows
+            WHERE queue_id = ?1 AND blocked_action_id = ?2 AND blocked_by <> 'failing'
+            """
+        )
+        .bind(1, queue.rawValue).bind(2, action.rawValue).hasRow()
+        if isCause { try unblock(queue) }
+    }
+}

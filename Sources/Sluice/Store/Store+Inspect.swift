@@ -1,0 +1,93 @@
+internal import SQLite
+
+extension Store {
+    /// Queues with work, in the order of their names.
+    package func queueSummaries(_ form: QueuePattern.Form, limit: Int) async throws(SluiceError) -> [QueueSummary] {
+        let (first, last) = form.bounds
+        return try await read { connection in
+            try connection.cached(
+                """
+                SELECT queue, depth, state, because, head_id, head_kind, attempt, blocked_until, oldest_age_s, last_error
+                FROM sluice_queues WHERE queue >= ?1 AND (?2 IS NULL OR queue < ?2) ORDER BY queue LIMIT ?3
+                """
+            )
+            .bind(1, first).bind(2, last).bind(3, limit).all {
+                QueueSummary(
+                    queue: QueueName($0.text(0)),
+                    depth: $0.int(1),
+                    state: $0.text(2),
+                    because: $0.text(3),
+                    head: $0.optionalInt64(4).map(ActionID.init(rawValue:)),
+                    headKind: $0.optionalText(5),
+                    attempt: $0.int(6),
+                    blockedUntil: $0.optionalText(7),
+                    oldestAge: .seconds($0.int64(8)),
+                    lastError: $0.optionalText(9)
+                )
+            }
+        }
+    }
+
+    /// Actions that wait or run, by queue and in the order in which each queue runs them.
+    package func actionSummaries(_ form: QueuePattern.Form, limit: Int) async throws(SluiceError) -> [ActionSummary] {
+        let (first, last) = form.bounds
+        return try await read { connection in
+            try connection.cached(
+                """
+                SELECT v.id, v.queue, v.kind, v.sort_key, v.attempts, v.running_since, v.next_attempt_at, v.not_before,
+                       v.enqueued_at, v.last_error, v.payload
+                FROM sluice_queue_rows AS q
+                JOIN sluice_action_rows AS a ON a.queue_id = q.queue_id
+                JOIN sluice_actions AS v ON v.id = a.id
+                WHERE q.name >= ?1 AND (?2 IS NULL OR q.name < ?2)
+                ORDER BY q.name, a.not_before_us, a.sort_key, a.id LIMIT ?3
+                """
+            )
+            .bind(1, first).bind(2, last).bind(3, limit).all {
+                ActionSummary(
+                    id: ActionID(rawValue: $0.int64(0)),
+                    queue: QueueName($0.text(1)),
+                    kind: $0.text(2),
+                    sortKey: $0.optionalText(3),
+                    attempts: $0.int(4),
+                    runningSince: $0.optionalText(5),
+                    nextAttemptAt: $0.optionalText(6),
+                    notBefore: $0.optionalText(7),
+                    enqueuedAt: $0.text(8),
+                    lastError: $0.optionalText(9),
+                    payload: $0.text(10)
+                )
+            }
+        }
+    }
+
+    /// Dead letters, the newest first.
+    package func deadLetters(limit: Int) async throws(SluiceError) -> [DeadLetter] {
+        try await read { connection in
+            try connection.cached(
+                """
+                SELECT d.id, q.name, d.kind, d.cause, d.error, d.attempts, d.died_at_us, d.payload
+                FROM sluice_dead_rows AS d JOIN sluice_queue_rows AS q ON q.queue_id = d.queue_id
+                ORDER BY d.died_at_us DESC, d.id DESC LIMIT ?1
+                """
+            )
+            .bind(1, limit).all {
+                DeadLetter(
+                    id: ActionID(rawValue: $0.int64(0)),
+                    queue: QueueName($0.text(1)),
+                    kind: $0.text(2),
+                    cause: FailureCause(rawValue: $0.text(3)),
+                    error: $0.text(4),
+                    attempts: $0.int(5),
+                    diedAt: Timestamp(microseconds: $0.int64(6)).date,
+                    payload: $0.text(7)
+                )
+            }
+        }
+    }
+
+    /// The number of actions that wait or run.
+    package func actionCount() async throws(SluiceError) -> Int {
+        try await read { try $0.cached("SELECT count(*) FROM sluice_action_rows").first { $0.int(0) } ?? 0 }
+    }
+}

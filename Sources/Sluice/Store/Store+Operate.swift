@@ -1,0 +1,128 @@
+internal import SQLite
+
+/// What an operator or the application does to actions and queues from outside.
+extension Store {
+    /// Ends the retry waits and lifts the parking of the queues that a pattern matches.
+    ///
+    /// - Returns: The number of queues that waited or were parked.
+    package func retryNow(_ form: QueuePattern.Form) async throws(SluiceError) -> Int {
+        try await write(isSyncOwed: true) { try $0.retryNow(form) }
+    }
+
+    /// Removes an action, or marks it as cancelled while it runs.
+    package func cancel(_ action: ActionID) async throws(SluiceError) -> CancelResult {
+        try await write(isSyncOwed: true) { try $0.cancel(action) }
+    }
+
+    /// Puts a dead letter back into its queue at its old place, with no attempt spent.
+    ///
+    /// - Returns: Whether there is such a dead letter.
+    package func requeue(_ action: ActionID) async throws(SluiceError) -> Bool {
+        try await write(isSyncOwed: true) { try $0.requeue(action) }
+    }
+}
+
+/// What became of a cancellation.
+package enum CancelResult: Sendable, Hashable {
+    /// The action waited, and is gone.
+    case removed
+    /// The action runs: it is removed when its attempt ends with anything but success.
+    case marked
+    /// There is no such action: it never was, or it has been settled.
+    case missing
+}
+
+extension WriteTransaction {
+    func retryNow(_ form: QueuePattern.Form) throws(SQLiteError) -> Int {
+        var queues: Set<Int64> = []
+        let (first, last) = form.bounds
+        let waiting = try connection.cached(
+            """
+            UPDATE sluice_state_rows SET next_attempt_at_us = NULL, retry_delay_us = NULL
+            WHERE next_attempt_at_us IS NOT NULL AND action_id IN (
+                SELECT a.id FROM sluice_state_rows AS s
+                JOIN sluice_action_rows AS a ON a.id = s.action_id
+                JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
+                WHERE s.next_attempt_at_us IS NOT NULL AND q.name >= ?1 AND (?2 IS NULL OR q.name < ?2))
+            RETURNING (SELECT queue_id FROM sluice_action_rows WHERE id = action_id)
+            """
+        )
+        .bind(1, first).bind(2, last).all { $0.int64(0) }
+        queues.formUnion(waiting)
+        let parked = try connection.cached(
+            """
+            UPDATE sluice_queue_rows
+            SET blocked_by = NULL, blocked_action_id = NULL, blocked_at_us = NULL, blocked_error = NULL
+            WHERE blocked_by IS NOT NULL AND blocked_by <> 'failing' AND name >= ?1 AND (?2 IS NULL OR name < ?2)
+            RETURNING queue_id
+            """
+        )
+        .bind(1, first).bind(2, last).all { $0.int64(0) }
+        queues.formUnion(parked)
+        for queue in queues { touch(QueueID(rawValue: queue)) }
+        return queues.count
+    }
+
+    func cancel(_ action: ActionID) throws(SQLiteError) -> CancelResult {
+        let found = try connection.cached(
+            """
+            SELECT a.queue_id, EXISTS (SELECT 1 FROM sluice_claim_rows AS c
+                                       WHERE c.queue_id = a.queue_id AND c.action_id = a.id)
+            FROM sluice_action_rows AS a WHERE a.id = ?1
+            """
+        )
+        .bind(1, action.rawValue).first { (queue: QueueID(rawValue: $0.int64(0)), isRunning: $0.bool(1)) }
+        guard let found else { return .missing }
+        touch(found.queue)
+        guard found.isRunning else {
+            try remove(action, in: found.queue)
+            return .removed
+        }
+        try connection.cached(
+            """
+            INSERT INTO sluice_state_rows (action_id, is_cancelled) VALUES (?1, 1)
+            ON CONFLICT (action_id) DO UPDATE SET is_cancelled = 1
+            """
+        )
+        .bind(1, action.rawValue).run()
+        return .marked
+    }
+
+    func requeue(_ action: ActionID) throws -> Bool {
+        let found = try connection.cached(
+            """
+            SELECT q.name, d.sort_type FROM sluice_dead_rows AS d
+            JOIN sluice_queue_rows AS q ON q.queue_id = d.queue_id WHERE d.id = ?1
+            """
+        )
+        .bind(1, action.rawValue).first { (QueueName($0.text(0)), SortKey.Kind(rawValue: $0.text(1))) }
+        guard let (name, kind) = found, let kind else { return false }
+        // The queue may have been emptied and taken another type of sort key since.
+        let queue = try queue(named: name, sorting: kind)
+        try connection.cached(
+            """
+            INSERT INTO sluice_action_rows (id, queue_id, sort_key, enqueued_at_us, nonce, kind, payload)
+            SELECT id, queue_id, sort_key, enqueued_at_us, nonce, kind, payload FROM sluice_dead_rows WHERE id = ?1
+            """
+        )
+        .bind(1, action.rawValue).run()
+        try connection.cached("DELETE FROM sluice_dead_rows WHERE id = ?1").bind(1, action.rawValue).run()
+        touch(queue)
+        return true
+    }
+}
+
+extension QueuePattern.Form {
+    /// The smallest name that may match and the smallest behind all that match; `nil` where there is none.
+    ///
+    /// Text compares by its bytes, so a prefix is a range of names.
+    var bounds: (first: String, last: String?) {
+        switch self {
+        case .exact(let name): (name.rawValue, name.rawValue + "\u{0}")
+        case .prefix(let bytes) where bytes.isEmpty: ("", nil)
+        // A prefix ends in `/`, and `0` is the byte behind it.
+        case .prefix(let bytes):
+            (String(decoding: bytes, as: UTF8.self), String(decoding: bytes.dropLast(), as: UTF8.self) + "0")
+        }
+    }
+}

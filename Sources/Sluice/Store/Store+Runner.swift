@@ -1,0 +1,203 @@
+internal import SQLite
+
+/// Which process runs the queues, and what it finds of those before it.
+extension Store {
+    /// How long a process that cannot be told dead keeps the right to run the queues, and how often it renews it.
+    package static let leaseLength: Duration = .seconds(30)
+    package static let leaseRenewal: Duration = .seconds(10)
+
+    /// Becomes the process that runs the queues, and makes suspects of what a dead one left running.
+    ///
+    /// - Throws: ``SluiceError/Code/runningElsewhere`` while another process runs them.
+    package func startRunning() async throws(SluiceError) {
+        let me = ProcessIdentity.current
+        try await write(isSyncOwed: true) { try $0.startRunning(as: me) }
+    }
+
+    /// Renews the right to run the queues.
+    ///
+    /// - Throws: ``SluiceError/Code/runningElsewhere`` when another process has taken it over.
+    package func renewLease() async throws(SluiceError) {
+        try await write(isSyncOwed: false) { try $0.renewLease() }
+    }
+
+    /// Gives the right up.
+    package func stopRunning() async throws(SluiceError) {
+        try await write(isSyncOwed: false) { try $0.stopRunning() }
+    }
+
+    /// The next queues with work behind a given one, in the order of their numbers.
+    package func queuesWithWork(after last: QueueID?, limit: Int) async throws(SluiceError) -> [QueueID] {
+        try await write(isSyncOwed: false) { try $0.queuesWithWork(after: last, limit: limit) }
+    }
+
+    /// Gives the scheduled actions that are due their place in the order, and tells when the next is due.
+    package func admitScheduled() async throws(SluiceError) -> Timestamp? {
+        try await write(isSyncOwed: false) { try $0.admitScheduled() }
+    }
+
+    /// Tries again what could not be decoded: the code may have changed.
+    package func liftUndecodable() async throws(SluiceError) {
+        try await write(isSyncOwed: false) { try $0.liftUndecodable() }
+    }
+
+    /// Takes in what others have changed, by way of the commit's report.
+    package func takeInForeignChanges() async throws(SluiceError) {
+        try await write(isSyncOwed: false) { _ in }
+    }
+
+    /// Makes all earlier commits survive a loss of power.
+    package func sync() async throws(SluiceError) {
+        try await write(isSyncOwed: true) { try $0.writeBarrier() }
+    }
+}
+
+extension WriteTransaction {
+    func startRunning(as me: ProcessIdentity) throws {
+        let other = try connection.cached("SELECT pid, process, lease_until_us FROM sluice_runner").first {
+            (pid: $0.int64(0), process: $0.text(1), leaseUntil: Timestamp(microseconds: $0.int64(2)))
+        }
+        if let other, epoch == nil {
+            let identity = ProcessIdentity(pid: other.pid, mark: other.process)
+            guard identity.isDead(seenFrom: me) || other.leaseUntil <= now else {
+                throw SluiceError(
+                    .runningElsewhere,
+                    "process \(other.pid) runs the queues of this file; stop it, or enqueue only"
+                )
+            }
+        }
+        let epoch = try connection.cached(
+            "UPDATE sluice_counters SET value = value + 1 WHERE name = 'epoch' RETURNING value"
+        )
+        .all { $0.int64(0) }.first
+        guard let epoch else { throw SluiceError(.corrupt, "the counter 'epoch' is missing from sluice_counters") }
+        try connection.cached(
+            """
+            INSERT INTO sluice_runner (only, epoch, pid, process, lease_until_us) VALUES (1, ?1, ?2, ?3, ?4)
+            ON CONFLICT (only) DO UPDATE SET
+                epoch = excluded.epoch, pid = excluded.pid, process = excluded.process,
+                lease_until_us = excluded.lease_until_us
+            """
+        )
+        .bind(1, epoch).bind(2, me.pid).bind(3, me.mark).bind(4, (now + Store.leaseLength).microseconds).run()
+        self.epoch = epoch
+        claimCount = 0
+        // All queues with work are looked at now.
+        try connection.cached("DELETE FROM sluice_changes").run()
+        try suspectOrphans()
+        try liftUndecodable()
+    }
+
+    func renewLease() throws {
+        guard let epoch else { throw lostLease }
+        let renewed = try connection.cached("UPDATE sluice_runner SET lease_until_us = ?2 WHERE epoch = ?1")
+            .bind(1, epoch).bind(2, (now + Store.leaseLength).microseconds).run()
+        guard renewed == 1 else { throw lostLease }
+    }
+
+    func stopRunning() throws {
+        guard let epoch else { return }
+        try connection.cached("DELETE FROM sluice_runner WHERE epoch = ?1").bind(1, epoch).run()
+        self.epoch = nil
+    }
+
+    private var lostLease: SluiceError {
+        SluiceError(.runningElsewhere, "another process has taken over the queues of this file")
+    }
+
+    /// Makes suspects of the actions that ran when their process died (G7).
+    ///
+    /// A death while an action ran alone is an attempt, and counts against it. One among several gets its attempt
+    /// back: nobody knows which of them it was.
+    private func suspectOrphans() throws {
+        let orphans = try connection.cached(
+            "SELECT queue_id, slot, action_id, claim, started_at_us, is_alone FROM sluice_claim_rows"
+        )
+        .all {
+            (
+                run: Receipt(
+                    action: ActionID(rawValue: $0.int64(2)),
+                    claim: $0.int64(3),
+                    queue: QueueID(rawValue: $0.int64(0)),
+                    slot: $0.int(1)
+                ), startedAt: Timestamp(microseconds: $0.int64(4)), wasAlone: $0.bool(5)
+            )
+        }
+        for orphan in orphans {
+            try connection.cached(
+                """
+                INSERT INTO sluice_state_rows (action_id, is_suspect)
+                SELECT id, 1 FROM sluice_action_rows WHERE id = ?1
+                ON CONFLICT (action_id) DO UPDATE SET is_suspect = 1
+                """
+            )
+            .bind(1, orphan.run.action.rawValue).run()
+            guard orphan.wasAlone else { continue }
+            let number = try connection.cached(
+                """
+                UPDATE sluice_state_rows SET attempts = attempts + 1, crashes = crashes + 1 WHERE action_id = ?1
+                RETURNING attempts
+                """
+            )
+            .bind(1, orphan.run.action.rawValue).all { $0.int(0) }.first
+            guard let number else { continue }
+            let run = FailedRun(receipt: orphan.run, startedAt: orphan.startedAt, number: number)
+            try record(run, "crashed", error: "the process died while the action ran alone")
+        }
+        try connection.cached("DELETE FROM sluice_claim_rows").run()
+    }
+
+    func queuesWithWork(after last: QueueID?, limit: Int) throws(SQLiteError) -> [QueueID] {
+        // One step down the index for each queue, however many actions it holds.
+        try connection.cached(
+            """
+            WITH RECURSIVE busy (queue_id) AS (
+                SELECT (SELECT min(queue_id) FROM sluice_action_rows WHERE queue_id > ?1)
+                UNION ALL
+                SELECT (SELECT min(queue_id) FROM sluice_action_rows WHERE queue_id > busy.queue_id)
+                FROM busy WHERE busy.queue_id IS NOT NULL
+                LIMIT ?2
+            )
+            SELECT queue_id FROM busy WHERE queue_id IS NOT NULL
+            """
+        )
+        .bind(1, last?.rawValue ?? 0).bind(2, limit).all { QueueID(rawValue: $0.int64(0)) }
+    }
+
+    /// The most scheduled actions that one transaction gives their place.
+    private static let scheduleBatchSize = 1_000
+
+    func admitScheduled() throws(SQLiteError) -> Timestamp? {
+        let queues = try connection.cached(
+            """
+            UPDATE sluice_action_rows SET not_before_us = NULL
+            WHERE id IN (SELECT id FROM sluice_action_rows WHERE not_before_us <= ?1
+                         ORDER BY not_before_us LIMIT ?2)
+            RETURNING queue_id
+            """
+        )
+        .bind(1, now.microseconds).bind(2, Self.scheduleBatchSize).all { QueueID(rawValue: $0.int64(0)) }
+        for queue in queues { touch(queue) }
+        return try connection.cached(
+            "SELECT min(not_before_us) FROM sluice_action_rows WHERE not_before_us IS NOT NULL"
+        )
+        .first { $0.optionalInt64(0).map(Timestamp.init(microseconds:)) } ?? nil
+    }
+
+    func liftUndecodable() throws(SQLiteError) {
+        let queues = try connection.cached(
+            """
+            UPDATE sluice_queue_rows
+            SET blocked_by = NULL, blocked_action_id = NULL, blocked_at_us = NULL, blocked_error = NULL
+            WHERE blocked_by = 'undecodable' RETURNING queue_id
+            """
+        )
+        .all { QueueID(rawValue: $0.int64(0)) }
+        for queue in queues { touch(queue) }
+    }
+
+    /// Writes something, so that the commit has something to sync.
+    func writeBarrier() throws(SQLiteError) {
+        try connection.cached("UPDATE sluice_counters SET value = value WHERE name = 'epoch'").run()
+    }
+}

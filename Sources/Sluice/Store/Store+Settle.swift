@@ -1,0 +1,242 @@
+internal import SQLite
+
+/// What an attempt ends with, as it is written.
+package enum Settlement: Sendable, Hashable {
+    /// The action is done and removed.
+    case success
+    /// It waits and is tried again.
+    case retry(after: Duration, error: String)
+    /// It cannot go on.
+    case fail(FailureCause, FailurePolicy, error: String)
+    /// It is given back, the attempt not spent, and waits.
+    case release(after: Duration)
+    /// It is given back by a broker that stops, and waits for nothing.
+    case stop
+}
+
+/// What became of a settlement.
+package enum SettleResult: Sendable, Hashable {
+    /// It was written.
+    case settled
+    /// The receipt no longer holds the slot: nothing was written.
+    case stale
+    /// The action was removed while it ran: the slot is free, nothing else was written.
+    case removed
+}
+
+extension Store {
+    /// Settles a run and claims the head of a queue, the same or another, in one transaction.
+    ///
+    /// - Parameter next: The claim to make in the same transaction, if any.
+    package func settle(
+        _ receipt: Receipt,
+        _ settlement: Settlement,
+        thenClaim next: ClaimRequest?,
+        completion: @escaping @Sendable (Result<(SettleResult, ClaimResult?), SluiceError>) -> Void
+    ) {
+        write(
+            isSyncOwed: settlement.isSyncOwed,
+            { transaction in
+                let result = try transaction.settle(receipt, settlement)
+                return (result, try next.map(transaction.claim))
+            },
+            completion: completion
+        )
+    }
+}
+
+extension Settlement {
+    /// Losing a success, a retry or a release with the power only means that the action runs again, which G5
+    /// allows. Setting an action or a queue aside is owed to the operator.
+    var isSyncOwed: Bool {
+        if case .fail = self { true } else { false }
+    }
+}
+
+extension WriteTransaction {
+    func settle(_ receipt: Receipt, _ settlement: Settlement) throws -> SettleResult {
+        guard let startedAt = try takeSlot(of: receipt) else { return .stale }
+        guard try exists(receipt.action) else { return .removed }
+        let state = try ActionState.read(receipt.action, in: self)
+        switch settlement {
+        case .success:
+            // Its claim has lifted what blocked it.
+            try discard(receipt.action)
+        case .retry where state.isCancelled, .fail where state.isCancelled:
+            try remove(receipt.action, in: receipt.queue)
+        case .retry(let delay, let error):
+            let run = FailedRun(receipt: receipt, startedAt: startedAt, number: state.attempts + 1)
+            try record(run, "retry", error: error)
+            try wait(receipt.action, delay, after: state, spendingAttempt: true, error: error)
+        case .release(let delay):
+            try wait(receipt.action, delay, after: state, spendingAttempt: false, error: state.lastError)
+        case .stop:
+            if state.isSuspect { try clearSuspicion(receipt.action) }
+        case .fail(let cause, let policy, let error):
+            let run = FailedRun(receipt: receipt, startedAt: startedAt, number: state.attempts + 1)
+            try record(run, cause.rawValue, error: error)
+            try finish(receipt.action, spending: cause == .undecodable ? 0 : 1, error: error)
+            try fail(receipt.action, in: receipt.queue, cause, policy, error: error)
+        }
+        if let target = state.movesTo { try move(receipt.action, from: receipt.queue, to: target) }
+        return .settled
+    }
+
+    /// Frees the slot if the receipt holds it (G6), and tells when the run began.
+    private func takeSlot(of receipt: Receipt) throws(SQLiteError) -> Timestamp? {
+        try connection.cached(
+            """
+            DELETE FROM sluice_claim_rows
+            WHERE queue_id = ?1 AND slot = ?2 AND action_id = ?3 AND claim = ?4
+            RETURNING started_at_us
+            """
+        )
+        .bind(1, receipt.queue.rawValue).bind(2, receipt.slot)
+        .bind(3, receipt.action.rawValue).bind(4, receipt.claim)
+        .all { Timestamp(microseconds: $0.int64(0)) }.first
+    }
+
+    private func exists(_ action: ActionID) throws(SQLiteError) -> Bool {
+        try connection.cached("SELECT 1 FROM sluice_action_rows WHERE id = ?1")
+            .bind(1, action.rawValue).hasRow()
+    }
+
+    /// Removes an action with all that is known of it, and lifts the parking that it caused.
+    func remove(_ action: ActionID, in queue: QueueID) throws(SQLiteError) {
+        try discard(action)
+        try liftBlock(of: action, in: queue)
+    }
+
+    private func discard(_ action: ActionID) throws(SQLiteError) {
+        try connection.cached("DELETE FROM sluice_action_rows WHERE id = ?1").bind(1, action.rawValue).run()
+        let hadState = try connection.cached("DELETE FROM sluice_state_rows WHERE action_id = ?1")
+            .bind(1, action.rawValue).run()
+        guard hadState > 0 else { return }
+        try connection.cached("DELETE FROM sluice_attempt_rows WHERE action_id = ?1").bind(1, action.rawValue).run()
+    }
+
+    /// Writes when a head is tried again. An attempt that finished also clears its suspicion.
+    private func wait(
+        _ action: ActionID,
+        _ delay: Duration,
+        after state: ActionState,
+        spendingAttempt: Bool,
+        error: String?
+    ) throws(SQLiteError) {
+        let delay = max(delay, .zero)
+        try connection.cached(
+            """
+            INSERT INTO sluice_state_rows (action_id, attempts, next_attempt_at_us, retry_delay_us, last_error)
+            VALUES (?1, ?2, ?3, ?4, ?5)
+            ON CONFLICT (action_id) DO UPDATE SET
+                attempts = excluded.attempts, next_attempt_at_us = excluded.next_attempt_at_us,
+                retry_delay_us = excluded.retry_delay_us, last_error = excluded.last_error,
+                is_suspect = 0, crashes = 0
+            """
+        )
+        .bind(1, action.rawValue).bind(2, state.attempts + (spendingAttempt ? 1 : 0))
+        .bind(3, (now + delay).microseconds).bind(4, delay.wholeMicroseconds).bind(5, error.map(bounded))
+        .run()
+    }
+
+    private func clearSuspicion(_ action: ActionID) throws(SQLiteError) {
+        try connection.cached("UPDATE sluice_state_rows SET is_suspect = 0, crashes = 0 WHERE action_id = ?1")
+            .bind(1, action.rawValue).run()
+    }
+
+    /// Writes that an attempt failed; the failure policy says what follows.
+    private func finish(_ action: ActionID, spending attempts: Int, error: String) throws(SQLiteError) {
+        try connection.cached(
+            """
+            INSERT INTO sluice_state_rows (action_id, attempts, last_error) VALUES (?1, ?2, ?3)
+            ON CONFLICT (action_id) DO UPDATE SET
+                attempts = attempts + excluded.attempts, last_error = excluded.last_error,
+                is_suspect = 0, crashes = 0
+            """
+        )
+        .bind(1, action.rawValue).bind(2, attempts).bind(3, bounded(error)).run()
+    }
+
+    /// Carries out the move that was asked for while the action ran.
+    private func move(_ action: ActionID, from queue: QueueID, to target: QueueID) throws(SQLiteError) {
+        try connection.cached("UPDATE sluice_state_rows SET moves_to_queue_id = NULL WHERE action_id = ?1")
+            .bind(1, action.rawValue).run()
+        let moved = try connection.cached("UPDATE sluice_action_rows SET queue_id = ?2 WHERE id = ?1")
+            .bind(1, action.rawValue).bind(2, target.rawValue).run()
+        guard moved > 0 else { return }
+        try liftBlock(of: action, in: queue)
+        touch(target)
+    }
+}
+
+// MARK: - Facts of earlier attempts
+
+/// The row of `sluice_state_rows`, or what its absence means.
+private struct ActionState {
+    var attempts = 0
+    var lastError: String?
+    var isSuspect = false
+    var isCancelled = false
+    var movesTo: QueueID?
+
+    static func read(_ action: ActionID, in transaction: WriteTransaction) throws(SQLiteError) -> ActionState {
+        try transaction.connection.cached(
+            """
+            SELECT attempts, last_error, is_suspect, is_cancelled, moves_to_queue_id
+            FROM sluice_state_rows WHERE action_id = ?1
+            """
+        )
+        .bind(1, action.rawValue).first {
+            ActionState(
+                attempts: $0.int(0),
+                lastError: $0.optionalText(1),
+                isSuspect: $0.bool(2),
+                isCancelled: $0.bool(3),
+                movesTo: $0.optionalInt64(4).map(QueueID.init(rawValue:))
+            )
+        } ?? ActionState()
+    }
+}
+
+/// A run that did not succeed.
+struct FailedRun {
+    let receipt: Receipt
+    let startedAt: Timestamp
+    /// The attempt's number, counted from 1.
+    let number: Int
+}
+
+extension WriteTransaction {
+    /// The most failed attempts that are kept of an action: the newest.
+    private static let historyLimit = 50
+
+    /// Adds a failed attempt to the action's history.
+    func record(_ run: FailedRun, _ outcome: String, error: String) throws(SQLiteError) {
+        try connection.cached(
+            """
+            INSERT INTO sluice_attempt_rows (action_id, claim, number, outcome, error, started_at_us, ended_at_us)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            """
+        )
+        .bind(1, run.receipt.action.rawValue).bind(2, run.receipt.claim).bind(3, run.number).bind(4, outcome)
+        .bind(5, bounded(error)).bind(6, run.startedAt.microseconds).bind(7, now.microseconds)
+        .run()
+        guard run.number > Self.historyLimit else { return }
+        try connection.cached(
+            """
+            DELETE FROM sluice_attempt_rows WHERE action_id = ?1 AND claim NOT IN (
+                SELECT claim FROM sluice_attempt_rows WHERE action_id = ?1 ORDER BY claim DESC LIMIT ?2)
+            """
+        )
+        .bind(1, run.receipt.action.rawValue).bind(2, Self.historyLimit).run()
+    }
+
+    /// A text cut to what the file keeps of an error, at a character's boundary.
+    func bounded(_ text: String) -> String {
+        let limit = SluiceError.maximumTextByteCount
+        guard text.utf8.count > limit else { return text }
+        var end = text.utf8.index(text.utf8.startIndex, offsetBy: limit)
+        while end > text.startIndex, end.samePosition(in: text) == nil { end = text.utf8.index(before: end) }
+        return String(text[..<end])
+    }
+}

@@ -1,0 +1,214 @@
+internal import Dispatch
+internal import Logging
+internal import SQLite
+internal import Synchronization
+
+/// The queues in their file: all SQL of the engine, behind methods that are a transaction each.
+///
+/// One store per file and process. Its subjects stand in one extension each: enqueue, claim, settle, failure, the
+/// running process, an operator's acts, and reading.
+package final class Store: Sendable {
+    package let location: DatabaseFile.Location
+    let writer: Writer
+    let clock: any BrokerClock
+    private let reader: Reader?
+    private let registration: OpenFiles.Registration?
+
+    /// Opens the file, creating and migrating it as needed.
+    ///
+    /// - Parameter onCommit: Called after each commit that may have made a queue ready, in the order of commits,
+    ///   on the committing thread. It must not block.
+    package init(
+        _ location: DatabaseFile.Location,
+        options: BrokerOptions,
+        onCommit: @escaping @Sendable (CommitReport) -> Void
+    ) throws(SluiceError) {
+        try options.validate()
+        let file = DatabaseFile(location, lockTimeout: options.lockTimeout)
+        // Refuse before SQLite opens the file a second time and, closing it, could drop the first one's locks.
+        if case .file(let path) = location { try OpenFiles.refuseSecond(path) }
+        let connection = try file.open(now: options.clock.now)
+        if case .file(let path) = location {
+            registration = try OpenFiles.register(path)
+            reader = Reader(file, path)
+        } else {
+            registration = nil
+            reader = nil
+        }
+        self.location = location
+        clock = options.clock
+        writer = Writer(
+            GroupCommitter(
+                transaction: WriteTransaction(
+                    connection: connection,
+                    nonce: Int64.random(in: .min ... .max)
+                ),
+                durability: options.durability,
+                lockTimeout: options.lockTimeout,
+                clock: options.clock,
+                logger: options.logger,
+                onCommit: onCommit
+            )
+        )
+    }
+
+    /// Commits what waits, refuses what comes, and closes the file.
+    package func close() async {
+        await reader?.close()
+        await writer.close()
+        registration?.end()
+    }
+}
+
+// MARK: - Ways to write
+
+extension Store {
+    /// Writes without waiting. The completion is called after the commit, on some thread, and must not block.
+    func write<Output: Sendable>(
+        isSyncOwed: Bool,
+        _ body: @escaping @Sendable (WriteTransaction) throws -> Output,
+        completion: @escaping @Sendable (Result<Output, SluiceError>) -> Void
+    ) {
+        writer.submit(Write(isSyncOwed: isSyncOwed, body: body, completion: completion))
+    }
+
+    /// Writes, whether the task is cancelled or not.
+    func write<Output: Sendable>(
+        isSyncOwed: Bool,
+        _ body: @escaping @Sendable (WriteTransaction) throws -> Output
+    ) async throws(SluiceError) -> Output {
+        try await withCheckedContinuation { continuation in
+            write(isSyncOwed: isSyncOwed, body) { continuation.resume(returning: $0) }
+        }.get()
+    }
+
+    /// Writes, unless the task is cancelled before the write's group begins.
+    func writeUnlessCancelled<Output: Sendable>(
+        isSyncOwed: Bool,
+        _ body: @escaping @Sendable (WriteTransaction) throws -> Output
+    ) async throws -> Output {
+        try Task.checkCancellation()
+        let withdrawal = Withdrawal()
+        let result: Result<Output, any Error> = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let write = Write(isSyncOwed: isSyncOwed, body: body) { result in
+                    continuation.resume(returning: result.mapError { $0 })
+                }
+                withdrawal.arm {
+                    if self.writer.withdraw(write) { continuation.resume(returning: .failure(CancellationError())) }
+                }
+                self.writer.submit(write)
+                withdrawal.submitted()
+            }
+        } onCancel: {
+            withdrawal.cancel()
+        }
+        return try result.get()
+    }
+
+    /// Writes and blocks the calling thread until the commit.
+    func writeBlocking<Output: Sendable>(
+        isSyncOwed: Bool,
+        _ body: @escaping @Sendable (WriteTransaction) throws -> Output
+    ) throws(SluiceError) -> Output {
+        let done = DispatchSemaphore(value: 0)
+        let result = Mutex<Result<Output, SluiceError>?>(nil)
+        write(isSyncOwed: isSyncOwed, body) { outcome in
+            result.withLock { $0 = outcome }
+            done.signal()
+        }
+        done.wait()
+        guard let result = result.withLock({ $0 }) else {
+            preconditionFailure("a write was completed without a result")
+        }
+        return try result.get()
+    }
+}
+
+// MARK: - Reading
+
+extension Store {
+    /// Reads one snapshot of the file; in memory, where there is one connection, between two writes.
+    func read<Output: Sendable>(
+        _ body: @escaping @Sendable (Connection) throws -> Output
+    ) async throws(SluiceError) -> Output {
+        guard let reader else { return try await write(isSyncOwed: false) { try body($0.connection) } }
+        return try await reader.read(body)
+    }
+
+    /// A number that changes with every commit to the file, by whatever connection; `nil` in memory.
+    package func commitMark() async throws(SluiceError) -> Int64? {
+        guard let reader else { return nil }
+        return try await reader.commitMark()
+    }
+}
+
+/// Takes a write back when its task is cancelled, if the two meet in time.
+private final class Withdrawal: Sendable {
+    private struct State {
+        var isSubmitted = false
+        var isCancelled = false
+        var withdraw: (@Sendable () -> Void)?
+    }
+
+    private let state = Mutex(State())
+
+    func arm(_ withdraw: @escaping @Sendable () -> Void) {
+        state.withLock { $0.withdraw = withdraw }
+    }
+
+    /// The write stands in line, or is done.
+    func submitted() {
+        act { $0.isSubmitted = true }
+    }
+
+    func cancel() {
+        act { $0.isCancelled = true }
+    }
+
+    private func act(_ change: (inout State) -> Void) {
+        let withdraw = state.withLock { state -> (@Sendable () -> Void)? in
+            change(&state)
+            guard state.isSubmitted && state.isCancelled else { return nil }
+            defer { state.withdraw = nil }
+            return state.withdraw
+        }
+        withdraw?()
+    }
+}
+
+// MARK: - One store per file
+
+/// The files that stores of this process have open.
+///
+/// Two in one process would be two writers that checkpoint, which SQLite before 3.51.3 can lose commits by
+/// (the WAL-reset bug, <https://www.sqlite.org/wal.html#walresetbug>), and two brokers that run the same queues.
+enum OpenFiles {
+    private static let identities = Mutex<Set<DatabaseFile.Identity>>([])
+
+    /// The right to have a file open.
+    struct Registration: Sendable {
+        fileprivate let identity: DatabaseFile.Identity
+
+        func end() {
+            _ = identities.withLock { $0.remove(identity) }
+        }
+    }
+
+    static func refuseSecond(_ path: String) throws(SluiceError) {
+        guard let identity = DatabaseFile.identity(of: path) else { return }
+        guard !identities.withLock({ $0.contains(identity) }) else { throw alreadyOpen(path) }
+    }
+
+    static func register(_ path: String) throws(SluiceError) -> Registration {
+        guard let identity = DatabaseFile.identity(of: path) else {
+            throw SluiceError(.cannotOpen, "\(path) has vanished while it was opened")
+        }
+        guard identities.withLock({ $0.insert(identity).inserted }) else { throw alreadyOpen(path) }
+        return Registration(identity: identity)
+    }
+
+    private static func alreadyOpen(_ path: String) -> SluiceError {
+        SluiceError(.alreadyOpen, "this process has a broker on \(path) already: share it, or close it first")
+    }
+}

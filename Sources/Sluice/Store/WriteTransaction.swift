@@ -1,0 +1,221 @@
+internal import SQLite
+
+/// The open write transaction, with what the writer knows of the file so that it need not look it up.
+///
+/// One object for the life of the writer. What it knows holds until another connection commits, which
+/// `PRAGMA data_version` tells (<https://www.sqlite.org/pragma.html#pragma_data_version>), and is forgotten when a
+/// transaction is rolled back.
+package final class WriteTransaction {
+    let connection: Connection
+    /// A random number of this opening, the part of idempotency keys that no other file has.
+    let nonce: Int64
+    /// The wall clock when the transaction began.
+    private(set) var now = Timestamp(microseconds: 0)
+
+    /// The epoch under which this store runs the queues; `nil` while it does not. Set by `Store+Runner`.
+    var epoch: Int64?
+    /// Claims made in this epoch. It only goes up, so that a number of a transaction that was rolled back is never
+    /// used again.
+    var claimCount: Int64 = 0
+
+    /// Queues that this transaction may have made ready.
+    private(set) var touchedQueues: Set<QueueID> = []
+    /// Changes that others made to single actions.
+    private(set) var foreignChanges: [ForeignChange] = []
+
+    private var dataVersion: Int64?
+    private var actionCounter: Int64?
+    private var savedActionCounter: Int64?
+    private var directory = QueueDirectory()
+    /// The process that runs the queues, if it is another one: its engine is told of what this one enqueues.
+    private var isRunElsewhere = false
+
+    init(connection: Connection, nonce: Int64) {
+        self.connection = connection
+        self.nonce = nonce
+    }
+}
+
+// MARK: - Life
+
+extension WriteTransaction {
+    func begin(now: Timestamp) throws(SQLiteError) {
+        try connection.beginImmediate()
+        self.now = now
+        let version = try connection.cached("PRAGMA data_version").first { $0.int64(0) }
+        guard version != dataVersion else { return }
+        forget()
+        dataVersion = version
+        try takeIn()
+    }
+
+    func commit() throws(SQLiteError) {
+        if let actionCounter, actionCounter != savedActionCounter {
+            try connection.cached("UPDATE sluice_counters SET value = ?1 WHERE name = 'action'")
+                .bind(1, actionCounter).run()
+        }
+        if isRunElsewhere {
+            for queue in touchedQueues {
+                try connection.cached("INSERT INTO sluice_changes (queue_id, change) VALUES (?1, 'wake')")
+                    .bind(1, queue.rawValue).run()
+            }
+        }
+        try connection.commit()
+        savedActionCounter = actionCounter
+    }
+
+    func rollback() {
+        connection.rollback()
+        forget()
+        // Read the changes of others again: what was taken in has been rolled back too.
+        dataVersion = nil
+    }
+
+    /// What is to be told after the commit; empties it.
+    func takeReport() -> CommitReport {
+        defer {
+            touchedQueues.removeAll(keepingCapacity: true)
+            foreignChanges.removeAll()
+        }
+        return CommitReport(queues: touchedQueues, foreignChanges: foreignChanges)
+    }
+
+    private func forget() {
+        actionCounter = nil
+        savedActionCounter = nil
+        directory.removeAll()
+        touchedQueues.removeAll(keepingCapacity: true)
+        foreignChanges.removeAll()
+    }
+
+    /// Reads what other connections have logged since the last transaction, and who runs the queues.
+    private func takeIn() throws(SQLiteError) {
+        let runner = try connection.cached("SELECT epoch FROM sluice_runner").first { $0.int64(0) }
+        isRunElsewhere = runner != nil && runner != epoch
+        if epoch != nil && runner != epoch { epoch = nil }
+        guard epoch != nil else { return }
+        let changes = try connection.cached("SELECT queue_id, action_id, change FROM sluice_changes ORDER BY id").all {
+            ForeignChange(
+                queue: QueueID(rawValue: $0.int64(0)),
+                action: $0.optionalInt64(1).map(ActionID.init(rawValue:)),
+                isDeletion: $0.text(2) == "delete"
+            )
+        }
+        guard !changes.isEmpty else { return }
+        try connection.cached("DELETE FROM sluice_changes").run()
+        for change in changes {
+            touchedQueues.insert(change.queue)
+            if change.action != nil { foreignChanges.append(change) }
+        }
+    }
+}
+
+// MARK: - What it knows
+
+extension WriteTransaction {
+    /// The next action's sequence.
+    func nextActionID() throws(SQLiteError) -> ActionID {
+        if actionCounter == nil {
+            actionCounter = try connection.cached("SELECT value FROM sluice_counters WHERE name = 'action'")
+                .first { $0.int64(0) }
+            savedActionCounter = actionCounter
+        }
+        let next = (actionCounter ?? 0) + 1
+        actionCounter = next
+        return ActionID(rawValue: next)
+    }
+
+    /// The last sequence that was given.
+    func lastActionID() throws(SQLiteError) -> ActionID {
+        let next = try nextActionID()
+        actionCounter = next.rawValue - 1
+        return ActionID(rawValue: next.rawValue - 1)
+    }
+
+    /// Notes that a queue may have become ready.
+    func touch(_ queue: QueueID) {
+        touchedQueues.insert(queue)
+    }
+
+    /// The queue of a name, if the file knows it.
+    func knownQueue(named name: QueueName) throws(SQLiteError) -> QueueDirectory.Entry? {
+        if let entry = directory[name] { return entry }
+        let found = try connection.cached("SELECT queue_id, sort_type FROM sluice_queue_rows WHERE name = ?1")
+            .bind(1, name.rawValue)
+            .first { ($0.int64(0), SortKey.Kind(rawValue: $0.text(1))) }
+        guard let (id, kind) = found, let kind else { return nil }
+        let entry = QueueDirectory.Entry(id: QueueID(rawValue: id), sortKind: kind)
+        directory[name] = entry
+        return entry
+    }
+
+    /// The queue of a name for an action with such a sort key.
+    ///
+    /// A new queue, and one without actions, takes the type of the key.
+    func queue(named name: QueueName, sorting kind: SortKey.Kind) throws -> QueueID {
+        guard let entry = try knownQueue(named: name) else {
+            let id = try connection.cached(
+                "INSERT INTO sluice_queue_rows (name, sort_type) VALUES (?1, ?2) RETURNING queue_id"
+            )
+            .bind(1, name.rawValue).bind(2, kind.rawValue).first { $0.int64(0) }
+            guard let id else { throw SluiceError(.storage, "the queue \(name) could not be added") }
+            directory[name] = QueueDirectory.Entry(id: QueueID(rawValue: id), sortKind: kind)
+            return QueueID(rawValue: id)
+        }
+        guard entry.sortKind != kind else { return entry.id }
+        let hasActions = try connection.cached("SELECT 1 FROM sluice_action_rows WHERE queue_id = ?1 LIMIT 1")
+            .bind(1, entry.id.rawValue).hasRow()
+        guard !hasActions else {
+            throw SluiceError(
+                .sortKeyMismatch,
+                "the queue '\(name)' is ordered by \(entry.sortKind.rawValue) and the action's sort key is \(kind.rawValue)"
+            )
+        }
+        try connection.cached("UPDATE sluice_queue_rows SET sort_type = ?2 WHERE queue_id = ?1")
+            .bind(1, entry.id.rawValue).bind(2, kind.rawValue).run()
+        directory[name] = QueueDirectory.Entry(id: entry.id, sortKind: kind)
+        return entry.id
+    }
+}
+
+/// What a commit changed, for the scheduler.
+package struct CommitReport: Sendable {
+    /// Queues that may have become ready.
+    package let queues: Set<QueueID>
+    /// Changes that others made to single actions.
+    package let foreignChanges: [ForeignChange]
+
+    var isEmpty: Bool { queues.isEmpty && foreignChanges.isEmpty }
+}
+
+/// A change that another connection has logged.
+package struct ForeignChange: Sendable, Hashable {
+    package let queue: QueueID
+    package let action: ActionID?
+    package let isDeletion: Bool
+}
+
+/// The ids of the queues that were used last.
+struct QueueDirectory {
+    struct Entry {
+        let id: QueueID
+        let sortKind: SortKey.Kind
+    }
+
+    /// The most names that are kept: about 10 MB. Beyond it all are forgotten, and those in use come back.
+    private static let limit = 65_536
+
+    private var entries: [QueueName: Entry] = [:]
+
+    subscript(name: QueueName) -> Entry? {
+        get { entries[name] }
+        set {
+            if entries.count >= Self.limit { entries.removeAll(keepingCapacity: true) }
+            entries[name] = newValue
+        }
+    }
+
+    mutating func removeAll() {
+        if !entries.isEmpty { entries.removeAll(keepingCapacity: true) }
+    }
+}

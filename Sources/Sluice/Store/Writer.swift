@@ -1,0 +1,132 @@
+internal import DequeModule
+internal import Dispatch
+internal import SQLite
+internal import Synchronization
+
+/// The one writer of a file: takes writes from any thread and commits them in groups.
+///
+/// A caller that finds the writer free commits by itself, on its own thread; the writes that come meanwhile wait
+/// and make the next group, which a thread of the writer's own commits. So a lone caller pays for no change of
+/// threads, and many callers share the cost of a commit. Only the thread that leads touches the connection.
+///
+/// When a write fails, its group is rolled back and its members run each in a transaction of its own, so that the
+/// error reaches the one at fault (G14).
+package final class Writer: Sendable {
+    /// The most writes in one transaction: it bounds how long a later one waits.
+    static let groupLimit = 1_024
+
+    private struct Waiting {
+        var writes: Deque<any PendingWrite> = []
+        var hasLeader = false
+        var isClosed = false
+        var onClose: [@Sendable () -> Void] = []
+    }
+
+    private let waiting = Mutex(Waiting())
+    private let queue = DispatchQueue(label: "sluice.writer", qos: .userInitiated)
+    /// Confined to the leader: `Waiting.hasLeader` is the lock.
+    private nonisolated(unsafe) var committer: GroupCommitter?
+
+    init(_ committer: GroupCommitter) {
+        self.committer = committer
+    }
+
+    /// Takes a write and calls its completion after the commit, on some thread.
+    ///
+    /// It may commit on the calling thread before it returns. It never does when it is called from a completion.
+    func submit(_ write: any PendingWrite) {
+        enum Next { case lead, follow, refuse }
+        let next: Next = waiting.withLock { waiting in
+            if waiting.isClosed { return .refuse }
+            waiting.writes.append(write)
+            if waiting.hasLeader { return .follow }
+            waiting.hasLeader = true
+            return .lead
+        }
+        switch next {
+        case .lead: leadOnce()
+        case .follow: break
+        case .refuse: write.complete(failing: Self.closed)
+        }
+    }
+
+    /// Takes a write back, unless its group has begun.
+    ///
+    /// - Returns: Whether it was taken back. Its completion is then not called.
+    func withdraw(_ write: any PendingWrite) -> Bool {
+        waiting.withLock { waiting in
+            guard let index = waiting.writes.firstIndex(where: { $0 === write }) else { return false }
+            waiting.writes.remove(at: index)
+            return true
+        }
+    }
+
+    /// Refuses all further writes, commits those that wait, and closes the connection.
+    func close() async {
+        await withCheckedContinuation { continuation in
+            let isAlone = waiting.withLock { waiting in
+                waiting.isClosed = true
+                waiting.onClose.append { continuation.resume() }
+                if waiting.hasLeader { return false }
+                waiting.hasLeader = true
+                return true
+            }
+            if isAlone { queue.async { self.leadAll() } }
+        }
+    }
+}
+
+// MARK: - Leading
+
+extension Writer {
+    /// Commits one group on the caller's thread and leaves what is left to the writer's.
+    private func leadOnce() {
+        guard let committer else { return leadAll() }
+        let group = nextGroup()
+        if !committer.commit(group, waitsForLock: false) {
+            // Another connection holds the lock: wait for it where no caller's thread is held up.
+            queue.async {
+                _ = self.committer?.commit(group, waitsForLock: true)
+                self.leadAll()
+            }
+        } else if committer.isCheckpointDue || !endLeadingIfIdle() {
+            queue.async { self.leadAll() }
+        }
+    }
+
+    /// Commits groups until nothing waits, and closes the connection if that was asked for.
+    private func leadAll() {
+        repeat {
+            if let committer, committer.isCheckpointDue { committer.checkpoint() }
+            let group = nextGroup()
+            guard let committer else {
+                for write in group { write.complete(failing: Self.closed) }
+                continue
+            }
+            _ = committer.commit(group, waitsForLock: true)
+        } while !endLeadingIfIdle()
+    }
+
+    private func endLeadingIfIdle() -> Bool {
+        let (isIdle, onClose) = waiting.withLock { waiting -> (Bool, [@Sendable () -> Void]) in
+            guard waiting.writes.isEmpty else { return (false, []) }
+            if waiting.isClosed { committer = nil }
+            waiting.hasLeader = false
+            defer { waiting.onClose = [] }
+            return (true, waiting.onClose)
+        }
+        for closed in onClose { closed() }
+        return isIdle
+    }
+
+    private func nextGroup() -> [any PendingWrite] {
+        waiting.withLock { waiting in
+            let count = min(waiting.writes.count, Self.groupLimit)
+            let group = Array(waiting.writes.prefix(count))
+            waiting.writes.removeFirst(count)
+            return group
+        }
+    }
+
+    private static let closed = SluiceError(.closed, "the broker was closed")
+}

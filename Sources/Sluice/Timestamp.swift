@@ -1,0 +1,53 @@
+#if canImport(FoundationEssentials)
+package import struct FoundationEssentials.Date
+#else
+package import struct Foundation.Date
+#endif
+
+/// A point on the wall clock in whole microseconds since 1970 (UTC), as the file stores it.
+package struct Timestamp: Hashable, Comparable, Sendable {
+    package var microseconds: Int64
+
+    package init(microseconds: Int64) {
+        self.microseconds = microseconds
+    }
+
+    package init(_ date: Date) {
+        let exact = (date.timeIntervalSince1970 * 1_000_000).rounded()
+        // Int64(exactly:) would trap or fail beyond its range; dates there are clamped, as SortKey documents.
+        if exact >= 9.2e18 {
+            microseconds = .max
+        } else if exact <= -9.2e18 {
+            microseconds = .min
+        } else {
+            microseconds = exact.isNaN ? 0 : Int64(exact)
+        }
+    }
+
+    package var date: Date { Date(timeIntervalSince1970: Double(microseconds) / 1_000_000) }
+
+    package static func < (left: Timestamp, right: Timestamp) -> Bool { left.microseconds < right.microseconds }
+
+    /// The point `duration` later, clamped to the range of the type.
+    package static func + (time: Timestamp, duration: Duration) -> Timestamp {
+        let (sum, overflow) = time.microseconds.addingReportingOverflow(duration.wholeMicroseconds)
+        return Timestamp(microseconds: overflow ? (duration < .zero ? .min : .max) : sum)
+    }
+
+    /// The time from `right` to `left`.
+    package static func - (left: Timestamp, right: Timestamp) -> Duration {
+        .microseconds(left.microseconds.subtractingReportingOverflow(right.microseconds).partialValue)
+    }
+}
+
+extension Duration {
+    /// The duration in microseconds, rounded down, clamped to ±100 years: longer waits are the same as for ever, and
+    /// sums of two stay far from overflow.
+    package var wholeMicroseconds: Int64 {
+        let limit: Int64 = 100 * 366 * 86_400
+        let (seconds, attoseconds) = components
+        guard seconds < limit else { return limit * 1_000_000 }
+        guard seconds > -limit else { return -limit * 1_000_000 }
+        return seconds * 1_000_000 + attoseconds / 1_000_000_000_000
+    }
+}

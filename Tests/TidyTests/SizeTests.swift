@@ -1,0 +1,73 @@
+import Testing
+
+@Suite("Sizes")
+struct SizeTests {
+    private static let maximumLinesOfFile = 400
+    private static let maximumLinesOfFunction = 60
+    private static let maximumColumns = 110
+
+    @Test("No Swift file has more than 400 lines")
+    func files() {
+        expectNone(Repository.swiftSources.flatMap(Self.longFiles))
+    }
+
+    @Test("No function has more than 60 lines")
+    func functions() {
+        expectNone(Repository.swiftSources.flatMap(Self.longFunctions))
+    }
+
+    @Test("No line of Swift has more than 110 columns")
+    func lines() {
+        expectNone(Repository.swiftSources.flatMap(Self.longLines))
+    }
+
+    @Test("A file of 401 lines is reported, one of 400 is not")
+    func findsLongFiles() {
+        let line = "let a = 1\n"
+        let allowed = SwiftSource(path: "a.swift", text: String(repeating: line, count: 400))
+        let refused = SwiftSource(path: "b.swift", text: String(repeating: line, count: 401))
+        #expect(Self.longFiles(allowed).isEmpty)
+        #expect(Self.longFiles(refused).map(\.message) == ["the file has 401 lines, 400 at most"])
+    }
+
+    @Test("A function of 61 lines is reported, one of 60 is not")
+    func findsLongFunctions() {
+        let body = String(repeating: "    b()\n", count: 58)
+        let allowed = SwiftSource(path: "a.swift", text: "func a() {\n\(body)}\n")
+        let refused = SwiftSource(path: "b.swift", text: "// b\nfunc b() {\n\(body)\n}\n")
+        #expect(Self.longFunctions(allowed).isEmpty)
+        let found = Self.longFunctions(refused).map(\.description)
+        #expect(found == ["b.swift:2: func b has 61 lines, 60 at most"])
+    }
+
+    @Test("A line of 111 columns is reported, one of 110 is not, however many bytes they take")
+    func findsLongLines() {
+        let text = "//" + String(repeating: "é", count: 108) + "\n//" + String(repeating: "é", count: 109)
+        let found = Self.longLines(SwiftSource(path: "a.swift", text: text))
+        #expect(found.map(\.description) == ["a.swift:2: the line has 111 columns, 110 at most"])
+    }
+
+    private static func longFiles(_ source: SwiftSource) -> [Violation] {
+        let count = source.lines.count
+        guard count > maximumLinesOfFile else { return [] }
+        let message = "the file has \(count) lines, \(maximumLinesOfFile) at most"
+        return [Violation(path: source.path, line: count, message: message)]
+    }
+
+    private static func longFunctions(_ source: SwiftSource) -> [Violation] {
+        source.declarations.compactMap { declaration in
+            guard let length = declaration.functionLength, length > maximumLinesOfFunction else { return nil }
+            let subject = "\(declaration.keyword) \(declaration.name)"
+            let message = "\(subject) has \(length) lines, \(maximumLinesOfFunction) at most"
+            return Violation(path: source.path, line: declaration.keywordLine, message: message)
+        }
+    }
+
+    private static func longLines(_ source: SwiftSource) -> [Violation] {
+        source.lines.enumerated().compactMap { index, line in
+            guard line.text.utf8.count > maximumColumns, line.text.count > maximumColumns else { return nil }
+            let message = "the line has \(line.text.count) columns, \(maximumColumns) at most"
+            return Violation(path: source.path, line: index + 1, message: message)
+        }
+    }
+}
