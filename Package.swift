@@ -26,7 +26,7 @@ let package = Package(
     ],
     targets: [
         // The system's SQLite, as it is.
-        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
         // The SQL files of Migrations/, embedded byte for byte.
         .target(name: "CMigrations"),
         // Connections, statements, rows, transactions, result codes; nothing of queues.
@@ -60,13 +60,23 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
             ]
         ),
+        .testTarget(name: "SluiceTests", dependencies: ["Sluice", "SluiceTestKit"]),
+        // The rules of this repository, as tests.
+        .testTarget(name: "TidyTests", dependencies: ["CMigrations"]),
     ],
     swiftLanguageModes: [.v6],
     cLanguageStandard: .gnu2x
 )
 
-// One set of features for every Swift target.
+// `make test` and CI set this: a warning in this package is an error. Dependencies are not concerned.
+let isStrict = Context.environment["SLUICE_STRICT"] != nil
+
+// One set of features for every target.
 for target in package.targets where target.type != .system {
+    if isStrict {
+        target.cSettings = (target.cSettings ?? []) + [.treatAllWarnings(as: .error)]
+        target.swiftSettings = (target.swiftSettings ?? []) + [.treatAllWarnings(as: .error)]
+    }
     target.swiftSettings =
         (target.swiftSettings ?? []) + [
             .enableUpcomingFeature("ExistentialAny"),

@@ -94,6 +94,9 @@ extension Connection {
     /// Whether the file can only be read, as its permissions or its directory have it.
     package var isReadOnly: Bool { sqlite3_db_readonly(handle, "main") == 1 }
 
+    /// Rows changed since the connection was opened, those of triggers included.
+    package var totalChanges: Int { Int(sqlite3_total_changes64(handle)) }
+
     /// Whether the database lives in memory.
     package var isInMemory: Bool { path == ":memory:" }
 }

@@ -77,12 +77,12 @@ public struct Durability: Sendable, Hashable {
     /// actions of that second run again. The file stays intact.
     public static let relaxed = Durability(level: .relaxed)
 
-    /// Whether a write is synced, given that its caller is owed that.
-    func syncs(owed: Bool) -> Bool {
-        switch level {
-        case .everything: true
-        case .standard: owed
-        case .relaxed: false
+    /// Whether a commit with such a write is synced.
+    func syncs(_ need: SyncNeed) -> Bool {
+        switch need {
+        case .forced: true
+        case .owed: level != .relaxed
+        case .later: level == .everything
         }
     }
 }

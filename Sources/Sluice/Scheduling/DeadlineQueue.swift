@@ -38,7 +38,7 @@ struct DeadlineQueue {
     /// it comes up, or until more than half of the heap has been removed.
     private var live: Set<Int> = []
     private var attempts: [Int64: Int] = [:]
-    private var chores: [Chore: Int] = [:]
+    private var chores: [Chore: (number: Int, time: Duration)] = [:]
     private var lastNumber = 0
 
     @discardableResult
@@ -48,7 +48,7 @@ struct DeadlineQueue {
         live.insert(lastNumber)
         switch subject {
         case .attempt(let claim): attempts[claim] = lastNumber
-        case .chore(let chore): chores[chore] = lastNumber
+        case .chore(let chore): chores[chore] = (lastNumber, time)
         case .queue: break
         }
         return lastNumber
@@ -58,7 +58,7 @@ struct DeadlineQueue {
         let number: Int? =
             switch subject {
             case .attempt(let claim): attempts.removeValue(forKey: claim)
-            case .chore(let chore): chores.removeValue(forKey: chore)
+            case .chore(let chore): chores.removeValue(forKey: chore)?.number
             case .queue: nil
             }
         if let number { kill(number) }
@@ -73,7 +73,7 @@ struct DeadlineQueue {
         if let time { add(.chore(chore), at: time) }
     }
 
-    func contains(_ chore: Chore) -> Bool { chores[chore] != nil }
+    func time(of chore: Chore) -> Duration? { chores[chore]?.time }
 
     var first: Duration? { heap.min?.time }
 

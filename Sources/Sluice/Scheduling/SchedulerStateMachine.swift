@@ -26,7 +26,7 @@ package struct SchedulerStateMachine {
         /// Its handler has returned, and that is being written. Another queue's claim goes with it.
         case settling
         /// Its head waits until a deadline, which is valid while its number is this one.
-        case waiting(ActionID, deadline: Int)
+        case waiting(RetryWait, until: Duration, deadline: Int)
         /// Its head's route has no permit left.
         case lackingPermit(RouteID)
         /// Its head is a suspect.
@@ -36,8 +36,8 @@ package struct SchedulerStateMachine {
     /// A claim to be made.
     package struct Order: Hashable, Sendable {
         package let queue: QueueID
-        /// The action whose retry wait is over.
-        package let waitedFor: ActionID?
+        /// The retry wait that is over.
+        package let waitedFor: RetryWait?
     }
 
     /// How a claim ended without a run.
@@ -47,7 +47,7 @@ package struct SchedulerStateMachine {
         /// Ask again at once.
         case unfinished
         /// The head waits until a time.
-        case waiting(ActionID, until: Duration)
+        case waiting(RetryWait, until: Duration)
         case lacksPermit(RouteID)
         /// The head is a suspect; its deaths so far.
         case mustBeAlone(crashes: Int)
@@ -74,11 +74,15 @@ package struct SchedulerStateMachine {
     private var ready: Deque<QueueID> = []
     private var unroutable: Set<QueueID> = []
     private var suspects: [(queue: QueueID, crashes: Int)] = []
-    private var waitedFor: [QueueID: ActionID] = [:]
+    /// Waits whose queues are looked at again: because they are over, or because of a wake before. A wall clock
+    /// that jumped back must not make such a wait begin anew (G8).
+    private var waits: [QueueID: (wait: RetryWait, until: Duration, isOver: Bool)] = [:]
     private var routes = RoutePermits()
     private var deadlines = DeadlineQueue()
     /// Claims under way and handlers that run, each a permit.
     private var permitsInUse = 0
+    /// Queues whose outcome is being written.
+    private var settling = 0
     /// The queue whose suspect runs.
     private var lone: QueueID?
     private var isOpen = false
@@ -92,11 +96,12 @@ package struct SchedulerStateMachine {
 // MARK: - Facts
 
 extension SchedulerStateMachine {
-    /// The broker runs.
-    package mutating func start() -> [Decision] {
+    /// The broker runs. Its queues with work are told by ``wake(_:)``.
+    package mutating func start() {
+        precondition(permitsInUse == 0 && settling == 0, "the scheduler was started while handlers ran")
+        forget()
         isOpen = true
         isStopping = false
-        return decide()
     }
 
     /// The broker is to stop: no further claim, until nothing runs.
@@ -108,6 +113,8 @@ extension SchedulerStateMachine {
 
     /// Queues may have become ready.
     package mutating func wake(_ queues: some Sequence<QueueID>) -> [Decision] {
+        // When it starts, every queue with work is looked at.
+        guard isOpen else { return [] }
         for queue in queues { wake(queue) }
         return decide()
     }
@@ -148,6 +155,7 @@ extension SchedulerStateMachine {
     package mutating func started(_ queue: QueueID, claim: Int64, timeOutAt: Duration?) -> [Decision] {
         precondition(isClaiming(queue), "a queue started that was not being claimed")
         phases[queue] = .running
+        waits[queue] = nil
         if let timeOutAt { deadlines.add(.attempt(claim), at: timeOutAt) }
         return decide()
     }
@@ -159,6 +167,7 @@ extension SchedulerStateMachine {
         }
         permitsInUse -= 1
         releaseRoute(of: queue)
+        let known = waits.removeValue(forKey: queue)
         if wasWoken && conclusion.isOutdatedByWake {
             makeReady(queue)
             return decide()
@@ -168,8 +177,9 @@ extension SchedulerStateMachine {
             phases[queue] = nil
         case .unfinished:
             makeReady(queue)
-        case .waiting(let action, let time):
-            phases[queue] = .waiting(action, deadline: deadlines.add(.queue(queue), at: time))
+        case .waiting(let wait, let time):
+            let until = known?.wait == wait ? min(time, known?.until ?? time) : time
+            phases[queue] = .waiting(wait, until: until, deadline: deadlines.add(.queue(queue), at: until))
         case .lacksPermit(let route):
             phases[queue] = .lackingPermit(route)
             // The permit may have come back between the transaction and now.
@@ -195,27 +205,34 @@ extension SchedulerStateMachine {
         deadlines.remove(.attempt(claim))
         releaseRoute(of: queue)
         phases[queue] = .settling
-        guard isOpen, suspects.isEmpty else {
-            permitsInUse -= 1
-            return nil
-        }
-        guard let next = ready.popFirst() else {
-            phases[queue] = .claiming(wasWoken: false)
-            return Order(queue: queue, waitedFor: nil)
-        }
-        phases[next] = .claiming(wasWoken: false)
-        return Order(queue: next, waitedFor: waitedFor.removeValue(forKey: next))
+        settling += 1
+        // Its permit goes to the next claim, or back.
+        permitsInUse -= 1
+        guard isOpen, suspects.isEmpty else { return nil }
+        if let next = ready.popFirst() { return order(next) }
+        settling -= 1
+        return order(queue)
     }
 
     /// The outcome has been written. The queue may have more to do.
     package mutating func settled(_ queue: QueueID) -> [Decision] {
-        if phases[queue] == .settling { makeReady(queue) }
+        if phases[queue] == .settling {
+            settling -= 1
+            makeReady(queue)
+        }
         return decide()
     }
 
     /// A chore is to be performed at a time, instead of the one set before.
-    package mutating func schedule(_ chore: Chore, at time: Duration?) {
+    package mutating func schedule(_ chore: Chore, at time: Duration?) -> [Decision] {
         deadlines.set(chore, at: time)
+        return decide()
+    }
+
+    /// A chore is to be performed at a time at the latest.
+    package mutating func schedule(_ chore: Chore, noLaterThan time: Duration) -> [Decision] {
+        if let known = deadlines.time(of: chore), known <= time { return [] }
+        return schedule(chore, at: time)
     }
 
     /// A time has come.
@@ -226,9 +243,9 @@ extension SchedulerStateMachine {
             case .attempt(let claim): decisions.append(.timeOut(claim: claim))
             case .chore(let chore): decisions.append(.perform(chore))
             case .queue(let queue):
-                guard case .waiting(let action, due.number) = phases[queue] else { continue }
+                guard case .waiting(let wait, let until, due.number) = phases[queue] else { continue }
                 makeReady(queue)
-                waitedFor[queue] = action
+                waits[queue] = (wait, until, isOver: true)
             }
         }
         return decisions + decide()
@@ -238,7 +255,7 @@ extension SchedulerStateMachine {
     package var nextDeadline: Duration? { deadlines.first }
 
     /// Whether nothing is ready, runs or waits for a time. What has no route, or is parked, does not count.
-    package var isIdle: Bool { phases.isEmpty && !deadlines.contains(.admitScheduled) }
+    package var isIdle: Bool { phases.isEmpty && deadlines.time(of: .admitScheduled) == nil }
 }
 
 // MARK: - Deciding
@@ -253,9 +270,10 @@ extension SchedulerStateMachine {
         switch phases[queue] {
         case nil: makeReady(queue)
         case .claiming: phases[queue] = .claiming(wasWoken: true)
-        case .waiting(_, let deadline):
+        case .waiting(let wait, let until, let deadline):
             deadlines.removeQueueDeadline(deadline)
             makeReady(queue)
+            waits[queue] = (wait, until, isOver: false)
         // Its head may be another one now, of another route.
         case .lackingPermit: makeReady(queue)
         // These look at the head again without being told.
@@ -265,7 +283,6 @@ extension SchedulerStateMachine {
 
     private mutating func makeReady(_ queue: QueueID) {
         phases[queue] = .ready
-        waitedFor[queue] = nil
         ready.append(queue)
     }
 
@@ -281,7 +298,7 @@ extension SchedulerStateMachine {
 
     private mutating func decide() -> [Decision] {
         guard isOpen else {
-            guard isStopping, permitsInUse == 0, !phases.values.contains(.settling) else { return [] }
+            guard isStopping, permitsInUse == 0, settling == 0 else { return [] }
             isStopping = false
             forget()
             return [.stopped]
@@ -299,7 +316,8 @@ extension SchedulerStateMachine {
     private mutating func order(_ queue: QueueID) -> Order {
         permitsInUse += 1
         phases[queue] = .claiming(wasWoken: false)
-        return Order(queue: queue, waitedFor: waitedFor.removeValue(forKey: queue))
+        let known = waits[queue]
+        return Order(queue: queue, waitedFor: known?.isOver == true ? known?.wait : nil)
     }
 
     private mutating func forget() {
@@ -307,9 +325,12 @@ extension SchedulerStateMachine {
         ready.removeAll()
         unroutable.removeAll()
         suspects.removeAll()
-        waitedFor.removeAll()
+        waits.removeAll()
         routes = RoutePermits()
+        // What was written before is still to be synced.
+        let sync = deadlines.time(of: .sync)
         deadlines = DeadlineQueue()
+        deadlines.set(.sync, at: sync)
         lone = nil
     }
 }

@@ -94,21 +94,25 @@ package struct DatabaseFile {
         connection.harden()
         if isNew { try connection.set(Pragma("auto_vacuum", "INCREMENTAL", answers: "2")) }
         try connection.set(Pragma("journal_mode", "WAL"))
-        for pragma in Self.commonPragmas { try connection.set(pragma) }
+        for pragma in Self.filePragmas + Self.commonPragmas { try connection.set(pragma) }
         connection.countLogFrames()
         try Migrator().migrate(connection, now: now)
         return connection
     }
 
-    /// Every setting that the engine rests on. `wal_autocheckpoint` is set before the WAL hook replaces it.
-    private static let commonPragmas = [
+    /// Settings of what only a file has. `wal_autocheckpoint` is set before the WAL hook replaces it.
+    private static let filePragmas = [
         Pragma("wal_autocheckpoint", 0),
         Pragma("synchronous", 2),
         Pragma("fullfsync", true),
         Pragma("checkpoint_fullfsync", true),
         Pragma("journal_size_limit", journalSizeLimit),
-        Pragma("cache_size", -cacheKibibytes),
         Pragma("mmap_size", 0),
+    ]
+
+    /// Every other setting that the engine rests on.
+    private static let commonPragmas = [
+        Pragma("cache_size", -cacheKibibytes),
         Pragma("trusted_schema", false),
         Pragma("foreign_keys", false),
         Pragma("secure_delete", false),

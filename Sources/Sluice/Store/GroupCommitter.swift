@@ -44,7 +44,7 @@ final class GroupCommitter {
     func commit(_ group: [any PendingWrite], waitsForLock: Bool) -> Bool {
         guard !group.isEmpty else { return true }
         do {
-            try prepare(sync: group.contains { $0.isSyncOwed }, waitsForLock: waitsForLock)
+            try prepare(isSynced: group.contains { durability.syncs($0.sync) }, waitsForLock: waitsForLock)
             try transaction.begin(now: clock.now)
         } catch {
             transaction.rollback()
@@ -67,13 +67,13 @@ final class GroupCommitter {
             isolate(group, after: resolve(error))
             return true
         }
-        let report = transaction.takeReport()
+        let report = transaction.takeReport(isSynced: isSynchronousFull)
         if !report.isEmpty { onCommit(report) }
         for write in group { write.complete() }
         return true
     }
 
-    private func prepare(sync isOwed: Bool, waitsForLock: Bool) throws {
+    private func prepare(isSynced: Bool, waitsForLock: Bool) throws {
         connection.setBusyTimeout(waitsForLock ? lockTimeout : .zero)
         if mustTruncate {
             connection.setBusyTimeout(lockTimeout)
@@ -82,10 +82,9 @@ final class GroupCommitter {
             }
             mustTruncate = false
         }
-        let isFull = durability.syncs(owed: isOwed)
-        guard isFull != isSynchronousFull, !connection.isInMemory else { return }
-        try connection.set(Pragma("synchronous", isFull ? 2 : 1))
-        isSynchronousFull = isFull
+        guard isSynced != isSynchronousFull, !connection.isInMemory else { return }
+        try connection.set(Pragma("synchronous", isSynced ? 2 : 1))
+        isSynchronousFull = isSynced
     }
 
     /// Gives each member of a group that failed a transaction of its own; a lone member gets the error.
@@ -108,7 +107,7 @@ final class GroupCommitter {
         guard failure.code == .inputOutput else { return failure }
         mustTruncate = true
         do {
-            try prepare(sync: true, waitsForLock: true)
+            try prepare(isSynced: true, waitsForLock: true)
             return failure
         } catch {
             return SluiceError(

@@ -1,7 +1,17 @@
+/// Whether a write is to survive a loss of power when its caller is told.
+enum SyncNeed: Sendable {
+    /// Losing it only means that an action runs again; a later sync will do.
+    case later
+    /// The caller is owed that, unless the broker's durability says otherwise.
+    case owed
+    /// At any durability.
+    case forced
+}
+
 /// A write that waits for its turn.
 protocol PendingWrite: AnyObject, Sendable {
-    /// Whether the caller is owed that the write survives a loss of power.
-    var isSyncOwed: Bool { get }
+    /// Whether the write is to survive a loss of power.
+    var sync: SyncNeed { get }
 
     /// Performs the write in a transaction that may be rolled back and followed by another call.
     func perform(in transaction: WriteTransaction) throws
@@ -15,18 +25,18 @@ protocol PendingWrite: AnyObject, Sendable {
 
 /// A write with a result, for a completion that is called once.
 final class Write<Output: Sendable>: PendingWrite {
-    let isSyncOwed: Bool
+    let sync: SyncNeed
     private let body: @Sendable (WriteTransaction) throws -> Output
     private let completion: @Sendable (Result<Output, SluiceError>) -> Void
     /// Set and read by the writer's leader alone.
     private nonisolated(unsafe) var output: Output?
 
     init(
-        isSyncOwed: Bool,
+        sync: SyncNeed,
         body: @escaping @Sendable (WriteTransaction) throws -> Output,
         completion: @escaping @Sendable (Result<Output, SluiceError>) -> Void
     ) {
-        self.isSyncOwed = isSyncOwed
+        self.sync = sync
         self.body = body
         self.completion = completion
     }

@@ -3,15 +3,27 @@ internal import SQLite
 /// What is asked of a queue: its head, for a run.
 package struct ClaimRequest: Sendable {
     package let queue: QueueID
-    /// An action whose retry wait is over by the scheduler's clock, whatever the wall clock says.
-    package let waitedFor: ActionID?
+    /// A retry wait that is over by the scheduler's clock, whatever the wall clock says.
+    package let waitedFor: RetryWait?
     /// Whether the head may run. Called in the claiming transaction, perhaps more than once; it must not block.
     package let admit: @Sendable (Head) -> Admission
 
-    package init(queue: QueueID, waitedFor: ActionID?, admit: @escaping @Sendable (Head) -> Admission) {
+    package init(queue: QueueID, waitedFor: RetryWait?, admit: @escaping @Sendable (Head) -> Admission) {
         self.queue = queue
         self.waitedFor = waitedFor
         self.admit = admit
+    }
+}
+
+/// The wait of one action for one retry; another retry, or an edit of the time, is another wait.
+package struct RetryWait: Hashable, Sendable {
+    package let action: ActionID
+    /// As the file has it.
+    package let nextAttemptAt: Timestamp
+
+    package init(action: ActionID, nextAttemptAt: Timestamp) {
+        self.action = action
+        self.nextAttemptAt = nextAttemptAt
     }
 }
 
@@ -46,7 +58,7 @@ package enum ClaimResult: Sendable {
     /// The slot is taken.
     case taken
     /// The head waits for its retry.
-    case waiting(ActionID, remaining: Duration)
+    case waiting(RetryWait, remaining: Duration)
     /// The queue is parked.
     case parked
     /// The head was not admitted.
@@ -74,7 +86,7 @@ extension Store {
         _ requests: [ClaimRequest],
         completion: @escaping @Sendable (Result<[ClaimResult], SluiceError>) -> Void
     ) {
-        write(isSyncOwed: false, { transaction in try requests.map(transaction.claim) }, completion: completion)
+        write(sync: .later, { transaction in try requests.map(transaction.claim) }, completion: completion)
     }
 }
 
@@ -98,8 +110,9 @@ extension WriteTransaction {
                 try remove(head.action, in: request.queue)
                 continue
             }
-            if let wait = row.wait(at: now), request.waitedFor != head.action {
-                return .waiting(head.action, remaining: wait)
+            if let wait = row.wait, request.waitedFor != wait, wait.nextAttemptAt > now {
+                // Never longer than the delay that was asked: the wall clock may have jumped back since (G8).
+                return .waiting(wait, remaining: min(wait.nextAttemptAt - now, row.retryDelay))
             }
             let admission = request.admit(head)
             switch admission {
@@ -207,12 +220,10 @@ private struct HeadRow {
         blockedBy.flatMap { $0 == "unknown kind" || $0 == "no route" ? nil : $0 }
     }
 
-    /// How long the head waits for its retry; `nil` when it is due.
-    ///
-    /// Never longer than the delay that was asked: the wall clock may have jumped back since (G8).
-    func wait(at now: Timestamp) -> Duration? {
-        guard let nextAttemptAt, nextAttemptAt > now else { return nil }
-        return min(nextAttemptAt - now, retryDelay)
+    /// The retry that the head waits for, or waited for.
+    var wait: RetryWait? {
+        guard let head, let nextAttemptAt else { return nil }
+        return RetryWait(action: head.action, nextAttemptAt: nextAttemptAt)
     }
 }
 

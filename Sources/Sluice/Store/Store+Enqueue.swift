@@ -35,12 +35,12 @@ extension Store {
     /// - Throws: `CancellationError` when the task was cancelled before the write began; `SluiceError` otherwise.
     ///   Nothing is stored then, but for ``SluiceError/Code/unknownCommit``.
     package func enqueue(_ drafts: [ActionDraft]) async throws -> [ActionID] {
-        try await writeUnlessCancelled(isSyncOwed: true) { try $0.enqueue(drafts) }.get()
+        try await writeUnlessCancelled(sync: .owed) { try $0.enqueue(drafts) }.get()
     }
 
     /// Stores actions as ``enqueue(_:)`` does and blocks the calling thread until the commit.
     package func enqueueBlocking(_ drafts: [ActionDraft]) throws(SluiceError) -> [ActionID] {
-        try writeBlocking(isSyncOwed: true) { try $0.enqueue(drafts) }.get()
+        try writeBlocking(sync: .owed) { try $0.enqueue(drafts) }.get()
     }
 }
 

@@ -6,19 +6,19 @@ extension Store {
     ///
     /// - Returns: The number of queues that waited or were parked.
     package func retryNow(_ form: QueuePattern.Form) async throws(SluiceError) -> Int {
-        try await write(isSyncOwed: true) { try $0.retryNow(form) }
+        try await write(sync: .owed) { try $0.retryNow(form) }
     }
 
     /// Removes an action, or marks it as cancelled while it runs.
     package func cancel(_ action: ActionID) async throws(SluiceError) -> CancelResult {
-        try await write(isSyncOwed: true) { try $0.cancel(action) }
+        try await write(sync: .owed) { try $0.cancel(action) }
     }
 
     /// Puts a dead letter back into its queue at its old place, with no attempt spent.
     ///
     /// - Returns: Whether there is such a dead letter.
     package func requeue(_ action: ActionID) async throws(SluiceError) -> Bool {
-        try await write(isSyncOwed: true) { try $0.requeue(action) }
+        try await write(sync: .owed) { try $0.requeue(action) }
     }
 }
 

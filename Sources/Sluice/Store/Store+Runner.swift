@@ -11,44 +11,44 @@ extension Store {
     /// - Throws: ``SluiceError/Code/runningElsewhere`` while another process runs them.
     package func startRunning() async throws(SluiceError) {
         let me = ProcessIdentity.current
-        try await write(isSyncOwed: true) { try $0.startRunning(as: me) }
+        try await write(sync: .owed) { try $0.startRunning(as: me) }
     }
 
     /// Renews the right to run the queues.
     ///
     /// - Throws: ``SluiceError/Code/runningElsewhere`` when another process has taken it over.
     package func renewLease() async throws(SluiceError) {
-        try await write(isSyncOwed: false) { try $0.renewLease() }
+        try await write(sync: .later) { try $0.renewLease() }
     }
 
     /// Gives the right up.
     package func stopRunning() async throws(SluiceError) {
-        try await write(isSyncOwed: false) { try $0.stopRunning() }
+        try await write(sync: .later) { try $0.stopRunning() }
     }
 
     /// The next queues with work behind a given one, in the order of their numbers.
     package func queuesWithWork(after last: QueueID?, limit: Int) async throws(SluiceError) -> [QueueID] {
-        try await write(isSyncOwed: false) { try $0.queuesWithWork(after: last, limit: limit) }
+        try await write(sync: .later) { try $0.queuesWithWork(after: last, limit: limit) }
     }
 
     /// Gives the scheduled actions that are due their place in the order, and tells when the next is due.
     package func admitScheduled() async throws(SluiceError) -> Timestamp? {
-        try await write(isSyncOwed: false) { try $0.admitScheduled() }
+        try await write(sync: .later) { try $0.admitScheduled() }
     }
 
     /// Tries again what could not be decoded: the code may have changed.
     package func liftUndecodable() async throws(SluiceError) {
-        try await write(isSyncOwed: false) { try $0.liftUndecodable() }
+        try await write(sync: .later) { try $0.liftUndecodable() }
     }
 
     /// Takes in what others have changed, by way of the commit's report.
     package func takeInForeignChanges() async throws(SluiceError) {
-        try await write(isSyncOwed: false) { _ in }
+        try await write(sync: .later) { _ in }
     }
 
     /// Makes all earlier commits survive a loss of power.
     package func sync() async throws(SluiceError) {
-        try await write(isSyncOwed: true) { try $0.writeBarrier() }
+        try await write(sync: .forced) { try $0.writeBarrier() }
     }
 }
 

@@ -35,7 +35,7 @@ extension Store {
         completion: @escaping @Sendable (Result<(SettleResult, ClaimResult?), SluiceError>) -> Void
     ) {
         write(
-            isSyncOwed: settlement.isSyncOwed,
+            sync: settlement.sync,
             { transaction in
                 let result = try transaction.settle(receipt, settlement)
                 return (result, try next.map(transaction.claim))
@@ -48,8 +48,8 @@ extension Store {
 extension Settlement {
     /// Losing a success, a retry or a release with the power only means that the action runs again, which G5
     /// allows. Setting an action or a queue aside is owed to the operator.
-    var isSyncOwed: Bool {
-        if case .fail = self { true } else { false }
+    var sync: SyncNeed {
+        if case .fail = self { .owed } else { .later }
     }
 }
 

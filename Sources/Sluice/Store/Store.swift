@@ -65,33 +65,33 @@ package final class Store: Sendable {
 extension Store {
     /// Writes without waiting. The completion is called after the commit, on some thread, and must not block.
     func write<Output: Sendable>(
-        isSyncOwed: Bool,
+        sync: SyncNeed,
         _ body: @escaping @Sendable (WriteTransaction) throws -> Output,
         completion: @escaping @Sendable (Result<Output, SluiceError>) -> Void
     ) {
-        writer.submit(Write(isSyncOwed: isSyncOwed, body: body, completion: completion))
+        writer.submit(Write(sync: sync, body: body, completion: completion))
     }
 
     /// Writes, whether the task is cancelled or not.
     func write<Output: Sendable>(
-        isSyncOwed: Bool,
+        sync: SyncNeed,
         _ body: @escaping @Sendable (WriteTransaction) throws -> Output
     ) async throws(SluiceError) -> Output {
         try await withCheckedContinuation { continuation in
-            write(isSyncOwed: isSyncOwed, body) { continuation.resume(returning: $0) }
+            write(sync: sync, body) { continuation.resume(returning: $0) }
         }.get()
     }
 
     /// Writes, unless the task is cancelled before the write's group begins.
     func writeUnlessCancelled<Output: Sendable>(
-        isSyncOwed: Bool,
+        sync: SyncNeed,
         _ body: @escaping @Sendable (WriteTransaction) throws -> Output
     ) async throws -> Output {
         try Task.checkCancellation()
         let withdrawal = Withdrawal()
         let result: Result<Output, any Error> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let write = Write(isSyncOwed: isSyncOwed, body: body) { result in
+                let write = Write(sync: sync, body: body) { result in
                     continuation.resume(returning: result.mapError { $0 })
                 }
                 withdrawal.arm {
@@ -108,12 +108,12 @@ extension Store {
 
     /// Writes and blocks the calling thread until the commit.
     func writeBlocking<Output: Sendable>(
-        isSyncOwed: Bool,
+        sync: SyncNeed,
         _ body: @escaping @Sendable (WriteTransaction) throws -> Output
     ) throws(SluiceError) -> Output {
         let done = DispatchSemaphore(value: 0)
         let result = Mutex<Result<Output, SluiceError>?>(nil)
-        write(isSyncOwed: isSyncOwed, body) { outcome in
+        write(sync: sync, body) { outcome in
             result.withLock { $0 = outcome }
             done.signal()
         }
@@ -132,7 +132,7 @@ extension Store {
     func read<Output: Sendable>(
         _ body: @escaping @Sendable (Connection) throws -> Output
     ) async throws(SluiceError) -> Output {
-        guard let reader else { return try await write(isSyncOwed: false) { try body($0.connection) } }
+        guard let reader else { return try await write(sync: .later) { try body($0.connection) } }
         return try await reader.read(body)
     }
 

@@ -23,6 +23,7 @@ package final class WriteTransaction {
     /// Changes that others made to single actions.
     private(set) var foreignChanges: [ForeignChange] = []
 
+    private var changesBefore = 0
     private var dataVersion: Int64?
     private var actionCounter: Int64?
     private var savedActionCounter: Int64?
@@ -72,12 +73,18 @@ extension WriteTransaction {
     }
 
     /// What is to be told after the commit; empties it.
-    func takeReport() -> CommitReport {
+    func takeReport(isSynced: Bool) -> CommitReport {
+        let changes = connection.totalChanges
         defer {
             touchedQueues.removeAll(keepingCapacity: true)
             foreignChanges.removeAll()
+            changesBefore = changes
         }
-        return CommitReport(queues: touchedQueues, foreignChanges: foreignChanges)
+        return CommitReport(
+            queues: touchedQueues,
+            foreignChanges: foreignChanges,
+            awaitsSync: !isSynced && changes != changesBefore
+        )
     }
 
     private func forget() {
@@ -184,8 +191,10 @@ package struct CommitReport: Sendable {
     package let queues: Set<QueueID>
     /// Changes that others made to single actions.
     package let foreignChanges: [ForeignChange]
+    /// Something was written that a loss of power could still undo.
+    package let awaitsSync: Bool
 
-    var isEmpty: Bool { queues.isEmpty && foreignChanges.isEmpty }
+    var isEmpty: Bool { queues.isEmpty && foreignChanges.isEmpty && !awaitsSync }
 }
 
 /// A change that another connection has logged.

@@ -1,0 +1,107 @@
+#if canImport(FoundationEssentials)
+public import struct FoundationEssentials.Date
+#else
+public import struct Foundation.Date
+#endif
+internal import Synchronization
+
+/// Enqueuing. What is enqueued survives a kill of the process and, at the default durability, a loss of power, when
+/// the call returns (G1).
+///
+/// All forms throw ``SluiceError``: ``SluiceError/Code/sortKeyMismatch``, ``SluiceError/Code/queueFull``,
+/// ``SluiceError/Code/payloadTooLarge``, ``SluiceError/Code/databaseLocked``, ``SluiceError/Code/diskFull`` and
+/// others. Nothing has been stored then, but for ``SluiceError/Code/unknownCommit`` (G14).
+extension Broker {
+    /// Enqueues an action.
+    ///
+    /// - Parameters:
+    ///   - action: The action; its type says queue and sort key.
+    ///   - date: When it takes its place in the queue's order; until then it blocks nothing. `nil` is at once.
+    /// - Returns: The action's number.
+    /// - Throws: `CancellationError` when the task was cancelled before the write began; `SluiceError` as above.
+    @discardableResult
+    public func enqueue<A: Action>(_ action: A, notBefore date: Date? = nil) async throws -> ActionID {
+        try await store(drafts: [draft(action, notBefore: date)])[0]
+    }
+
+    /// Enqueues actions of one type, all or none, in their order.
+    ///
+    /// - Returns: The actions' numbers, in the same order.
+    /// - Throws: As ``enqueue(_:notBefore:)``.
+    @discardableResult
+    public func enqueue<A: Action>(_ actions: some Sequence<A>) async throws -> [ActionID] {
+        try await store(drafts: actions.map { action throws(SluiceError) in try draft(action, notBefore: nil) })
+    }
+
+    /// Enqueues actions whose kinds and payloads are known at run time only, all or none, in their order.
+    ///
+    /// - Returns: The actions' numbers, in the same order.
+    /// - Throws: As ``enqueue(_:notBefore:)``, and ``SluiceError/Code/payloadNotJSON``.
+    @discardableResult
+    public func enqueue(raw actions: some Sequence<RawAction>) async throws -> [ActionID] {
+        try await store(drafts: actions.map { action throws(SluiceError) in try draft(action) })
+    }
+
+    /// Enqueues an action and blocks the calling thread until it is durable.
+    ///
+    /// Actions are stored in the order of the calls; calls in separately started tasks have none. For code that
+    /// cannot wait in another way; a commit takes as long as the disk's sync.
+    @discardableResult
+    public func enqueueBlocking<A: Action>(_ action: A, notBefore date: Date? = nil) throws(SluiceError) -> ActionID {
+        let ids = try store.enqueueBlocking([draft(action, notBefore: date)])
+        admitScheduled(isNeeded: date != nil)
+        return ids[0]
+    }
+
+    private func store(drafts: [ActionDraft]) async throws -> [ActionID] {
+        guard !drafts.isEmpty else { return [] }
+        let ids = try await store.enqueue(drafts)
+        admitScheduled(isNeeded: drafts.contains { $0.notBefore != nil })
+        return ids
+    }
+
+    private func admitScheduled(isNeeded: Bool) {
+        if isNeeded && isRunning { scheduler.schedule(.admitScheduled, within: .zero) }
+    }
+
+    private func draft<A: Action>(_ action: A, notBefore date: Date?) throws(SluiceError) -> ActionDraft {
+        let options = try check(action.queue, A.kind, action.sortKey)
+        return ActionDraft(
+            queue: action.queue,
+            kind: A.kind,
+            sortKey: action.sortKey,
+            payload: try coder.encode(action),
+            notBefore: date.map(Timestamp.init),
+            depthLimit: options?.maximumDepth
+        )
+    }
+
+    private func draft(_ action: RawAction) throws(SluiceError) -> ActionDraft {
+        let options = try check(action.queue, action.kind, action.sortKey)
+        try coder.check(action)
+        return ActionDraft(
+            queue: action.queue,
+            kind: action.kind,
+            sortKey: action.sortKey,
+            payload: action.payload,
+            depthLimit: options?.maximumDepth
+        )
+    }
+
+    /// Refuses what no queue can hold, and finds the queue's options.
+    private func check(_ queue: QueueName, _ kind: String, _ key: SortKey) throws(SluiceError) -> QueueOptions? {
+        try queue.validate()
+        try validateKind(kind)
+        if case .real(let value) = key.storage, value.isNaN {
+            throw SluiceError(.sortKeyNotANumber, "the sort key of an action for the queue '\(queue)' is not a number")
+        }
+        let options = routing.withLock { $0.queueOptions.matches(queue).first { _ in true } }
+        if let kind = options?.sortKey, kind != key.kind {
+            throw SluiceError(
+                .sortKeyMismatch,
+                "the queue '\(queue)' is ordered by \(kind.rawValue) and the action's sort key is \(key.kind.rawValue)"
+            )
+        }
+        return options
+    }
+}

@@ -1,0 +1,268 @@
+internal import Logging
+internal import Synchronization
+
+/// Running and stopping.
+extension Broker {
+    /// Where the broker stands in its life.
+    struct Life {
+        enum State { case idle, starting, running, stopping, closed }
+
+        var state = State.idle
+        /// Nothing runs any more.
+        var drained = Event()
+        /// ``Broker/run()`` has returned.
+        var ended = Event()
+        /// Why the broker stopped by itself.
+        var failure: SluiceError?
+        /// All queues that had work at the start have been found.
+        var hasLookedAround = false
+        var idleWaiters: [CheckedContinuation<Void, Never>] = []
+        var commitMark: Int64?
+    }
+
+    /// How long a commit that was not synced may stay so.
+    static let syncInterval: Duration = .seconds(1)
+    /// How many queues with work are read in one go at the start.
+    private static let queueBatch = 1_000
+    /// How long the clock is trusted when something is scheduled: a wall clock that is set forward is noticed.
+    private static let scheduleInterval: Duration = .seconds(60)
+
+    var isRunning: Bool { life.withLock { $0.state == .running || $0.state == .starting } }
+
+    /// Runs the queues until ``stop(grace:)`` is called or the task is cancelled.
+    ///
+    /// Every queue with work resumes, whoever enqueued it and when (G8). Actions that ran when an earlier process
+    /// died are run alone, one at a time, before others (G7).
+    ///
+    /// Cancelling the task cancels the running handlers at once; `stop` lets them finish. Either way it returns when
+    /// all have returned. It can be called again after that.
+    ///
+    /// - Throws: ``SluiceError/Code/alreadyRunning``; ``SluiceError/Code/runningElsewhere`` while another process
+    ///   runs the queues of the file, or when one has taken them over; ``SluiceError/Code/closed``. Being stopped or
+    ///   cancelled is a normal return.
+    public func run() async throws {
+        let (drained, ended) = try beginRunning()
+        defer { endRunning(ended) }
+        try await store.startRunning()
+        await withTaskCancellationHandler {
+            await withGracefulStop {
+                guard open() else { return }
+                await lookAround()
+                await drained.wait()
+            } onStop: { [self] in
+                requestStop(grace: options.stopGrace)
+            }
+        } onCancel: {
+            requestStop(grace: .zero)
+        }
+        scheduler.silence()
+        let failure = life.withLock { $0.failure }
+        if let failure { throw failure }
+        try await store.stopRunning()
+        try await store.sync()
+    }
+
+    /// Stops the broker and returns when no handler runs any more.
+    ///
+    /// No action is started from now on. Handlers that run may finish; those that have not within the grace period
+    /// are cancelled, and their actions released without an attempt being spent. A handler that does not heed its
+    /// cancellation holds this up, as nothing can end it; if the process ends meanwhile, its action is a suspect at
+    /// the next start.
+    ///
+    /// - Parameter grace: `nil` is ``BrokerOptions/stopGrace``.
+    public func stop(grace: Duration? = nil) async {
+        let ended = life.withLock { $0.state == .idle || $0.state == .closed ? nil : $0.ended }
+        guard let ended else { return }
+        requestStop(grace: grace ?? options.stopGrace)
+        await ended.wait()
+    }
+
+    /// Stops the broker and closes the file; every later call throws ``SluiceError/Code/closed``.
+    public func close(grace: Duration? = nil) async {
+        await stop(grace: grace)
+        life.withLock { $0.state = .closed }
+        scheduler.silence()
+        await store.close()
+    }
+
+    /// Returns when a running broker has nothing left that it could run or wait for.
+    ///
+    /// Parked queues and those without a route do not count. Returns at once when the broker stops.
+    public func waitUntilIdle() async {
+        await withCheckedContinuation { continuation in
+            let isOver = life.withLock { life in
+                if life.state == .closed || life.state == .stopping { return true }
+                if life.state == .running && life.hasLookedAround && scheduler.isIdle { return true }
+                life.idleWaiters.append(continuation)
+                return false
+            }
+            if isOver { continuation.resume() }
+        }
+    }
+}
+
+// MARK: - Steps
+
+extension Broker {
+    private func beginRunning() throws(SluiceError) -> (drained: Event, ended: Event) {
+        try life.withLock { life throws(SluiceError) in
+            switch life.state {
+            case .idle: break
+            case .closed: throw SluiceError(.closed, "the broker was closed")
+            case .starting, .running, .stopping: throw SluiceError(.alreadyRunning, "the broker runs already")
+            }
+            life.state = .starting
+            life.drained = Event()
+            life.ended = Event()
+            life.failure = nil
+            life.hasLookedAround = false
+            return (life.drained, life.ended)
+        }
+    }
+
+    private func endRunning(_ ended: Event) {
+        life.withLock { $0.state = .idle }
+        releaseIdleWaiters()
+        ended.happen()
+    }
+
+    /// Lets the scheduler take wakes, unless a stop came first.
+    private func open() -> Bool {
+        runner.reset()
+        return life.withLock { life in
+            guard life.state == .starting else { return false }
+            life.state = .running
+            scheduler.start()
+            return true
+        }
+    }
+
+    /// Wakes every queue with work, and sets the chores.
+    private func lookAround() async {
+        scheduler.schedule(.admitScheduled, within: .zero)
+        if case .file = store.location {
+            scheduler.schedule(.renewLease, after: Store.leaseRenewal)
+            scheduler.schedule(.lookForChanges, after: options.foreignChangeInterval)
+        }
+        var last: QueueID?
+        repeat {
+            do {
+                let queues = try await store.queuesWithWork(after: last, limit: Self.queueBatch)
+                last = queues.last
+                scheduler.wake(queues)
+            } catch {
+                return fail(error)
+            }
+        } while last != nil && isRunning
+        life.withLock { $0.hasLookedAround = true }
+        becameIdle()
+    }
+
+    private func requestStop(grace: Duration) {
+        life.withLock { life in
+            if life.state == .starting || life.state == .running { life.state = .stopping }
+        }
+        if grace > .zero {
+            scheduler.schedule(.endGrace, within: grace)
+        } else {
+            runner.cancelAll(.stop)
+        }
+        scheduler.stop()
+        releaseIdleWaiters()
+    }
+
+    /// Stops because the broker cannot go on.
+    private func fail(_ error: SluiceError) {
+        options.logger.debug("the broker cannot go on", metadata: ["error": "\(error)"])
+        life.withLock { $0.failure = error }
+        requestStop(grace: .zero)
+    }
+
+    func stopped() {
+        life.withLock { $0.drained }.happen()
+    }
+
+    func becameIdle() {
+        let isIdle = life.withLock { $0.hasLookedAround } && scheduler.isIdle
+        if isIdle { releaseIdleWaiters() }
+    }
+
+    private func releaseIdleWaiters() {
+        let waiters = life.withLock { life in
+            defer { life.idleWaiters = [] }
+            return life.idleWaiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+}
+
+// MARK: - Chores
+
+extension Broker {
+    /// Does what is due; called on the timer's task.
+    func perform(_ chore: Chore) {
+        switch chore {
+        case .endGrace: runner.cancelAll(.stop)
+        case .renewLease: attempt(chore, again: Store.leaseRenewal) { try await $0.renewLease() }
+        case .lookForChanges:
+            attempt(chore, again: options.foreignChangeInterval) { [weak self] in try await self?.lookForChanges($0) }
+        case .sync: attempt(chore, again: nil) { try await $0.sync() }
+        case .admitScheduled: admitScheduled()
+        }
+    }
+
+    /// Does a chore and sets its next time. An error of the file is tried again then: it may pass.
+    private func attempt(
+        _ chore: Chore,
+        again interval: Duration?,
+        _ body: @escaping @Sendable (Store) async throws -> Void
+    ) {
+        Task { [weak self, store, options] in
+            do {
+                try await body(store)
+                if let interval { self?.repeatChore(chore, after: interval) }
+            } catch let error as SluiceError where error.code == .runningElsewhere {
+                self?.fail(error)
+            } catch {
+                options.logger.debug("a chore failed", metadata: ["chore": "\(chore)", "error": "\(error)"])
+                self?.repeatChore(chore, after: interval ?? Self.syncInterval)
+            }
+        }
+    }
+
+    private func repeatChore(_ chore: Chore, after interval: Duration) {
+        if isRunning { scheduler.schedule(chore, within: interval) }
+    }
+
+    /// Takes in what other connections have committed, if they have.
+    private func lookForChanges(_ store: Store) async throws {
+        let mark = try await store.commitMark()
+        let isNew = life.withLock { life in
+            defer { life.commitMark = mark }
+            return life.commitMark != mark
+        }
+        if isNew { try await store.takeInForeignChanges() }
+    }
+
+    private func admitScheduled() {
+        // The time is set again before the first look, so that a broker with something scheduled is never idle.
+        scheduler.schedule(.admitScheduled, after: Self.scheduleInterval)
+        attempt(.admitScheduled, again: nil) { [weak self] store in
+            let next = try await store.admitScheduled()
+            guard let self else { return }
+            let delay = next.map { max($0 - options.clock.now, .zero) }
+            scheduler.schedule(.admitScheduled, after: delay.map { min($0, Self.scheduleInterval) })
+        }
+    }
+
+    /// Tries again what could not be decoded before a route was added.
+    func liftUndecodable() {
+        Task { [store, options] in
+            do {
+                try await store.liftUndecodable()
+            } catch {
+                options.logger.debug("looking at undecodable actions failed", metadata: ["error": "\(error)"])
+            }
+        }
+    }
+}

@@ -1,0 +1,24 @@
+#if ServiceLifecycle
+public import ServiceLifecycle
+
+/// A broker is a service: it runs until the group shuts down, and then stops with ``BrokerOptions/stopGrace``.
+extension Broker: Service {}
+
+extension Broker {
+    func withGracefulStop(
+        _ operation: () async -> Void,
+        onStop: @escaping @Sendable () -> Void
+    ) async {
+        await withGracefulShutdownHandler(operation: operation, onGracefulShutdown: onStop)
+    }
+}
+#else
+extension Broker {
+    func withGracefulStop(
+        _ operation: () async -> Void,
+        onStop: @escaping @Sendable () -> Void
+    ) async {
+        await operation()
+    }
+}
+#endif

@@ -1,0 +1,106 @@
+internal import Logging
+internal import Synchronization
+
+/// The library's front door: opens a file of queues, routes them to handlers and runs their heads.
+///
+/// ```swift
+/// let broker = try await Broker(file: "outbox.sqlite")
+/// try broker.route("conversation/*", SendMessage.self) { message, attempt in
+///     try await server.send(message.text, transaction: attempt.idempotencyKey)
+///     return .success
+/// }
+/// try await broker.enqueue(SendMessage(…))   // durable when it returns
+/// try await broker.run()                     // until stopped
+/// ```
+///
+/// Enqueuing works from opening to closing, whether the broker runs or not, and inside handlers. A file has one
+/// broker in a process; share it.
+public final class Broker: Sendable {
+    let store: Store
+    let scheduler: Scheduler
+    let runner: AttemptRunner
+    let coder: PayloadCoder
+    let options: BrokerOptions
+    let routing = Mutex(Routing())
+    let life = Mutex(Life())
+
+    /// What is asked for each action, by the name of its queue.
+    struct Routing {
+        var routes = RouteTable()
+        var queueOptions = PatternTable<QueueOptions>()
+    }
+
+    /// Opens a file of queues, and creates it when it is missing, readable by its owner only.
+    ///
+    /// - Parameters:
+    ///   - path: The database. Its directory must exist and be writable; SQLite keeps two more files beside it.
+    ///   - options: How the file is opened and its queues are run.
+    /// - Throws: ``SluiceError`` with ``SluiceError/Code/cannotOpen``, ``SluiceError/Code/readOnly``,
+    ///   ``SluiceError/Code/notADatabase``, ``SluiceError/Code/newerSchema``, ``SluiceError/Code/alreadyOpen`` and
+    ///   others. The file is as it was then.
+    public convenience init(file path: String, options: BrokerOptions = BrokerOptions()) async throws(SluiceError) {
+        try await self.init(.file(path), options)
+    }
+
+    /// Opens queues in memory, with the same order and the same rules.
+    ///
+    /// What only a file can give does not apply: nothing survives the process (G1, G8), and no other process or
+    /// connection can take part.
+    public convenience init(inMemory options: BrokerOptions) async throws(SluiceError) {
+        try await self.init(.memory, options)
+    }
+
+    private init(_ location: DatabaseFile.Location, _ options: BrokerOptions) async throws(SluiceError) {
+        let relay = CommitRelay()
+        // Off the caller's executor: opening reads and may write the file.
+        let opening = await Task.detached {
+            Result { () throws(SluiceError) in try Store(location, options: options) { relay.pass($0) } }
+        }.value
+        store = try opening.get()
+        self.options = options
+        coder = PayloadCoder(maximumByteCount: options.maximumPayloadByteCount)
+        scheduler = Scheduler(store: store, options: options)
+        runner = AttemptRunner(scheduler: scheduler, options: options)
+        connect()
+        relay.connect { [weak self] in self?.committed($0) }
+    }
+
+    /// What the broker has done since it was opened.
+    public var statistics: Statistics { runner.statistics }
+
+    private func connect() {
+        scheduler.connect(
+            Scheduler.Delegate(
+                routing: { [weak self] head in self?.route(head) ?? .unroutable(hasRoute: false) },
+                start: { [runner] action, route in runner.start(action, route) },
+                timeOut: { [runner] claim in runner.timeOut(claim) },
+                perform: { [weak self] chore in self?.perform(chore) },
+                becameIdle: { [weak self] in self?.becameIdle() },
+                stopped: { [weak self] in self?.stopped() }
+            )
+        )
+    }
+
+    /// A commit has changed something; called on the committing thread.
+    private func committed(_ report: CommitReport) {
+        for change in report.foreignChanges where change.isDeletion {
+            if let action = change.action { runner.cancel(action, .removal) }
+        }
+        scheduler.wake(report.queues)
+        if !report.foreignChanges.isEmpty && isRunning { scheduler.schedule(.admitScheduled, within: .zero) }
+        if report.awaitsSync { scheduler.schedule(.sync, within: Self.syncInterval) }
+    }
+}
+
+/// Passes commits on to a broker that is not made yet when its store opens.
+private final class CommitRelay: Sendable {
+    private let receiver = Mutex<(@Sendable (CommitReport) -> Void)?>(nil)
+
+    func connect(_ receive: @escaping @Sendable (CommitReport) -> Void) {
+        receiver.withLock { $0 = receive }
+    }
+
+    func pass(_ report: CommitReport) {
+        receiver.withLock { $0 }?(report)
+    }
+}

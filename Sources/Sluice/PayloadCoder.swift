@@ -1,0 +1,92 @@
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+/// Payloads between a user's type and the JSON text in the file.
+struct PayloadCoder: Sendable {
+    // Both are configured once, here, and only read afterwards.
+    private let encoder = JSONEncoder()
+    private let decoder = JSONDecoder()
+    private let maximumByteCount: Int
+
+    init(maximumByteCount: Int) {
+        self.maximumByteCount = maximumByteCount
+    }
+
+    func encode<A: Action>(_ action: A) throws(SluiceError) -> String {
+        let data: Data
+        do {
+            data = try encoder.encode(action)
+        } catch {
+            throw SluiceError(.payloadNotEncodable, "an action of kind '\(A.kind)' does not encode: \(type(of: error))")
+        }
+        try check(data.count, kind: A.kind)
+        return String(decoding: data, as: UTF8.self)
+    }
+
+    /// Checks a payload that is JSON text already.
+    func check(_ action: RawAction) throws(SluiceError) {
+        try check(action.payload.utf8.count, kind: action.kind)
+        do {
+            _ = try decoder.decode(AnyJSON.self, from: Data(action.payload.utf8))
+        } catch {
+            throw SluiceError(.payloadNotJSON, "the payload of an action of kind '\(action.kind)' is not JSON")
+        }
+    }
+
+    private func check(_ count: Int, kind: String) throws(SluiceError) {
+        guard count <= maximumByteCount else {
+            throw SluiceError(
+                .payloadTooLarge,
+                "the payload of an action of kind '\(kind)' has \(count) bytes, more than \(maximumByteCount)"
+            )
+        }
+    }
+
+    /// Decodes a payload, or says why it does not decode, without saying what is in it (G13).
+    func decode<A: Action>(_ type: A.Type, from payload: String) -> Result<A, Undecodable> {
+        do {
+            return .success(try decoder.decode(type, from: Data(payload.utf8)))
+        } catch let error as DecodingError {
+            return .failure(Undecodable(A.kind, error))
+        } catch {
+            return .failure(Undecodable(reason: "the payload does not decode as '\(A.kind)': \(Swift.type(of: error))"))
+        }
+    }
+}
+
+/// Why a payload does not decode, without its values.
+struct Undecodable: Error {
+    let reason: String
+}
+
+extension Undecodable {
+    init(_ kind: String, _ error: DecodingError) {
+        let (what, context): (String, DecodingError.Context) =
+            switch error {
+            case .typeMismatch(let type, let context): ("it is not a \(type)", context)
+            case .valueNotFound(let type, let context): ("there is no \(type)", context)
+            case .keyNotFound(let key, let context): ("the key '\(Self.name(key))' is missing", context)
+            case .dataCorrupted(let context): ("it is malformed", context)
+            @unknown default: ("it does not fit", .init(codingPath: [], debugDescription: ""))
+            }
+        let path = context.codingPath.map(Self.name).joined(separator: ".")
+        reason = "the payload does not decode as '\(kind)': \(path.isEmpty ? "" : "at '\(path)' ")\(what)"
+    }
+
+    /// A key as the code spells it. The keys of a dictionary are part of the payload: they are not named.
+    private static func name(_ key: any CodingKey) -> String {
+        if let index = key.intValue { return String(index) }
+        return Mirror(reflecting: key).displayStyle == .enum ? key.stringValue : "*"
+    }
+}
+
+/// Any JSON value, read and thrown away.
+private struct AnyJSON: Decodable {
+    init(from decoder: any Decoder) throws {
+        // The decoder has parsed the whole text before this is called, and any single value will do.
+        _ = decoder
+    }
+}

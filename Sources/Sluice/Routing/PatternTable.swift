@@ -1,0 +1,32 @@
+/// Values by queue pattern: an exact name is found before any prefix, a longer prefix before a shorter one.
+struct PatternTable<Value: Sendable>: Sendable {
+    private var exact: [QueueName: Value] = [:]
+    /// The longest first. A broker has few patterns, so that each look-up tries them in turn.
+    private var prefixes: [(bytes: [UInt8], value: Value)] = []
+
+    /// The values of the patterns that match a name, the most specific first.
+    func matches(_ name: QueueName) -> some Sequence<Value> {
+        let first = exact[name].map { [$0] } ?? []
+        return first + prefixes.lazy.filter { name.rawValue.utf8.starts(with: $0.bytes) }.map(\.value)
+    }
+
+    subscript(form: QueuePattern.Form) -> Value? {
+        get {
+            switch form {
+            case .exact(let name): exact[name]
+            case .prefix(let bytes): prefixes.first { $0.bytes == bytes }?.value
+            }
+        }
+        set {
+            switch form {
+            case .exact(let name):
+                exact[name] = newValue
+            case .prefix(let bytes):
+                prefixes.removeAll { $0.bytes == bytes }
+                guard let newValue else { return }
+                let index = prefixes.firstIndex { $0.bytes.count < bytes.count } ?? prefixes.endIndex
+                prefixes.insert((bytes, newValue), at: index)
+            }
+        }
+    }
+}

@@ -1,0 +1,22 @@
+/// What holds for the queues of a pattern, whatever the kinds of their actions.
+public struct QueueOptions: Sendable, Hashable {
+    /// The type of sort key that the queues' actions have; `nil`, the default, leaves it to the first action.
+    public var sortKey: SortKey.Kind?
+
+    /// The most actions that a queue may hold; `nil`, the default, is no limit.
+    ///
+    /// Enqueuing into a full queue throws ``SluiceError/Code/queueFull`` and never waits.
+    public var maximumDepth: Int?
+
+    /// Makes a set of options.
+    public init(sortKey: SortKey.Kind? = nil, maximumDepth: Int? = nil) {
+        self.sortKey = sortKey
+        self.maximumDepth = maximumDepth
+    }
+
+    func validate() throws(SluiceError) {
+        if let maximumDepth, maximumDepth < 1 {
+            throw SluiceError(.invalidOptions, "a queue's maximumDepth is \(maximumDepth); give 1 or more")
+        }
+    }
+}

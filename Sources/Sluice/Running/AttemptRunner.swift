@@ -1,0 +1,159 @@
+internal import Logging
+internal import Synchronization
+
+/// Runs handlers: one task for each permit in use, which goes from action to action as long as there are any.
+final class AttemptRunner: Sendable {
+    private struct State {
+        var tasks: [Int64: AttemptTask] = [:]
+        /// The claims of running actions, so that a change to an action finds its handler.
+        var claims: [ActionID: Int64] = [:]
+        var statistics = Statistics()
+        var randomness: any RandomNumberGenerator & Sendable
+        /// The broker has cancelled its handlers to stop: what cannot be written is left to the next start.
+        var isCancelling = false
+    }
+
+    private let state: Mutex<State>
+    private let scheduler: Scheduler
+    let options: BrokerOptions
+
+    init(scheduler: Scheduler, options: BrokerOptions) {
+        state = Mutex(State(randomness: options.randomness))
+        self.scheduler = scheduler
+        self.options = options
+    }
+
+    var statistics: Statistics { state.withLock { $0.statistics } }
+
+    func count(_ change: (inout Statistics) -> Void) {
+        state.withLock { change(&$0.statistics) }
+    }
+}
+
+// MARK: - Cancelling
+
+extension AttemptRunner {
+    /// Cancels the handler of a claim, if it runs.
+    func cancel(_ claim: Int64, _ reason: CancelReason) {
+        state.withLock { $0.tasks[claim] }?.cancel(claim, reason)
+    }
+
+    /// Cancels the handler of a claim whose time is over.
+    func timeOut(_ claim: Int64) {
+        let task = state.withLock { state in
+            if state.tasks[claim] != nil { state.statistics.timeouts += 1 }
+            return state.tasks[claim]
+        }
+        task?.cancel(claim, .timeout)
+    }
+
+    /// Cancels the handler of an action, if it runs.
+    func cancel(_ action: ActionID, _ reason: CancelReason) {
+        guard let claim = state.withLock({ $0.claims[action] }) else { return }
+        cancel(claim, reason)
+    }
+
+    /// Cancels every handler that runs.
+    func cancelAll(_ reason: CancelReason) {
+        let tasks = state.withLock { state in
+            state.isCancelling = true
+            return state.tasks
+        }
+        for (claim, task) in tasks { task.cancel(claim, reason) }
+    }
+
+    /// Forgets that the handlers have been cancelled, for the next run of the broker.
+    func reset() {
+        state.withLock { $0.isCancelling = false }
+    }
+}
+
+// MARK: - Running
+
+extension AttemptRunner {
+    /// Runs the handler of a claimed action, in a task of its own.
+    func start(_ action: ClaimedAction, _ route: Route) {
+        let attemptTask = AttemptTask(claim: action.receipt.claim)
+        enter(action, attemptTask)
+        attemptTask.attach(
+            Task(executorPreference: options.handlerExecutor) { await self.work(action, route, attemptTask) }
+        )
+    }
+
+    /// Runs one handler after the other, each claimed in the transaction that settled the one before.
+    private func work(_ first: ClaimedAction, _ firstRoute: Route, _ task: AttemptTask) async {
+        var (action, route) = (first, firstRoute)
+        while true {
+            let attempt = Attempt(action)
+            let result = await route.perform(action, attempt)
+            let settlement = settlement(for: result, of: attempt, cancelledBy: task.reason, route.options)
+            let (settled, next) = await scheduler.settle(action, settlement) { state.withLock { $0.isCancelling } }
+            leave(action, settlement, settled)
+            guard let next else { return }
+            guard task.proceed(to: next.0.receipt.claim) else { return start(next.0, next.1) }
+            (action, route) = next
+            enter(action, task)
+        }
+    }
+
+    private func enter(_ action: ClaimedAction, _ task: AttemptTask) {
+        let claim = action.receipt.claim
+        let isCancelling = state.withLock { state in
+            state.tasks[claim] = task
+            state.claims[action.receipt.action] = claim
+            state.statistics.started += 1
+            return state.isCancelling
+        }
+        if isCancelling { task.cancel(claim, .stop) }
+    }
+
+    private func leave(_ action: ClaimedAction, _ settlement: Settlement, _ result: SettleResult?) {
+        state.withLock { state in
+            state.tasks[action.receipt.claim] = nil
+            if state.claims[action.receipt.action] == action.receipt.claim { state.claims[action.receipt.action] = nil }
+            state.statistics.count(settlement, result)
+        }
+        guard result == .stale else { return }
+        options.logger.debug(
+            "stale completion ignored",
+            metadata: ["action": "\(action.receipt.action)", "claim": "\(action.receipt.claim)"]
+        )
+    }
+
+    private func settlement(
+        for result: HandlerResult,
+        of attempt: Attempt,
+        cancelledBy reason: CancelReason?,
+        _ options: RouteOptions
+    ) -> Settlement {
+        // A generator of its own, so that the user's policy runs without the lock.
+        var generator: any RandomNumberGenerator = SplitMix(seed: state.withLock { $0.randomness.next() })
+        return Settlement(of: result, attempt: attempt, cancelledBy: reason, options: options, using: &generator)
+    }
+}
+
+extension Attempt {
+    init(_ action: ClaimedAction) {
+        id = action.receipt.action
+        queue = action.queue
+        kind = action.kind
+        number = action.number
+        idempotencyKey = action.idempotencyKey
+        enqueuedAt = action.enqueuedAt.date
+        lastError = action.lastError
+    }
+}
+
+extension Statistics {
+    fileprivate mutating func count(_ settlement: Settlement, _ result: SettleResult?) {
+        switch (result, settlement) {
+        case (nil, _): break
+        case (.stale, _): staleCompletions += 1
+        case (.removed, _): removed += 1
+        case (.settled, .success): succeeded += 1
+        case (.settled, .retry): retried += 1
+        case (.settled, .fail): failed += 1
+        case (.settled, .release), (.settled, .stop): released += 1
+        }
+    }
+}

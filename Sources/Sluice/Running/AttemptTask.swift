@@ -1,0 +1,62 @@
+internal import Synchronization
+
+/// Why a handler is cancelled.
+enum CancelReason: Sendable {
+    /// Its attempt took longer than its route allows.
+    case timeout
+    /// The broker stops.
+    case stop
+    /// Its action was cancelled or deleted.
+    case removal
+}
+
+/// The task that runs handlers one after the other, as seen by those who may cancel it.
+///
+/// A task that has been cancelled stays so: it ends with the attempt that was meant, and the next one gets a new
+/// task.
+final class AttemptTask: Sendable {
+    private struct State {
+        var task: Task<Void, Never>?
+        var claim: Int64
+        var reason: CancelReason?
+    }
+
+    private let state: Mutex<State>
+
+    init(claim: Int64) {
+        state = Mutex(State(claim: claim))
+    }
+
+    /// Hands over the task itself, which may have been cancelled before it was there.
+    func attach(_ task: Task<Void, Never>) {
+        let isCancelled = state.withLock { state in
+            state.task = task
+            return state.reason != nil
+        }
+        if isCancelled { task.cancel() }
+    }
+
+    /// Cancels the attempt, if it is the one that runs. The first reason stays.
+    func cancel(_ claim: Int64, _ reason: CancelReason) {
+        let task = state.withLock { state -> Task<Void, Never>? in
+            guard state.claim == claim, state.reason == nil else { return nil }
+            state.reason = reason
+            return state.task
+        }
+        task?.cancel()
+    }
+
+    /// Why the attempt was cancelled, if it was.
+    var reason: CancelReason? { state.withLock { $0.reason } }
+
+    /// Goes on with another attempt.
+    ///
+    /// - Returns: `false` when the task has been cancelled and must end.
+    func proceed(to claim: Int64) -> Bool {
+        state.withLock { state in
+            guard state.reason == nil else { return false }
+            state.claim = claim
+            return true
+        }
+    }
+}

@@ -1,0 +1,81 @@
+internal import Logging
+internal import Synchronization
+
+/// Tells the outcome of an attempt, once.
+///
+/// When it is dropped without having been called, the attempt counts as one that threw ``CompletionDropped``. When
+/// it is called again, nothing changes: the call is counted in ``Statistics/repeatedCompletions`` and logged.
+public final class Completion: Sendable {
+    private struct State {
+        var report: (@Sendable (HandlerResult) -> Void)?
+        var isCancelled = false
+        var onCancel: (@Sendable () -> Void)?
+    }
+
+    private let state: Mutex<State>
+    private let onRepetition: @Sendable () -> Void
+
+    init(
+        report: @escaping @Sendable (HandlerResult) -> Void,
+        onRepetition: @escaping @Sendable () -> Void
+    ) {
+        state = Mutex(State(report: report))
+        self.onRepetition = onRepetition
+    }
+
+    deinit {
+        finish(.threw(CompletionDropped()))
+    }
+
+    /// Ends the attempt with an outcome.
+    public func callAsFunction(_ outcome: Outcome) {
+        if !finish(.outcome(outcome)) { onRepetition() }
+    }
+
+    /// Ends the attempt as one that threw.
+    public func callAsFunction(throwing error: any Error) {
+        if !finish(.threw(error)) { onRepetition() }
+    }
+
+    /// Whether the attempt has been cancelled: by its timeout, a stop of the broker, or because its action was.
+    public var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
+    /// Calls `action` when the attempt is cancelled, at once if it has been. The last one given counts.
+    public func onCancel(_ action: @escaping @Sendable () -> Void) {
+        let isLate = state.withLock { state in
+            guard !state.isCancelled else { return true }
+            if state.report != nil { state.onCancel = action }
+            return false
+        }
+        if isLate { action() }
+    }
+
+    func cancel() {
+        let action = state.withLock { state in
+            state.isCancelled = true
+            defer { state.onCancel = nil }
+            return state.onCancel
+        }
+        action?()
+    }
+
+    /// Reports a result unless one has been.
+    @discardableResult
+    private func finish(_ result: HandlerResult) -> Bool {
+        let report = state.withLock { state in
+            defer {
+                state.report = nil
+                state.onCancel = nil
+            }
+            return state.report
+        }
+        report?(result)
+        return report != nil
+    }
+}
+
+/// The error of an attempt whose handler dropped its completion without calling it.
+public struct CompletionDropped: Error, Sendable, CustomStringConvertible {
+    /// What happened, in words.
+    public var description: String { "the handler dropped its completion without calling it" }
+}

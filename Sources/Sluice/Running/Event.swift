@@ -1,0 +1,32 @@
+internal import Synchronization
+
+/// Something that happens once, and that any number of tasks wait for.
+final class Event: Sendable {
+    private struct State {
+        var hasHappened = false
+        var waiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Mutex(State())
+
+    /// Lets everybody go on who waits, now or later.
+    func happen() {
+        let waiters = state.withLock { state in
+            state.hasHappened = true
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Returns when it has happened, whether the task is cancelled or not.
+    func wait() async {
+        await withCheckedContinuation { continuation in
+            let hasHappened = state.withLock { state in
+                if !state.hasHappened { state.waiters.append(continuation) }
+                return state.hasHappened
+            }
+            if hasHappened { continuation.resume() }
+        }
+    }
+}

@@ -1,0 +1,53 @@
+/// What follows from what a handler said: outcome, policies and the reason it was cancelled for.
+extension Settlement {
+    init(
+        of result: HandlerResult,
+        attempt: Attempt,
+        cancelledBy reason: CancelReason?,
+        options: RouteOptions,
+        using generator: inout any RandomNumberGenerator
+    ) {
+        switch result {
+        case .outcome(let outcome):
+            switch outcome.storage {
+            case .success:
+                self = .success
+            case .release:
+                self = .release(after: options.releaseDelay)
+            case .fail(let reason):
+                self = .fail(.failed, options.failure.failed, error: reason)
+            case .retry(let delay):
+                self.init(retrying: attempt, after: delay, error: nil, cancelledBy: reason, options, using: &generator)
+            }
+        case .threw(let error):
+            self.init(retrying: attempt, after: nil, error: error, cancelledBy: reason, options, using: &generator)
+        case .undecodable(let why):
+            self = .fail(.undecodable, options.failure.undecodable, error: why)
+        }
+    }
+
+    private init(
+        retrying attempt: Attempt,
+        after delay: Duration?,
+        error: (any Error)?,
+        cancelledBy reason: CancelReason?,
+        _ options: RouteOptions,
+        using generator: inout any RandomNumberGenerator
+    ) {
+        let text: String
+        switch (reason, error) {
+        case (.stop, _):
+            self = .stop
+            return
+        case (.timeout, _): text = "timed out after \(options.timeout ?? .zero)"
+        case (_, let error?): text = "\(error)"
+        case (_, nil): text = "the handler asked for a retry"
+        }
+        let failure = AttemptFailure(attempt: attempt, error: error)
+        switch options.retry.decision(after: failure, using: &generator) {
+        case .retry(let policyDelay): self = .retry(after: delay ?? policyDelay, error: text)
+        case .giveUp: self = .fail(.exhausted, options.failure.exhausted, error: text)
+        case .halt: self = .fail(.exhausted, .block, error: text)
+        }
+    }
+}

@@ -1,0 +1,246 @@
+internal import Logging
+internal import Synchronization
+
+/// Performs what the state machine decides: holds it behind a lock, makes the claims, keeps the timer.
+///
+/// What is decided is performed after the lock has been given up.
+final class Scheduler: Sendable {
+    /// What the scheduler asks of its broker. Called without the lock.
+    struct Delegate: Sendable {
+        /// Whether a head may run by the broker's routes, asked within the claiming transaction.
+        let routing: @Sendable (Head) -> Routing
+        /// A claim is in the file: start the handler.
+        let start: @Sendable (ClaimedAction, Route) -> Void
+        /// The attempt's time is over.
+        let timeOut: @Sendable (_ claim: Int64) -> Void
+        let perform: @Sendable (Chore) -> Void
+        let becameIdle: @Sendable () -> Void
+        let stopped: @Sendable () -> Void
+    }
+
+    /// What the broker's routes say about a head.
+    enum Routing: Sendable {
+        case route(Route)
+        case unroutable(hasRoute: Bool)
+    }
+
+    /// How long a claim that failed, for a full disk or a lock, waits before it is made again.
+    private static let claimRetryDelay: Duration = .seconds(1)
+
+    private let machine: Mutex<SchedulerStateMachine>
+    private let store: Store
+    private let clock: any BrokerClock
+    private let alarm: Alarm
+    private let logger: Logger
+    /// Set once, by ``connect(_:)``.
+    private let connection = Mutex<Delegate?>(nil)
+
+    init(store: Store, options: BrokerOptions) {
+        machine = Mutex(SchedulerStateMachine(concurrency: options.concurrency))
+        self.store = store
+        clock = options.clock
+        alarm = Alarm(clock: options.clock)
+        logger = options.logger
+    }
+
+    /// Says who starts handlers and performs chores; before that nothing is to be done.
+    func connect(_ delegate: Delegate) {
+        connection.withLock { $0 = delegate }
+    }
+
+    private var delegate: Delegate {
+        guard let delegate = connection.withLock({ $0 }) else {
+            preconditionFailure("the scheduler was used before it was connected")
+        }
+        return delegate
+    }
+}
+
+// MARK: - Facts
+
+extension Scheduler {
+    /// Opens for wakes. Nothing is decided yet, so that a broker may call it inside its own lock.
+    func start() { machine.withLock { $0.start() } }
+
+    func stop() { update { $0.stop() } }
+
+    func wake(_ queues: some Sequence<QueueID>) { update { $0.wake(queues) } }
+
+    func routesChanged() { update { $0.routesChanged() } }
+
+    /// Performs a chore after a delay, instead of the time set before; `nil` is never.
+    func schedule(_ chore: Chore, after delay: Duration?) {
+        let time = delay.map { clock.uptime + $0 }
+        update { $0.schedule(chore, at: time) }
+    }
+
+    /// Performs a chore after a delay, or earlier if it is to be performed earlier already.
+    func schedule(_ chore: Chore, within delay: Duration) {
+        let time = clock.uptime + delay
+        update { $0.schedule(chore, noLaterThan: time) }
+    }
+
+    /// Ends the timer of a broker that has stopped.
+    func silence() { alarm.cancel() }
+
+    var isIdle: Bool { machine.withLock { $0.isIdle } }
+
+    /// Writes the outcome of a run, claims what comes next, and tells the claim if it is a run.
+    ///
+    /// It is tried until it is written, whether the caller's task is cancelled or not; `giveUp` ends that.
+    func settle(
+        _ action: ClaimedAction,
+        _ settlement: Settlement,
+        giveUp: @Sendable () -> Bool
+    ) async -> (result: SettleResult?, next: (ClaimedAction, Route)?) {
+        let receipt = action.receipt
+        var order = machine.withLock { $0.finishing(receipt.queue, claim: receipt.claim) }
+        let hasOwnOrder = order?.queue == receipt.queue
+        while true {
+            let request = order.map(request)
+            let written = await withCheckedContinuation { continuation in
+                store.settle(receipt, settlement, thenClaim: request?.request) { continuation.resume(returning: $0) }
+            }
+            switch written {
+            case .success(let (result, claimResult)):
+                update { $0.settled(receipt.queue) }
+                // A claim that was postponed may have found the slot still taken.
+                if hasOwnOrder && order == nil { wake(CollectionOfOne(receipt.queue)) }
+                guard let request, let claimResult else { return (result, nil) }
+                return (result, conclude(request, claimResult))
+            case .failure(let error):
+                logger.debug("settling failed", metadata: ["error": "\(error)", "action": "\(receipt.action)"])
+                if let claim = order {
+                    // The claim is left to later, so that what the handler has done is written whatever ails it.
+                    order = nil
+                    postponeClaim(claim)
+                } else if giveUp() || error.code == .closed {
+                    update { $0.settled(receipt.queue) }
+                    return (nil, nil)
+                }
+                await pause()
+            }
+        }
+    }
+
+    private func pause() async {
+        let deadline = clock.uptime + Self.claimRetryDelay
+        // Detached: the settling outlives the cancellation of the handler's task.
+        await Task.detached { [clock] in
+            do { try await clock.sleep(untilUptime: deadline) } catch {}
+        }.value
+    }
+
+    /// Tells that time has passed.
+    private func ring() {
+        let now = clock.uptime
+        update { $0.timeReached(now) }
+    }
+
+    private func update(_ change: (inout SchedulerStateMachine) -> [SchedulerStateMachine.Decision]) {
+        let (decisions, deadline) = machine.withLock { machine in (change(&machine), machine.nextDeadline) }
+        if let deadline { alarm.set(deadline) { [weak self] in self?.ring() } }
+        for decision in decisions { perform(decision) }
+    }
+}
+
+// MARK: - Decisions
+
+extension Scheduler {
+    private func perform(_ decision: SchedulerStateMachine.Decision) {
+        switch decision {
+        case .claim(let orders): claim(orders)
+        case .timeOut(let claim): delegate.timeOut(claim)
+        case .perform(let chore): delegate.perform(chore)
+        case .becameIdle: delegate.becameIdle()
+        case .stopped: delegate.stopped()
+        }
+    }
+
+    private func claim(_ orders: [SchedulerStateMachine.Order]) {
+        let requests = orders.map(request)
+        store.claim(requests.map(\.request)) { [self] result in
+            switch result {
+            case .success(let results):
+                for (request, result) in zip(requests, results) {
+                    if let (action, route) = conclude(request, result) { delegate.start(action, route) }
+                }
+            case .failure(let error):
+                logger.debug("claiming failed", metadata: ["error": "\(error)"])
+                for order in orders { postponeClaim(order) }
+            }
+        }
+    }
+
+    /// A claim with the route that its admission found.
+    private struct RoutedRequest {
+        let request: ClaimRequest
+        let admission: AdmittedRoute
+    }
+
+    /// What the admission of one claim found, for when the claim is in the file.
+    private final class AdmittedRoute: Sendable {
+        let state = Mutex<(route: Route?, conclusion: SchedulerStateMachine.Conclusion?)>((nil, nil))
+    }
+
+    private func request(_ order: SchedulerStateMachine.Order) -> RoutedRequest {
+        let admission = AdmittedRoute()
+        let request = ClaimRequest(queue: order.queue, waitedFor: order.waitedFor) { [self] head in
+            admit(head, of: order.queue, admission)
+        }
+        return RoutedRequest(request: request, admission: admission)
+    }
+
+    private func admit(_ head: Head, of queue: QueueID, _ admission: AdmittedRoute) -> Admission {
+        switch delegate.routing(head) {
+        case .unroutable(let hasRoute):
+            admission.state.withLock { $0 = (nil, .unroutable) }
+            return .unroutable(hasRoute: hasRoute)
+        case .route(let route):
+            if head.crashes >= route.options.crashLimit {
+                let error = "the process died \(head.crashes) times while the action ran alone"
+                return .fail(.crashed, route.options.failure.crashed, error: error)
+            }
+            let conclusion = machine.withLock {
+                $0.admit(
+                    queue,
+                    to: route.id,
+                    limit: route.options.concurrency,
+                    isSuspect: head.isSuspect,
+                    crashes: head.crashes
+                )
+            }
+            admission.state.withLock { $0 = (route, conclusion) }
+            return conclusion == nil ? .run(isAlone: head.isSuspect) : .notNow
+        }
+    }
+
+    /// Tells the state machine how a claim ended, and the caller if it is a run.
+    private func conclude(_ request: RoutedRequest, _ result: ClaimResult) -> (ClaimedAction, Route)? {
+        let queue = request.request.queue
+        let (route, refusal) = request.admission.state.withLock { $0 }
+        let conclusion: SchedulerStateMachine.Conclusion
+        switch result {
+        case .claimed(let action):
+            guard let route else { preconditionFailure("a claim was admitted without a route") }
+            let timeOutAt = route.options.timeout.map { clock.uptime + $0 }
+            update { $0.started(queue, claim: action.receipt.claim, timeOutAt: timeOutAt) }
+            return (action, route)
+        case .empty, .taken, .parked: conclusion = .nothing
+        case .unfinished: conclusion = .unfinished
+        case .waiting(let wait, let remaining): conclusion = .waiting(wait, until: clock.uptime + remaining)
+        case .notAdmitted:
+            guard let refusal else { preconditionFailure("a claim was refused without a reason") }
+            conclusion = refusal
+        }
+        update { $0.concluded(queue, conclusion) }
+        return nil
+    }
+
+    /// Makes a claim again a little later, as a wait that nothing in the file asks for.
+    private func postponeClaim(_ order: SchedulerStateMachine.Order) {
+        let wait = order.waitedFor ?? RetryWait(action: ActionID(rawValue: 0), nextAttemptAt: Timestamp(microseconds: 0))
+        let time = clock.uptime + Self.claimRetryDelay
+        update { $0.concluded(order.queue, .waiting(wait, until: time)) }
+    }
+}

@@ -1,0 +1,130 @@
+public import Sluice
+internal import Synchronization
+
+/// A clock that stands still until a test moves it.
+///
+/// ```swift
+/// let clock = ManualClock()
+/// var options = BrokerOptions()
+/// options.clock = clock
+/// …
+/// clock.advance(by: .seconds(30))   // what waits for these 30 seconds goes on
+/// ```
+///
+/// Deadlines are points in time, so it does not matter whether the engine begins to wait before or after the clock
+/// is moved past them.
+public final class ManualClock: BrokerClock {
+    private struct Sleeper {
+        let deadline: Duration
+        let continuation: CheckedContinuation<Void, any Error>
+    }
+
+    private struct State {
+        var wallMicroseconds: Int64
+        var uptime: Duration = .zero
+        var sleepers: [Int: Sleeper] = [:]
+        var cancelled: Set<Int> = []
+        var lastNumber = 0
+        /// Tests that wait for somebody to wait, with the point they wait for.
+        var watchers: [(deadline: Duration, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let state: Mutex<State>
+
+    /// Makes a clock.
+    ///
+    /// - Parameter wallMicroseconds: The wall clock at the start, in microseconds since 1970; by default the start
+    ///   of 2026 (UTC).
+    public init(wallMicroseconds: Int64 = 1_767_225_600_000_000) {
+        state = Mutex(State(wallMicroseconds: wallMicroseconds))
+    }
+
+    /// The wall clock.
+    public var wallMicroseconds: Int64 { state.withLock { $0.wallMicroseconds } }
+
+    /// The time that the clock has been moved by.
+    public var uptime: Duration { state.withLock { $0.uptime } }
+
+    /// Moves both clocks, and lets everybody go on whose time has come.
+    public func advance(by duration: Duration) {
+        precondition(duration >= .zero, "uptime never goes back; use jumpWall(by:) for the wall clock")
+        let due = state.withLock { state in
+            state.uptime += duration
+            state.wallMicroseconds += duration.microseconds
+            let due = state.sleepers.filter { $0.value.deadline <= state.uptime }
+            for number in due.keys { state.sleepers[number] = nil }
+            return due.values.sorted { $0.deadline < $1.deadline }
+        }
+        for sleeper in due { sleeper.continuation.resume() }
+    }
+
+    /// Moves the wall clock alone, forward or back, as a person or a time server does.
+    public func jumpWall(by duration: Duration) {
+        state.withLock { $0.wallMicroseconds += duration.microseconds }
+    }
+
+    /// Returns when somebody sleeps until a point of ``uptime`` at or before `deadline`.
+    ///
+    /// A test calls it to be sure that the engine waits for a time before it looks at what has not happened.
+    public func waitForSleeper(untilUptime deadline: Duration) async {
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                if state.sleepers.values.contains(where: { $0.deadline <= deadline }) { return true }
+                state.watchers.append((deadline, continuation))
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+
+    /// Sleeps until the clock has been moved to a point.
+    public func sleep(untilUptime deadline: Duration) async throws {
+        let number = state.withLock { state in
+            state.lastNumber += 1
+            return state.lastNumber
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                enter(number, Sleeper(deadline: deadline, continuation: continuation))
+            }
+        } onCancel: {
+            cancel(number)
+        }
+    }
+
+    private func enter(_ number: Int, _ sleeper: Sleeper) {
+        enum Next { case sleep, goOn, throwCancellation }
+        let (next, watchers) = state.withLock { state -> (Next, [CheckedContinuation<Void, Never>]) in
+            if state.cancelled.remove(number) != nil { return (.throwCancellation, []) }
+            if sleeper.deadline <= state.uptime { return (.goOn, []) }
+            state.sleepers[number] = sleeper
+            let watchers = state.watchers.filter { sleeper.deadline <= $0.deadline }
+            state.watchers.removeAll { sleeper.deadline <= $0.deadline }
+            return (.sleep, watchers.map(\.continuation))
+        }
+        for watcher in watchers { watcher.resume() }
+        switch next {
+        case .sleep: break
+        case .goOn: sleeper.continuation.resume()
+        case .throwCancellation: sleeper.continuation.resume(throwing: CancellationError())
+        }
+    }
+
+    private func cancel(_ number: Int) {
+        let sleeper = state.withLock { state -> Sleeper? in
+            guard let sleeper = state.sleepers.removeValue(forKey: number) else {
+                state.cancelled.insert(number)
+                return nil
+            }
+            return sleeper
+        }
+        sleeper?.continuation.resume(throwing: CancellationError())
+    }
+}
+
+extension Duration {
+    /// Whole microseconds, rounded down.
+    fileprivate var microseconds: Int64 {
+        components.seconds * 1_000_000 + components.attoseconds / 1_000_000_000_000
+    }
+}
