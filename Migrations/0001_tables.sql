@@ -1,6 +1,6 @@
--- The tables. Those that end in _rows are the engine's own: read and write them through the views and triggers of
--- 0002 and 0003. Times are whole microseconds since 1970 (UTC), written by the engine, because SQLite before 3.42
--- answers NULL to datetime('now', 'subsec').
+-- The tables. Those that end in _rows are the engine's own: read and write them through the views and
+-- triggers of 0002 and 0003. Times are whole microseconds since 1970 (UTC), written by the engine, because
+-- SQLite before 3.42 answers NULL to datetime('now', 'subsec').
 
 -- Numbers that only go up.
 CREATE TABLE sluice_counters (
@@ -39,8 +39,8 @@ CREATE TABLE sluice_queue_rows (
 -- Finds what a start of the broker, a new route or an operator may unblock.
 CREATE INDEX sluice_queue_blocked ON sluice_queue_rows (blocked_by) WHERE blocked_by IS NOT NULL;
 
--- What waits and what runs. A row is written once, when the action is enqueued, and deleted once; what changes
--- with its attempts stands in sluice_state_rows, so that a large payload is never written again.
+-- What waits and what runs. A row is written once, when the action is enqueued, and deleted once; what
+-- changes with its attempts stands in sluice_state_rows, so that a large payload is never written again.
 CREATE TABLE sluice_action_rows (
     -- The sequence: from the counter 'action', given in the committing transaction, never used again.
     id             INTEGER PRIMARY KEY,
@@ -57,8 +57,8 @@ CREATE TABLE sluice_action_rows (
     payload        TEXT NOT NULL
 ) STRICT;
 
--- The order inside each queue: first what has a place in it, by (sort key, sequence), then what is scheduled, by
--- time. The rowid stands at the end of every index entry.
+-- The order inside each queue: first what has a place in it, by (sort key, sequence), then what is scheduled,
+-- by time. The rowid stands at the end of every index entry.
 CREATE INDEX sluice_action_order ON sluice_action_rows (queue_id, not_before_us, sort_key);
 -- What is due next, in any queue.
 CREATE INDEX sluice_action_schedule ON sluice_action_rows (not_before_us) WHERE not_before_us IS NOT NULL;
@@ -84,13 +84,14 @@ CREATE TABLE sluice_state_rows (
     CHECK ((next_attempt_at_us IS NULL) = (retry_delay_us IS NULL))
 ) STRICT;
 
--- One row for each slot that is taken. Written before the handler starts, deleted by the settling that names the
--- same action and claim. What a dead process left behind here are the suspects.
+-- One row for each slot that is taken. Written before the handler starts, deleted by the settling that names
+-- the same action and claim. What a dead process left behind here are the suspects.
 CREATE TABLE sluice_claim_rows (
     queue_id      INTEGER NOT NULL,
     slot          INTEGER NOT NULL CHECK (slot >= 0),
     action_id     INTEGER NOT NULL,
-    -- The epoch of the broker that holds the slot, times 2^32, plus a number that it counts up: never used again.
+    -- The epoch of the broker that holds the slot, times 2^32, plus a number that it counts up: never used
+    -- again.
     claim         INTEGER NOT NULL,
     started_at_us INTEGER NOT NULL,
     -- 1: the action is a suspect, and nothing else ran in its process.
@@ -136,7 +137,8 @@ CREATE TABLE sluice_runner (
     -- From the counter 'epoch'.
     epoch          INTEGER NOT NULL,
     pid            INTEGER NOT NULL,
-    -- What tells this process from another with the same pid: machine start, pid namespace, start of the process.
+    -- What tells this process from another with the same pid: machine start, pid namespace, start of the
+    -- process.
     process        TEXT NOT NULL,
     -- Renewed while the broker runs. Past it, another process may take over.
     lease_until_us INTEGER NOT NULL

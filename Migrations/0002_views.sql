@@ -1,5 +1,5 @@
--- The views: what a person reads with the sqlite3 shell, and what 0003 makes writable. Times are ISO 8601 in UTC
--- with microseconds.
+-- The views: what a person reads with the sqlite3 shell, and what 0003 makes writable. Times are ISO 8601 in
+-- UTC with microseconds.
 
 -- The wall clock, in microseconds since 1970 and to the millisecond that SQLite knows. One row.
 CREATE VIEW sluice_clock AS

@@ -1,7 +1,8 @@
 -- Writing with the plain sqlite3 shell. The engine's own writes go to the tables directly and pass these by.
 -- Each trigger logs the change for a broker that runs; without one there is nobody to tell.
 
--- INSERT INTO sluice_actions (queue, kind, payload) VALUES (...) enqueues; sort_key and not_before may be given.
+-- INSERT INTO sluice_actions (queue, kind, payload) VALUES (...) enqueues; sort_key and not_before may be
+-- given.
 CREATE TRIGGER sluice_actions_insert INSTEAD OF INSERT ON sluice_actions
 BEGIN
     SELECT CASE
@@ -87,8 +88,8 @@ BEGIN
     WHERE n.name = 'action' AND q.name = NEW.queue AND EXISTS (SELECT 1 FROM sluice_runner);
 END;
 
--- DELETE FROM sluice_actions removes, and unblocks a queue that the action parked. The slot of an action that runs
--- frees when its handler has returned.
+-- DELETE FROM sluice_actions removes, and unblocks a queue that the action parked. The slot of an action that
+-- runs frees when its handler has returned.
 CREATE TRIGGER sluice_actions_delete INSTEAD OF DELETE ON sluice_actions
 BEGIN
     INSERT INTO sluice_changes (queue_id, action_id, change)
@@ -105,8 +106,9 @@ BEGIN
     DELETE FROM sluice_attempt_rows WHERE action_id = OLD.id;
 END;
 
--- UPDATE sluice_actions SET column = value edits queue, sort_key, kind, payload, next_attempt_at or not_before. What
--- is edited while the action runs applies to its next attempt; a move to another queue, when the attempt ends.
+-- UPDATE sluice_actions SET column = value edits queue, sort_key, kind, payload, next_attempt_at or
+-- not_before. What is edited while the action runs applies to its next attempt; a move to another queue, when
+-- the attempt ends.
 CREATE TRIGGER sluice_actions_update INSTEAD OF UPDATE ON sluice_actions
 BEGIN
     SELECT CASE
@@ -213,8 +215,8 @@ BEGIN
     SET moves_to_queue_id = (SELECT queue_id FROM sluice_queue_rows WHERE name = NEW.queue)
     WHERE action_id = OLD.id AND NEW.queue IS NOT OLD.queue AND OLD.running_since IS NOT NULL;
 
-    -- An edit is an operator's answer to what blocked the head; a new time for its next attempt, or its move to
-    -- another queue, also lifts the parking that it caused.
+    -- An edit is an operator's answer to what blocked the head; a new time for its next attempt, or its move
+    -- to another queue, also lifts the parking that it caused.
     UPDATE sluice_queue_rows
     SET blocked_by = NULL, blocked_action_id = NULL, blocked_at_us = NULL, blocked_error = NULL
     WHERE name = OLD.queue AND blocked_action_id = OLD.id

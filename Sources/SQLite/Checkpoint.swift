@@ -38,8 +38,8 @@ extension Connection {
 
     /// Has SQLite count the frames of the log for ``logFrames`` after each commit of this connection.
     ///
-    /// Only for a connection that is ours: SQLite has one WAL hook, and `wal_autocheckpoint` is built on it, so
-    /// that this turns automatic checkpoints off.
+    /// Only for a connection that is ours: SQLite has one WAL hook, and `wal_autocheckpoint` is built on it,
+    /// so that this turns automatic checkpoints off.
     package func countLogFrames() {
         sqlite3_wal_hook(
             handle,

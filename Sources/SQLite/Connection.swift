@@ -2,8 +2,8 @@ internal import CSQLite
 
 /// One connection to a SQLite database.
 ///
-/// Not thread-safe: whoever owns it sees to it that one caller at a time uses it, on any thread. It opens without
-/// SQLite's own mutex for that reason.
+/// Not thread-safe: whoever owns it sees to it that one caller at a time uses it, on any thread. It opens
+/// without SQLite's own mutex for that reason.
 package final class Connection {
     /// How a database is opened.
     package enum Mode: Sendable {

@@ -1,5 +1,5 @@
-/// A pragma and the value it must have; set, then read back, because libraries and distributions differ in what
-/// they take over silently.
+/// A pragma and the value it must have; set, then read back, because libraries and distributions differ in
+/// what they take over silently.
 ///
 /// Source: <https://www.sqlite.org/pragma.html>
 package struct Pragma: Hashable, Sendable {

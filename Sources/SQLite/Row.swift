@@ -21,7 +21,9 @@ package struct Row {
     /// The integer, or `nil` for NULL.
     package func optionalInt64(_ column: Int32) -> Int64? { isNull(column) ? nil : int64(column) }
 
-    /// The text in a column; bytes that are no UTF-8 are repaired with U+FFFD. NULL reads as the empty text.
+    /// The text in a column; bytes that are no UTF-8 are repaired with U+FFFD.
+    ///
+    /// NULL reads as the empty text.
     package func text(_ column: Int32) -> String {
         guard let start = sqlite3_column_text(handle, column) else { return "" }
         let count = Int(sqlite3_column_bytes(handle, column))
@@ -39,7 +41,9 @@ package struct Row {
         case SQLITE_TEXT: return .text(text(column))
         case SQLITE_BLOB:
             let count = Int(sqlite3_column_bytes(handle, column))
-            return .blob([UInt8](UnsafeRawBufferPointer(start: sqlite3_column_blob(handle, column), count: count)))
+            return .blob(
+                [UInt8](UnsafeRawBufferPointer(start: sqlite3_column_blob(handle, column), count: count))
+            )
         default: return .null
         }
     }

@@ -2,8 +2,8 @@ internal import CSQLite
 
 /// A prepared statement of one connection.
 ///
-/// Bind, then `run`, `first` or `all`; each leaves it reset. A statement belongs to its connection and is used
-/// where the connection is used, by one caller at a time.
+/// Bind, then `run`, `first` or `all`; each leaves it reset. A statement belongs to its connection and is
+/// used where the connection is used, by one caller at a time.
 package final class Statement {
     let handle: OpaquePointer
     private let connection: OpaquePointer
@@ -61,7 +61,9 @@ extension Statement {
         return elements
     }
 
-    /// Moves to the next row. `false`: there is none, and the statement has been reset.
+    /// Moves to the next row.
+    ///
+    /// `false`: there is none, and the statement has been reset.
     ///
     /// An error resets it too, so that the statement can be used again.
     private func step() throws(SQLiteError) -> Bool {
@@ -100,7 +102,9 @@ extension Statement {
         try check(sqlite3_bind_int64(handle, index, value ? 1 : 0))
     }
 
-    /// Binds a real number. SQLite stores NaN as NULL: callers refuse it before.
+    /// Binds a real number.
+    ///
+    /// SQLite stores NaN as NULL: callers refuse it before.
     @discardableResult
     package func bind(_ index: Int32, _ value: Double) throws(SQLiteError) -> Statement {
         try check(sqlite3_bind_double(handle, index, value))

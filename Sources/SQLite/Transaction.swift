@@ -1,5 +1,5 @@
-/// Transactions. BUSY can come from BEGIN alone: in WAL mode an immediate transaction that has begun holds the
-/// write lock (<https://www.sqlite.org/isolation.html>, <https://www.sqlite.org/lang_transaction.html>).
+/// Transactions. BUSY can come from BEGIN alone: in WAL mode an immediate transaction that has begun holds
+/// the write lock (<https://www.sqlite.org/isolation.html>, <https://www.sqlite.org/lang_transaction.html>).
 extension Connection {
     /// Begins a transaction that writes.
     ///
@@ -8,7 +8,9 @@ extension Connection {
         try cached("BEGIN IMMEDIATE").run()
     }
 
-    /// Commits. After an error the transaction may still be open: `rollback()` ends it in any case.
+    /// Commits.
+    ///
+    /// After an error the transaction may still be open: `rollback()` ends it in any case.
     package func commit() throws(SQLiteError) {
         try cached("COMMIT").run()
     }

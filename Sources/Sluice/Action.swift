@@ -11,7 +11,8 @@
 /// }
 /// ```
 ///
-/// The stored properties are the payload. It is kept as JSON text, so that `payload ->> '$.text'` works in SQL.
+/// The stored properties are the payload. It is kept as JSON text, so that `payload ->> '$.text'` works in
+/// SQL.
 public protocol Action: Codable, Sendable {
     /// The name under which actions of this type are stored; 1 to 255 bytes.
     ///

@@ -12,11 +12,13 @@ public struct Attempt: Sendable, Hashable {
     public let queue: QueueName
     /// The action's kind.
     public let kind: String
-    /// The attempt's number, counted from 1. Attempts that were released, and those that a stop of the broker or
-    /// the death of a neighbour cut short, are not counted.
+    /// The attempt's number, counted from 1.
+    ///
+    /// Attempts that were released, and those that a stop of the broker or the death of a neighbour cut
+    /// short, are not counted.
     public let number: Int
-    /// The same text at each attempt of this action, and of no other action, in any file: hand it to the server so
-    /// that it can tell a repetition (G5).
+    /// The same text at each attempt of this action, and of no other action, in any file: hand it to the
+    /// server so that it can tell a repetition (G5).
     public let idempotencyKey: String
     /// When the action was enqueued, by the wall clock of then.
     public let enqueuedAt: Date

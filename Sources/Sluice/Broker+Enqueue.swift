@@ -1,24 +1,25 @@
+internal import Synchronization
+
 #if canImport(FoundationEssentials)
 public import struct FoundationEssentials.Date
 #else
 public import struct Foundation.Date
 #endif
-internal import Synchronization
 
-/// Enqueuing. What is enqueued survives a kill of the process and, at the default durability, a loss of power, when
-/// the call returns (G1).
+/// Enqueuing. What is enqueued survives a kill of the process and, at the default durability, a loss of
+/// power, when the call returns (G1).
 ///
 /// All forms throw ``SluiceError``: ``SluiceError/Code/sortKeyMismatch``, ``SluiceError/Code/queueFull``,
-/// ``SluiceError/Code/payloadTooLarge``, ``SluiceError/Code/databaseLocked``, ``SluiceError/Code/diskFull`` and
-/// others. Nothing has been stored then, but for ``SluiceError/Code/unknownCommit`` (G14).
+/// ``SluiceError/Code/payloadTooLarge``, ``SluiceError/Code/databaseLocked``, ``SluiceError/Code/diskFull``
+/// and others. Nothing has been stored then, but for ``SluiceError/Code/unknownCommit`` (G14).
 extension Broker {
     /// Enqueues an action.
     ///
-    /// - Parameters:
-    ///   - action: The action; its type says queue and sort key.
-    ///   - date: When it takes its place in the queue's order; until then it blocks nothing. `nil` is at once.
+    /// - Parameters: - action: The action; its type says queue and sort key. - date: When it takes its place
+    ///   in the queue's order; until then it blocks nothing. `nil` is at once.
     /// - Returns: The action's number.
-    /// - Throws: `CancellationError` when the task was cancelled before the write began; `SluiceError` as above.
+    /// - Throws: `CancellationError` when the task was cancelled before the write began; `SluiceError` as
+    ///   above.
     @discardableResult
     public func enqueue<A: Action>(_ action: A, notBefore date: Date? = nil) async throws -> ActionID {
         try await store(drafts: [draft(action, notBefore: date)])[0]
@@ -30,7 +31,9 @@ extension Broker {
     /// - Throws: As ``enqueue(_:notBefore:)``.
     @discardableResult
     public func enqueue<A: Action>(_ actions: some Sequence<A>) async throws -> [ActionID] {
-        try await store(drafts: actions.map { action throws(SluiceError) in try draft(action, notBefore: nil) })
+        try await store(
+            drafts: actions.map { action throws(SluiceError) in try draft(action, notBefore: nil) }
+        )
     }
 
     /// Enqueues actions whose kinds and payloads are known at run time only, all or none, in their order.
@@ -44,10 +47,13 @@ extension Broker {
 
     /// Enqueues an action and blocks the calling thread until it is durable.
     ///
-    /// Actions are stored in the order of the calls; calls in separately started tasks have none. For code that
-    /// cannot wait in another way; a commit takes as long as the disk's sync.
+    /// Actions are stored in the order of the calls; calls in separately started tasks have none. For code
+    /// that cannot wait in another way; a commit takes as long as the disk's sync.
     @discardableResult
-    public func enqueueBlocking<A: Action>(_ action: A, notBefore date: Date? = nil) throws(SluiceError) -> ActionID {
+    public func enqueueBlocking<A: Action>(
+        _ action: A,
+        notBefore date: Date? = nil
+    ) throws(SluiceError) -> ActionID {
         let ids = try store.enqueueBlocking([draft(action, notBefore: date)])
         admitScheduled(isNeeded: date != nil)
         return ids[0]
@@ -89,17 +95,24 @@ extension Broker {
     }
 
     /// Refuses what no queue can hold, and finds the queue's options.
-    private func check(_ queue: QueueName, _ kind: String, _ key: SortKey) throws(SluiceError) -> QueueOptions? {
+    private func check(
+        _ queue: QueueName,
+        _ kind: String,
+        _ key: SortKey
+    ) throws(SluiceError) -> QueueOptions? {
         try queue.validate()
         try validateKind(kind)
         if case .real(let value) = key.storage, value.isNaN {
-            throw SluiceError(.sortKeyNotANumber, "the sort key of an action for the queue '\(queue)' is not a number")
+            throw SluiceError(
+                .sortKeyNotANumber,
+                "the sort key of an action for the queue '\(queue)' is not a number"
+            )
         }
         let options = routing.withLock { $0.queueOptions.matches(queue).first { _ in true } }
         if let kind = options?.sortKey, kind != key.kind {
             throw SluiceError(
                 .sortKeyMismatch,
-                "the queue '\(queue)' is ordered by \(kind.rawValue) and the action's sort key is \(key.kind.rawValue)"
+                "the queue '\(queue)' is ordered by \(kind.rawValue); the action's key is \(key.kind)"
             )
         }
         return options

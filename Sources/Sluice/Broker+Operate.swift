@@ -12,9 +12,9 @@ extension Broker {
 
     /// Cancels an action.
     ///
-    /// One that waits is removed. One that runs is marked in the file, then its handler's task is cancelled; a
-    /// success that the handler returns all the same stands, anything else removes the action. Its queue goes on
-    /// when the handler has returned.
+    /// One that waits is removed. One that runs is marked in the file, then its handler's task is cancelled;
+    /// a success that the handler returns all the same stands, anything else removes the action. Its queue
+    /// goes on when the handler has returned.
     @discardableResult
     public func cancel(_ action: ActionID) async throws(SluiceError) -> Cancellation {
         let result = try await store.cancel(action)
@@ -34,11 +34,12 @@ extension Broker {
         try await store.deadLetters(limit: limit)
     }
 
-    /// Puts a dead letter back into its queue, at the place that its sort key and number give it, with no attempt
-    /// spent.
+    /// Puts a dead letter back into its queue, at the place that its sort key and number give it, with no
+    /// attempt spent.
     ///
     /// - Returns: Whether there was such a dead letter.
-    /// - Throws: ``SluiceError/Code/sortKeyMismatch`` when the queue has since taken another type of sort key.
+    /// - Throws: ``SluiceError/Code/sortKeyMismatch`` when the queue has since taken another type of sort
+    ///   key.
     @discardableResult
     public func requeue(_ action: ActionID) async throws(SluiceError) -> Bool {
         try await store.requeue(action)

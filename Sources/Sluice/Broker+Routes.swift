@@ -23,8 +23,8 @@ extension Broker {
 
     /// Routes the actions of a type in the queues of a pattern to a closure.
     ///
-    /// Of several routes for a kind whose patterns match a queue, the most specific one runs it: the exact name,
-    /// then the longest prefix.
+    /// Of several routes for a kind whose patterns match a queue, the most specific one runs it: the exact
+    /// name, then the longest prefix.
     ///
     /// - Parameters:
     ///   - pattern: A queue's name, or a prefix that ends in `/*`.
@@ -32,7 +32,8 @@ extension Broker {
     ///   - options: Retry and failure policies, timeout and cap.
     ///   - handler: Performs an action; see ``Handler/handle(_:_:)``.
     /// - Throws: ``SluiceError/Code/duplicateRoute`` when there is a route for the pattern and the kind,
-    ///   ``SluiceError/Code/invalidPattern``, ``SluiceError/Code/invalidKind``, ``SluiceError/Code/invalidOptions``.
+    ///   ``SluiceError/Code/invalidPattern``, ``SluiceError/Code/invalidKind``,
+    ///   ``SluiceError/Code/invalidOptions``.
     public func route<A: Action>(
         _ pattern: QueuePattern,
         _ type: A.Type,

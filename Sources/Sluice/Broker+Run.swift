@@ -24,22 +24,23 @@ extension Broker {
     static let syncInterval: Duration = .seconds(1)
     /// How many queues with work are read in one go at the start.
     private static let queueBatch = 1_000
-    /// How long the clock is trusted when something is scheduled: a wall clock that is set forward is noticed.
+    /// How long the clock is trusted when something is scheduled: a wall clock that is set forward is
+    /// noticed.
     private static let scheduleInterval: Duration = .seconds(60)
 
     var isRunning: Bool { life.withLock { $0.state == .running || $0.state == .starting } }
 
     /// Runs the queues until ``stop(grace:)`` is called or the task is cancelled.
     ///
-    /// Every queue with work resumes, whoever enqueued it and when (G8). Actions that ran when an earlier process
-    /// died are run alone, one at a time, before others (G7).
+    /// Every queue with work resumes, whoever enqueued it and when (G8). Actions that ran when an earlier
+    /// process died are run alone, one at a time, before others (G7).
     ///
-    /// Cancelling the task cancels the running handlers at once; `stop` lets them finish. Either way it returns when
-    /// all have returned. It can be called again after that.
+    /// Cancelling the task cancels the running handlers at once; `stop` lets them finish. Either way it
+    /// returns when all have returned. It can be called again after that.
     ///
-    /// - Throws: ``SluiceError/Code/alreadyRunning``; ``SluiceError/Code/runningElsewhere`` while another process
-    ///   runs the queues of the file, or when one has taken them over; ``SluiceError/Code/closed``. Being stopped or
-    ///   cancelled is a normal return.
+    /// - Throws: ``SluiceError/Code/alreadyRunning``; ``SluiceError/Code/runningElsewhere`` while another
+    ///   process runs the queues of the file, or when one has taken them over; ``SluiceError/Code/closed``.
+    ///   Being stopped or cancelled is a normal return.
     public func run() async throws {
         let (drained, ended) = try beginRunning()
         defer { endRunning(ended) }
@@ -64,10 +65,10 @@ extension Broker {
 
     /// Stops the broker and returns when no handler runs any more.
     ///
-    /// No action is started from now on. Handlers that run may finish; those that have not within the grace period
-    /// are cancelled, and their actions released without an attempt being spent. A handler that does not heed its
-    /// cancellation holds this up, as nothing can end it; if the process ends meanwhile, its action is a suspect at
-    /// the next start.
+    /// No action is started from now on. Handlers that run may finish; those that have not within the grace
+    /// period are cancelled, and their actions released without an attempt being spent. A handler that does
+    /// not heed its cancellation holds this up, as nothing can end it; if the process ends meanwhile, its
+    /// action is a suspect at the next start.
     ///
     /// - Parameter grace: `nil` is ``BrokerOptions/stopGrace``.
     public func stop(grace: Duration? = nil) async {
@@ -205,13 +206,17 @@ extension Broker {
         case .endGrace: runner.cancelAll(.stop)
         case .renewLease: attempt(chore, again: Store.leaseRenewal) { try await $0.renewLease() }
         case .lookForChanges:
-            attempt(chore, again: options.foreignChangeInterval) { [weak self] in try await self?.lookForChanges($0) }
+            attempt(chore, again: options.foreignChangeInterval) { [weak self] in
+                try await self?.lookForChanges($0)
+            }
         case .sync: attempt(chore, again: nil) { try await $0.sync() }
         case .admitScheduled: admitScheduled()
         }
     }
 
-    /// Does a chore and sets its next time. An error of the file is tried again then: it may pass.
+    /// Does a chore and sets its next time.
+    ///
+    /// An error of the file is tried again then: it may pass.
     private func attempt(
         _ chore: Chore,
         again interval: Duration?,
@@ -245,7 +250,8 @@ extension Broker {
     }
 
     private func admitScheduled() {
-        // The time is set again before the first look, so that a broker with something scheduled is never idle.
+        // The time is set again before the first look, so that a broker with something scheduled is never
+        // idle.
         scheduler.schedule(.admitScheduled, after: Self.scheduleInterval)
         attempt(.admitScheduled, again: nil) { [weak self] store in
             let next = try await store.admitScheduled()

@@ -1,7 +1,8 @@
 #if ServiceLifecycle
 public import ServiceLifecycle
 
-/// A broker is a service: it runs until the group shuts down, and then stops with ``BrokerOptions/stopGrace``.
+/// A broker is a service: it runs until the group shuts down, and then stops with
+/// ``BrokerOptions/stopGrace``.
 extension Broker: Service {}
 
 extension Broker {

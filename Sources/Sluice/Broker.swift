@@ -13,8 +13,8 @@ internal import Synchronization
 /// try await broker.run()                     // until stopped
 /// ```
 ///
-/// Enqueuing works from opening to closing, whether the broker runs or not, and inside handlers. A file has one
-/// broker in a process; share it.
+/// Enqueuing works from opening to closing, whether the broker runs or not, and inside handlers. A file has
+/// one broker in a process; share it.
 public final class Broker: Sendable {
     let store: Store
     let scheduler: Scheduler
@@ -32,20 +32,22 @@ public final class Broker: Sendable {
 
     /// Opens a file of queues, and creates it when it is missing, readable by its owner only.
     ///
-    /// - Parameters:
-    ///   - path: The database. Its directory must exist and be writable; SQLite keeps two more files beside it.
-    ///   - options: How the file is opened and its queues are run.
+    /// - Parameters: - path: The database. Its directory must exist and be writable; SQLite keeps two more
+    ///   files beside it. - options: How the file is opened and its queues are run.
     /// - Throws: ``SluiceError`` with ``SluiceError/Code/cannotOpen``, ``SluiceError/Code/readOnly``,
-    ///   ``SluiceError/Code/notADatabase``, ``SluiceError/Code/newerSchema``, ``SluiceError/Code/alreadyOpen`` and
-    ///   others. The file is as it was then.
-    public convenience init(file path: String, options: BrokerOptions = BrokerOptions()) async throws(SluiceError) {
+    ///   ``SluiceError/Code/notADatabase``, ``SluiceError/Code/newerSchema``,
+    ///   ``SluiceError/Code/alreadyOpen`` and others. The file is as it was then.
+    public convenience init(
+        file path: String,
+        options: BrokerOptions = BrokerOptions()
+    ) async throws(SluiceError) {
         try await self.init(.file(path), options)
     }
 
     /// Opens queues in memory, with the same order and the same rules.
     ///
-    /// What only a file can give does not apply: nothing survives the process (G1, G8), and no other process or
-    /// connection can take part.
+    /// What only a file can give does not apply: nothing survives the process (G1, G8), and no other process
+    /// or connection can take part.
     public convenience init(inMemory options: BrokerOptions) async throws(SluiceError) {
         try await self.init(.memory, options)
     }

@@ -8,8 +8,8 @@ internal import Musl
 
 /// Where the engine's time comes from; tests hand in one that they move by hand.
 ///
-/// Two clocks are needed: the wall clock for what is written into the file and outlives the process, and a clock
-/// that only goes forward for waiting.
+/// Two clocks are needed: the wall clock for what is written into the file and outlives the process, and a
+/// clock that only goes forward for waiting.
 public protocol BrokerClock: Sendable {
     /// The wall clock in microseconds since 1970 (UTC). It may jump.
     var wallMicroseconds: Int64 { get }

@@ -2,26 +2,35 @@ public import Logging
 
 /// How a broker opens its file and runs its queues.
 public struct BrokerOptions: Sendable {
-    /// What a loss of power can undo. Default: ``Durability/standard``.
+    /// What a loss of power can undo.
+    ///
+    /// Default: ``Durability/standard``.
     public var durability: Durability = .standard
 
     /// How many handlers run at the same time at most, over all queues; 1 to 10,000.
     ///
-    /// The default of 64 suits handlers that wait for a network. Handlers that compute want the number of cores.
+    /// The default of 64 suits handlers that wait for a network. Handlers that compute want the number of
+    /// cores.
     public var concurrency = 64
 
-    /// The most bytes that the JSON text of a payload may have; 1 to 500,000,000. Default: 16 MiB. Larger things
-    /// belong in files whose names the payload carries.
+    /// The most bytes that the JSON text of a payload may have; 1 to 500,000,000.
+    ///
+    /// Default: 16 MiB. Larger things belong in files whose names the payload carries.
     public var maximumPayloadByteCount = 16 * 1_024 * 1_024
 
-    /// How long a write waits for another connection, such as a shell inside `BEGIN`, to give up the write lock.
+    /// How long a write waits for another connection, such as a shell inside `BEGIN`, to give up the write
+    /// lock.
+    ///
     /// Default: 10 seconds.
     public var lockTimeout: Duration = .seconds(10)
 
-    /// How long handlers may go on when the broker stops, before they are cancelled. Default: 10 seconds.
+    /// How long handlers may go on when the broker stops, before they are cancelled.
+    ///
+    /// Default: 10 seconds.
     public var stopGrace: Duration = .seconds(10)
 
-    /// How often a running broker looks for writes by other connections and processes while it is idle itself.
+    /// How often a running broker looks for writes by other connections and processes while it is idle
+    /// itself.
     ///
     /// It bounds the time until a queue that such a write made ready starts. Default: 100 milliseconds, which
     /// costs far less than one per cent of a core.
@@ -57,24 +66,31 @@ public struct BrokerOptions: Sendable {
     }
 }
 
-/// What a loss of power can undo. A kill of the process undoes nothing at any level.
+/// What a loss of power can undo.
 ///
-/// The levels set SQLite's `synchronous` for each commit (<https://www.sqlite.org/pragma.html#pragma_synchronous>).
+/// A kill of the process undoes nothing at any level.
+///
+/// The levels set SQLite's `synchronous` for each commit
+/// (<https://www.sqlite.org/pragma.html#pragma_synchronous>).
 public struct Durability: Sendable, Hashable {
     enum Level: Sendable { case everything, standard, relaxed }
 
     let level: Level
 
-    /// Every commit is synced: loss of power undoes nothing that was reported, and no settled action runs again.
+    /// Every commit is synced: loss of power undoes nothing that was reported, and no settled action runs
+    /// again.
     public static let everything = Durability(level: .everything)
 
-    /// What is owed to the caller is synced: enqueued actions, dead letters, parking. The settling of an attempt
-    /// is synced within a second, or with the next enqueue; loss of power before lets that action run again, which
-    /// G5 allows.
+    /// What is owed to the caller is synced: enqueued actions, dead letters, parking.
+    ///
+    /// The settling of an attempt is synced within a second, or with the next enqueue; loss of power before
+    /// lets that action run again, which G5 allows.
     public static let standard = Durability(level: .standard)
 
-    /// Nothing is synced by a commit: loss of power can lose what was enqueued within the last second, and settled
-    /// actions of that second run again. The file stays intact.
+    /// Nothing is synced by a commit: loss of power can lose what was enqueued within the last second, and
+    /// settled actions of that second run again.
+    ///
+    /// The file stays intact.
     public static let relaxed = Durability(level: .relaxed)
 
     /// Whether a commit with such a write is synced.

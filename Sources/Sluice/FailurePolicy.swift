@@ -14,8 +14,8 @@ public enum FailureCause: String, Sendable, Hashable, CaseIterable {
 
 /// What follows when an action cannot go on.
 public enum FailurePolicy: String, Sendable, Hashable, CaseIterable {
-    /// Park the head and with it the queue, for an operator: ``Broker/retryNow(_:)`` tries again, removing the action
-    /// lets the next one through. What arrives meanwhile does not lift the parking.
+    /// Park the head and with it the queue, for an operator: ``Broker/retryNow(_:)`` tries again, removing
+    /// the action lets the next one through. What arrives meanwhile does not lift the parking.
     case block
     /// Set the action aside as a dead letter and go on with the next.
     case skip
@@ -31,14 +31,17 @@ public struct FailurePolicies: Sendable, Hashable {
     public var exhausted: FailurePolicy
     /// For ``FailureCause/expired``.
     public var expired: FailurePolicy
-    /// For ``FailureCause/undecodable``. With ``FailurePolicy/block`` the head is tried again when the broker
-    /// starts, when its payload is edited, and when a route for its kind is added.
+    /// For ``FailureCause/undecodable``.
+    ///
+    /// With ``FailurePolicy/block`` the head is tried again when the broker starts, when its payload is
+    /// edited, and when a route for its kind is added.
     public var undecodable: FailurePolicy
     /// For ``FailureCause/crashed``.
     public var crashed: FailurePolicy
 
-    /// Makes a set of policies. The default blocks, so that nothing is passed over unseen, but skips what has
-    /// expired.
+    /// Makes a set of policies.
+    ///
+    /// The default blocks, so that nothing is passed over unseen, but skips what has expired.
     public init(
         failed: FailurePolicy = .block,
         exhausted: FailurePolicy = .block,
@@ -55,7 +58,13 @@ public struct FailurePolicies: Sendable, Hashable {
 
     /// One policy for every cause.
     public static func all(_ policy: FailurePolicy) -> FailurePolicies {
-        FailurePolicies(failed: policy, exhausted: policy, expired: policy, undecodable: policy, crashed: policy)
+        FailurePolicies(
+            failed: policy,
+            exhausted: policy,
+            expired: policy,
+            undecodable: policy,
+            crashed: policy
+        )
     }
 
     /// The policy for a cause.

@@ -18,15 +18,17 @@ public struct Outcome: Sendable, Hashable {
     /// Try again, when and whether the route's retry policy says.
     public static let retry = Outcome(storage: .retry(after: nil))
 
-    /// Try again after a duration; nothing of the queue runs before. The route's limit of attempts still counts.
+    /// Try again after a duration; nothing of the queue runs before.
+    ///
+    /// The route's limit of attempts still counts.
     ///
     /// - Parameter delay: Zero or less is at once; more than 100 years is 100 years.
     public static func retry(after delay: Duration) -> Outcome { Outcome(storage: .retry(after: delay)) }
 
     /// The action can never succeed: the route's failure policy for ``FailureCause/failed`` decides.
     ///
-    /// - Parameter reason: Shown to operators, at most ``SluiceError/maximumTextByteCount`` bytes are kept. It
-    ///   should not repeat the payload.
+    /// - Parameter reason: Shown to operators, at most ``SluiceError/maximumTextByteCount`` bytes are kept.
+    ///   It should not repeat the payload.
     public static func fail(_ reason: String) -> Outcome { Outcome(storage: .fail(reason: reason)) }
 
     /// Give the action back without spending the attempt.

@@ -20,7 +20,10 @@ struct PayloadCoder: Sendable {
         do {
             data = try encoder.encode(action)
         } catch {
-            throw SluiceError(.payloadNotEncodable, "an action of kind '\(A.kind)' does not encode: \(type(of: error))")
+            throw SluiceError(
+                .payloadNotEncodable,
+                "an action of kind '\(A.kind)' does not encode: \(type(of: error))"
+            )
         }
         try check(data.count, kind: A.kind)
         return String(decoding: data, as: UTF8.self)
@@ -32,7 +35,10 @@ struct PayloadCoder: Sendable {
         do {
             _ = try decoder.decode(AnyJSON.self, from: Data(action.payload.utf8))
         } catch {
-            throw SluiceError(.payloadNotJSON, "the payload of an action of kind '\(action.kind)' is not JSON")
+            throw SluiceError(
+                .payloadNotJSON,
+                "the payload of an action of kind '\(action.kind)' is not JSON"
+            )
         }
     }
 
@@ -52,7 +58,9 @@ struct PayloadCoder: Sendable {
         } catch let error as DecodingError {
             return .failure(Undecodable(A.kind, error))
         } catch {
-            return .failure(Undecodable(reason: "the payload does not decode as '\(A.kind)': \(Swift.type(of: error))"))
+            return .failure(
+                Undecodable(reason: "the payload does not decode as '\(A.kind)': \(Swift.type(of: error))")
+            )
         }
     }
 }
@@ -76,7 +84,9 @@ extension Undecodable {
         reason = "the payload does not decode as '\(kind)': \(path.isEmpty ? "" : "at '\(path)' ")\(what)"
     }
 
-    /// A key as the code spells it. The keys of a dictionary are part of the payload: they are not named.
+    /// A key as the code spells it.
+    ///
+    /// The keys of a dictionary are part of the payload: they are not named.
     private static func name(_ key: any CodingKey) -> String {
         if let index = key.intValue { return String(index) }
         return Mirror(reflecting: key).displayStyle == .enum ? key.stringValue : "*"

@@ -1,12 +1,14 @@
 /// The name of a queue.
 ///
-/// A queue exists as soon as an action names it. Names are compared by their UTF-8 bytes, as SQLite compares them:
-/// two spellings of `é` that Swift's `String` holds equal are two queues.
+/// A queue exists as soon as an action names it. Names are compared by their UTF-8 bytes, as SQLite compares
+/// them: two spellings of `é` that Swift's `String` holds equal are two queues.
 ///
-/// A name has 1 to 512 bytes of UTF-8 and no NUL. It can be written as a literal and is checked where it is used:
-/// enqueuing under a name outside these limits throws ``SluiceError/Code/invalidQueueName``.
+/// A name has 1 to 512 bytes of UTF-8 and no NUL. It can be written as a literal and is checked where it is
+/// used: enqueuing under a name outside these limits throws ``SluiceError/Code/invalidQueueName``.
 public struct QueueName: Sendable {
-    /// The most bytes of UTF-8 that a name can have. Names stand in an index and in every status line.
+    /// The most bytes of UTF-8 that a name can have.
+    ///
+    /// Names stand in an index and in every status line.
     public static let maximumByteCount = 512
 
     /// The name as it was given.
@@ -21,12 +23,15 @@ public struct QueueName: Sendable {
     func validate() throws(SluiceError) {
         let count = rawValue.utf8.count
         guard count > 0 else {
-            throw SluiceError(.invalidQueueName, "a queue name is empty: give 1 to \(Self.maximumByteCount) bytes")
+            throw SluiceError(
+                .invalidQueueName,
+                "a queue name is empty: give 1 to \(Self.maximumByteCount) bytes"
+            )
         }
         guard count <= Self.maximumByteCount else {
             throw SluiceError(
                 .invalidQueueName,
-                "a queue name has \(count) bytes of UTF-8, more than \(Self.maximumByteCount): \(rawValue.prefix(40))…"
+                "a queue name has \(count) bytes, more than \(Self.maximumByteCount): \(rawValue.prefix(40))…"
             )
         }
         guard !rawValue.utf8.contains(0) else {

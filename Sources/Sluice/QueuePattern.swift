@@ -6,8 +6,8 @@
 /// | `conversation/*` | `conversation/42`, `conversation/42/media` | `conversation`, `conversations/1` |
 /// | `*` | every name | |
 ///
-/// Of the patterns that match a name the exact one wins, then the longest. A `*` anywhere else, and a prefix that
-/// does not end in `/`, is refused with ``SluiceError/Code/invalidPattern`` where the pattern is used.
+/// Of the patterns that match a name the exact one wins, then the longest. A `*` anywhere else, and a prefix
+/// that does not end in `/`, is refused with ``SluiceError/Code/invalidPattern`` where the pattern is used.
 public struct QueuePattern: Sendable, Hashable {
     /// The pattern as it was given.
     public let rawValue: String

@@ -2,8 +2,8 @@ package import SQLite
 
 /// The error that the library throws.
 ///
-/// ``code`` says what kind of failure it is, ``message`` names the thing and what to do. Neither carries a payload
-/// (G13). An error from `enqueue` means that the action was not stored, but for ``Code/unknownCommit`` (G14).
+/// ``code`` says what kind of failure it is, ``message`` names the thing and what to do. Neither carries a
+/// payload (G13). An error from `enqueue` means that the action was not stored, but for ``Code/unknownCommit`` (G14).
 public struct SluiceError: Error, Sendable {
     /// The most bytes of an error's or a reason's text that are kept in the file.
     public static let maximumTextByteCount = 2_000
@@ -97,7 +97,9 @@ extension SluiceError {
         public static let closed = Code(.closed)
         /// Another connection held the write lock for longer than ``BrokerOptions/lockTimeout``.
         public static let databaseLocked = Code(.databaseLocked)
-        /// The disk or a quota is full. Nothing was stored; free some space and try again.
+        /// The disk or a quota is full.
+        ///
+        /// Nothing was stored; free some space and try again.
         public static let diskFull = Code(.diskFull)
         /// The operating system reported an input or output error.
         public static let inputOutput = Code(.inputOutput)
@@ -105,7 +107,8 @@ extension SluiceError {
         public static let corrupt = Code(.corrupt)
         /// SQLite could not allocate memory.
         public static let outOfMemory = Code(.outOfMemory)
-        /// A commit failed half way and the file could not be brought to a known state: the action may be stored.
+        /// A commit failed half way and the file could not be brought to a known state: the action may be
+        /// stored.
         public static let unknownCommit = Code(.unknownCommit)
         /// Another error of SQLite.
         public static let storage = Code(.storage)
@@ -113,7 +116,9 @@ extension SluiceError {
 }
 
 extension SluiceError {
-    /// An error of SQLite as one of ours. No raw BUSY reaches the user (G14), nor any bound value (G13).
+    /// An error of SQLite as one of ours.
+    ///
+    /// No raw BUSY reaches the user (G14), nor any bound value (G13).
     package init(_ error: SQLiteError, doing task: String) {
         let (code, advice): (Code, String) =
             switch error.code {
@@ -123,7 +128,8 @@ extension SluiceError {
             case .corrupt: (.corrupt, "the file is damaged; run `PRAGMA integrity_check` on a copy")
             case .notADatabase: (.notADatabase, "the file is not a SQLite database")
             case .readOnly: (.readOnly, "the file or its directory cannot be written")
-            case .permission, .cannotOpen: (.cannotOpen, "the file cannot be opened (errno \(error.systemErrno))")
+            case .permission, .cannotOpen:
+                (.cannotOpen, "the file cannot be opened (errno \(error.systemErrno))")
             case .outOfMemory: (.outOfMemory, "SQLite could not allocate memory")
             case .tooBig: (.payloadTooLarge, "a value is larger than SQLite allows")
             default: (.storage, error.message)
@@ -139,7 +145,7 @@ extension SluiceError {
         case let error as PragmaRefused:
             self.init(
                 .unsupportedDatabase,
-                "\(task): SQLite keeps \(error.pragma.name) at '\(error.actual)' where '\(error.pragma.value)' is needed"
+                "\(task): SQLite keeps \(error.pragma.name) at '\(error.actual)', not '\(error.pragma.value)'"
             )
         default: self.init(.storage, "\(task): \(type(of: error))")
         }

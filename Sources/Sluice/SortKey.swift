@@ -6,8 +6,8 @@ public import struct Foundation.Date
 
 /// What an action is ordered by inside its queue; among equals, by its sequence.
 ///
-/// All actions of a queue have one type of sort key: that of the first action in the empty queue. Another type, and
-/// a real that is not a number, is refused with ``SluiceError/Code/sortKeyMismatch`` and
+/// All actions of a queue have one type of sort key: that of the first action in the empty queue. Another
+/// type, and a real that is not a number, is refused with ``SluiceError/Code/sortKeyMismatch`` and
 /// ``SluiceError/Code/sortKeyNotANumber``.
 public struct SortKey: Sendable, Hashable {
     /// The type of a sort key.
@@ -52,8 +52,10 @@ public struct SortKey: Sendable, Hashable {
     /// Smaller integers first.
     public static func integer(_ value: Int64) -> SortKey { SortKey(storage: .integer(value)) }
 
-    /// Earlier dates first. Stored as whole microseconds since 1970, rounded to the nearest; dates further away than
-    /// about 292,000 years are stored as the furthest that can be.
+    /// Earlier dates first.
+    ///
+    /// Stored as whole microseconds since 1970, rounded to the nearest; dates further away than about 292,000
+    /// years are stored as the furthest that can be.
     public static func date(_ value: Date) -> SortKey { SortKey(storage: .date(Timestamp(value))) }
 
     /// Smaller numbers first; infinities are numbers here.

@@ -26,7 +26,9 @@ package struct Timestamp: Hashable, Comparable, Sendable {
 
     package var date: Date { Date(timeIntervalSince1970: Double(microseconds) / 1_000_000) }
 
-    package static func < (left: Timestamp, right: Timestamp) -> Bool { left.microseconds < right.microseconds }
+    package static func < (left: Timestamp, right: Timestamp) -> Bool {
+        left.microseconds < right.microseconds
+    }
 
     /// The point `duration` later, clamped to the range of the type.
     package static func + (time: Timestamp, duration: Duration) -> Timestamp {
@@ -41,8 +43,8 @@ package struct Timestamp: Hashable, Comparable, Sendable {
 }
 
 extension Duration {
-    /// The duration in microseconds, rounded down, clamped to ±100 years: longer waits are the same as for ever, and
-    /// sums of two stay far from overflow.
+    /// The duration in microseconds, rounded down, clamped to ±100 years: longer waits are the same as for
+    /// ever, and sums of two stay far from overflow.
     package var wholeMicroseconds: Int64 {
         let limit: Int64 = 100 * 366 * 86_400
         let (seconds, attoseconds) = components

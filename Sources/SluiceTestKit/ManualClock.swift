@@ -11,8 +11,8 @@ internal import Synchronization
 /// clock.advance(by: .seconds(30))   // what waits for these 30 seconds goes on
 /// ```
 ///
-/// Deadlines are points in time, so it does not matter whether the engine begins to wait before or after the clock
-/// is moved past them.
+/// Deadlines are points in time, so it does not matter whether the engine begins to wait before or after the
+/// clock is moved past them.
 public final class ManualClock: BrokerClock {
     private struct Sleeper {
         let deadline: Duration
@@ -33,8 +33,8 @@ public final class ManualClock: BrokerClock {
 
     /// Makes a clock.
     ///
-    /// - Parameter wallMicroseconds: The wall clock at the start, in microseconds since 1970; by default the start
-    ///   of 2026 (UTC).
+    /// - Parameter wallMicroseconds: The wall clock at the start, in microseconds since 1970; by default the
+    ///   start of 2026 (UTC).
     public init(wallMicroseconds: Int64 = 1_767_225_600_000_000) {
         state = Mutex(State(wallMicroseconds: wallMicroseconds))
     }

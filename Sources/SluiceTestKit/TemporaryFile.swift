@@ -15,7 +15,9 @@ public final class TemporaryFile: Sendable {
     ///
     /// - Throws: The error of the file system.
     public init(name: String = "queues.sqlite") throws {
-        let root = FileManager.default.temporaryDirectory.appendingPathComponent("sluice-\(UUID().uuidString)")
+        let root = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "sluice-\(UUID().uuidString)"
+        )
         try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
         directory = root.path
         path = root.appendingPathComponent(name).path

@@ -13,8 +13,8 @@ struct sluice_migration {
 /// How many there are.
 extern const unsigned long sluice_migration_count;
 
-/// The migration at an index below the count, in the order in which they apply. (Swift does not import arrays of
-/// unknown size.)
+/// The migration at an index below the count, in the order in which they apply. (Swift does not import arrays
+/// of unknown size.)
 struct sluice_migration sluice_migration_at(unsigned long index);
 
 #endif

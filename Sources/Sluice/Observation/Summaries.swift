@@ -4,14 +4,16 @@ public import struct FoundationEssentials.Date
 public import struct Foundation.Date
 #endif
 
-/// A queue with work, as `sluice_queues` shows it. Times are ISO 8601 in UTC.
+/// A queue with work, as `sluice_queues` shows it.
+///
+/// Times are ISO 8601 in UTC.
 public struct QueueSummary: Sendable, Hashable {
     /// The queue.
     public let queue: QueueName
     /// Actions that wait or run in it.
     public let depth: Int
-    /// One word: `running`, `parked`, `undecodable`, `unknown kind`, `no route`, `retry`, `scheduled`, `ready`,
-    /// `stopped`.
+    /// One word: `running`, `parked`, `undecodable`, `unknown kind`, `no route`, `retry`, `scheduled`,
+    /// `ready`, `stopped`.
     public let state: String
     /// Why it does not move, or since when it runs, in words.
     public let because: String
@@ -29,7 +31,9 @@ public struct QueueSummary: Sendable, Hashable {
     public let lastError: String?
 }
 
-/// An action that waits or runs, as `sluice_actions` shows it. Times are ISO 8601 in UTC.
+/// An action that waits or runs, as `sluice_actions` shows it.
+///
+/// Times are ISO 8601 in UTC.
 public struct ActionSummary: Sendable, Hashable {
     /// The action's number.
     public let id: ActionID

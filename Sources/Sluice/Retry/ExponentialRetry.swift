@@ -8,8 +8,8 @@
 /// | at most, with the defaults | 1 s | 2 s | 4 s | 8 s | 16 s | … | 256 s | 300 s |
 /// | at least, with the defaults | 0.5 s | 1 s | 2 s | 4 s | 8 s | … | 128 s | 150 s |
 ///
-/// Jitter keeps many queues that failed together from trying together again; a jitter of 1 is the "full jitter" of
-/// <https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/>.
+/// Jitter keeps many queues that failed together from trying together again; a jitter of 1 is the "full
+/// jitter" of <https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/>.
 public struct ExponentialRetry: RetryPolicy, Hashable {
     /// The delay after the first attempt, before jitter.
     public let first: Duration
@@ -20,7 +20,9 @@ public struct ExponentialRetry: RetryPolicy, Hashable {
     /// The largest part of a delay that chance takes away: 0 is none, 1 is all.
     public let jitter: Double
 
-    /// Makes a policy. Values outside their limits are taken as the nearest inside.
+    /// Makes a policy.
+    ///
+    /// Values outside their limits are taken as the nearest inside.
     ///
     /// - Parameters:
     ///   - first: The delay after the first attempt; zero or more.

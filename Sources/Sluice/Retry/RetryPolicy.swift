@@ -1,14 +1,17 @@
 /// When and whether an action whose attempt failed is tried again.
 ///
-/// A policy is a value without state: what it decides follows from the failure and from the random numbers that it
-/// is handed.
+/// A policy is a value without state: what it decides follows from the failure and from the random numbers
+/// that it is handed.
 public protocol RetryPolicy: Sendable {
     /// Decides what follows on a failed attempt.
     ///
     /// - Parameters:
     ///   - failure: The attempt that failed.
     ///   - generator: The broker's source of random numbers, for jitter.
-    func decision(after failure: AttemptFailure, using generator: inout any RandomNumberGenerator) -> RetryDecision
+    func decision(
+        after failure: AttemptFailure,
+        using generator: inout any RandomNumberGenerator
+    ) -> RetryDecision
 }
 
 /// What follows on a failed attempt.

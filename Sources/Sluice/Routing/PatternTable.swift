@@ -1,7 +1,9 @@
 /// Values by queue pattern: an exact name is found before any prefix, a longer prefix before a shorter one.
 struct PatternTable<Value: Sendable>: Sendable {
     private var exact: [QueueName: Value] = [:]
-    /// The longest first. A broker has few patterns, so that each look-up tries them in turn.
+    /// The longest first.
+    ///
+    /// A broker has few patterns, so that each look-up tries them in turn.
     private var prefixes: [(bytes: [UInt8], value: Value)] = []
 
     /// The values of the patterns that match a name, the most specific first.

@@ -5,7 +5,9 @@ struct Route: Sendable {
     /// `nil`: any kind that has no route of its own at the same pattern.
     let kind: String?
     let options: RouteOptions
-    /// Decodes the payload and calls the user's code. Never throws: what user code throws is a result.
+    /// Decodes the payload and calls the user's code.
+    ///
+    /// Never throws: what user code throws is a result.
     let perform: @Sendable (ClaimedAction, Attempt) async -> HandlerResult
 }
 

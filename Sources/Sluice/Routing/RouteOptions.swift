@@ -1,6 +1,8 @@
 /// How the actions of a route are run.
 public struct RouteOptions: Sendable {
-    /// When an attempt that failed is tried again. Default: ``ExponentialRetry`` without a limit of attempts.
+    /// When an attempt that failed is tried again.
+    ///
+    /// Default: ``ExponentialRetry`` without a limit of attempts.
     public var retry: any RetryPolicy
 
     /// What follows when an action cannot go on.
@@ -11,17 +13,21 @@ public struct RouteOptions: Sendable {
     /// A handler that does not heed the cancellation keeps its queue until it returns.
     public var timeout: Duration?
 
-    /// How many handlers of the route run at the same time at most; `nil`, the default, is as many as the broker
-    /// allows in all.
+    /// How many handlers of the route run at the same time at most; `nil`, the default, is as many as the
+    /// broker allows in all.
     ///
     /// A cap below ``BrokerOptions/concurrency`` keeps a slow route from taking every permit (G9).
     public var concurrency: Int?
 
     /// The number of deaths of the process while the action ran alone after which it counts as
-    /// ``FailureCause/crashed``; at least 1. Default: 3.
+    /// ``FailureCause/crashed``; at least 1.
+    ///
+    /// Default: 3.
     public var crashLimit = 3
 
-    /// How long a head that was released waits; at least a second. Default: a second.
+    /// How long a head that was released waits; at least a second.
+    ///
+    /// Default: a second.
     public var releaseDelay: Duration = .seconds(1)
 
     /// Makes a set of options.
@@ -48,7 +54,10 @@ public struct RouteOptions: Sendable {
             throw SluiceError(.invalidOptions, "a route's crashLimit is \(crashLimit); give 1 or more")
         }
         guard releaseDelay >= .seconds(1) else {
-            throw SluiceError(.invalidOptions, "a route's releaseDelay is below a second: the head could spin")
+            throw SluiceError(
+                .invalidOptions,
+                "a route's releaseDelay is below a second: the head could spin"
+            )
         }
     }
 }

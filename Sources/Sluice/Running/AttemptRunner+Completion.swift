@@ -28,7 +28,8 @@ extension AttemptRunner {
     }
 }
 
-/// Passes a task's cancellation on to a completion, without keeping the completion: dropping it must be noticed.
+/// Passes a task's cancellation on to a completion, without keeping the completion: dropping it must be
+/// noticed.
 private final class CancellationRelay: Sendable {
     private struct State {
         weak var completion: Completion?

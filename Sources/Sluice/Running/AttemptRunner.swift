@@ -87,7 +87,9 @@ extension AttemptRunner {
             let attempt = Attempt(action)
             let result = await route.perform(action, attempt)
             let settlement = settlement(for: result, of: attempt, cancelledBy: task.reason, route.options)
-            let (settled, next) = await scheduler.settle(action, settlement) { state.withLock { $0.isCancelling } }
+            let (settled, next) = await scheduler.settle(action, settlement) {
+                state.withLock { $0.isCancelling }
+            }
             leave(action, settlement, settled)
             guard let next else { return }
             guard task.proceed(to: next.0.receipt.claim) else { return start(next.0, next.1) }
@@ -110,7 +112,9 @@ extension AttemptRunner {
     private func leave(_ action: ClaimedAction, _ settlement: Settlement, _ result: SettleResult?) {
         state.withLock { state in
             state.tasks[action.receipt.claim] = nil
-            if state.claims[action.receipt.action] == action.receipt.claim { state.claims[action.receipt.action] = nil }
+            if state.claims[action.receipt.action] == action.receipt.claim {
+                state.claims[action.receipt.action] = nil
+            }
             state.statistics.count(settlement, result)
         }
         guard result == .stale else { return }
@@ -128,7 +132,13 @@ extension AttemptRunner {
     ) -> Settlement {
         // A generator of its own, so that the user's policy runs without the lock.
         var generator: any RandomNumberGenerator = SplitMix(seed: state.withLock { $0.randomness.next() })
-        return Settlement(of: result, attempt: attempt, cancelledBy: reason, options: options, using: &generator)
+        return Settlement(
+            of: result,
+            attempt: attempt,
+            cancelledBy: reason,
+            options: options,
+            using: &generator
+        )
     }
 }
 

@@ -12,8 +12,8 @@ enum CancelReason: Sendable {
 
 /// The task that runs handlers one after the other, as seen by those who may cancel it.
 ///
-/// A task that has been cancelled stays so: it ends with the attempt that was meant, and the next one gets a new
-/// task.
+/// A task that has been cancelled stays so: it ends with the attempt that was meant, and the next one gets a
+/// new task.
 final class AttemptTask: Sendable {
     private struct State {
         var task: Task<Void, Never>?
@@ -36,7 +36,9 @@ final class AttemptTask: Sendable {
         if isCancelled { task.cancel() }
     }
 
-    /// Cancels the attempt, if it is the one that runs. The first reason stays.
+    /// Cancels the attempt, if it is the one that runs.
+    ///
+    /// The first reason stays.
     func cancel(_ claim: Int64, _ reason: CancelReason) {
         let task = state.withLock { state -> Task<Void, Never>? in
             guard state.claim == claim, state.reason == nil else { return nil }

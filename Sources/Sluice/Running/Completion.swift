@@ -3,8 +3,9 @@ internal import Synchronization
 
 /// Tells the outcome of an attempt, once.
 ///
-/// When it is dropped without having been called, the attempt counts as one that threw ``CompletionDropped``. When
-/// it is called again, nothing changes: the call is counted in ``Statistics/repeatedCompletions`` and logged.
+/// When it is dropped without having been called, the attempt counts as one that threw ``CompletionDropped``.
+/// When it is called again, nothing changes: the call is counted in ``Statistics/repeatedCompletions`` and
+/// logged.
 public final class Completion: Sendable {
     private struct State {
         var report: (@Sendable (HandlerResult) -> Void)?
@@ -37,10 +38,13 @@ public final class Completion: Sendable {
         if !finish(.threw(error)) { onRepetition() }
     }
 
-    /// Whether the attempt has been cancelled: by its timeout, a stop of the broker, or because its action was.
+    /// Whether the attempt has been cancelled: by its timeout, a stop of the broker, or because its action
+    /// was.
     public var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-    /// Calls `action` when the attempt is cancelled, at once if it has been. The last one given counts.
+    /// Calls `action` when the attempt is cancelled, at once if it has been.
+    ///
+    /// The last one given counts.
     public func onCancel(_ action: @escaping @Sendable () -> Void) {
         let isLate = state.withLock { state in
             guard !state.isCancelled else { return true }

@@ -17,10 +17,24 @@ extension Settlement {
             case .fail(let reason):
                 self = .fail(.failed, options.failure.failed, error: reason)
             case .retry(let delay):
-                self.init(retrying: attempt, after: delay, error: nil, cancelledBy: reason, options, using: &generator)
+                self.init(
+                    retrying: attempt,
+                    after: delay,
+                    error: nil,
+                    cancelledBy: reason,
+                    options,
+                    using: &generator
+                )
             }
         case .threw(let error):
-            self.init(retrying: attempt, after: nil, error: error, cancelledBy: reason, options, using: &generator)
+            self.init(
+                retrying: attempt,
+                after: nil,
+                error: error,
+                cancelledBy: reason,
+                options,
+                using: &generator
+            )
         case .undecodable(let why):
             self = .fail(.undecodable, options.failure.undecodable, error: why)
         }

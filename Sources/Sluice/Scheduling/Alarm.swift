@@ -16,8 +16,8 @@ final class Alarm: Sendable {
 
     /// Rings at a time, or at the one that is set if that is earlier.
     ///
-    /// It may ring when there is no longer anything to do; whoever hears it asks for the next time then. So two
-    /// threads that set it in another order than they decided to cannot make it miss a time.
+    /// It may ring when there is no longer anything to do; whoever hears it asks for the next time then. So
+    /// two threads that set it in another order than they decided to cannot make it miss a time.
     func set(_ time: Duration, ring: @escaping @Sendable () -> Void) {
         let replaced = state.withLock { state -> Task<Void, Never>? in
             if let current = state.time, current <= time { return nil }

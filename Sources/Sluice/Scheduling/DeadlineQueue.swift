@@ -34,8 +34,10 @@ struct DeadlineQueue {
     }
 
     private var heap: Heap<Deadline> = []
-    /// The numbers of deadlines that have neither been reached nor removed. What is removed stays in the heap until
-    /// it comes up, or until more than half of the heap has been removed.
+    /// The numbers of deadlines that have neither been reached nor removed.
+    ///
+    /// What is removed stays in the heap until it comes up, or until more than half of the heap has been
+    /// removed.
     private var live: Set<Int> = []
     private var attempts: [Int64: Int] = [:]
     private var chores: [Chore: (number: Int, time: Duration)] = [:]

@@ -23,7 +23,9 @@ struct RoutePermits {
         let route: RouteID
     }
 
-    /// Takes a permit for a queue's head. Routes without a limit always have one.
+    /// Takes a permit for a queue's head.
+    ///
+    /// Routes without a limit always have one.
     mutating func take(_ route: RouteID, limit: Int?, for queue: QueueID) -> Bool {
         guard let limit else { return true }
         limits[route] = limit
@@ -44,7 +46,9 @@ struct RoutePermits {
     /// Puts a queue into the line of a route, unless a permit is free by now.
     mutating func enqueue(_ queue: QueueID, for route: RouteID) -> Bool {
         guard inUse[route, default: 0] >= limits[route] ?? .max else { return false }
-        if standing.insert(Place(queue: queue, route: route)).inserted { lines[route, default: []].append(queue) }
+        if standing.insert(Place(queue: queue, route: route)).inserted {
+            lines[route, default: []].append(queue)
+        }
         return true
     }
 

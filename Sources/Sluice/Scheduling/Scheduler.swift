@@ -5,7 +5,9 @@ internal import Synchronization
 ///
 /// What is decided is performed after the lock has been given up.
 final class Scheduler: Sendable {
-    /// What the scheduler asks of its broker. Called without the lock.
+    /// What the scheduler asks of its broker.
+    ///
+    /// Called without the lock.
     struct Delegate: Sendable {
         /// Whether a head may run by the broker's routes, asked within the claiming transaction.
         let routing: @Sendable (Head) -> Routing
@@ -59,7 +61,9 @@ final class Scheduler: Sendable {
 // MARK: - Facts
 
 extension Scheduler {
-    /// Opens for wakes. Nothing is decided yet, so that a broker may call it inside its own lock.
+    /// Opens for wakes.
+    ///
+    /// Nothing is decided yet, so that a broker may call it inside its own lock.
     func start() { machine.withLock { $0.start() } }
 
     func stop() { update { $0.stop() } }
@@ -99,7 +103,9 @@ extension Scheduler {
         while true {
             let request = order.map(request)
             let written = await withCheckedContinuation { continuation in
-                store.settle(receipt, settlement, thenClaim: request?.request) { continuation.resume(returning: $0) }
+                store.settle(receipt, settlement, thenClaim: request?.request) {
+                    continuation.resume(returning: $0)
+                }
             }
             switch written {
             case .success(let (result, claimResult)):
@@ -109,9 +115,13 @@ extension Scheduler {
                 guard let request, let claimResult else { return (result, nil) }
                 return (result, conclude(request, claimResult))
             case .failure(let error):
-                logger.debug("settling failed", metadata: ["error": "\(error)", "action": "\(receipt.action)"])
+                logger.debug(
+                    "settling failed",
+                    metadata: ["error": "\(error)", "action": "\(receipt.action)"]
+                )
                 if let claim = order {
-                    // The claim is left to later, so that what the handler has done is written whatever ails it.
+                    // The claim is left to later, so that what the handler has done is written whatever ails
+                    // it.
                     order = nil
                     postponeClaim(claim)
                 } else if giveUp() || error.code == .closed {
@@ -239,7 +249,9 @@ extension Scheduler {
 
     /// Makes a claim again a little later, as a wait that nothing in the file asks for.
     private func postponeClaim(_ order: SchedulerStateMachine.Order) {
-        let wait = order.waitedFor ?? RetryWait(action: ActionID(rawValue: 0), nextAttemptAt: Timestamp(microseconds: 0))
+        let wait =
+            order.waitedFor
+            ?? RetryWait(action: ActionID(rawValue: 0), nextAttemptAt: Timestamp(microseconds: 0))
         let time = clock.uptime + Self.claimRetryDelay
         update { $0.concluded(order.queue, .waiting(wait, until: time)) }
     }

@@ -3,13 +3,14 @@ internal import HeapModule
 
 /// Which queue is asked for its head next: facts in, decisions out; no SQL, no clock, no waiting.
 ///
-/// It knows the queues that are active: ready, being claimed, running, or waiting for a time, a permit or to be
-/// alone. It does not know their actions: the claim reads the head in its transaction and its result comes back as a
-/// fact. A queue that has nothing to do, or is parked, is forgotten, so that idle queues cost nothing.
+/// It knows the queues that are active: ready, being claimed, running, or waiting for a time, a permit or to
+/// be alone. It does not know their actions: the claim reads the head in its transaction and its result comes
+/// back as a fact. A queue that has nothing to do, or is parked, is forgotten, so that idle queues cost
+/// nothing.
 ///
 /// ```
 ///             wake                claim                admitted           handler returned
-///  (unknown) ─────▶ ready ───────────────▶ claiming ───────────▶ running ─────────────────▶ settling ─▶ ready
+/// (unknown) ────▶ ready ───────────────▶ claiming ───────────▶ running ────────────────▶ settling ─▶ ready
 ///                     ▲                       │ nothing to run, parked: forgotten
 ///                     │ time reached          ├─▶ waiting (retry)
 ///                     │ permit released       ├─▶ lacking a permit of its route
@@ -74,8 +75,9 @@ package struct SchedulerStateMachine {
     private var ready: Deque<QueueID> = []
     private var unroutable: Set<QueueID> = []
     private var suspects: [(queue: QueueID, crashes: Int)] = []
-    /// Waits whose queues are looked at again: because they are over, or because of a wake before. A wall clock
-    /// that jumped back must not make such a wait begin anew (G8).
+    /// Waits whose queues are looked at again: because they are over, or because of a wake before.
+    ///
+    /// A wall clock that jumped back must not make such a wait begin anew (G8).
     private var waits: [QueueID: (wait: RetryWait, until: Duration, isOver: Bool)] = [:]
     private var routes = RoutePermits()
     private var deadlines = DeadlineQueue()
@@ -96,7 +98,9 @@ package struct SchedulerStateMachine {
 // MARK: - Facts
 
 extension SchedulerStateMachine {
-    /// The broker runs. Its queues with work are told by ``wake(_:)``.
+    /// The broker runs.
+    ///
+    /// Its queues with work are told by ``wake(_:)``.
     package mutating func start() {
         precondition(permitsInUse == 0 && settling == 0, "the scheduler was started while handlers ran")
         forget()
@@ -198,8 +202,8 @@ extension SchedulerStateMachine {
 
     /// A handler has returned, and its outcome is about to be written.
     ///
-    /// - Returns: The claim to make in the same transaction, with the permit that it frees: the next ready queue's,
-    ///   or its own queue's next when no other is ready.
+    /// - Returns: The claim to make in the same transaction, with the permit that it frees: the next ready
+    ///   queue's, or its own queue's next when no other is ready.
     package mutating func finishing(_ queue: QueueID, claim: Int64) -> Order? {
         precondition(phases[queue] == .running, "a queue finished that was not running")
         deadlines.remove(.attempt(claim))
@@ -214,7 +218,9 @@ extension SchedulerStateMachine {
         return order(queue)
     }
 
-    /// The outcome has been written. The queue may have more to do.
+    /// The outcome has been written.
+    ///
+    /// The queue may have more to do.
     package mutating func settled(_ queue: QueueID) -> [Decision] {
         if phases[queue] == .settling {
             settling -= 1
@@ -254,7 +260,9 @@ extension SchedulerStateMachine {
     /// The earliest time for which ``timeReached(_:)`` must be called; `nil` when there is none.
     package var nextDeadline: Duration? { deadlines.first }
 
-    /// Whether nothing is ready, runs or waits for a time. What has no route, or is parked, does not count.
+    /// Whether nothing is ready, runs or waits for a time.
+    ///
+    /// What has no route, or is parked, does not count.
     package var isIdle: Bool { phases.isEmpty && deadlines.time(of: .admitScheduled) == nil }
 }
 
@@ -336,7 +344,9 @@ extension SchedulerStateMachine {
 }
 
 extension SchedulerStateMachine.Conclusion {
-    /// Whether a wake during the claim may have changed it. Permits and suspicion are looked at again in any case.
+    /// Whether a wake during the claim may have changed it.
+    ///
+    /// Permits and suspicion are looked at again in any case.
     fileprivate var isOutdatedByWake: Bool {
         switch self {
         case .nothing, .waiting, .unroutable: true

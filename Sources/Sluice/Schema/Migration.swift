@@ -15,7 +15,10 @@ package struct Migration: Sendable {
         return Migration(
             number: index + 1,
             name: String(cString: file.name),
-            sql: String(decoding: UnsafeBufferPointer(start: file.sql, count: Int(file.length)), as: UTF8.self)
+            sql: String(
+                decoding: UnsafeBufferPointer(start: file.sql, count: Int(file.length)),
+                as: UTF8.self
+            )
         )
     }
 }

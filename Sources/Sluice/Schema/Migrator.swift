@@ -2,8 +2,8 @@ package import SQLite
 
 /// Brings a file's schema up to the one that this version of the library knows.
 ///
-/// Each step runs in a transaction of its own together with its record in `sluice_migrations`: a kill between two
-/// leaves a file that the next opening takes up from there.
+/// Each step runs in a transaction of its own together with its record in `sluice_migrations`: a kill between
+/// two leaves a file that the next opening takes up from there.
 package struct Migrator {
     /// The steps to apply.
     package let migrations: [Migration]
@@ -32,16 +32,21 @@ package struct Migrator {
             try connection.immediate {
                 try connection.execute(Self.recordTable)
                 // Another process may have applied it since the check.
-                guard try !applied(connection).contains(where: { $0.number == migration.number }) else { return }
+                guard try !applied(connection).contains(where: { $0.number == migration.number }) else {
+                    return
+                }
                 try connection.execute(migration.sql)
-                try connection.prepare("INSERT INTO sluice_migrations (number, name, applied_at_us) VALUES (?, ?, ?)")
-                    .bind(1, migration.number).bind(2, migration.name).bind(3, now.microseconds).run()
+                try connection.prepare(
+                    "INSERT INTO sluice_migrations (number, name, applied_at_us) VALUES (?, ?, ?)"
+                )
+                .bind(1, migration.number).bind(2, migration.name).bind(3, now.microseconds).run()
             }
         }
     }
 
     private func applied(_ connection: Connection) throws -> [(number: Int, name: String)] {
-        let isNew = try !connection.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'sluice_migrations'").hasRow()
+        let isNew = try !connection.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'sluice_migrations'")
+            .hasRow()
         guard !isNew else { return [] }
         return try connection.prepare("SELECT number, name FROM sluice_migrations ORDER BY number")
             .all { ($0.int(0), $0.text(1)) }

@@ -8,7 +8,9 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// Opens the writer's connection: checks, settings, schema. A file that is refused is left as it was.
+/// Opens the writer's connection: checks, settings, schema.
+///
+/// A file that is refused is left as it was.
 package struct DatabaseFile {
     /// Where the database lives.
     package enum Location: Sendable, Hashable {
@@ -19,8 +21,8 @@ package struct DatabaseFile {
     /// SQLite 3.37, for STRICT tables.
     static let oldestLibraryVersion = 3_037_000
 
-    /// The page cache of the writer in KiB: with many queues an insert touches many pages of the order's index, and
-    /// a cache this size was measured to double the rate at 10,000 queues.
+    /// The page cache of the writer in KiB: with many queues an insert touches many pages of the order's
+    /// index, and a cache this size was measured to double the rate at 10,000 queues.
     static let cacheKibibytes = 64 * 1_024
 
     /// What the log is cut back to after a checkpoint has copied all of it.
@@ -88,7 +90,10 @@ package struct DatabaseFile {
         // The first read: a file that is no database ends here, unchanged.
         let isNew = try connection.pragma("page_count") == "0"
         guard !connection.isReadOnly else {
-            throw SluiceError(.readOnly, "\(path) cannot be written; check its permissions and its directory's")
+            throw SluiceError(
+                .readOnly,
+                "\(path) cannot be written; check its permissions and its directory's"
+            )
         }
         try Migrator().check(connection)
         connection.harden()
@@ -100,7 +105,9 @@ package struct DatabaseFile {
         return connection
     }
 
-    /// Settings of what only a file has. `wal_autocheckpoint` is set before the WAL hook replaces it.
+    /// Settings of what only a file has.
+    ///
+    /// `wal_autocheckpoint` is set before the WAL hook replaces it.
     private static let filePragmas = [
         Pragma("wal_autocheckpoint", 0),
         Pragma("synchronous", 2),
@@ -126,9 +133,10 @@ package struct DatabaseFile {
 extension DatabaseFile {
     /// Creates an empty file that only its owner can read, unless there is one.
     ///
-    /// SQLite would create it with the mode that the process's umask leaves. Opening it ourselves is no way out:
-    /// closing any descriptor of a database drops SQLite's locks on it (<https://www.sqlite.org/howtocorrupt.html>,
-    /// 2.2). So an empty file with another name is created and closed, and then given this one.
+    /// SQLite would create it with the mode that the process's umask leaves. Opening it ourselves is no way
+    /// out: closing any descriptor of a database drops SQLite's locks on it
+    /// (<https://www.sqlite.org/howtocorrupt.html>, 2.2). So an empty file with another name is created and
+    /// closed, and then given this one.
     private static func createPrivateFile(_ path: String) throws(SluiceError) {
         if access(path, F_OK) == 0 { return }
         let temporary = "\(path).new-\(UInt64.random(in: 0...UInt64.max))"

@@ -5,8 +5,8 @@ internal import SQLite
 ///
 /// Not thread-safe: the writer's leader alone calls it.
 final class GroupCommitter {
-    /// The log is copied into the database when it has this many pages (about 40 MB): often enough to bound it,
-    /// seldom enough that a page of an index that many inserts touch is copied once for all of them.
+    /// The log is copied into the database when it has this many pages (about 40 MB): often enough to bound
+    /// it, seldom enough that a page of an index that many inserts touch is copied once for all of them.
     static let checkpointFrames = 10_000
 
     let transaction: WriteTransaction
@@ -99,9 +99,9 @@ final class GroupCommitter {
 
     /// Finds out what became of a commit that failed.
     ///
-    /// A commit whose write or sync failed has been undone in memory, but its pages may stand in the log, and a
-    /// recovery after a crash could find them whole. A checkpoint that cuts the log removes them: then nothing is
-    /// stored, for certain.
+    /// A commit whose write or sync failed has been undone in memory, but its pages may stand in the log, and
+    /// a recovery after a crash could find them whole. A checkpoint that cuts the log removes them: then
+    /// nothing is stored, for certain.
     private func resolve(_ error: any Error) -> SluiceError {
         let failure = SluiceError(wrapping: error, doing: "committing")
         guard failure.code == .inputOutput else { return failure }
@@ -125,13 +125,17 @@ final class GroupCommitter {
         return connection.logFrames - framesAtCheckpoint >= Self.checkpointFrames
     }
 
-    /// Copies the log into the database, as far as readers allow. A failure leaves the log whole, only longer; the
-    /// next try follows when it has grown by as much again.
+    /// Copies the log into the database, as far as readers allow.
+    ///
+    /// A failure leaves the log whole, only longer; the next try follows when it has grown by as much again.
     func checkpoint() {
         framesAtCheckpoint = connection.logFrames
         do {
             let result = try connection.checkpoint(.passive)
-            logger.trace("checkpoint", metadata: ["frames": "\(result.frames)", "copied": "\(result.copied)"])
+            logger.trace(
+                "checkpoint",
+                metadata: ["frames": "\(result.frames)", "copied": "\(result.copied)"]
+            )
         } catch {
             logger.debug("checkpoint failed", metadata: ["error": "\(error.code)"])
         }

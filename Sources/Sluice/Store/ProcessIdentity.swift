@@ -9,8 +9,8 @@ internal import Musl
 /// A process, told from any other that had or will have the same pid.
 package struct ProcessIdentity: Sendable, Hashable {
     package let pid: Int64
-    /// The start of the machine, the pid namespace and the start of the process, as text; empty where the system
-    /// does not tell.
+    /// The start of the machine, the pid namespace and the start of the process, as text; empty where the
+    /// system does not tell.
     package let mark: String
 
     package init(pid: Int64, mark: String) {
@@ -24,8 +24,8 @@ package struct ProcessIdentity: Sendable, Hashable {
         return ProcessIdentity(pid: pid, mark: mark(of: pid))
     }
 
-    /// Whether the process has certainly ended: the machine has been started again since, or it shares `observer`'s
-    /// pid namespace and its pid is free or belongs to a process that began later.
+    /// Whether the process has certainly ended: the machine has been started again since, or it shares
+    /// `observer`'s pid namespace and its pid is free or belongs to a process that began later.
     package func isDead(seenFrom observer: ProcessIdentity) -> Bool {
         let mine = observer.mark.split(separator: " ")
         let its = mark.split(separator: " ")
@@ -41,7 +41,8 @@ package struct ProcessIdentity: Sendable, Hashable {
             let boot = contents(of: "/proc/sys/kernel/random/boot_id"),
             let status = contents(of: "/proc/\(pid)/stat"),
             let namespace = link(at: "/proc/self/ns/pid"),
-            // The name, in parentheses, may hold anything; the start time is the 20th field behind it (proc(5)).
+            // The name, in parentheses, may hold anything; the start time is the 20th field behind it
+            // (proc(5)).
             let name = status.lastIndex(of: ")")
         else { return "" }
         let fields = status[name...].split(separator: " ")

@@ -5,7 +5,9 @@ package struct ClaimRequest: Sendable {
     package let queue: QueueID
     /// A retry wait that is over by the scheduler's clock, whatever the wall clock says.
     package let waitedFor: RetryWait?
-    /// Whether the head may run. Called in the claiming transaction, perhaps more than once; it must not block.
+    /// Whether the head may run.
+    ///
+    /// Called in the claiming transaction, perhaps more than once; it must not block.
     package let admit: @Sendable (Head) -> Admission
 
     package init(queue: QueueID, waitedFor: RetryWait?, admit: @escaping @Sendable (Head) -> Admission) {
@@ -121,7 +123,12 @@ extension WriteTransaction {
             case .fail(let cause, let policy, let error):
                 try fail(head.action, in: request.queue, cause, policy, error: error)
             case .unroutable(let hasRoute):
-                try note(hasRoute ? "unknown kind" : "no route", head.action, in: request.queue, was: row.blockedBy)
+                try note(
+                    hasRoute ? "unknown kind" : "no route",
+                    head.action,
+                    in: request.queue,
+                    was: row.blockedBy
+                )
                 return .notAdmitted(head, admission)
             case .notNow:
                 return .notAdmitted(head, admission)
@@ -130,7 +137,8 @@ extension WriteTransaction {
         return .unfinished
     }
 
-    private func claim(_ row: HeadRow, _ head: Head, in queue: QueueID, isAlone: Bool) throws -> ClaimedAction {
+    private func claim(_ row: HeadRow, _ head: Head, in queue: QueueID, isAlone: Bool) throws -> ClaimedAction
+    {
         guard let epoch else { preconditionFailure("a claim was made without an epoch") }
         claimCount += 1
         let receipt = Receipt(action: head.action, claim: epoch << 32 + claimCount, queue: queue, slot: 0)
@@ -215,7 +223,9 @@ private struct HeadRow {
     /// Values of `blocked_by` that hold for one action and not for another that becomes the head.
     private static let reasonsOfHead: Set<String> = ["unknown kind", "no route", "undecodable"]
 
-    /// The value of `blocked_by` for which the queue does not move. Whether there is a route is asked anew each time.
+    /// The value of `blocked_by` for which the queue does not move.
+    ///
+    /// Whether there is a route is asked anew each time.
     var parking: String? {
         blockedBy.flatMap { $0 == "unknown kind" || $0 == "no route" ? nil : $0 }
     }
@@ -232,8 +242,10 @@ extension WriteTransaction {
         try connection.cached(
             """
             SELECT q.name, q.blocked_by, q.blocked_action_id, a.id, a.kind, a.enqueued_at_us, a.nonce,
-                   s.attempts, s.next_attempt_at_us, s.retry_delay_us, s.is_suspect, s.crashes, s.is_cancelled,
-                   EXISTS (SELECT 1 FROM sluice_claim_rows AS c WHERE c.queue_id = q.queue_id), s.last_error
+                   s.attempts, s.next_attempt_at_us, s.retry_delay_us, s.is_suspect, s.crashes,
+                   s.is_cancelled,
+                   EXISTS (SELECT 1 FROM sluice_claim_rows AS c WHERE c.queue_id = q.queue_id),
+                   s.last_error
             FROM sluice_queue_rows AS q
             LEFT JOIN sluice_action_rows AS a ON a.id = (
                 SELECT h.id FROM sluice_action_rows AS h

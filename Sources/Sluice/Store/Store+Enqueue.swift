@@ -32,8 +32,8 @@ package struct ActionDraft: Sendable {
 extension Store {
     /// Stores actions, all or none, in their order, durably when it returns.
     ///
-    /// - Throws: `CancellationError` when the task was cancelled before the write began; `SluiceError` otherwise.
-    ///   Nothing is stored then, but for ``SluiceError/Code/unknownCommit``.
+    /// - Throws: `CancellationError` when the task was cancelled before the write began; `SluiceError`
+    ///   otherwise. Nothing is stored then, but for ``SluiceError/Code/unknownCommit``.
     package func enqueue(_ drafts: [ActionDraft]) async throws -> [ActionID] {
         try await writeUnlessCancelled(sync: .owed) { try $0.enqueue(drafts) }.get()
     }
@@ -45,7 +45,9 @@ extension Store {
 }
 
 extension WriteTransaction {
-    /// Stores actions. A refusal that had nothing written is a result, so that it costs its group no rollback.
+    /// Stores actions.
+    ///
+    /// A refusal that had nothing written is a result, so that it costs its group no rollback.
     func enqueue(_ drafts: [ActionDraft]) throws -> Result<[ActionID], SluiceError> {
         if let refusal = try refusalByDepth(drafts) { return .failure(refusal) }
         var ids: [ActionID] = []

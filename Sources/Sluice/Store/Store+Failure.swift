@@ -29,7 +29,10 @@ extension WriteTransaction {
                 WHERE queue_id = ?1
                 """
             )
-            .bind(1, queue.rawValue).bind(2, action.rawValue).bind(3, now.microseconds).bind(4, bounded(error))
+            .bind(1, queue.rawValue).bind(2, action.rawValue).bind(3, now.microseconds).bind(
+                4,
+                bounded(error)
+            )
             .bind(5, last.rawValue).run()
             try failBatch(of: queue)
         }
@@ -59,8 +62,9 @@ extension WriteTransaction {
     private func bury(_ action: ActionID, _ cause: String, error: String) throws(SQLiteError) {
         try connection.cached(
             """
-            INSERT INTO sluice_dead_rows (id, queue_id, sort_key, sort_type, enqueued_at_us, nonce, kind, attempts,
-                                          died_at_us, cause, error, payload)
+            INSERT INTO sluice_dead_rows
+                (id, queue_id, sort_key, sort_type, enqueued_at_us, nonce, kind, attempts, died_at_us, cause,
+                 error, payload)
             SELECT a.id, a.queue_id, a.sort_key, q.sort_type, a.enqueued_at_us, a.nonce, a.kind,
                    coalesce(s.attempts, 0), ?2, ?3, ?4, a.payload
             FROM sluice_action_rows AS a JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
@@ -70,7 +74,8 @@ extension WriteTransaction {
         )
         .bind(1, action.rawValue).bind(2, now.microseconds).bind(3, cause).bind(4, bounded(error)).run()
         try connection.cached("DELETE FROM sluice_action_rows WHERE id = ?1").bind(1, action.rawValue).run()
-        try connection.cached("DELETE FROM sluice_state_rows WHERE action_id = ?1").bind(1, action.rawValue).run()
+        try connection.cached("DELETE FROM sluice_state_rows WHERE action_id = ?1").bind(1, action.rawValue)
+            .run()
     }
 }
 
@@ -81,7 +86,8 @@ extension WriteTransaction {
         try connection.cached(
             """
             UPDATE sluice_queue_rows
-            SET blocked_by = ?2, blocked_action_id = ?3, blocked_at_us = ?4, blocked_error = ?5, fail_through_id = NULL
+            SET blocked_by = ?2, blocked_action_id = ?3, blocked_at_us = ?4, blocked_error = ?5,
+                fail_through_id = NULL
             WHERE queue_id = ?1
             """
         )

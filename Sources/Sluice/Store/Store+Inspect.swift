@@ -2,12 +2,16 @@ internal import SQLite
 
 extension Store {
     /// Queues with work, in the order of their names.
-    package func queueSummaries(_ form: QueuePattern.Form, limit: Int) async throws(SluiceError) -> [QueueSummary] {
+    package func queueSummaries(
+        _ form: QueuePattern.Form,
+        limit: Int
+    ) async throws(SluiceError) -> [QueueSummary] {
         let (first, last) = form.bounds
         return try await read { connection in
             try connection.cached(
                 """
-                SELECT queue, depth, state, because, head_id, head_kind, attempt, blocked_until, oldest_age_s, last_error
+                SELECT queue, depth, state, because, head_id, head_kind, attempt, blocked_until, oldest_age_s,
+                       last_error
                 FROM sluice_queues WHERE queue >= ?1 AND (?2 IS NULL OR queue < ?2) ORDER BY queue LIMIT ?3
                 """
             )
@@ -29,13 +33,16 @@ extension Store {
     }
 
     /// Actions that wait or run, by queue and in the order in which each queue runs them.
-    package func actionSummaries(_ form: QueuePattern.Form, limit: Int) async throws(SluiceError) -> [ActionSummary] {
+    package func actionSummaries(
+        _ form: QueuePattern.Form,
+        limit: Int
+    ) async throws(SluiceError) -> [ActionSummary] {
         let (first, last) = form.bounds
         return try await read { connection in
             try connection.cached(
                 """
-                SELECT v.id, v.queue, v.kind, v.sort_key, v.attempts, v.running_since, v.next_attempt_at, v.not_before,
-                       v.enqueued_at, v.last_error, v.payload
+                SELECT v.id, v.queue, v.kind, v.sort_key, v.attempts, v.running_since, v.next_attempt_at,
+                       v.not_before, v.enqueued_at, v.last_error, v.payload
                 FROM sluice_queue_rows AS q
                 JOIN sluice_action_rows AS a ON a.queue_id = q.queue_id
                 JOIN sluice_actions AS v ON v.id = a.id

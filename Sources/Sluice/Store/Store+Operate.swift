@@ -53,7 +53,8 @@ extension WriteTransaction {
             """
             UPDATE sluice_queue_rows
             SET blocked_by = NULL, blocked_action_id = NULL, blocked_at_us = NULL, blocked_error = NULL
-            WHERE blocked_by IS NOT NULL AND blocked_by <> 'failing' AND name >= ?1 AND (?2 IS NULL OR name < ?2)
+            WHERE blocked_by IS NOT NULL AND blocked_by <> 'failing'
+              AND name >= ?1 AND (?2 IS NULL OR name < ?2)
             RETURNING queue_id
             """
         )
@@ -102,7 +103,8 @@ extension WriteTransaction {
         try connection.cached(
             """
             INSERT INTO sluice_action_rows (id, queue_id, sort_key, enqueued_at_us, nonce, kind, payload)
-            SELECT id, queue_id, sort_key, enqueued_at_us, nonce, kind, payload FROM sluice_dead_rows WHERE id = ?1
+            SELECT id, queue_id, sort_key, enqueued_at_us, nonce, kind, payload
+            FROM sluice_dead_rows WHERE id = ?1
             """
         )
         .bind(1, action.rawValue).run()

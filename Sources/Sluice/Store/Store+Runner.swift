@@ -2,7 +2,8 @@ internal import SQLite
 
 /// Which process runs the queues, and what it finds of those before it.
 extension Store {
-    /// How long a process that cannot be told dead keeps the right to run the queues, and how often it renews it.
+    /// How long a process that cannot be told dead keeps the right to run the queues, and how often it renews
+    /// it.
     package static let leaseLength: Duration = .seconds(30)
     package static let leaseRenewal: Duration = .seconds(10)
 
@@ -70,7 +71,9 @@ extension WriteTransaction {
             "UPDATE sluice_counters SET value = value + 1 WHERE name = 'epoch' RETURNING value"
         )
         .all { $0.int64(0) }.first
-        guard let epoch else { throw SluiceError(.corrupt, "the counter 'epoch' is missing from sluice_counters") }
+        guard let epoch else {
+            throw SluiceError(.corrupt, "the counter 'epoch' is missing from sluice_counters")
+        }
         try connection.cached(
             """
             INSERT INTO sluice_runner (only, epoch, pid, process, lease_until_us) VALUES (1, ?1, ?2, ?3, ?4)
@@ -107,8 +110,8 @@ extension WriteTransaction {
 
     /// Makes suspects of the actions that ran when their process died (G7).
     ///
-    /// A death while an action ran alone is an attempt, and counts against it. One among several gets its attempt
-    /// back: nobody knows which of them it was.
+    /// A death while an action ran alone is an attempt, and counts against it. One among several gets its
+    /// attempt back: nobody knows which of them it was.
     private func suspectOrphans() throws {
         let orphans = try connection.cached(
             "SELECT queue_id, slot, action_id, claim, started_at_us, is_alone FROM sluice_claim_rows"
@@ -135,7 +138,8 @@ extension WriteTransaction {
             guard orphan.wasAlone else { continue }
             let number = try connection.cached(
                 """
-                UPDATE sluice_state_rows SET attempts = attempts + 1, crashes = crashes + 1 WHERE action_id = ?1
+                UPDATE sluice_state_rows SET attempts = attempts + 1, crashes = crashes + 1
+                WHERE action_id = ?1
                 RETURNING attempts
                 """
             )

@@ -47,7 +47,9 @@ extension Store {
 
 extension Settlement {
     /// Losing a success, a retry or a release with the power only means that the action runs again, which G5
-    /// allows. Setting an action or a queue aside is owed to the operator.
+    /// allows.
+    ///
+    /// Setting an action or a queue aside is owed to the operator.
     var sync: SyncNeed {
         if case .fail = self { .owed } else { .later }
     }
@@ -112,10 +114,13 @@ extension WriteTransaction {
         let hadState = try connection.cached("DELETE FROM sluice_state_rows WHERE action_id = ?1")
             .bind(1, action.rawValue).run()
         guard hadState > 0 else { return }
-        try connection.cached("DELETE FROM sluice_attempt_rows WHERE action_id = ?1").bind(1, action.rawValue).run()
+        try connection.cached("DELETE FROM sluice_attempt_rows WHERE action_id = ?1").bind(1, action.rawValue)
+            .run()
     }
 
-    /// Writes when a head is tried again. An attempt that finished also clears its suspicion.
+    /// Writes when a head is tried again.
+    ///
+    /// An attempt that finished also clears its suspicion.
     private func wait(
         _ action: ActionID,
         _ delay: Duration,
@@ -126,7 +131,8 @@ extension WriteTransaction {
         let delay = max(delay, .zero)
         try connection.cached(
             """
-            INSERT INTO sluice_state_rows (action_id, attempts, next_attempt_at_us, retry_delay_us, last_error)
+            INSERT INTO sluice_state_rows
+                (action_id, attempts, next_attempt_at_us, retry_delay_us, last_error)
             VALUES (?1, ?2, ?3, ?4, ?5)
             ON CONFLICT (action_id) DO UPDATE SET
                 attempts = excluded.attempts, next_attempt_at_us = excluded.next_attempt_at_us,
@@ -179,7 +185,8 @@ private struct ActionState {
     var isCancelled = false
     var movesTo: QueueID?
 
-    static func read(_ action: ActionID, in transaction: WriteTransaction) throws(SQLiteError) -> ActionState {
+    static func read(_ action: ActionID, in transaction: WriteTransaction) throws(SQLiteError) -> ActionState
+    {
         try transaction.connection.cached(
             """
             SELECT attempts, last_error, is_suspect, is_cancelled, moves_to_queue_id
@@ -214,7 +221,8 @@ extension WriteTransaction {
     func record(_ run: FailedRun, _ outcome: String, error: String) throws(SQLiteError) {
         try connection.cached(
             """
-            INSERT INTO sluice_attempt_rows (action_id, claim, number, outcome, error, started_at_us, ended_at_us)
+            INSERT INTO sluice_attempt_rows
+                (action_id, claim, number, outcome, error, started_at_us, ended_at_us)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
             """
         )

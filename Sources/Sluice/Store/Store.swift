@@ -5,8 +5,8 @@ internal import Synchronization
 
 /// The queues in their file: all SQL of the engine, behind methods that are a transaction each.
 ///
-/// One store per file and process. Its subjects stand in one extension each: enqueue, claim, settle, failure, the
-/// running process, an operator's acts, and reading.
+/// One store per file and process. Its subjects stand in one extension each: enqueue, claim, settle, failure,
+/// the running process, an operator's acts, and reading.
 package final class Store: Sendable {
     package let location: DatabaseFile.Location
     let writer: Writer
@@ -16,8 +16,8 @@ package final class Store: Sendable {
 
     /// Opens the file, creating and migrating it as needed.
     ///
-    /// - Parameter onCommit: Called after each commit that may have made a queue ready, in the order of commits,
-    ///   on the committing thread. It must not block.
+    /// - Parameter onCommit: Called after each commit that may have made a queue ready, in the order of
+    ///   commits, on the committing thread. It must not block.
     package init(
         _ location: DatabaseFile.Location,
         options: BrokerOptions,
@@ -25,7 +25,8 @@ package final class Store: Sendable {
     ) throws(SluiceError) {
         try options.validate()
         let file = DatabaseFile(location, lockTimeout: options.lockTimeout)
-        // Refuse before SQLite opens the file a second time and, closing it, could drop the first one's locks.
+        // Refuse before SQLite opens the file a second time and, closing it, could drop the first one's
+        // locks.
         if case .file(let path) = location { try OpenFiles.refuseSecond(path) }
         let connection = try file.open(now: options.clock.now)
         if case .file(let path) = location {
@@ -63,7 +64,9 @@ package final class Store: Sendable {
 // MARK: - Ways to write
 
 extension Store {
-    /// Writes without waiting. The completion is called after the commit, on some thread, and must not block.
+    /// Writes without waiting.
+    ///
+    /// The completion is called after the commit, on some thread, and must not block.
     func write<Output: Sendable>(
         sync: SyncNeed,
         _ body: @escaping @Sendable (WriteTransaction) throws -> Output,
@@ -95,7 +98,9 @@ extension Store {
                     continuation.resume(returning: result.mapError { $0 })
                 }
                 withdrawal.arm {
-                    if self.writer.withdraw(write) { continuation.resume(returning: .failure(CancellationError())) }
+                    if self.writer.withdraw(write) {
+                        continuation.resume(returning: .failure(CancellationError()))
+                    }
                 }
                 self.writer.submit(write)
                 withdrawal.submitted()
@@ -182,7 +187,8 @@ private final class Withdrawal: Sendable {
 /// The files that stores of this process have open.
 ///
 /// Two in one process would be two writers that checkpoint, which SQLite before 3.51.3 can lose commits by
-/// (the WAL-reset bug, <https://www.sqlite.org/wal.html#walresetbug>), and two brokers that run the same queues.
+/// (the WAL-reset bug, <https://www.sqlite.org/wal.html#walresetbug>), and two brokers that run the same
+/// queues.
 enum OpenFiles {
     private static let identities = Mutex<Set<DatabaseFile.Identity>>([])
 

@@ -2,8 +2,8 @@ internal import SQLite
 
 /// The open write transaction, with what the writer knows of the file so that it need not look it up.
 ///
-/// One object for the life of the writer. What it knows holds until another connection commits, which
-/// `PRAGMA data_version` tells (<https://www.sqlite.org/pragma.html#pragma_data_version>), and is forgotten when a
+/// One object for the life of the writer. What it knows holds until another connection commits, which `PRAGMA
+/// data_version` tells (<https://www.sqlite.org/pragma.html#pragma_data_version>), and is forgotten when a
 /// transaction is rolled back.
 package final class WriteTransaction {
     let connection: Connection
@@ -12,10 +12,13 @@ package final class WriteTransaction {
     /// The wall clock when the transaction began.
     private(set) var now = Timestamp(microseconds: 0)
 
-    /// The epoch under which this store runs the queues; `nil` while it does not. Set by `Store+Runner`.
+    /// The epoch under which this store runs the queues; `nil` while it does not.
+    ///
+    /// Set by `Store+Runner`.
     var epoch: Int64?
-    /// Claims made in this epoch. It only goes up, so that a number of a transaction that was rolled back is never
-    /// used again.
+    /// Claims made in this epoch.
+    ///
+    /// It only goes up, so that a number of a transaction that was rolled back is never used again.
     var claimCount: Int64 = 0
 
     /// Queues that this transaction may have made ready.
@@ -101,7 +104,9 @@ extension WriteTransaction {
         isRunElsewhere = runner != nil && runner != epoch
         if epoch != nil && runner != epoch { epoch = nil }
         guard epoch != nil else { return }
-        let changes = try connection.cached("SELECT queue_id, action_id, change FROM sluice_changes ORDER BY id").all {
+        let changes = try connection.cached(
+            "SELECT queue_id, action_id, change FROM sluice_changes ORDER BY id"
+        ).all {
             ForeignChange(
                 queue: QueueID(rawValue: $0.int64(0)),
                 action: $0.optionalInt64(1).map(ActionID.init(rawValue:)),
@@ -175,7 +180,7 @@ extension WriteTransaction {
         guard !hasActions else {
             throw SluiceError(
                 .sortKeyMismatch,
-                "the queue '\(name)' is ordered by \(entry.sortKind.rawValue) and the action's sort key is \(kind.rawValue)"
+                "the queue '\(name)' is ordered by \(entry.sortKind); the action's key is \(kind)"
             )
         }
         try connection.cached("UPDATE sluice_queue_rows SET sort_type = ?2 WHERE queue_id = ?1")
@@ -211,7 +216,9 @@ struct QueueDirectory {
         let sortKind: SortKey.Kind
     }
 
-    /// The most names that are kept: about 10 MB. Beyond it all are forgotten, and those in use come back.
+    /// The most names that are kept: about 10 MB.
+    ///
+    /// Beyond it all are forgotten, and those in use come back.
     private static let limit = 65_536
 
     private var entries: [QueueName: Entry] = [:]

@@ -5,12 +5,13 @@ internal import Synchronization
 
 /// The one writer of a file: takes writes from any thread and commits them in groups.
 ///
-/// A caller that finds the writer free commits by itself, on its own thread; the writes that come meanwhile wait
-/// and make the next group, which a thread of the writer's own commits. So a lone caller pays for no change of
-/// threads, and many callers share the cost of a commit. Only the thread that leads touches the connection.
+/// A caller that finds the writer free commits by itself, on its own thread; the writes that come meanwhile
+/// wait and make the next group, which a thread of the writer's own commits. So a lone caller pays for no
+/// change of threads, and many callers share the cost of a commit. Only the thread that leads touches the
+/// connection.
 ///
-/// When a write fails, its group is rolled back and its members run each in a transaction of its own, so that the
-/// error reaches the one at fault (G14).
+/// When a write fails, its group is rolled back and its members run each in a transaction of its own, so that
+/// the error reaches the one at fault (G14).
 package final class Writer: Sendable {
     /// The most writes in one transaction: it bounds how long a later one waits.
     static let groupLimit = 1_024
@@ -33,7 +34,8 @@ package final class Writer: Sendable {
 
     /// Takes a write and calls its completion after the commit, on some thread.
     ///
-    /// It may commit on the calling thread before it returns. It never does when it is called from a completion.
+    /// It may commit on the calling thread before it returns. It never does when it is called from a
+    /// completion.
     func submit(_ write: any PendingWrite) {
         enum Next { case lead, follow, refuse }
         let next: Next = waiting.withLock { waiting in
