@@ -19,6 +19,7 @@ package final class Connection {
     /// The path it was opened with, or `:memory:`.
     package let path: String
     private var statements: [String: Statement] = [:]
+    private var isOpen = true
     let logFrameCounter = LogFrameCounter()
     /// Statements kept prepared; each text is one of the engine's own constants, so the limit is never met.
     private static let statementLimit = 512
@@ -45,6 +46,15 @@ package final class Connection {
     }
 
     deinit {
+        close()
+    }
+
+    /// Closes the connection, whoever still refers to it; it must not be used afterwards.
+    ///
+    /// The last close of a WAL database checkpoints it and removes its log.
+    package func close() {
+        guard isOpen else { return }
+        isOpen = false
         statements.removeAll()
         sqlite3_close_v2(handle)
     }
@@ -71,11 +81,6 @@ extension Connection {
     package func execute(_ sql: String) throws(SQLiteError) {
         let code = sqlite3_exec(handle, sql, nil, nil, nil)
         guard code == SQLITE_OK else { throw SQLiteError(code, on: handle, sql: sql) }
-    }
-
-    /// Forgets every cached statement, so that the connection can be closed or its schema changed under none.
-    package func dropStatements() {
-        statements.removeAll()
     }
 }
 
@@ -119,10 +124,5 @@ extension Connection {
             // Fails only for options unknown to the library, which then has nothing to harden.
             _ = csqlite_db_config(handle, option, value, nil)
         }
-    }
-
-    /// Whether the last close of a WAL database checkpoints it; SQLite does unless told otherwise.
-    package func setCheckpointOnClose(_ isOn: Bool) {
-        _ = csqlite_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, isOn ? 0 : 1, nil)
     }
 }

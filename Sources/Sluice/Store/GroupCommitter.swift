@@ -73,6 +73,11 @@ final class GroupCommitter {
         return true
     }
 
+    /// Closes the connection; no group can follow.
+    func close() {
+        connection.close()
+    }
+
     private func prepare(isSynced: Bool, waitsForLock: Bool) throws {
         connection.setBusyTimeout(waitsForLock ? lockTimeout : .zero)
         if mustTruncate {

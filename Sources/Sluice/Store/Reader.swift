@@ -32,6 +32,7 @@ final class Reader: Sendable {
     func close() async {
         await withCheckedContinuation { continuation in
             queue.async {
+                self.connection?.close()
                 self.connection = nil
                 self.isClosed = true
                 continuation.resume()

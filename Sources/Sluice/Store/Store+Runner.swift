@@ -60,7 +60,8 @@ extension WriteTransaction {
         }
         if let other, epoch == nil {
             let identity = ProcessIdentity(pid: other.pid, mark: other.process)
-            guard identity.isDead(seenFrom: me) || other.leaseUntil <= now else {
+            // This process has one store on the file: what it finds of itself, an earlier store has left.
+            guard identity == me || identity.isDead(seenFrom: me) || other.leaseUntil <= now else {
                 throw SluiceError(
                     .runningElsewhere,
                     "process \(other.pid) runs the queues of this file; stop it, or enqueue only"

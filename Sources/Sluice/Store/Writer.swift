@@ -112,7 +112,10 @@ extension Writer {
     private func endLeadingIfIdle() -> Bool {
         let (isIdle, onClose) = waiting.withLock { waiting -> (Bool, [@Sendable () -> Void]) in
             guard waiting.writes.isEmpty else { return (false, []) }
-            if waiting.isClosed { committer = nil }
+            if waiting.isClosed {
+                committer?.close()
+                committer = nil
+            }
             waiting.hasLeader = false
             defer { waiting.onClose = [] }
             return (true, waiting.onClose)
