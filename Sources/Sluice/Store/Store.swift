@@ -53,8 +53,18 @@ package final class Store: Sendable {
         )
     }
 
+    deinit {
+        // A store that was closed has nothing left to do here.
+        Task { [reader, writer, registration] in await Self.close(reader, writer, registration) }
+    }
+
     /// Commits what waits, refuses what comes, and closes the file.
     package func close() async {
+        await Self.close(reader, writer, registration)
+    }
+
+    /// The file can be opened again only when no connection of the old store is left to drop the locks of the new.
+    private static func close(_ reader: Reader?, _ writer: Writer, _ registration: OpenFiles.Registration?) async {
         await reader?.close()
         await writer.close()
         registration?.end()
@@ -192,11 +202,16 @@ private final class Withdrawal: Sendable {
 enum OpenFiles {
     private static let identities = Mutex<Set<DatabaseFile.Identity>>([])
 
-    /// The right to have a file open.
-    struct Registration: Sendable {
-        fileprivate let identity: DatabaseFile.Identity
+    /// The right to have a file open, until it is ended, once.
+    final class Registration: Sendable {
+        private let identity: Mutex<DatabaseFile.Identity?>
+
+        fileprivate init(_ identity: DatabaseFile.Identity) {
+            self.identity = Mutex(identity)
+        }
 
         func end() {
+            guard let identity = identity.withLock({ $0.take() }) else { return }
             _ = identities.withLock { $0.remove(identity) }
         }
     }
@@ -211,7 +226,7 @@ enum OpenFiles {
             throw SluiceError(.cannotOpen, "\(path) has vanished while it was opened")
         }
         guard identities.withLock({ $0.insert(identity).inserted }) else { throw alreadyOpen(path) }
-        return Registration(identity: identity)
+        return Registration(identity)
     }
 
     private static func alreadyOpen(_ path: String) -> SluiceError {
