@@ -5,7 +5,7 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples \
 	Benchmarks/Package.swift Benchmarks/Sources Benchmarks/Benchmarks)
 
 .DEFAULT_GOAL := help
-.PHONY: demo test bench build format lint docs setup clean help
+.PHONY: demo test bench build format lint docs setup setup-tests clean help
 
 demo: setup  ## Chat over a flaky network, killed once and resumed, checked at the end
 	swift build --product sluice-demo
@@ -13,7 +13,7 @@ demo: setup  ## Chat over a flaky network, killed once and resumed, checked at t
 
 # SLUICE_STRICT makes a warning in this package an error; the manifest reads it.
 test: export SLUICE_STRICT = 1
-test: setup  ## Build with warnings as errors, lint, run all tests
+test: setup-tests  ## Build with warnings as errors, lint, run all tests
 	swift build --build-tests --enable-all-traits
 	@$(MAKE) --no-print-directory lint
 	swift test --skip-build --enable-all-traits --disable-xctest
@@ -32,6 +32,9 @@ lint:  ## Check the Swift files against the project's format
 
 docs: setup  ## Write the documentation of the libraries to .build/documentation
 	.ci/docs
+
+setup-tests:
+	@.ci/setup tests
 
 setup:  ## Install SQLite's headers and shell where they are missing
 	@.ci/setup

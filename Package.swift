@@ -61,6 +61,15 @@ let package = Package(
             ]
         ),
         .testTarget(name: "SluiceTests", dependencies: ["Sluice", "SluiceTestKit"]),
+        // What happens when the process dies; the child is started and killed by the tests.
+        .executableTarget(name: "CrashChild", dependencies: ["Sluice"], path: "Tests/CrashChild"),
+        .testTarget(
+            name: "CrashTests",
+            dependencies: [
+                "CrashChild", "Sluice", "SluiceTestKit", .product(name: "Subprocess", package: "swift-subprocess"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ]
+        ),
         // The rules of this repository, as tests.
         .testTarget(name: "TidyTests", dependencies: ["CMigrations"]),
     ],

@@ -1,0 +1,114 @@
+import Foundation
+import Sluice
+import Synchronization
+
+/// A process for crash tests to start, which is killed by its own handlers or by the test.
+@main
+struct CrashChild {
+    static func main() async throws {
+        let arguments = CommandLine.arguments
+        switch arguments.dropFirst().first {
+        case "poison" where arguments.count == 6:
+            guard let lanes = Int(arguments[4]) else { throw CrashChildError.usage }
+            try await runPoison(file: arguments[2], log: arguments[3], lanes: lanes, run: arguments[5])
+        case "enqueue" where arguments.count == 4:
+            guard let count = Int(arguments[3]) else { throw CrashChildError.usage }
+            try await enqueue(file: arguments[2], count: count)
+        default:
+            throw CrashChildError.usage
+        }
+    }
+
+    /// `poison FILE LOG LANES first|later`: runs one action of each lane.
+    ///
+    /// In the first run all lanes run at the same time, and the poisonous one kills the process only then; in a
+    /// later one each handler returns at once, but for the poisonous one. The handlers' starts go to LOG, a line
+    /// each: `RUN ID ATTEMPT`.
+    private static func runPoison(file: String, log: String, lanes: Int, run: String) async throws {
+        let isFirst = run == "first"
+        let log = try Log(log, run: run)
+        let everybody = Rendezvous(count: lanes)
+        var options = BrokerOptions()
+        options.concurrency = lanes
+        let broker = try await Broker(file: file, options: options)
+        let route = RouteOptions(failure: FailurePolicies(crashed: .skip))
+        try broker.route("lane/*", Job.self, route) { job, attempt in
+            try log.append("\(attempt.id) \(attempt.number)")
+            if isFirst { await everybody.meet() }
+            if job.isPoison { kill(getpid(), SIGKILL) }
+            // The first run ends with the process: nobody leaves before.
+            if isFirst { await everybody.waitForever() }
+            return .success
+        }
+        async let running: Void = broker.run()
+        await broker.waitUntilIdle()
+        await broker.stop()
+        try await running
+        await broker.close()
+    }
+
+    /// `enqueue FILE COUNT`: enqueues one action after the other, and writes the number of each that is durable to
+    /// standard output.
+    private static func enqueue(file: String, count: Int) async throws {
+        let broker = try await Broker(file: file)
+        for lane in 0..<count {
+            let id = try await broker.enqueue(Job(lane: lane % 10, isPoison: false))
+            try FileHandle.standardOutput.write(contentsOf: Data("\(id)\n".utf8))
+        }
+        await broker.close()
+    }
+}
+
+enum CrashChildError: Error { case usage }
+
+/// An action that may be poison.
+struct Job: Action {
+    static let kind = "job"
+    var lane: Int
+    var isPoison: Bool
+    var queue: QueueName { "lane/\(lane)" }
+}
+
+/// A file to which each line is added in one write, so that a kill leaves whole lines.
+final class Log: Sendable {
+    private let handle: FileHandle
+    private let run: String
+
+    init(_ path: String, run: String) throws {
+        if !FileManager.default.fileExists(atPath: path) { try Data().write(to: URL(fileURLWithPath: path)) }
+        guard let handle = FileHandle(forUpdatingAtPath: path) else { throw CrashChildError.usage }
+        try handle.seekToEnd()
+        self.handle = handle
+        self.run = run
+    }
+
+    func append(_ line: String) throws {
+        try handle.write(contentsOf: Data("\(run) \(line)\n".utf8))
+    }
+}
+
+/// Where a number of tasks wait for each other.
+final class Rendezvous: Sendable {
+    private let waiting: Mutex<(missing: Int, tasks: [CheckedContinuation<Void, Never>])>
+
+    init(count: Int) {
+        waiting = Mutex((count, []))
+    }
+
+    func meet() async {
+        await withCheckedContinuation { continuation in
+            let tasks = waiting.withLock { waiting -> [CheckedContinuation<Void, Never>] in
+                waiting.missing -= 1
+                waiting.tasks.append(continuation)
+                return waiting.missing == 0 ? waiting.tasks : []
+            }
+            for task in tasks { task.resume() }
+        }
+    }
+
+    func waitForever() async {
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
+        for await _ in stream {}
+        continuation.finish()
+    }
+}
