@@ -66,7 +66,10 @@ let package = Package(
         .testTarget(
             name: "CrashTests",
             dependencies: [
-                "CrashChild", "Sluice", "SluiceTestKit", .product(name: "Subprocess", package: "swift-subprocess"),
+                "CrashChild",
+                "Sluice",
+                "SluiceTestKit",
+                .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ]
         ),

@@ -96,13 +96,19 @@ public final class Broker: Sendable {
 
 /// Passes commits on to a broker that is not made yet when its store opens.
 private final class CommitRelay: Sendable {
-    private let receiver = Mutex<(@Sendable (CommitReport) -> Void)?>(nil)
+    /// A closure in a struct: read through a generic lock, a bare one would be wrapped once more at each reading,
+    /// and each call would go through all the wrappers.
+    private struct Receiver {
+        let receive: @Sendable (CommitReport) -> Void
+    }
+
+    private let receiver = Mutex<Receiver?>(nil)
 
     func connect(_ receive: @escaping @Sendable (CommitReport) -> Void) {
-        receiver.withLock { $0 = receive }
+        receiver.withLock { $0 = Receiver(receive: receive) }
     }
 
     func pass(_ report: CommitReport) {
-        receiver.withLock { $0 }?(report)
+        receiver.withLock { $0 }?.receive(report)
     }
 }
