@@ -96,8 +96,8 @@ public final class Broker: Sendable {
 
 /// Passes commits on to a broker that is not made yet when its store opens.
 private final class CommitRelay: Sendable {
-    /// A closure in a struct: read through a generic lock, a bare one would be wrapped once more at each reading,
-    /// and each call would go through all the wrappers.
+    /// A closure in a struct: read through a generic lock, a bare one would be wrapped once more at each
+    /// reading, and each call would go through all the wrappers.
     private struct Receiver {
         let receive: @Sendable (CommitReport) -> Void
     }
