@@ -47,8 +47,9 @@ struct CrashChild {
         await broker.close()
     }
 
-    /// `enqueue FILE COUNT`: enqueues one action after the other, and writes the number of each that is durable to
-    /// standard output.
+    /// `enqueue FILE COUNT`: enqueues one action after the other.
+    ///
+    /// Writes the number of each that is durable to standard output.
     private static func enqueue(file: String, count: Int) async throws {
         let broker = try await Broker(file: file)
         for lane in 0..<count {
