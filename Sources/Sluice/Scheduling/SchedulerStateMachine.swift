@@ -122,6 +122,8 @@ extension SchedulerStateMachine {
     /// A new route may serve what had none.
     package mutating func routesChanged() -> [Decision] {
         for queue in unroutable { wake(queue) }
+        // A claim under way may have looked for a route before this one was there.
+        for queue in phases.keys where isClaiming(queue) { wake(queue) }
         return decide()
     }
 
