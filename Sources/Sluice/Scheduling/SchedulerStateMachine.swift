@@ -83,7 +83,7 @@ package struct SchedulerStateMachine {
     private var permitsInUse = 0
     /// Queues whose outcome is being written.
     private var settling = 0
-    /// The queue whose suspect runs.
+    /// The queue whose suspect is being claimed to run alone, or runs.
     private var lone: QueueID?
     private var isOpen = false
     private var isStopping = false
@@ -307,7 +307,12 @@ extension SchedulerStateMachine {
         }
         var orders: [Order] = []
         if !suspects.isEmpty {
-            if permitsInUse == 0 { orders.append(order(suspects.removeFirst().queue)) }
+            if permitsInUse == 0 {
+                let queue = suspects.removeFirst().queue
+                // From the claim on: a wake before its conclusion must not start others, who would send it back.
+                lone = queue
+                orders.append(order(queue))
+            }
         } else if lone == nil {
             while permitsInUse < concurrency, let queue = ready.popFirst() { orders.append(order(queue)) }
         }
