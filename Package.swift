@@ -60,7 +60,19 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
             ]
         ),
-        .testTarget(name: "SluiceTests", dependencies: ["Sluice", "SluiceTestKit"]),
+        .testTarget(
+            name: "SluiceTests",
+            dependencies: [
+                "Sluice",
+                "SluiceTestKit",
+                .product(name: "Logging", package: "swift-log"),
+                .product(
+                    name: "ServiceLifecycle",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["ServiceLifecycle"])
+                ),
+            ]
+        ),
         // The rules of this repository, as tests.
         .testTarget(name: "TidyTests", dependencies: ["CMigrations"]),
     ],
