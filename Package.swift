@@ -60,7 +60,19 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
             ]
         ),
-        .testTarget(name: "SluiceTests", dependencies: ["Sluice", "SluiceTestKit"]),
+        .testTarget(
+            name: "SluiceTests",
+            dependencies: [
+                "Sluice",
+                "SluiceTestKit",
+                .product(name: "Logging", package: "swift-log"),
+                .product(
+                    name: "ServiceLifecycle",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["ServiceLifecycle"])
+                ),
+            ]
+        ),
         // What happens when the process dies; the child is started and killed by the tests.
         .executableTarget(name: "CrashChild", dependencies: ["Sluice"], path: "Tests/CrashChild"),
         .testTarget(

@@ -82,6 +82,7 @@ extension Broker {
     public func close(grace: Duration? = nil) async {
         await stop(grace: grace)
         life.withLock { $0.state = .closed }
+        releaseIdleWaiters()
         scheduler.silence()
         await store.close()
     }
