@@ -67,8 +67,8 @@ actor ChatServer {
             entry.isAnswerLost = fate == .answerLost
             try store(entry)
             if entry.isAnswerLost { try await silence() }
-            // The answer's way is the moment that a kill is cruel to: the message is delivered, its sender does not
-            // know yet, and will send it again.
+            // The answer's way is the moment that a kill is cruel to: the message is delivered, its sender
+            // does not know yet, and will send it again.
             try await travel(.milliseconds(100) ... .milliseconds(280))
         }
     }
@@ -87,7 +87,9 @@ actor ChatServer {
         try await Task.sleep(for: time.lowerBound + (time.upperBound - time.lowerBound) * share)
     }
 
-    /// Does not answer. The route's timeout cancels the sender's task, which ends the sleep.
+    /// Does not answer.
+    ///
+    /// The route's timeout cancels the sender's task, which ends the sleep.
     private func silence() async throws {
         try await Task.sleep(for: .seconds(3_600))
     }

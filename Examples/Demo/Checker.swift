@@ -23,8 +23,8 @@ struct Checker {
     ///
     /// - Parameters:
     ///   - remains: What the file still holds.
-    ///   - unnoted: How many messages had been delivered when the first worker was killed, though its file did not
-    ///     yet say so.
+    ///   - unnoted: How many messages had been delivered when the first worker was killed, though its file
+    ///     did not yet say so.
     func findings(remains: Remains, unnoted: Int) -> [Finding] {
         [delivery, order, keys, findRemains(remains), findRepeated(unnoted)]
     }
@@ -67,8 +67,8 @@ struct Checker {
         return Finding(claim: "in order in each of the \(count) conversations", problems: problems)
     }
 
-    /// The server can recognise a repetition only if it comes with the same key, and may do so only if nothing else
-    /// does.
+    /// The server can recognise a repetition only if it comes with the same key, and may do so only if
+    /// nothing else does.
     private var keys: Finding {
         var problems: [String] = []
         for (message, entries) in Dictionary(grouping: log, by: \.message).sorted(by: { $0.key < $1.key }) {

@@ -1,8 +1,8 @@
 import Foundation
 import Sluice
 
-/// What is shown of a conversation: all of it comes from the file, by way of `queueSummaries`, the same answer that
-/// `select * from sluice_queues` gives.
+/// What is shown of a conversation: all of it comes from the file, by way of `queueSummaries`, the same
+/// answer that `select * from sluice_queues` gives.
 struct Lane {
     enum Activity {
         case sending(text: String, attempt: Int)
@@ -23,8 +23,8 @@ extension Lane {
     /// - Parameters:
     ///   - summary: The queue as the file has it; `nil` if it is empty.
     ///   - text: The text of its head.
-    ///   - hasWorker: Whether a worker lives. The file cannot know that at once: after a kill it still says that the
-    ///     dead worker's actions run, until the next worker has put that right.
+    ///   - hasWorker: Whether a worker lives. The file cannot know that at once: after a kill it still says
+    ///     that the dead worker's actions run, until the next worker has put that right.
     init(_ conversation: String, total: Int, summary: QueueSummary?, text: String, hasWorker: Bool) {
         self.conversation = conversation
         self.total = total

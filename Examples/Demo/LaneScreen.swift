@@ -1,4 +1,4 @@
-/// A terminal: the story scrolls by above, and below it stands one lane for each conversation, redrawn in place.
+/// A terminal: above, the story scrolls by; below, a lane for each conversation is redrawn in place.
 struct LaneScreen: Screen {
     private let terminal: Terminal
     private let paint: Paint
@@ -14,8 +14,8 @@ struct LaneScreen: Screen {
         let size = terminal.size
         // One column is left free: some terminals wrap after the last one.
         let drawing = LaneDrawing(width: size.columns - 1, paint: paint)
-        // Rows for the line above, the footer and the cursor. What has scrolled off the top could not be redrawn, so
-        // lanes that do not fit are only counted.
+        // Rows for the line above, the footer and the cursor. What has scrolled off the top could not be
+        // redrawn, so lanes that do not fit are only counted.
         let rows = max(size.rows - 2 - drawing.footerHeight, 1)
         var lanes = picture.lanes.prefix(rows).map(drawing.line)
         let hidden = picture.lanes.count - rows

@@ -4,8 +4,8 @@ import Subprocess
 
 /// The course of events: messages are enqueued, a worker sends them, is killed, and another goes on.
 ///
-/// This process plays the part of the application's window. It opens the same file as the worker, enqueues into it and
-/// reads from it, and never runs its queues. The two share nothing else.
+/// This process plays the part of the application's window. It opens the same file as the worker, enqueues
+/// into it and reads from it, and never runs its queues. Besides that, it only reads the server's log.
 final class Performance {
     /// The first worker is killed when the server has so many messages.
     private static let killWhenDelivered = 60
@@ -85,8 +85,8 @@ extension Performance {
         let ids = try await outbox.enqueue(messages)
         enqueued = Dictionary(uniqueKeysWithValues: zip(ids, messages))
         tell(
-            "\(messages.count) messages to \(Script.conversations.count) conversations are enqueued, one queue for "
-                + "each conversation: on disk, before anything is sent. (seed \(seed))"
+            "\(messages.count) messages to \(Script.conversations.count) conversations are enqueued, one "
+                + "queue for each conversation: on disk, before anything is sent. (seed \(seed))"
         )
     }
 
@@ -106,22 +106,23 @@ extension Performance {
 
     /// Says what the kill has left.
     ///
-    /// - Returns: How many messages the server has that the file still holds: the kill came between the delivery and
-    ///   the note that it had succeeded.
+    /// - Returns: How many messages the server has that the file still holds: the kill came between the
+    ///   delivery and the note that it had succeeded.
     private func takeStock() async throws -> Int {
         try await look()
         let waiting = try await outbox.actionCount()
         let unnoted = delivered - (enqueued.count - waiting)
         tell(
-            "\(waiting) of \(enqueued.count) actions wait in the file. The server has \(delivered) messages: the worker "
-                + "could not note \(unnoted) of them as sent any more, so these will be sent again, with the same keys."
+            "\(waiting) of \(enqueued.count) actions wait in the file. The server has \(delivered) messages: "
+                + "the worker could not note \(unnoted) of them as sent any more, so these will be sent "
+                + "again, with the same keys."
         )
         return unnoted
     }
 
     private func doNothingForAWhile() async throws {
         let message = Script.typedIntoTheVoid
-        try await type(message.text, to: message.conversation, remark: "while there is no worker")
+        try await type(message.text, to: message.conversation)
         let end = ContinuousClock.now + Self.silence
         try await watch { .now >= end }
     }
@@ -129,8 +130,8 @@ extension Performance {
     private func runWorkerToTheEnd() async throws -> Checker.Finding {
         let end = try await WorkerProcess(number: 2, stage: stage, seed: seed).run { pid, _ in
             tell(
-                "Worker 2, process \(pid), goes on with the same file. What ran when worker 1 died runs alone at "
-                    + "first, one by one: one of them might have been the cause."
+                "Worker 2, process \(pid), goes on with the same file. What ran when worker 1 died runs "
+                    + "alone at first, one by one: one of them might have been the cause."
             )
             worker = 2
             lastNews = .now
@@ -155,10 +156,11 @@ extension Performance {
     }
 
     /// Enqueues a message at the end of a conversation.
-    private func type(_ text: String, to conversation: String, remark: String) async throws {
+    private func type(_ text: String, to conversation: String) async throws {
         let number = enqueued.values.count { $0.conversation == conversation } + 1
         let message = SendMessage(conversation: conversation, number: number, text: text)
         enqueued[try await outbox.enqueue(message)] = message
+        let remark = worker.map { "while worker \($0) sends" } ?? "while there is no worker"
         tell("Typed to \(conversation), \(remark): \"\(text)\"")
     }
 
@@ -169,7 +171,7 @@ extension Performance {
             if isOver() { return }
             if let next = untyped.first, next.whenDelivered <= delivered {
                 untyped.removeFirst()
-                try await type(next.text, to: next.conversation, remark: "while worker \(worker ?? 0) sends")
+                try await type(next.text, to: next.conversation)
             }
             guard .now - lastNews < Self.patience else {
                 throw DemoError("the server's log has not grown for \(Self.patience.inSeconds)")

@@ -1,5 +1,5 @@
-/// Lines one below the other, for files, pipes and terminals that cannot do more: what went wrong, the turns of the
-/// story, and once a second how far things are.
+/// Lines one below the other, for files, pipes and terminals that cannot do more: what went wrong, the turns
+/// of the story, and once a second how far things are.
 struct PlainScreen: Screen {
     private var lastProgress: Duration?
 

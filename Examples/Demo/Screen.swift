@@ -10,7 +10,7 @@ protocol Screen {
     mutating func close(_ lines: [String])
 }
 
-/// Standard output, written without buffering: each call is one write, so that a terminal never shows half a frame.
+/// Standard output, without a buffer: each call is one write, so that no terminal shows half a frame.
 enum Output {
     static func write(_ text: String) {
         try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
@@ -23,7 +23,9 @@ extension Duration {
 }
 
 extension String {
-    /// Broken between words into lines of at most `width` columns. All of the demo's text has one column a character.
+    /// Broken between words into lines of at most `width` columns.
+    ///
+    /// All of the demo's text has one column a character.
     func wrapped(to width: Int) -> [String] {
         var lines: [String] = []
         for word in split(separator: " ") {

@@ -1,4 +1,4 @@
-/// What is said: ten conversations, written down before the demo begins, and a few messages typed while it runs.
+/// What is said: ten conversations, written before the demo begins, and some messages typed while it runs.
 enum Script {
     struct Conversation {
         var name: String
@@ -14,8 +14,8 @@ enum Script {
 
     /// A message typed later.
     struct Typed {
-        /// It is typed when the server has so many messages: a count, not a time, so that a slow machine sees the
-        /// same play as a fast one.
+        /// It is typed when the server has so many messages: a count, not a time, so that a slow machine sees
+        /// the same play as a fast one.
         var whenDelivered: Int
         var conversation: String
         var text: String

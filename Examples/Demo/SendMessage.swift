@@ -6,12 +6,14 @@ struct SendMessage: Action {
     static let kind = "send-message"
 
     var conversation: String
-    /// Counted from 1 in each conversation. Sluice needs no such number: it is here so that the demo can check
-    /// afterwards that nothing was overtaken.
+    /// Counted from 1 in each conversation.
+    ///
+    /// Sluice needs no such number: the demo does, to check afterwards that nothing was overtaken.
     var number: Int
     var text: String
 
-    /// A queue for each conversation: messages of one conversation wait for each other, those of two never do.
+    /// A queue for each conversation: messages of one wait for each other, those of two never do.
+    ///
     /// There is no sort key, so the order is that of arrival.
     var queue: QueueName { QueueName("conversation/\(conversation)") }
 }

@@ -1,10 +1,10 @@
 import ArgumentParser
 import Foundation
 
-/// Chat messages from ten conversations, sent through Sluice to a server that fails, by a worker that is killed.
+/// Ten conversations, sent through Sluice to a server that fails, by a worker that is killed.
 ///
-/// Where to begin reading: `SendMessage` is what is enqueued, `Worker` is all that a user of Sluice has to write,
-/// `Performance` is the course of events, and `Checker` judges it.
+/// Where to begin reading: `SendMessage` is what is enqueued, `Worker` is all that a user of Sluice has to
+/// write, `Performance` is the course of events, and `Checker` judges it.
 @main
 struct SluiceDemo: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

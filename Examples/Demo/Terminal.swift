@@ -5,8 +5,8 @@ struct Terminal {
     static let showCursor = "\u{1B}[?25h"
     static let clearLineBehind = "\u{1B}[K"
     static let clearScreenBehind = "\u{1B}[J"
-    /// Hides the cursor, and asks the terminal to show nothing until the frame is complete; one that does not know
-    /// the second ignores it.
+    /// Hides the cursor, and asks the terminal to show nothing until the frame is complete; one that does not
+    /// know the second ignores it.
     static let beginFrame = "\u{1B}[?25l\u{1B}[?2026h"
     static let endFrame = "\u{1B}[?2026l"
 

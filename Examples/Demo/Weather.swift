@@ -11,8 +11,8 @@ struct Weather {
         case answerLost
     }
 
-    /// Visits of one message after which it gets through for certain, so that no bad luck lasts longer than the
-    /// audience.
+    /// Visits of one message after which it gets through for certain, so that no bad luck lasts longer than
+    /// the audience.
     static let lastVisitInDoubt = 2
     /// The outage begins when the server has so many messages.
     static let outageWhenDelivered = 90
@@ -20,8 +20,9 @@ struct Weather {
 
     let seed: UInt64
 
-    /// What befalls a message at its n-th visit. It follows from the seed and the arguments alone, not from the order
-    /// in which concurrent requests happen to ask.
+    /// What befalls a message at its n-th visit.
+    ///
+    /// It follows from the seed and the arguments alone, not from the order in which concurrent requests ask.
     func fate(of message: SendMessage.Name, visit: Int) -> Fate {
         guard visit <= Self.lastVisitInDoubt else { return .fair }
         var dice = Dice(seed: seed, mixedWith: "\(message), visit \(visit)")

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Sluice
 
-/// The process that sends. The demo starts it, kills it, and starts it again.
+/// The process that sends: the demo starts it, kills it, and starts it again.
 struct Worker: AsyncParsableCommand {
     static let configuration = CommandConfiguration(shouldDisplay: false)
 
@@ -18,8 +18,8 @@ struct Worker: AsyncParsableCommand {
         let broker = try await Broker(file: file, options: options)
         let server = try ChatServer(log: ServerLog(path: log), weather: Weather(seed: seed), worker: number)
 
-        // This is all that Sluice needs to be told. Every queue that has work resumes by itself, whoever filled it
-        // and however the process before this one ended.
+        // This is all that Sluice needs to be told. Every queue that has work resumes by itself, whoever
+        // filled it and however the process before this one ended.
         try broker.route("conversation/*", SendMessage.self, Self.route) { message, attempt in
             // The key is the same at each attempt of this message, also after a crash.
             try await server.receive(message, attempt: attempt.number, key: attempt.idempotencyKey)
@@ -44,8 +44,9 @@ struct Worker: AsyncParsableCommand {
         timeout: .milliseconds(700)
     )
 
-    /// Standard input is a pipe whose other end the demo holds. It closes that to stop us; and if the demo itself is
-    /// killed the system closes it, so that no worker is ever left behind.
+    /// Acts when the demo closes the other end of our standard input, to stop us.
+    ///
+    /// If the demo itself is killed the system closes it, so that no worker is ever left behind.
     private func whenInputEnds(_ act: @escaping @Sendable () -> Void) {
         Thread.detachNewThread {
             while readLine() != nil {}

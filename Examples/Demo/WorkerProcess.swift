@@ -10,8 +10,8 @@ struct WorkerProcess {
 
     /// Starts the worker, performs `body`, and returns when the worker has ended.
     ///
-    /// The worker stops in order when `body` returns, because its standard input ends then; it is killed when `body`
-    /// throws or this task is cancelled.
+    /// The worker stops in order when `body` returns, because its standard input ends then; it is killed when
+    /// `body` throws or this task is cancelled.
     ///
     /// - Parameter body: What to do meanwhile; it is handed a `kill -9` for this worker.
     func run(

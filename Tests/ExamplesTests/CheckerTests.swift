@@ -25,14 +25,10 @@ struct CheckerTests {
     @Test("Finds a message that overtook another, and lets those of two conversations pass each other")
     func order() {
         var log = Self.sent.map { entry($0) }
-        log.swapAt(0, 3)
+        log.swapAt(2, 3)
         #expect(problems(in: log) == [])
-        log.swapAt(1, 2)
-        #expect(
-            problems(in: log) == [
-                "Ana 2 was delivered behind number 3", "Ana 1 was delivered behind number 3",
-            ]
-        )
+        log.swapAt(0, 1)
+        #expect(problems(in: log) == ["Ana 1 was delivered behind number 2"])
     }
 
     @Test("Finds a gap and a message out of order in one log, and nothing else in it")
@@ -73,7 +69,7 @@ struct CheckerTests {
     }
 
     @Test(
-        "Counts what was sent again after the kill, each message once, and nothing that one worker repeated itself"
+        "Counts what was sent again after the kill, each message once, and no worker's own repetitions"
     )
     func repeated() {
         var log = Self.sent.map { entry($0) }
