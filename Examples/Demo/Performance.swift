@@ -14,6 +14,8 @@ final class Performance {
     private static let pictureInterval: Duration = .milliseconds(80)
     /// When the server's log has not grown for so long, something is wrong that waiting will not mend.
     private static let patience: Duration = .seconds(15)
+    /// The show takes about 15 s; one that takes so long will not end at all.
+    private static let limit: Duration = .seconds(90)
 
     private let stage: Stage
     private let seed: UInt64
@@ -175,6 +177,9 @@ extension Performance {
             }
             guard .now - lastNews < Self.patience else {
                 throw DemoError("the server's log has not grown for \(Self.patience.inSeconds)")
+            }
+            guard elapsed < Self.limit else {
+                throw DemoError("not all messages have been delivered after \(Self.limit.inSeconds)")
             }
             try await Task.sleep(for: Self.pictureInterval)
         }
