@@ -9,6 +9,7 @@ let package = Package(
         .library(name: "Sluice", targets: ["Sluice"]),
         .library(name: "SluiceTestKit", targets: ["SluiceTestKit"]),
         .executable(name: "sluice", targets: ["SluiceCLI"]),
+        .executable(name: "sluice-demo", targets: ["SluiceDemo"]),
     ],
     traits: [
         .trait(
@@ -60,6 +61,17 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
             ]
         ),
+        // `make demo`.
+        .executableTarget(
+            name: "SluiceDemo",
+            dependencies: [
+                "Sluice",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Subprocess", package: "swift-subprocess"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            path: "Examples/Demo"
+        ),
         .testTarget(
             name: "SluiceTests",
             dependencies: [
@@ -81,6 +93,14 @@ let package = Package(
                 "CrashChild",
                 "Sluice",
                 "SluiceTestKit",
+                .product(name: "Subprocess", package: "swift-subprocess"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ]
+        ),
+        .testTarget(
+            name: "ExamplesTests",
+            dependencies: [
+                "SluiceDemo",
                 .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ]
