@@ -1,0 +1,175 @@
+internal import ArgumentParser
+internal import Sluice
+internal import SystemPackage
+
+/// Enqueues one action, or one for each line of a file.
+struct Enqueue: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Enqueue one action, or one for each line of a file.",
+        discussion: """
+            ONE ACTION. The payload is JSON, from --payload or from standard input. The action's number is \
+            written to standard output when it is durable.
+
+            MANY ACTIONS. With --from each line of the file is one JSON value, and becomes a payload as it \
+            is; empty lines are passed over. The queue is --queue, or the field of the line that \
+            --queue-field names, behind --queue-prefix; the order is that of the lines, or of the field \
+            --sort-field. Lines are stored in batches, each durable when it is counted. Each line that is \
+            refused is reported on standard error with its number and the reason, and the others are \
+            stored; if the command is interrupted, whole batches are.
+
+            SORT KEYS. A date is ISO 8601, such as 2017-05-11T15:46:08.512661: without a zone it is UTC, \
+            and digits behind the microseconds are cut off. With --sort-type auto a text that is such a \
+            date is a date, other text is text, and a number is an integer or a real. All actions of a \
+            queue have one type; others are refused.
+
+            Examples:
+              sluice enqueue --file outbox.sqlite --queue greetings --kind greet --payload '{"name": "Ada"}'
+              sluice enqueue --file outbox.sqlite --kind message --from chat.jsonl \\
+                  --queue-field conversation --queue-prefix conversation/ --sort-field sentAt
+
+            \(ExitStatus.help)
+            """
+    )
+
+    @OptionGroup var file: FileOption
+
+    @Option(help: ArgumentHelp("The queue.", valueName: "name"))
+    var queue: String?
+
+    @Option(help: ArgumentHelp("The kind, which says how the action is run.", valueName: "name"))
+    var kind: String
+
+    @Option(help: ArgumentHelp("The payload; without it, standard input.", valueName: "json"))
+    var payload: String?
+
+    @Option(
+        help: ArgumentHelp("The place in the queue's order; without it, behind the last.", valueName: "key")
+    )
+    var sortKey: String?
+
+    @Option(help: ArgumentHelp("auto, date, integer, real or text.", valueName: "type"))
+    var sortType = SortType.auto
+
+    @Option(help: ArgumentHelp("A file with one JSON value a line; - is standard input.", valueName: "path"))
+    var from: String?
+
+    @Option(help: ArgumentHelp("The field that names the queue.", valueName: "field"))
+    var queueField: String?
+
+    @Option(help: ArgumentHelp("What stands before the name in the queue field.", valueName: "text"))
+    var queuePrefix: String?
+
+    @Option(help: ArgumentHelp("The field that holds the sort key.", valueName: "field"))
+    var sortField: String?
+
+    @Option(help: ArgumentHelp("The most lines stored at once.", valueName: "lines"))
+    var batchSize = 1_000
+
+    func validate() throws {
+        func refuse(_ isWrong: Bool, _ message: String) throws {
+            if isWrong { throw ValidationError(message) }
+        }
+        try refuse(!(1...100_000).contains(batchSize), "--batch-size is \(batchSize); give 1 to 100,000")
+        if from != nil {
+            try refuse(payload != nil, "--payload and --from exclude each other")
+            try refuse(sortKey != nil, "with --from the sort key comes from --sort-field")
+            try refuse(
+                (queue == nil) == (queueField == nil),
+                "with --from, give one of --queue and --queue-field"
+            )
+            try refuse(queuePrefix != nil && queueField == nil, "--queue-prefix goes with --queue-field")
+        } else {
+            try refuse(
+                queueField != nil || sortField != nil || queuePrefix != nil,
+                "--queue-field, "
+                    + "--queue-prefix and --sort-field go with --from"
+            )
+            try refuse(queue == nil, "--queue is missing")
+        }
+    }
+
+    func run() async throws {
+        if let from {
+            try await enqueueLines(of: from)
+        } else {
+            try await enqueueOne()
+        }
+    }
+}
+
+extension Enqueue {
+    private func enqueueOne() async throws {
+        let key: SortKey
+        do throws(Refusal) {
+            key = try sortKey.map { word throws(Refusal) in try sortType.key(fromWord: word) } ?? .arrival
+        } catch {
+            throw Failure(.refused, error.reason)
+        }
+        let action = RawAction(
+            queue: QueueName(queue ?? ""),
+            kind: kind,
+            sortKey: key,
+            payload: try payload ?? Self.standardInput()
+        )
+        let broker = try await file.open()
+        do {
+            let ids = try await broker.enqueue(raw: [action])
+            await broker.close()
+            for id in ids { Terminal.answer(id.description) }
+        } catch {
+            await broker.close()
+            throw error
+        }
+    }
+
+    private func enqueueLines(of path: String) async throws {
+        // The input first: when it is missing no file of queues is made.
+        var reader = try LineReader(path: path, maximumByteCount: BrokerOptions().maximumPayloadByteCount)
+        defer { reader.close() }
+        let broker = try await file.open()
+        let plan = Importer.Plan(
+            queue: queueField.map(Importer.Plan.Queue.field) ?? .fixed(queue ?? ""),
+            queuePrefix: queuePrefix ?? "",
+            kind: kind,
+            sortField: sortField,
+            sortType: sortType
+        )
+        var importer = Importer(broker: broker, plan: plan, batchSize: batchSize)
+        do {
+            try await importer.run(&reader)
+        } catch {
+            await broker.close()
+            // How far it came stands first, the reason follows.
+            Terminal.remark("stopped at line \(importer.line): \(importer.enqueued) actions are enqueued")
+            throw error
+        }
+        await broker.close()
+        Terminal.answer("\(importer.enqueued) enqueued, \(importer.refused) refused")
+        if importer.refused > 0 { throw Failure(.refused) }
+    }
+
+    /// All of standard input, but for the line break that editors and `echo` put at its end.
+    private static func standardInput() throws -> String {
+        if Terminal.hasKeyboard {
+            Terminal.remark("reading the payload from the keyboard; end it with Ctrl-D")
+        }
+        let limit = BrokerOptions().maximumPayloadByteCount
+        var bytes: [UInt8] = []
+        do {
+            while bytes.count <= limit {
+                let piece = try [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, count in
+                    count = try FileDescriptor.standardInput.read(into: UnsafeMutableRawBufferPointer(buffer))
+                }
+                if piece.isEmpty { break }
+                bytes += piece
+            }
+        } catch {
+            throw Failure(.noInput, "standard input cannot be read: \(error)")
+        }
+        if bytes.last == 0x0A { bytes.removeLast() }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw Failure(.refused, "the payload is not UTF-8")
+        }
+        return text
+    }
+}

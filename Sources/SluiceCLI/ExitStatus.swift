@@ -1,0 +1,61 @@
+internal import ArgumentParser
+internal import Sluice
+
+/// The statuses that the tool exits with; the numbers are those of sysexits.h.
+enum ExitStatus: Int32 {
+    case success = 0
+    /// `run --until-empty`: actions are left that did not run.
+    case leftover = 1
+    case usage = 64
+    case refused = 65
+    case noInput = 66
+    case runningElsewhere = 69
+    case internalError = 70
+    case cannotOpen = 73
+    case inputOutput = 74
+    case locked = 75
+
+    /// The status for an error of the library.
+    init(_ code: SluiceError.Code) {
+        switch code {
+        case .invalidQueueName, .invalidPattern, .invalidKind, .invalidOptions: self = .usage
+        case .sortKeyMismatch, .sortKeyNotANumber, .payloadNotJSON, .payloadTooLarge, .queueFull:
+            self = .refused
+        case .runningElsewhere: self = .runningElsewhere
+        case .cannotOpen, .readOnly, .notADatabase, .newerSchema, .unsupportedSQLite, .unsupportedDatabase:
+            self = .cannotOpen
+        case .diskFull, .inputOutput, .corrupt, .unknownCommit: self = .inputOutput
+        case .databaseLocked: self = .locked
+        default: self = .internalError
+        }
+    }
+
+    var exitCode: ExitCode { ExitCode(rawValue) }
+
+    /// What stands in the help of every verb.
+    static let help = """
+        Exit status:
+          0   done, or stopped by a signal
+          1   run --until-empty: actions are left, in queues that are parked or have no route
+          64  the arguments are wrong
+          65  the action, or a line of --from, was refused; what was not refused is enqueued
+          66  the input cannot be read
+          69  another process runs the queues of the file
+          70  an error inside the library
+          73  the file cannot be opened: no directory, no permission, no database, a newer version's
+          74  input or output failed, the disk is full, or the file is damaged
+          75  another process holds the file's lock; try again
+        """
+}
+
+/// What ends a verb with a status of its own.
+struct Failure: Error {
+    let status: ExitStatus
+    /// For standard error; `nil` when all has been said.
+    let message: String?
+
+    init(_ status: ExitStatus, _ message: String? = nil) {
+        self.status = status
+        self.message = message
+    }
+}

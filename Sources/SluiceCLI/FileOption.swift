@@ -1,0 +1,32 @@
+internal import ArgumentParser
+internal import Sluice
+
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+/// The option that every verb takes.
+struct FileOption: ParsableArguments {
+    @Option(
+        name: [.short, .customLong("file")],
+        help: ArgumentHelp("The file of queues.", valueName: "path")
+    )
+    var path: String
+
+    /// Opens the file, and creates it when it is missing.
+    func open(_ options: BrokerOptions = BrokerOptions()) async throws -> Broker {
+        try await Broker(file: path, options: options)
+    }
+
+    /// Opens the file for a look; a missing one is an error, so that a slip of the hand creates nothing.
+    func openExisting() async throws -> Broker {
+        if access(path, F_OK) != 0 && errno == ENOENT {
+            throw Failure(.cannotOpen, "there is no file \(path)")
+        }
+        return try await open()
+    }
+}

@@ -1,0 +1,189 @@
+internal import Sluice
+internal import Subprocess
+internal import Synchronization
+internal import SystemPackage
+
+/// One long-lived handler process, started when there is something for it and started again when it ends.
+final class HandlerProcess: Sendable {
+    /// How long a process may take to heed a cancellation, SIGTERM, or the end of its input.
+    static let patience: Duration = .seconds(5)
+    /// How long it stays away after its end: doubled as long as it ends without having answered.
+    static let firstRestartDelay: Duration = .milliseconds(100)
+    static let longestRestartDelay: Duration = .seconds(30)
+
+    private struct State {
+        var attempts = PendingAttempts()
+        var session: HandlerSession?
+        var isClosed = false
+        /// Waits for something to send.
+        var demand: CheckedContinuation<Void, Never>?
+        /// Waits before the next start.
+        var pause: Task<Void, Never>?
+    }
+
+    private let command: String
+    private let state = Mutex(State())
+
+    init(command: String) {
+        self.command = command
+    }
+
+    /// A group of its own keeps the terminal's Ctrl-C away; cancelling sends SIGTERM, then SIGKILL, to all of
+    /// it.
+    static var platformOptions: PlatformOptions {
+        var options = PlatformOptions()
+        options.processGroupID = 0
+        options.teardownSequence = [
+            .send(signal: .terminate, toProcessGroup: true, allowedDurationToNextStep: patience)
+        ]
+        return options
+    }
+
+    /// Has the process perform an attempt.
+    ///
+    /// When the task is cancelled the process is told so; this returns when it has answered or ended, because
+    /// until then the action may still be in work.
+    func handle(_ payload: String, _ attempt: Attempt) async throws -> Outcome {
+        let id = attempt.id.rawValue
+        let request = PipeProtocol.request(payload, attempt)
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                // Cancelled before it was there to be cancelled.
+                guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
+                state.withLock { $0.attempts.add(id, request, continuation) }
+                linesWait()
+            }
+        } onCancel: {
+            cancel(id)
+        }
+    }
+
+    /// Starts the process and starts it again, until ``close()``.
+    func serve() async {
+        var delay: Duration = .zero
+        while await waitForDemand() {
+            if delay > .zero { await pause(delay) }
+            guard !state.withLock({ $0.isClosed }) else { return }
+            let hasAnswered = await runSession()
+            delay =
+                hasAnswered || delay == .zero
+                ? Self.firstRestartDelay : min(delay * 2, Self.longestRestartDelay)
+        }
+    }
+
+    /// Ends the process: its input ends, and when it does not exit upon that it is made to.
+    func close() {
+        let (session, demand, pause) = state.withLock { state in
+            state.isClosed = true
+            defer { state.demand = nil }
+            return (state.session, state.demand, state.pause)
+        }
+        session?.close()
+        pause?.cancel()
+        demand?.resume()
+    }
+}
+
+// MARK: - Waiting
+
+extension HandlerProcess {
+    /// - Returns: `false` when the handler has been closed.
+    private func waitForDemand() async -> Bool {
+        await withCheckedContinuation { continuation in
+            let isOver = state.withLock { state in
+                if state.isClosed || state.attempts.hasLines { return true }
+                state.demand = continuation
+                return false
+            }
+            if isOver { continuation.resume() }
+        }
+        return state.withLock { !$0.isClosed }
+    }
+
+    private func linesWait() {
+        let (session, demand) = state.withLock { state in
+            defer { state.demand = nil }
+            return (state.session, state.demand)
+        }
+        session?.linesWait()
+        demand?.resume()
+    }
+
+    private func pause(_ delay: Duration) async {
+        let pause = Task<Void, Never> { try? await Task.sleep(for: delay) }
+        let isClosed = state.withLock { state in
+            state.pause = pause
+            return state.isClosed
+        }
+        if isClosed { pause.cancel() }
+        await pause.value
+    }
+
+    private func cancel(_ id: Int64) {
+        let patience = Task<Void, Never> { [weak self] in
+            do { try await Task.sleep(for: Self.patience) } catch { return }
+            self?.losePatience(id)
+        }
+        switch state.withLock({ $0.attempts.cancel(id, patience) }) {
+        case .told:
+            linesWait()
+        case .over(let continuation):
+            patience.cancel()
+            continuation.resume(throwing: CancellationError())
+        case .unknown:
+            patience.cancel()
+        }
+    }
+
+    private func losePatience(_ id: Int64) {
+        let session = state.withLock { $0.attempts.isInWork(id) ? $0.session : nil }
+        guard let session else { return }
+        Terminal.remark("the handler has not answered the cancellation of action \(id); it is ended")
+        session.terminate()
+    }
+}
+
+// MARK: - A process
+
+extension HandlerProcess {
+    /// Runs one process from its start to its end.
+    ///
+    /// - Returns: Whether it has answered anything.
+    private func runSession() async -> Bool {
+        let session = HandlerSession(
+            takeLines: { [self] in state.withLock { $0.attempts.takeLines() } },
+            receive: { [self] answer in finish(answer) }
+        )
+        let isClosed = state.withLock { state in
+            state.session = session
+            return state.isClosed
+        }
+        if isClosed { session.close() }
+        let end: HandlerError
+        do {
+            let status = try await session.run(command)
+            switch status {
+            case .exited(let code): end = HandlerError("the handler process ended with status \(code)")
+            case .signaled(let signal): end = HandlerError("signal \(signal) ended the handler process")
+            }
+        } catch {
+            end = HandlerError("the handler process did not run: \(error)")
+        }
+        let (cut, wasClosed) = state.withLock { state in
+            state.session = nil
+            return (state.attempts.finishAllInWork(), state.isClosed)
+        }
+        if !wasClosed { Terminal.remark("\(end); it had \(cut.count) actions in work, which are retried") }
+        for continuation in cut { continuation.resume(throwing: end) }
+        return session.hasAnswered
+    }
+
+    /// Ends the attempt that an answer is for.
+    ///
+    /// - Returns: `false` when there is none.
+    private func finish(_ answer: PipeProtocol.Answer) -> Bool {
+        guard let continuation = state.withLock({ $0.attempts.finish(answer.id) }) else { return false }
+        continuation.resume(with: answer.result.mapError { $0 })
+        return true
+    }
+}

@@ -1,0 +1,87 @@
+internal import Sluice
+
+/// The attempts that a handler process is to perform or performs, and the lines that it is to be sent.
+///
+/// A value without locks and tasks: what it decides, ``HandlerProcess`` performs.
+struct PendingAttempts {
+    typealias Continuation = CheckedContinuation<Outcome, any Error>
+
+    private struct Pending {
+        let request: String
+        let continuation: Continuation
+        var isSent = false
+        /// Ends the process when it does not answer a cancellation.
+        var patience: Task<Void, Never>?
+    }
+
+    private enum Line {
+        case request(Int64)
+        case cancellation(Int64)
+    }
+
+    private var pending: [Int64: Pending] = [:]
+    private var outbox: [Line] = []
+
+    /// Whether there is something to be sent.
+    var hasLines: Bool { !outbox.isEmpty }
+
+    mutating func add(_ id: Int64, _ request: String, _ continuation: Continuation) {
+        pending[id] = Pending(request: request, continuation: continuation)
+        outbox.append(.request(id))
+    }
+
+    /// What a cancellation asks for.
+    enum Cancellation {
+        /// The attempt had not been sent and is over.
+        case over(Continuation)
+        /// The process is told, and given some time.
+        case told
+        /// There is no such attempt.
+        case unknown
+    }
+
+    mutating func cancel(_ id: Int64, _ patience: Task<Void, Never>) -> Cancellation {
+        guard let attempt = pending[id] else { return .unknown }
+        guard attempt.isSent else {
+            pending[id] = nil
+            return .over(attempt.continuation)
+        }
+        pending[id]?.patience = patience
+        outbox.append(.cancellation(id))
+        return .told
+    }
+
+    /// Whether the process has an attempt in work.
+    func isInWork(_ id: Int64) -> Bool { pending[id]?.isSent == true }
+
+    /// Takes the lines that are to be sent now, and counts their attempts as in work.
+    mutating func takeLines() -> String {
+        defer { outbox.removeAll(keepingCapacity: true) }
+        var text = ""
+        for line in outbox {
+            switch line {
+            case .request(let id):
+                guard let request = pending[id]?.request else { continue }
+                pending[id]?.isSent = true
+                text += request + "\n"
+            case .cancellation(let id):
+                guard pending[id] != nil else { continue }
+                text += PipeProtocol.cancellation(id) + "\n"
+            }
+        }
+        return text
+    }
+
+    /// Ends an attempt that is in work.
+    mutating func finish(_ id: Int64) -> Continuation? {
+        guard let attempt = pending[id], attempt.isSent else { return nil }
+        pending[id] = nil
+        attempt.patience?.cancel()
+        return attempt.continuation
+    }
+
+    /// Ends every attempt that is in work; those that have not been sent wait for the next process.
+    mutating func finishAllInWork() -> [Continuation] {
+        pending.filter { $0.value.isSent }.keys.compactMap { finish($0) }
+    }
+}

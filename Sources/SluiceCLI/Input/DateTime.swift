@@ -1,0 +1,133 @@
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+/// A date, or a date and a time, as ISO 8601 writes them, in whole microseconds since 1970 (UTC).
+///
+/// | text | meaning |
+/// | --- | --- |
+/// | `2017-05-11T15:46:08.512661` | without a zone: UTC |
+/// | `2017-05-11T15:46:08Z`, `…+02:00`, `…+0200`, `…+02` | with a zone |
+/// | `2017-05-11 15:46` | a space for the `T`, no seconds |
+/// | `2017-05-11` | midnight |
+///
+/// Digits behind the sixth of a second are cut off. All is done in integers: a `Double` of seconds since 1970
+/// has no room for every microsecond.
+struct DateTime: Hashable {
+    let microseconds: Int64
+
+    /// Reads a text; `nil` if it is no date.
+    init?(_ text: String) {
+        var rest = ASCIIReader(text)
+        guard
+            let year = rest.digits(4), rest.skip("-"), let month = rest.digits(2), rest.skip("-"),
+            let day = rest.digits(2), (1...12).contains(month),
+            (1...Self.days(inMonth: month, of: year)).contains(day)
+        else { return nil }
+        var seconds = Self.daysSince1970(year, month, day) * 86_400
+        var fraction: Int64 = 0
+        if rest.skip("T") || rest.skip("t") || rest.skip(" ") {
+            guard let time = rest.timeOfDay(), let zone = rest.zone() else { return nil }
+            seconds += time.seconds - zone
+            fraction = time.microseconds
+        }
+        guard rest.isAtEnd else { return nil }
+        microseconds = seconds * 1_000_000 + fraction
+    }
+
+    /// The date; `nil` where a `Date` is too coarse to hold the microsecond, about 100 years from now and
+    /// further.
+    var date: Date? {
+        let seconds = Double(microseconds / 1_000_000)
+        let date = Date(timeIntervalSince1970: seconds + Double(microseconds % 1_000_000) / 1_000_000)
+        let kept = (date.timeIntervalSince1970 * 1_000_000).rounded()
+        return kept == Double(microseconds) ? date : nil
+    }
+
+    private static func days(inMonth month: Int64, of year: Int64) -> Int64 {
+        switch month {
+        case 2: isLeap(year) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+
+    private static func isLeap(_ year: Int64) -> Bool {
+        year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+    }
+
+    /// Days from 1970-01-01 in the Gregorian calendar, also before it was there.
+    ///
+    /// The year is taken to begin in March, so that the leap day is its last; 719,468 days lie between the
+    /// first of March of the year 0 and 1970.
+    private static func daysSince1970(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+        let shifted = month > 2 ? year : year - 1
+        let monthFromMarch = (month + 9) % 12
+        let leapDays = floorDivide(shifted, 4) - floorDivide(shifted, 100) + floorDivide(shifted, 400)
+        return shifted * 365 + leapDays + (153 * monthFromMarch + 2) / 5 + day - 1 - 719_468
+    }
+
+    private static func floorDivide(_ value: Int64, _ divisor: Int64) -> Int64 {
+        value >= 0 ? value / divisor : -((divisor - 1 - value) / divisor)
+    }
+}
+
+/// Reads a text from left to right.
+private struct ASCIIReader {
+    private var bytes: ArraySlice<UInt8>
+
+    init(_ text: String) {
+        bytes = Array(text.utf8)[...]
+    }
+
+    var isAtEnd: Bool { bytes.isEmpty }
+
+    /// Reads a number with so many digits.
+    mutating func digits(_ count: Int) -> Int64? {
+        let digits = bytes.prefix(count)
+        guard digits.count == count, digits.allSatisfy(Self.isDigit) else { return nil }
+        bytes = bytes.dropFirst(count)
+        return digits.reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
+    }
+
+    mutating func skip(_ scalar: Unicode.Scalar) -> Bool {
+        guard bytes.first == UInt8(ascii: scalar) else { return false }
+        bytes = bytes.dropFirst()
+        return true
+    }
+
+    /// `15:46`, `15:46:08`, `15:46:08.5`; a leap second is the first of the next minute.
+    mutating func timeOfDay() -> (seconds: Int64, microseconds: Int64)? {
+        guard let hour = digits(2), skip(":"), let minute = digits(2), hour < 24, minute < 60 else {
+            return nil
+        }
+        guard skip(":") else { return (hour * 3_600 + minute * 60, 0) }
+        guard let second = digits(2), second <= 60 else { return nil }
+        let seconds = hour * 3_600 + minute * 60 + second
+        guard skip(".") || skip(",") else { return (seconds, 0) }
+        let fraction = bytes.prefix(while: Self.isDigit)
+        guard !fraction.isEmpty else { return nil }
+        bytes = bytes.dropFirst(fraction.count)
+        let six =
+            Array(fraction.prefix(6)) + Array(repeating: UInt8(ascii: "0"), count: max(6 - fraction.count, 0))
+        return (seconds, six.reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) })
+    }
+
+    /// Seconds east of UTC; none is UTC.
+    mutating func zone() -> Int64? {
+        if isAtEnd || skip("Z") || skip("z") { return 0 }
+        let sign: Int64
+        if skip("+") { sign = 1 } else if skip("-") { sign = -1 } else { return nil }
+        guard let hours = digits(2), hours < 24 else { return nil }
+        _ = skip(":")
+        if isAtEnd { return sign * hours * 3_600 }
+        guard let minutes = digits(2), minutes < 60 else { return nil }
+        return sign * (hours * 3_600 + minutes * 60)
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    }
+}

@@ -1,0 +1,88 @@
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+/// What a field of a JSON object holds, as far as it can name a queue or a place in its order.
+enum JSONScalar: Hashable {
+    case text(String)
+    case integer(Int64)
+    case real(Double)
+    /// `true`, `null`, an array or an object.
+    case other(String)
+    case missing
+
+    /// The type in words.
+    var article: String {
+        switch self {
+        case .text: "text"
+        case .integer: "an integer"
+        case .real: "a number"
+        case .other(let name): name
+        case .missing: "missing"
+        }
+    }
+}
+
+/// A line of JSON: checked whole, and the values of the fields that are asked for.
+struct JSONLine: Decodable {
+    private static let fieldsKey = CodingUserInfoKey(rawValue: "sluice.fields")
+
+    let values: [String: JSONScalar]
+
+    /// Reads a line.
+    ///
+    /// - Parameter fields: Names of fields; with none the line may be any JSON value.
+    init(_ line: Data, fields: [String]) throws(Refusal) {
+        let decoder = JSONDecoder()
+        if let key = Self.fieldsKey { decoder.userInfo[key] = fields }
+        do {
+            self = try decoder.decode(Self.self, from: line)
+        } catch DecodingError.typeMismatch {
+            throw Refusal("it is no JSON object")
+        } catch {
+            throw Refusal("it is not valid JSON")
+        }
+    }
+
+    init(from decoder: any Decoder) throws {
+        let fields = Self.fieldsKey.flatMap { decoder.userInfo[$0] as? [String] } ?? []
+        guard !fields.isEmpty else {
+            values = [:]
+            return
+        }
+        let container = try decoder.container(keyedBy: FieldName.self)
+        values = Dictionary(
+            fields.map { ($0, Self.scalar(container, FieldName(stringValue: $0))) },
+            uniquingKeysWith: { first, _ in first }
+        )
+    }
+
+    subscript(field: String) -> JSONScalar { values[field] ?? .missing }
+
+    private static func scalar(
+        _ container: KeyedDecodingContainer<FieldName>,
+        _ name: FieldName
+    ) -> JSONScalar {
+        guard container.contains(name) else { return .missing }
+        if let text = try? container.decode(String.self, forKey: name) { return .text(text) }
+        if let integer = try? container.decode(Int64.self, forKey: name) { return .integer(integer) }
+        if let real = try? container.decode(Double.self, forKey: name) { return .real(real) }
+        if (try? container.decode(Bool.self, forKey: name)) != nil { return .other("true or false") }
+        if (try? container.decodeNil(forKey: name)) == true { return .other("null") }
+        if (try? container.nestedUnkeyedContainer(forKey: name)) != nil { return .other("an array") }
+        return .other("an object")
+    }
+
+    private struct FieldName: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+
+        init(stringValue: String) {
+            self.stringValue = stringValue
+        }
+
+        init?(intValue: Int) { nil }
+    }
+}

@@ -1,0 +1,40 @@
+/// How far a long command is, redrawn on one line of a terminal.
+struct ProgressBar {
+    /// Redrawn at most this often.
+    private static let interval: Duration = .milliseconds(100)
+    private static let width = 30
+
+    private let isShown: Bool
+    private var lastDrawn: ContinuousClock.Instant?
+
+    init(isShown: Bool) {
+        self.isShown = isShown
+    }
+
+    /// Draws the bar.
+    ///
+    /// - Parameters:
+    ///   - fraction: The part that is done; `nil` if nobody knows the whole.
+    ///   - text: What stands behind it.
+    mutating func update(fraction: Double?, _ text: String) {
+        guard isShown else { return }
+        let now = ContinuousClock.now
+        if let lastDrawn, lastDrawn.duration(to: now) < Self.interval { return }
+        lastDrawn = now
+        Terminal.show("\r\u{1B}[K" + Self.bar(fraction, text))
+    }
+
+    /// Removes the bar, for a line that stays.
+    mutating func clear() {
+        guard isShown, lastDrawn != nil else { return }
+        lastDrawn = nil
+        Terminal.show("\r\u{1B}[K")
+    }
+
+    private static func bar(_ fraction: Double?, _ text: String) -> String {
+        guard let fraction else { return text }
+        let done = Int(min(max(fraction, 0), 1) * Double(width))
+        let bar = String(repeating: "#", count: done) + String(repeating: "·", count: width - done)
+        return "[\(bar)] \(Int(min(max(fraction, 0), 1) * 100)) %  \(text)"
+    }
+}

@@ -1,0 +1,85 @@
+internal import ArgumentParser
+internal import Sluice
+
+/// The types of sort key that a person can ask for.
+enum SortType: String, ExpressibleByArgument, CaseIterable {
+    /// By what the value looks like: a date, an integer, a number, else text.
+    case auto
+    case date
+    case integer
+    case real
+    case text
+}
+
+/// Why something is not enqueued.
+struct Refusal: Error {
+    let reason: String
+
+    init(_ reason: String) {
+        self.reason = reason
+    }
+}
+
+extension SortType {
+    /// The sort key that a field holds.
+    ///
+    /// - Parameter name: The field's name, for the refusal.
+    func key(_ value: JSONScalar, of name: String) throws(Refusal) -> SortKey {
+        switch (self, value) {
+        case (_, .missing): throw Refusal("the field '\(name)' is missing")
+        case (.auto, .text(let text)):
+            if let time = DateTime(text) { return .date(try date(time, name)) }
+            return .text(text)
+        case (.date, .text(let text)):
+            guard let time = DateTime(text) else { throw Refusal("the field '\(name)' is no ISO 8601 date") }
+            return .date(try date(time, name))
+        case (.text, .text(let text)): return .text(text)
+        case (.auto, .integer(let integer)), (.integer, .integer(let integer)): return .integer(integer)
+        case (.auto, .real(let real)), (.real, .real(let real)): return .real(real)
+        case (.real, .integer(let integer)): return .real(Double(integer))
+        default:
+            throw Refusal("the field '\(name)' is \(value.article), not \(article)")
+        }
+    }
+
+    /// The sort key that a word on the command line stands for.
+    func key(fromWord word: String) throws(Refusal) -> SortKey {
+        switch self {
+        case .text: return .text(word)
+        case .date: return try key(.text(word), of: "--sort-key")
+        case .integer:
+            guard let integer = Int64(word) else { throw Refusal("--sort-key is no integer") }
+            return .integer(integer)
+        case .real:
+            guard let real = Double(word) else { throw Refusal("--sort-key is no number") }
+            return .real(real)
+        case .auto:
+            if let integer = Int64(word) { return .integer(integer) }
+            if let real = Double(word), real.isFinite { return .real(real) }
+            return try key(.text(word), of: "--sort-key")
+        }
+    }
+
+    private func date(_ time: DateTime, _ name: String) throws(Refusal) -> Date {
+        guard let date = time.date else {
+            throw Refusal("the field '\(name)' is a date too far away to be kept to the microsecond")
+        }
+        return date
+    }
+
+    private var article: String {
+        switch self {
+        case .auto: "a date, a number or text"
+        case .date: "a date"
+        case .integer: "an integer"
+        case .real: "a number"
+        case .text: "text"
+        }
+    }
+}
+
+#if canImport(FoundationEssentials)
+internal import struct FoundationEssentials.Date
+#else
+internal import struct Foundation.Date
+#endif

@@ -1,0 +1,46 @@
+/// Writes JSON where the parts are JSON text already, or must keep their order.
+enum JSONText {
+    /// A string in quotes, with everything escaped that JSON asks for.
+    static func string(_ text: String) -> String {
+        var result = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": result += "\\\""
+            case "\\": result += "\\\\"
+            case "\n": result += "\\n"
+            case "\r": result += "\\r"
+            case "\t": result += "\\t"
+            case _ where scalar.value < 0x20 || scalar.value == 0x7F: result += escape(scalar.value)
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result + "\""
+    }
+
+    /// A string, or `null`.
+    static func string(_ text: String?) -> String {
+        text.map { string($0) } ?? "null"
+    }
+
+    /// An object on one line.
+    static func object(_ members: [(name: String, value: String)]) -> String {
+        "{" + members.map { "\(string($0.name)):\($0.value)" }.joined(separator: ",") + "}"
+    }
+
+    /// JSON text on one line.
+    ///
+    /// A line break can only stand between tokens, since strings have theirs escaped: a space means the same.
+    static func onOneLine(_ json: String) -> String {
+        guard json.utf8.contains(where: isLineBreak) else { return json }
+        return String(decoding: json.utf8.map { isLineBreak($0) ? UInt8(ascii: " ") : $0 }, as: UTF8.self)
+    }
+
+    private static func isLineBreak(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
+    }
+
+    private static func escape(_ value: UInt32) -> String {
+        let digits = String(value, radix: 16)
+        return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+    }
+}

@@ -1,0 +1,157 @@
+internal import ArgumentParser
+internal import Sluice
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+/// Runs the queues of a file through a command.
+struct Run: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Run the queues through a command, or through one long-lived handler process.",
+        discussion: """
+            The actions of a queue run one at a time and in order; an action that fails holds up its \
+            queue, and no other. An action can run more than once: when a process dies, what it had not \
+            finished runs again, with the same idempotency key.
+
+            WITH --exec, /bin/sh -c runs the command once for each attempt. It gets the payload on standard \
+            input, and in its environment SLUICE_QUEUE, SLUICE_ID, SLUICE_KIND, SLUICE_ATTEMPT (counted \
+            from 1) and SLUICE_IDEMPOTENCY_KEY. Its exit status tells the outcome:
+              0      success: the action is removed
+              65     permanent failure: --on-failure decides
+              75     retry, after the delay of a line `retry-after: SECONDS` on standard output, or else \
+            by the policy of --retry-delay and --max-attempts
+              other  retry by that policy, also when a signal ended it
+            Other lines of standard output are passed on. Commands run in process groups of their own: a \
+            Ctrl-C reaches sluice alone. One that is cancelled, by --timeout or a stop, gets SIGTERM and \
+            \(patience) seconds later SIGKILL. If sluice itself is killed with SIGKILL, its commands run on.
+
+            WITH --pipe, /bin/sh -c starts the command once, and it handles many actions at the same time. \
+            Requests come on its standard input, one JSON object a line:
+              {"id":7,"queue":"q","kind":"k","attempt":1,"idempotency_key":"…","payload":…}
+            It answers on standard output, one JSON object a line, in any order:
+              {"id":7,"outcome":"success"}
+              {"id":7,"outcome":"retry","after":1.5}   "after" is in seconds and may be missing
+              {"id":7,"outcome":"retry","reason":"…"}  by the policy; the reason is kept
+              {"id":7,"outcome":"fail","reason":"…"}   permanent: --on-failure decides
+              {"id":7,"outcome":"release"}             not now, and no attempt is spent
+            When an attempt is cancelled, by --timeout or a stop, the line {"cancel":7} follows; the \
+            process should answer soon. If it has not after \(patience) seconds it is ended, since its \
+            queue cannot go on before. Lines that are no answer are reported on standard error. When the \
+            process ends, what it had in work is retried by the policy, and it is started again, after a \
+            delay that doubles up to \(Int(HandlerProcess.longestRestartDelay.components.seconds)) seconds \
+            while it answers nothing. When its standard input ends it should finish and exit: then sluice \
+            stops, or has been killed.
+
+            SIGNALS. SIGTERM and SIGINT start no more actions and let those that run finish, up to --grace; \
+            a second signal cancels them at once. Neither costs an attempt.
+
+            Examples:
+              sluice run --file outbox.sqlite --exec 'curl -sf -d @- https://example.org/in || exit 75'
+              sluice run --file outbox.sqlite --queues 'conversation/*' --pipe 'python3 handler.py'
+
+            \(ExitStatus.help)
+            """
+    )
+
+    private static var patience: Int64 { HandlerProcess.patience.components.seconds }
+
+    @OptionGroup var file: FileOption
+
+    @Option(help: ArgumentHelp("The command that is run for each attempt.", valueName: "command"))
+    var exec: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The command that is started once and gets requests as lines.",
+            valueName: "command"
+        )
+    )
+    var pipe: String?
+
+    @OptionGroup var policy: RunPolicy
+
+    @Flag(help: "End when nothing is left that could run or that waits for a time.")
+    var untilEmpty = false
+
+    func validate() throws {
+        guard (exec == nil) != (pipe == nil) else {
+            throw ValidationError("give one of --exec and --pipe")
+        }
+    }
+
+    func run() async throws {
+        // A handler that ends without reading all of its input is no reason to end with it.
+        Signals.ignoreBrokenPipes()
+        let stop = StopRequests()
+        let broker = try await file.open(policy.brokerOptions(handlesInProcess: exec != nil))
+        do {
+            let isDone = try await run(broker, stop)
+            await broker.close()
+            if !isDone { throw Failure(.leftover) }
+        } catch {
+            await broker.close()
+            throw error
+        }
+    }
+
+    /// Runs the broker until it is stopped, or there is nothing left to run.
+    ///
+    /// - Returns: Whether it has done what was asked for.
+    private func run(_ broker: Broker, _ stop: StopRequests) async throws -> Bool {
+        var process: HandlerProcess?
+        if let exec {
+            let command = CommandHandler(command: exec)
+            try policy.route(broker) { payload, attempt in try await command.handle(payload, attempt) }
+        } else if let pipe {
+            let handler = HandlerProcess(command: pipe)
+            process = handler
+            try policy.route(broker) { payload, attempt in try await handler.handle(payload, attempt) }
+        }
+        let isStopped = try await runUntilStopped(broker, process, stop)
+        return isStopped || !untilEmpty ? true : try await reportLeftovers(broker)
+    }
+
+    /// - Returns: Whether a signal stopped it.
+    private func runUntilStopped(
+        _ broker: Broker,
+        _ process: HandlerProcess?,
+        _ stop: StopRequests
+    ) async throws -> Bool {
+        let serving = process.map { process in Task { await process.serve() } }
+        let running = Task { try await broker.run() }
+        stop.connect { [grace = policy.graceDuration] count in
+            await broker.stop(grace: count == 1 ? grace : .zero)
+            // A broker that had not begun to run has nothing to stop: this one must not begin.
+            running.cancel()
+        }
+        if untilEmpty {
+            await broker.waitUntilIdle()
+            await broker.stop(grace: policy.graceDuration)
+        }
+        let result = await running.result
+        process?.close()
+        await serving?.value
+        try result.get()
+        return stop.count > 0
+    }
+
+    private func reportLeftovers(_ broker: Broker) async throws -> Bool {
+        var left = 0
+        var parked = 0
+        for pattern in policy.patterns {
+            let queues = try await broker.queueSummaries(pattern, limit: Self.leftoverLimit)
+            left += queues.count
+            parked += queues.count { $0.state == "parked" }
+        }
+        guard left > 0 else { return true }
+        let count = left >= Self.leftoverLimit ? "\(left) or more" : "\(left)"
+        Terminal.remark("\(count) queues still have actions, \(parked) of them parked; see `sluice queues`")
+        return false
+    }
+
+    /// How many queues are counted at most.
+    private static let leftoverLimit = 10_000
+}

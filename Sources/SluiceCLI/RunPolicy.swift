@@ -1,0 +1,131 @@
+internal import ArgumentParser
+internal import Sluice
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+/// How `sluice run` runs its queues.
+struct RunPolicy: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The queues to run: a name, or a prefix that ends in /*. Can be repeated; without it, all.",
+            valueName: "pattern"
+        )
+    )
+    var queues: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "How many actions run at the same time at most (default: 64 with --pipe, with --exec the number of "
+                + "cores).",
+            valueName: "number"
+        )
+    )
+    var concurrency: Int?
+
+    @Option(help: ArgumentHelp("Seconds that an attempt may take; without it, any.", valueName: "seconds"))
+    var timeout: Double?
+
+    @Option(
+        help: ArgumentHelp(
+            "Attempts before --on-failure decides; without it, any number.",
+            valueName: "number"
+        )
+    )
+    var maxAttempts: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "Seconds before the first retry; doubled for each further one, less up to half by chance.",
+            valueName: "seconds"
+        )
+    )
+    var retryDelay = 1.0
+
+    @Option(help: ArgumentHelp("The longest delay before a retry.", valueName: "seconds"))
+    var retryLimit = 300.0
+
+    @Option(
+        help: ArgumentHelp(
+            "What follows when an action cannot go on: block parks its queue, skip makes it a dead letter "
+                + "and goes on, fail-queue sets its whole queue aside.",
+            valueName: "policy"
+        )
+    )
+    var onFailure = FailureChoice.block
+
+    @Option(
+        help: ArgumentHelp("Seconds that running actions get to finish after a signal.", valueName: "seconds")
+    )
+    var grace = 10.0
+
+    enum FailureChoice: String, ExpressibleByArgument, CaseIterable {
+        case block
+        case skip
+        case failQueue = "fail-queue"
+    }
+
+    func validate() throws {
+        func check(_ isValid: Bool, _ message: String) throws {
+            if !isValid { throw ValidationError(message) }
+        }
+        try check(
+            (1...10_000).contains(concurrency ?? 1),
+            "--concurrency is \(concurrency ?? 0); give 1 to 10,000"
+        )
+        try check((maxAttempts ?? 1) >= 1, "--max-attempts is \(maxAttempts ?? 0); give 1 or more")
+        for (name, value) in [
+            ("--timeout", timeout), ("--retry-delay", retryDelay), ("--retry-limit", retryLimit),
+        ] {
+            try check(
+                (0...Self.longest).contains(value ?? 0),
+                "\(name) is not from 0 to \(Int(Self.longest)) seconds"
+            )
+        }
+        try check(timeout != 0, "--timeout is 0; give more")
+        try check((0...Self.longest).contains(grace), "--grace is not from 0 to \(Int(Self.longest)) seconds")
+    }
+
+    /// Ten years: a `Duration` holds more, but nobody means more.
+    private static let longest = 315_360_000.0
+}
+
+extension RunPolicy {
+    var patterns: [QueuePattern] { queues.isEmpty ? [.all] : queues.map { QueuePattern($0) } }
+
+    var graceDuration: Duration { .seconds(grace) }
+
+    func brokerOptions(handlesInProcess: Bool) -> BrokerOptions {
+        var options = BrokerOptions()
+        let cores = ProcessInfo.processInfo.activeProcessorCount
+        options.concurrency = concurrency ?? (handlesInProcess ? max(cores, 1) : options.concurrency)
+        options.stopGrace = graceDuration
+        return options
+    }
+
+    /// Routes the queues to a handler.
+    func route(
+        _ broker: Broker,
+        to handler: @escaping @Sendable (String, Attempt) async throws -> Outcome
+    ) throws {
+        for pattern in patterns { try broker.routeAnyKind(pattern, routeOptions, handler: handler) }
+    }
+
+    private var routeOptions: RouteOptions {
+        let retry = ExponentialRetry(first: .seconds(retryDelay), limit: .seconds(retryLimit))
+        let failure: FailurePolicy =
+            switch onFailure {
+            case .block: .block
+            case .skip: .skip
+            case .failQueue: .failQueue
+            }
+        return RouteOptions(
+            retry: maxAttempts.map { retry.limited(to: $0) as any RetryPolicy } ?? retry,
+            failure: .all(failure),
+            timeout: timeout.map { .seconds($0) }
+        )
+    }
+}
