@@ -20,7 +20,7 @@ package enum SettleResult: Sendable, Hashable {
     case settled
     /// The receipt no longer holds the slot: nothing was written.
     case stale
-    /// The action was removed while it ran: the slot is free, nothing else was written.
+    /// The action was removed or cancelled while it ran: the slot is free, and the action is gone.
     case removed
 }
 
@@ -58,12 +58,14 @@ extension WriteTransaction {
         guard let startedAt = try takeSlot(of: receipt) else { return .stale }
         guard try exists(receipt.action) else { return .removed }
         let state = try ActionState.read(receipt.action, in: self)
+        if state.isCancelled && settlement != .success {
+            try remove(receipt.action, in: receipt.queue)
+            return .removed
+        }
         switch settlement {
         case .success:
             // Its claim has lifted what blocked it.
             try discard(receipt.action)
-        case .retry where state.isCancelled, .fail where state.isCancelled:
-            try remove(receipt.action, in: receipt.queue)
         case .retry(let delay, let error):
             let run = FailedRun(receipt: receipt, startedAt: startedAt, number: state.attempts + 1)
             try record(run, "retry", error: error)
