@@ -51,6 +51,15 @@ extension WriteTransaction {
         )
         .bind(1, first).bind(2, last).all { $0.int64(0) }
         queues.formUnion(waiting)
+        // With its deaths it would be parked again without being tried. It stays a suspect, and runs alone.
+        try connection.cached(
+            """
+            UPDATE sluice_state_rows SET crashes = 0 WHERE action_id IN (
+                SELECT blocked_action_id FROM sluice_queue_rows
+                WHERE blocked_by = 'crashed' AND name >= ?1 AND (?2 IS NULL OR name < ?2))
+            """
+        )
+        .bind(1, first).bind(2, last).run()
         let parked = try connection.cached(
             """
             UPDATE sluice_queue_rows
