@@ -128,17 +128,18 @@ extension WriteTransaction {
         let delay = max(delay, .zero)
         try connection.cached(
             """
-            INSERT INTO sluice_state_rows (action_id, attempts, next_attempt_at_us, retry_delay_us, last_error)
-            VALUES (?1, ?2, ?3, ?4, ?5)
+            INSERT INTO sluice_state_rows
+                (action_id, attempts, next_attempt_at_us, retry_delay_us, last_error, is_released)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6)
             ON CONFLICT (action_id) DO UPDATE SET
                 attempts = excluded.attempts, next_attempt_at_us = excluded.next_attempt_at_us,
                 retry_delay_us = excluded.retry_delay_us, last_error = excluded.last_error,
-                is_suspect = 0, crashes = 0
+                is_released = excluded.is_released, is_suspect = 0, crashes = 0
             """
         )
         .bind(1, action.rawValue).bind(2, state.attempts + (spendingAttempt ? 1 : 0))
         .bind(3, (now + delay).microseconds).bind(4, delay.wholeMicroseconds).bind(5, error.map(bounded))
-        .run()
+        .bind(6, !spendingAttempt).run()
     }
 
     private func clearSuspicion(_ action: ActionID) throws(SQLiteError) {
