@@ -63,6 +63,7 @@ let package = Package(
         .testTarget(
             name: "SluiceTests",
             dependencies: [
+                "SQLite",
                 "Sluice",
                 "SluiceTestKit",
                 .product(name: "Logging", package: "swift-log"),
