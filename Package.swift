@@ -75,6 +75,7 @@ let package = Package(
         .testTarget(
             name: "SluiceTests",
             dependencies: [
+                "SQLite",
                 "Sluice",
                 "SluiceTestKit",
                 .product(name: "Logging", package: "swift-log"),

@@ -245,6 +245,13 @@ extension SchedulerStateMachine {
         return schedule(chore, at: time)
     }
 
+    /// A chore is to be performed at a time instead of the one that its last performance had set, unless another
+    /// time has been asked for since: then no later than either.
+    package mutating func schedule(_ chore: Chore, at time: Duration?, insteadOf mark: Duration) -> [Decision] {
+        if deadlines.time(of: chore) == mark { return schedule(chore, at: time) }
+        return time.map { schedule(chore, noLaterThan: $0) } ?? []
+    }
+
     /// A time has come.
     package mutating func timeReached(_ now: Duration) -> [Decision] {
         var decisions: [Decision] = []

@@ -90,6 +90,7 @@ extension WriteTransaction {
         try connection.cached("DELETE FROM sluice_changes").run()
         try suspectOrphans()
         try liftUndecodable()
+        try endReleases()
     }
 
     func renewLease() throws {
@@ -150,6 +151,17 @@ extension WriteTransaction {
             try record(run, "crashed", error: "the process died while the action ran alone")
         }
         try connection.cached("DELETE FROM sluice_claim_rows").run()
+    }
+
+    /// Ends the waits of heads that were released: a restart may have brought what they lacked.
+    private func endReleases() throws(SQLiteError) {
+        try connection.cached(
+            """
+            UPDATE sluice_state_rows SET next_attempt_at_us = NULL, retry_delay_us = NULL, is_released = 0
+            WHERE is_released = 1
+            """
+        )
+        .run()
     }
 
     func queuesWithWork(after last: QueueID?, limit: Int) throws(SQLiteError) -> [QueueID] {

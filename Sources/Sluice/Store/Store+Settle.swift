@@ -20,7 +20,7 @@ package enum SettleResult: Sendable, Hashable {
     case settled
     /// The receipt no longer holds the slot: nothing was written.
     case stale
-    /// The action was removed while it ran: the slot is free, nothing else was written.
+    /// The action was removed or cancelled while it ran: the slot is free, and the action is gone.
     case removed
 }
 
@@ -60,12 +60,14 @@ extension WriteTransaction {
         guard let startedAt = try takeSlot(of: receipt) else { return .stale }
         guard try exists(receipt.action) else { return .removed }
         let state = try ActionState.read(receipt.action, in: self)
+        if state.isCancelled && settlement != .success {
+            try remove(receipt.action, in: receipt.queue)
+            return .removed
+        }
         switch settlement {
         case .success:
             // Its claim has lifted what blocked it.
             try discard(receipt.action)
-        case .retry where state.isCancelled, .fail where state.isCancelled:
-            try remove(receipt.action, in: receipt.queue)
         case .retry(let delay, let error):
             let run = FailedRun(receipt: receipt, startedAt: startedAt, number: state.attempts + 1)
             try record(run, "retry", error: error)
@@ -132,17 +134,17 @@ extension WriteTransaction {
         try connection.cached(
             """
             INSERT INTO sluice_state_rows
-                (action_id, attempts, next_attempt_at_us, retry_delay_us, last_error)
-            VALUES (?1, ?2, ?3, ?4, ?5)
+                (action_id, attempts, next_attempt_at_us, retry_delay_us, last_error, is_released)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6)
             ON CONFLICT (action_id) DO UPDATE SET
                 attempts = excluded.attempts, next_attempt_at_us = excluded.next_attempt_at_us,
                 retry_delay_us = excluded.retry_delay_us, last_error = excluded.last_error,
-                is_suspect = 0, crashes = 0
+                is_released = excluded.is_released, is_suspect = 0, crashes = 0
             """
         )
         .bind(1, action.rawValue).bind(2, state.attempts + (spendingAttempt ? 1 : 0))
         .bind(3, (now + delay).microseconds).bind(4, delay.wholeMicroseconds).bind(5, error.map(bounded))
-        .run()
+        .bind(6, !spendingAttempt).run()
     }
 
     private func clearSuspicion(_ action: ActionID) throws(SQLiteError) {

@@ -127,4 +127,19 @@ import Testing
         _ = machine.schedule(.sync, at: nil)
         #expect(machine.nextDeadline == nil)
     }
+
+    @Test("G11: a chore that ends does not take back a time that was asked for while it was performed")
+    func choreAskedForMeanwhile() {
+        let machine = TestMachine()
+        _ = machine.schedule(.admitScheduled, at: .seconds(60))
+        _ = machine.schedule(.admitScheduled, noLaterThan: .seconds(1))
+        #expect(machine.schedule(.admitScheduled, at: nil, insteadOf: .seconds(60)).isEmpty)
+        #expect(machine.nextDeadline == .seconds(1))
+        _ = machine.schedule(.admitScheduled, at: .seconds(5), insteadOf: .seconds(60))
+        #expect(machine.nextDeadline == .seconds(1))
+        _ = machine.schedule(.admitScheduled, at: .seconds(0.5), insteadOf: .seconds(60))
+        #expect(machine.nextDeadline == .seconds(0.5))
+        #expect(machine.schedule(.admitScheduled, at: nil, insteadOf: .seconds(0.5)) == [.becameIdle])
+        #expect(machine.nextDeadline == nil)
+    }
 }

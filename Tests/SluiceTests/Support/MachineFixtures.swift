@@ -66,6 +66,10 @@ final class TestMachine {
         machine.schedule(chore, noLaterThan: time)
     }
 
+    func schedule(_ chore: Chore, at time: Duration?, insteadOf mark: Duration) -> [Machine.Decision] {
+        machine.schedule(chore, at: time, insteadOf: mark)
+    }
+
     func admit(
         _ queue: QueueID,
         route: Int = 0,

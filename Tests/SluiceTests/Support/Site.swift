@@ -1,3 +1,4 @@
+import SQLite
 import Sluice
 import SluiceTestKit
 import Testing
@@ -13,7 +14,8 @@ enum Place: String, CaseIterable, Sendable, CustomTestStringConvertible {
 /// A place for brokers, one after the other, on one clock.
 ///
 /// The engine looks for foreign changes once a year of the manual clock, so that the clock's sleepers are those
-/// that a test thinks of.
+/// that a test thinks of. With a file it also sleeps for a sync, up to a second, unless the durability is
+/// `everything`, and for the renewal of its lease, ten seconds.
 struct Site: Sendable {
     let clock: ManualClock
     let file: TemporaryFile?
@@ -30,6 +32,13 @@ struct Site: Sendable {
         change(&options)
         guard let file else { return try await Broker(inMemory: options) }
         return try await Broker(file: file.path, options: options)
+    }
+
+    /// Does what a person with a shell does to the file.
+    func shell(_ sql: String) throws {
+        let connection = try Connection(path: #require(file).path, mode: .write)
+        connection.setBusyTimeout(.seconds(10))
+        try connection.execute(sql)
     }
 }
 
