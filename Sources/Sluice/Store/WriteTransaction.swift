@@ -26,6 +26,8 @@ package final class WriteTransaction {
     /// Changes that others made to single actions.
     private(set) var foreignChanges: [ForeignChange] = []
 
+    /// What stood here when the transaction began: a start or a stop that is rolled back has not happened.
+    private var before: (epoch: Int64?, claimCount: Int64) = (nil, 0)
     private var changesBefore = 0
     private var dataVersion: Int64?
     private var actionCounter: Int64?
@@ -44,6 +46,7 @@ package final class WriteTransaction {
 
 extension WriteTransaction {
     func begin(now: Timestamp) throws(SQLiteError) {
+        before = (epoch, claimCount)
         try connection.beginImmediate()
         self.now = now
         let version = try connection.cached("PRAGMA data_version").first { $0.int64(0) }
@@ -70,6 +73,8 @@ extension WriteTransaction {
 
     func rollback() {
         connection.rollback()
+        epoch = before.epoch
+        claimCount = max(claimCount, before.claimCount)
         forget()
         // Read the changes of others again: what was taken in has been rolled back too.
         dataVersion = nil
