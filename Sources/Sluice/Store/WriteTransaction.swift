@@ -34,7 +34,8 @@ package final class WriteTransaction {
     private var savedActionCounter: Int64?
     private var directory = QueueDirectory()
     /// The process that runs the queues, if it is another one: its engine is told of what this one enqueues.
-    private var isRunElsewhere = false
+    /// Cleared by the start of this one.
+    var isRunElsewhere = false
 
     init(connection: Connection, nonce: Int64) {
         self.connection = connection
