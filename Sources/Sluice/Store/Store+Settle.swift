@@ -64,7 +64,8 @@ extension WriteTransaction {
         case .success:
             // Its claim has lifted what blocked it.
             try discard(receipt.action)
-        case .retry where state.isCancelled, .fail where state.isCancelled:
+        case .retry where state.isCancelled, .fail where state.isCancelled,
+            .release where state.isCancelled, .stop where state.isCancelled:
             try remove(receipt.action, in: receipt.queue)
         case .retry(let delay, let error):
             let run = FailedRun(receipt: receipt, startedAt: startedAt, number: state.attempts + 1)
