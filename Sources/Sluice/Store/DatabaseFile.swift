@@ -95,6 +95,12 @@ package struct DatabaseFile {
                 "\(path) cannot be written; check its permissions and its directory's"
             )
         }
+        guard try connection.pragma("encoding") == "UTF-8" else {
+            throw SluiceError(
+                .unsupportedDatabase,
+                "\(path) keeps its text in UTF-16, which sorts by other bytes; use a file of its own"
+            )
+        }
         try Migrator().check(connection)
         connection.harden()
         if isNew { try connection.set(Pragma("auto_vacuum", "INCREMENTAL", answers: "2")) }
