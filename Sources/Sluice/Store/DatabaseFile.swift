@@ -85,7 +85,10 @@ package struct DatabaseFile {
 
     private func openFile(_ path: String, now: Timestamp) throws -> Connection {
         try Self.createPrivateFile(path)
+        let hasLog = access("\(path)-wal", F_OK) == 0
         let connection = try Connection(path: path, mode: .write)
+        // A log that another process left stays beside a file that is refused: the close does not copy it.
+        if hasLog { connection.setCheckpointOnClose(false) }
         connection.setBusyTimeout(lockTimeout)
         // The first read: a file that is no database ends here, unchanged.
         let isNew = try connection.pragma("page_count") == "0"
@@ -108,6 +111,7 @@ package struct DatabaseFile {
         for pragma in Self.filePragmas + Self.commonPragmas { try connection.set(pragma) }
         connection.countLogFrames()
         try Migrator().migrate(connection, now: now)
+        connection.setCheckpointOnClose(true)
         return connection
     }
 
