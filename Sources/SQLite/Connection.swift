@@ -125,4 +125,9 @@ extension Connection {
             _ = csqlite_db_config(handle, option, value, nil)
         }
     }
+
+    /// Whether the last close of a WAL database checkpoints it; SQLite does unless told otherwise.
+    package func setCheckpointOnClose(_ isOn: Bool) {
+        _ = csqlite_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, isOn ? 0 : 1, nil)
+    }
 }

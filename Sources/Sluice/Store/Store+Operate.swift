@@ -119,6 +119,14 @@ extension WriteTransaction {
             """
         )
         .bind(1, action.rawValue).run()
+        // A history is found by its state when its action is done.
+        try connection.cached(
+            """
+            INSERT INTO sluice_state_rows (action_id)
+            SELECT ?1 WHERE EXISTS (SELECT 1 FROM sluice_attempt_rows WHERE action_id = ?1)
+            """
+        )
+        .bind(1, action.rawValue).run()
         try connection.cached("DELETE FROM sluice_dead_rows WHERE id = ?1").bind(1, action.rawValue).run()
         touch(queue)
         return true

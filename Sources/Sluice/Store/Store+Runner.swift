@@ -85,6 +85,7 @@ extension WriteTransaction {
         )
         .bind(1, epoch).bind(2, me.pid).bind(3, me.mark).bind(4, (now + Store.leaseLength).microseconds).run()
         self.epoch = epoch
+        isRunElsewhere = false
         claimCount = 0
         // All queues with work are looked at now.
         try connection.cached("DELETE FROM sluice_changes").run()

@@ -231,11 +231,13 @@ extension WriteTransaction {
         .bind(1, run.receipt.action.rawValue).bind(2, run.receipt.claim).bind(3, run.number).bind(4, outcome)
         .bind(5, bounded(error)).bind(6, run.startedAt.microseconds).bind(7, now.microseconds)
         .run()
-        guard run.number > Self.historyLimit else { return }
+        // Not by the number of the attempt: it begins anew with a requeue, and does not grow when nothing
+        // decodes.
         try connection.cached(
             """
-            DELETE FROM sluice_attempt_rows WHERE action_id = ?1 AND claim NOT IN (
-                SELECT claim FROM sluice_attempt_rows WHERE action_id = ?1 ORDER BY claim DESC LIMIT ?2)
+            DELETE FROM sluice_attempt_rows WHERE action_id = ?1 AND claim <= (
+                SELECT claim FROM sluice_attempt_rows WHERE action_id = ?1
+                ORDER BY claim DESC LIMIT 1 OFFSET ?2)
             """
         )
         .bind(1, run.receipt.action.rawValue).bind(2, Self.historyLimit).run()
