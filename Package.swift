@@ -60,7 +60,16 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
             ]
         ),
-        .testTarget(name: "SluiceTests", dependencies: ["Sluice", "SluiceTestKit"]),
+        .testTarget(name: "SQLiteTests", dependencies: ["SQLite", "SluiceTestKit"]),
+        .testTarget(
+            name: "SluiceTests",
+            dependencies: [
+                "SQLite",
+                "Sluice",
+                "SluiceTestKit",
+                .product(name: "Subprocess", package: "swift-subprocess"),
+            ]
+        ),
         // What happens when the process dies; the child is started and killed by the tests.
         .executableTarget(name: "CrashChild", dependencies: ["Sluice"], path: "Tests/CrashChild"),
         .testTarget(
