@@ -14,9 +14,13 @@ SELECT a.id,
        CASE q.sort_type
             WHEN 'arrival' THEN NULL
             WHEN 'date' THEN
-                coalesce(strftime('%Y-%m-%dT%H:%M:%S',
-                                  (a.sort_key - (a.sort_key % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
-                         || printf('.%06dZ', (a.sort_key % 1000000 + 1000000) % 1000000), a.sort_key)
+                -- The years 0 to 9999; a time outside them is shown as its number.
+                CASE WHEN a.sort_key BETWEEN -62167219200000000 AND 253402300799999999
+                     THEN strftime('%Y-%m-%dT%H:%M:%S',
+                                   (a.sort_key - (a.sort_key % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
+                          || printf('.%06dZ', (a.sort_key % 1000000 + 1000000) % 1000000)
+                     ELSE a.sort_key
+                END
             ELSE a.sort_key
        END AS sort_key,
        a.kind,
@@ -27,8 +31,12 @@ SELECT a.id,
        strftime('%Y-%m-%dT%H:%M:%S', s.next_attempt_at_us / 1000000, 'unixepoch')
            || printf('.%06dZ', s.next_attempt_at_us % 1000000) AS next_attempt_at,
        -- When it is scheduled for later: it has no place in the order until then.
-       strftime('%Y-%m-%dT%H:%M:%S', a.not_before_us / 1000000, 'unixepoch')
-           || printf('.%06dZ', a.not_before_us % 1000000) AS not_before,
+       CASE WHEN a.not_before_us BETWEEN -62167219200000000 AND 253402300799999999
+            THEN strftime('%Y-%m-%dT%H:%M:%S',
+                          (a.not_before_us - (a.not_before_us % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
+                 || printf('.%06dZ', (a.not_before_us % 1000000 + 1000000) % 1000000)
+            ELSE a.not_before_us
+       END AS not_before,
        strftime('%Y-%m-%dT%H:%M:%S', c.started_at_us / 1000000, 'unixepoch')
            || printf('.%06dZ', c.started_at_us % 1000000) AS running_since,
        strftime('%Y-%m-%dT%H:%M:%S', a.enqueued_at_us / 1000000, 'unixepoch')
