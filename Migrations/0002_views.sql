@@ -59,7 +59,9 @@ SELECT q.queue_id, q.name, q.blocked_by, q.blocked_action_id, q.blocked_at_us, q
        r.pid AS runner_pid
 FROM sluice_queue_rows AS q
 JOIN sluice_clock AS clock
-LEFT JOIN sluice_claim_rows AS c ON c.queue_id = q.queue_id
+LEFT JOIN sluice_runner AS r ON r.lease_until_us > clock.now_us
+-- What a process left that died is no run.
+LEFT JOIN sluice_claim_rows AS c ON c.queue_id = q.queue_id AND r.pid IS NOT NULL
 LEFT JOIN sluice_action_rows AS h ON h.id = coalesce(
     c.action_id,
     (SELECT d.id FROM sluice_action_rows AS d
@@ -68,7 +70,6 @@ LEFT JOIN sluice_action_rows AS h ON h.id = coalesce(
      WHERE l.queue_id = q.queue_id AND l.not_before_us IS NOT NULL
      ORDER BY l.not_before_us, l.sort_key, l.id LIMIT 1))
 LEFT JOIN sluice_state_rows AS s ON s.action_id = h.id
-LEFT JOIN sluice_runner AS r ON r.lease_until_us > clock.now_us
 WHERE c.claim IS NOT NULL
    OR EXISTS (SELECT 1 FROM sluice_action_rows AS e WHERE e.queue_id = q.queue_id);
 
