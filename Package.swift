@@ -72,6 +72,7 @@ let package = Package(
             ],
             path: "Examples/Demo"
         ),
+        .testTarget(name: "SQLiteTests", dependencies: ["SQLite", "SluiceTestKit"]),
         .testTarget(
             name: "SluiceTests",
             dependencies: [
@@ -84,6 +85,7 @@ let package = Package(
                     package: "swift-service-lifecycle",
                     condition: .when(traits: ["ServiceLifecycle"])
                 ),
+                .product(name: "Subprocess", package: "swift-subprocess"),
             ]
         ),
         // What happens when the process dies; the child is started and killed by the tests.

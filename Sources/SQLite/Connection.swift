@@ -77,6 +77,9 @@ extension Connection {
         try Statement(connection: handle, sql: sql, isCached: false)
     }
 
+    /// The texts of the statements that are kept, for tests of their query plans.
+    package var cachedTexts: [String] { Array(statements.keys) }
+
     /// Runs every statement of a text that takes no arguments; rows are passed over.
     package func execute(_ sql: String) throws(SQLiteError) {
         let code = sqlite3_exec(handle, sql, nil, nil, nil)

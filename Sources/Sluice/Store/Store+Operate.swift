@@ -41,8 +41,8 @@ extension WriteTransaction {
             UPDATE sluice_state_rows SET next_attempt_at_us = NULL, retry_delay_us = NULL
             WHERE next_attempt_at_us IS NOT NULL AND action_id IN (
                 SELECT a.id FROM sluice_state_rows AS s
-                JOIN sluice_action_rows AS a ON a.id = s.action_id
-                JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
+                CROSS JOIN sluice_action_rows AS a ON a.id = s.action_id
+                CROSS JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
                 WHERE s.next_attempt_at_us IS NOT NULL AND q.name >= ?1 AND (?2 IS NULL OR q.name < ?2)
                   AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c
                                   WHERE c.queue_id = a.queue_id AND c.action_id = a.id))

@@ -151,7 +151,9 @@ extension WriteTransaction {
             let run = FailedRun(receipt: orphan.run, startedAt: orphan.startedAt, number: number)
             try record(run, "crashed", error: "the process died while the action ran alone")
         }
+        // Every slot is free; what was asked for while they were taken can be done.
         try connection.cached("DELETE FROM sluice_claim_rows").run()
+        for orphan in orphans { try endOrphan(orphan.run) }
     }
 
     /// Ends the waits of heads that were released: a restart may have brought what they lacked.

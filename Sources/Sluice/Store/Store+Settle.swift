@@ -165,6 +165,13 @@ extension WriteTransaction {
         .bind(1, action.rawValue).bind(2, attempts).bind(3, bounded(error)).run()
     }
 
+    /// Carries out what was asked for while an action ran whose process has died since.
+    func endOrphan(_ receipt: Receipt) throws(SQLiteError) {
+        let state = try ActionState.read(receipt.action, in: self)
+        if state.isCancelled { return try remove(receipt.action, in: receipt.queue) }
+        if let target = state.movesTo { try move(receipt.action, from: receipt.queue, to: target) }
+    }
+
     /// Carries out the move that was asked for while the action ran.
     private func move(_ action: ActionID, from queue: QueueID, to target: QueueID) throws(SQLiteError) {
         try connection.cached("UPDATE sluice_state_rows SET moves_to_queue_id = NULL WHERE action_id = ?1")

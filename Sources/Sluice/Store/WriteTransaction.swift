@@ -181,8 +181,14 @@ extension WriteTransaction {
             return QueueID(rawValue: id)
         }
         guard entry.sortKind != kind else { return entry.id }
-        let hasActions = try connection.cached("SELECT 1 FROM sluice_action_rows WHERE queue_id = ?1 LIMIT 1")
-            .bind(1, entry.id.rawValue).hasRow()
+        // An action that moves here when its attempt ends counts: its key has the queue's type already.
+        let hasActions = try connection.cached(
+            """
+            SELECT 1 WHERE EXISTS (SELECT 1 FROM sluice_action_rows WHERE queue_id = ?1)
+                        OR EXISTS (SELECT 1 FROM sluice_state_rows WHERE moves_to_queue_id = ?1)
+            """
+        )
+        .bind(1, entry.id.rawValue).hasRow()
         guard !hasActions else {
             throw SluiceError(
                 .sortKeyMismatch,
