@@ -66,7 +66,16 @@ let package = Package(
         .testTarget(
             name: "CrashTests",
             dependencies: [
-                "CrashChild", "Sluice", "SluiceTestKit", .product(name: "Subprocess", package: "swift-subprocess"),
+                "CrashChild", "Sluice", "SluiceCLI", "SluiceTestKit",
+                .product(name: "Subprocess", package: "swift-subprocess"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ]
+        ),
+        // The built tool, as a user runs it.
+        .testTarget(
+            name: "CLITests",
+            dependencies: [
+                "SluiceCLI", "SluiceTestKit", .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ]
         ),
