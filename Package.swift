@@ -95,6 +95,17 @@ let package = Package(
             dependencies: [
                 "CrashChild",
                 "Sluice",
+                "SluiceCLI",
+                "SluiceTestKit",
+                .product(name: "Subprocess", package: "swift-subprocess"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ]
+        ),
+        // The built tool, as a user runs it.
+        .testTarget(
+            name: "CLITests",
+            dependencies: [
+                "SluiceCLI",
                 "SluiceTestKit",
                 .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),

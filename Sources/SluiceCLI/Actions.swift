@@ -10,7 +10,7 @@ struct Actions: AsyncParsableCommand {
             each payload; with --json the answer is one JSON object a line, and holds all of it.
 
             Example:
-              sluice actions --file outbox.sqlite --queue conversation/42 --json
+              sluice actions --file q.sqlite --queue conversation/42 --json
 
             \(ExitStatus.help)
             """

@@ -23,9 +23,9 @@ struct Enqueue: AsyncParsableCommand {
             queue have one type; others are refused.
 
             Examples:
-              sluice enqueue --file outbox.sqlite --queue greetings --kind greet --payload '{"name": "Ada"}'
-              sluice enqueue --file outbox.sqlite --kind message --from chat.jsonl \\
-                  --queue-field conversation --queue-prefix conversation/ --sort-field sentAt
+              sluice enqueue --file q.sqlite --queue hello --kind greet --payload '"Ada"'
+              sluice enqueue --file q.sqlite --kind message --from chat.jsonl \\
+                  --queue-field conversation --sort-field sentAt
 
             \(ExitStatus.help)
             """

@@ -36,13 +36,14 @@ enum ExitStatus: Int32 {
     static let help = """
         Exit status:
           0   done, or stopped by a signal
-          1   run --until-empty: actions are left, in queues that are parked or have no route
+          1   run --until-empty: actions are left, in queues that are parked
           64  the arguments are wrong
-          65  the action, or a line of --from, was refused; what was not refused is enqueued
+          65  the action or a line of --from was refused; all other lines are stored
           66  the input cannot be read
           69  another process runs the queues of the file
           70  an error inside the library
-          73  the file cannot be opened: no directory, no permission, no database, a newer version's
+          73  the file cannot be opened: no directory, no permission, no database,
+              or one of a newer version
           74  input or output failed, the disk is full, or the file is damaged
           75  another process holds the file's lock; try again
         """

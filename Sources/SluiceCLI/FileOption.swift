@@ -12,7 +12,7 @@ internal import Musl
 /// The option that every verb takes.
 struct FileOption: ParsableArguments {
     @Option(
-        name: [.short, .customLong("file")],
+        name: [.customShort("f"), .customLong("file")],
         help: ArgumentHelp("The file of queues.", valueName: "path")
     )
     var path: String

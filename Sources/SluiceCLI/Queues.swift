@@ -10,7 +10,7 @@ struct Queues: AsyncParsableCommand {
             object a line.
 
             Example:
-              sluice queues --file outbox.sqlite --queue 'conversation/*'
+              sluice queues --file q.sqlite --queue 'conversation/*'
 
             \(ExitStatus.help)
             """

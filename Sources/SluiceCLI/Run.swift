@@ -21,25 +21,26 @@ struct Run: AsyncParsableCommand {
             from 1) and SLUICE_IDEMPOTENCY_KEY. Its exit status tells the outcome:
               0      success: the action is removed
               65     permanent failure: --on-failure decides
-              75     retry, after the delay of a line `retry-after: SECONDS` on standard output, or else \
-            by the policy of --retry-delay and --max-attempts
-              other  retry by that policy, also when a signal ended it
+              75     retry, after as long as a line `retry-after: SECONDS` on
+                     standard output says, or else by the policy
+              other  retry by the policy, as when a signal ended it
+            The policy is that of --retry-delay, --retry-limit and --max-attempts. \
             Other lines of standard output are passed on. Commands run in process groups of their own: a \
             Ctrl-C reaches sluice alone. One that is cancelled, by --timeout or a stop, gets SIGTERM and \
-            \(patience) seconds later SIGKILL. If sluice itself is killed with SIGKILL, its commands run on.
+            after --kill-after SIGKILL. If sluice itself is killed with SIGKILL, its commands run on.
 
             WITH --pipe, /bin/sh -c starts the command once, and it handles many actions at the same time. \
             Requests come on its standard input, one JSON object a line:
               {"id":7,"queue":"q","kind":"k","attempt":1,"idempotency_key":"…","payload":…}
             It answers on standard output, one JSON object a line, in any order:
               {"id":7,"outcome":"success"}
-              {"id":7,"outcome":"retry","after":1.5}   "after" is in seconds and may be missing
+              {"id":7,"outcome":"retry","after":1.5}   seconds; may be missing
               {"id":7,"outcome":"retry","reason":"…"}  by the policy; the reason is kept
               {"id":7,"outcome":"fail","reason":"…"}   permanent: --on-failure decides
               {"id":7,"outcome":"release"}             not now, and no attempt is spent
             When an attempt is cancelled, by --timeout or a stop, the line {"cancel":7} follows; the \
-            process should answer soon. If it has not after \(patience) seconds it is ended, since its \
-            queue cannot go on before. Lines that are no answer are reported on standard error. When the \
+            process should answer soon. If it has not after --kill-after it is ended, since its queue \
+            cannot go on before. Lines that are no answer are reported on standard error. When the \
             process ends, what it had in work is retried by the policy, and it is started again, after a \
             delay that doubles up to \(Int(HandlerProcess.longestRestartDelay.components.seconds)) seconds \
             while it answers nothing. When its standard input ends it should finish and exit: then sluice \
@@ -49,14 +50,12 @@ struct Run: AsyncParsableCommand {
             a second signal cancels them at once. Neither costs an attempt.
 
             Examples:
-              sluice run --file outbox.sqlite --exec 'curl -sf -d @- https://example.org/in || exit 75'
-              sluice run --file outbox.sqlite --queues 'conversation/*' --pipe 'python3 handler.py'
+              sluice run --file q.sqlite --exec 'curl -sfd @- https://a.org || exit 75'
+              sluice run --file q.sqlite --queues 'chat/*' --pipe 'python3 handler.py'
 
             \(ExitStatus.help)
             """
     )
-
-    private static var patience: Int64 { HandlerProcess.patience.components.seconds }
 
     @OptionGroup var file: FileOption
 
@@ -103,10 +102,10 @@ struct Run: AsyncParsableCommand {
     private func run(_ broker: Broker, _ stop: StopRequests) async throws -> Bool {
         var process: HandlerProcess?
         if let exec {
-            let command = CommandHandler(command: exec)
+            let command = CommandHandler(command: exec, patience: policy.patience)
             try policy.route(broker) { payload, attempt in try await command.handle(payload, attempt) }
         } else if let pipe {
-            let handler = HandlerProcess(command: pipe)
+            let handler = HandlerProcess(command: pipe, patience: policy.patience)
             process = handler
             try policy.route(broker) { payload, attempt in try await handler.handle(payload, attempt) }
         }

@@ -19,8 +19,8 @@ struct RunPolicy: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How many actions run at the same time at most (default: 64 with --pipe, with --exec the number of "
-                + "cores).",
+            "How many actions run at the same time at most (default: 64 with --pipe, the number of cores "
+                + "with --exec).",
             valueName: "number"
         )
     )
@@ -62,6 +62,14 @@ struct RunPolicy: ParsableArguments {
     )
     var grace = 10.0
 
+    @Option(
+        help: ArgumentHelp(
+            "Seconds that a command gets to end after SIGTERM, and a handler to heed a cancellation.",
+            valueName: "seconds"
+        )
+    )
+    var killAfter = 5.0
+
     enum FailureChoice: String, ExpressibleByArgument, CaseIterable {
         case block
         case skip
@@ -86,6 +94,10 @@ struct RunPolicy: ParsableArguments {
             )
         }
         try check(timeout != 0, "--timeout is 0; give more")
+        try check(
+            (0...Self.longest).contains(killAfter),
+            "--kill-after is not from 0 to \(Int(Self.longest)) seconds"
+        )
         try check((0...Self.longest).contains(grace), "--grace is not from 0 to \(Int(Self.longest)) seconds")
     }
 
@@ -97,6 +109,8 @@ extension RunPolicy {
     var patterns: [QueuePattern] { queues.isEmpty ? [.all] : queues.map { QueuePattern($0) } }
 
     var graceDuration: Duration { .seconds(grace) }
+
+    var patience: Duration { .seconds(killAfter) }
 
     func brokerOptions(handlesInProcess: Bool) -> BrokerOptions {
         var options = BrokerOptions()
@@ -116,15 +130,15 @@ extension RunPolicy {
 
     private var routeOptions: RouteOptions {
         let retry = ExponentialRetry(first: .seconds(retryDelay), limit: .seconds(retryLimit))
-        let failure: FailurePolicy =
+        let failure: FailurePolicies =
             switch onFailure {
-            case .block: .block
-            case .skip: .skip
-            case .failQueue: .failQueue
+            case .block: FailurePolicies()
+            case .skip: .all(.skip)
+            case .failQueue: .all(.failQueue)
             }
         return RouteOptions(
             retry: maxAttempts.map { retry.limited(to: $0) as any RetryPolicy } ?? retry,
-            failure: .all(failure),
+            failure: failure,
             timeout: timeout.map { .seconds($0) }
         )
     }

@@ -12,13 +12,26 @@ struct SluiceCommand: AsyncParsableCommand {
             Nothing is lost when a process dies.
 
             Example:
-              sluice enqueue --file outbox.sqlite --queue greetings --kind greet --payload '"Ada"'
-              sluice run --file outbox.sqlite --exec 'cat; echo' --until-empty
+              sluice enqueue --file q.sqlite --queue hello --kind greet --payload '"Ada"'
+              sluice run --file q.sqlite --exec 'cat; echo' --until-empty
 
             \(ExitStatus.help)
             """,
         subcommands: [Enqueue.self, Run.self, Queues.self, Actions.self]
     )
+
+    /// What stands before the parser's messages.
+    private static let parserPrefix = "Error: "
+
+    /// Ends with the help that was asked for, or with what is wrong with the arguments.
+    private static func end(for error: any Error) -> Never {
+        let text = fullMessage(for: error)
+        guard exitCode(for: error) == .validationFailure, text.hasPrefix(parserPrefix) else {
+            exit(withError: error)
+        }
+        Terminal.remark(String(text.dropFirst(parserPrefix.count)))
+        exit(withError: ExitStatus.usage.exitCode)
+    }
 
     /// Parses the arguments and runs the verb.
     static func main() async {
@@ -36,8 +49,7 @@ struct SluiceCommand: AsyncParsableCommand {
             Terminal.remark(error.description)
             exit(withError: ExitStatus(error.code).exitCode)
         } catch {
-            // Help, a version, or arguments that do not parse.
-            exit(withError: error)
+            end(for: error)
         }
     }
 }

@@ -15,13 +15,15 @@ struct CommandHandler: Sendable {
     private static let maximumLineByteCount = 1_024 * 1_024
 
     let command: String
+    /// How long a command may take to end after SIGTERM.
+    let patience: Duration
 
     func handle(_ payload: String, _ attempt: Attempt) async throws -> Outcome {
         let result = try await Subprocess.run(
             .path("/bin/sh"),
             arguments: ["-c", command],
             environment: .inherit.updating(Self.environment(attempt)),
-            platformOptions: HandlerProcess.platformOptions,
+            platformOptions: HandlerSession.platformOptions(patience: patience),
             input: .inputWriter,
             output: .sequence,
             error: .currentStandardError

@@ -1,12 +1,9 @@
 internal import Sluice
 internal import Subprocess
 internal import Synchronization
-internal import SystemPackage
 
 /// One long-lived handler process, started when there is something for it and started again when it ends.
 final class HandlerProcess: Sendable {
-    /// How long a process may take to heed a cancellation, SIGTERM, or the end of its input.
-    static let patience: Duration = .seconds(5)
     /// How long it stays away after its end: doubled as long as it ends without having answered.
     static let firstRestartDelay: Duration = .milliseconds(100)
     static let longestRestartDelay: Duration = .seconds(30)
@@ -22,21 +19,13 @@ final class HandlerProcess: Sendable {
     }
 
     private let command: String
+    /// How long the process may take to heed a cancellation, SIGTERM, or the end of its input.
+    private let patience: Duration
     private let state = Mutex(State())
 
-    init(command: String) {
+    init(command: String, patience: Duration) {
         self.command = command
-    }
-
-    /// A group of its own keeps the terminal's Ctrl-C away; cancelling sends SIGTERM, then SIGKILL, to all of
-    /// it.
-    static var platformOptions: PlatformOptions {
-        var options = PlatformOptions()
-        options.processGroupID = 0
-        options.teardownSequence = [
-            .send(signal: .terminate, toProcessGroup: true, allowedDurationToNextStep: patience)
-        ]
-        return options
+        self.patience = patience
     }
 
     /// Has the process perform an attempt.
@@ -120,8 +109,8 @@ extension HandlerProcess {
     }
 
     private func cancel(_ id: Int64) {
-        let patience = Task<Void, Never> { [weak self] in
-            do { try await Task.sleep(for: Self.patience) } catch { return }
+        let patience = Task<Void, Never> { [weak self, patience] in
+            do { try await Task.sleep(for: patience) } catch { return }
             self?.losePatience(id)
         }
         switch state.withLock({ $0.attempts.cancel(id, patience) }) {
@@ -161,7 +150,7 @@ extension HandlerProcess {
         if isClosed { session.close() }
         let end: HandlerError
         do {
-            let status = try await session.run(command)
+            let status = try await session.run(command, patience: patience)
             switch status {
             case .exited(let code): end = HandlerError("the handler process ended with status \(code)")
             case .signaled(let signal): end = HandlerError("signal \(signal) ended the handler process")

@@ -46,20 +46,31 @@ final class HandlerSession: Sendable {
     /// Ends the process.
     func terminate() { end.yield(.forced) }
 
+    /// A group of its own keeps the terminal's Ctrl-C away; cancelling sends SIGTERM, and SIGKILL when
+    /// patience ends, to all of it.
+    static func platformOptions(patience: Duration) -> PlatformOptions {
+        var options = PlatformOptions()
+        options.processGroupID = 0
+        options.teardownSequence = [
+            .send(signal: .terminate, toProcessGroup: true, allowedDurationToNextStep: patience)
+        ]
+        return options
+    }
+
     /// Runs the command from its start to its end.
-    func run(_ command: String) async throws -> TerminationStatus {
+    func run(_ command: String, patience: Duration) async throws -> TerminationStatus {
         wake.yield()
         let result = try await Subprocess.run(
             .path("/bin/sh"),
             arguments: ["-c", command],
-            platformOptions: HandlerProcess.platformOptions,
+            platformOptions: Self.platformOptions(patience: patience),
             input: .inputWriter,
             output: .sequence,
             error: .currentStandardError
         ) { execution in
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { await self.send(to: execution.standardInputWriter) }
-                group.addTask { await self.seeToTheEnd { await execution.teardown(using: $0) } }
+                group.addTask { await self.seeToTheEnd(patience) { await execution.teardown(using: $0) } }
                 await self.read(execution.standardOutput)
                 // It has ended, or it can answer no more and is to end.
                 self.close()
@@ -80,12 +91,8 @@ final class HandlerSession: Sendable {
         try? await input.finish()
     }
 
-    private func seeToTheEnd(_ teardown: ([TeardownStep]) async -> Void) async {
-        let termination = TeardownStep.send(
-            signal: .terminate,
-            toProcessGroup: true,
-            allowedDurationToNextStep: HandlerProcess.patience
-        )
+    private func seeToTheEnd(_ patience: Duration, _ teardown: ([TeardownStep]) async -> Void) async {
+        let termination = Self.platformOptions(patience: patience).teardownSequence
         for await ending in endings {
             wake.finish()
             switch ending {
@@ -93,11 +100,11 @@ final class HandlerSession: Sendable {
                 // Signal 0 does nothing; it is here for the time that passes until the next step.
                 let wait = TeardownStep.send(
                     signal: Signal(rawValue: 0),
-                    allowedDurationToNextStep: HandlerProcess.patience
+                    allowedDurationToNextStep: patience
                 )
-                await teardown([wait, termination])
+                await teardown([wait] + termination)
             case .forced:
-                await teardown([termination])
+                await teardown(termination)
             }
             return
         }

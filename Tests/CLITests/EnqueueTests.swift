@@ -1,0 +1,153 @@
+import Foundation
+import Subprocess
+import Testing
+
+@Suite("sluice enqueue, one action") struct EnqueueTests {
+    @Test("The number of the action is written, and the payload stored as it was given")
+    func payloadFromFlag() async throws {
+        let place = try Workplace()
+        let payload = #"{"b" : 1,   "a": "é\u0000\n"}"#
+        let result = try await place.sluice(
+            "enqueue",
+            "--queue",
+            "hello",
+            "--kind",
+            "greet",
+            "--payload",
+            payload
+        )
+        #expect(result.status == .exited(0))
+        #expect(result.output == "1\n")
+        #expect(
+            try await place.sql("SELECT queue, kind, payload FROM sluice_actions") == "hello|greet|\(payload)"
+        )
+    }
+
+    @Test("Without --payload standard input is the payload, but for the line break at its end")
+    func payloadFromInput() async throws {
+        let place = try Workplace()
+        let result = try await place.sluice("enqueue", "--queue", "q", "--kind", "k", input: "[1,\n2]\n")
+        #expect(result.output == "1\n")
+        #expect(try await place.sql("SELECT hex(payload) FROM sluice_actions") == "5B312C0A325D")
+    }
+
+    @Test("A payload that is not JSON or not UTF-8 is refused with 65, and nothing is stored")
+    func refusesPayload() async throws {
+        let place = try Workplace()
+        for payload in ["{", "", "1 2", "nul"] {
+            let result = try await place.sluice(
+                "enqueue",
+                "--queue",
+                "q",
+                "--kind",
+                "k",
+                "--payload",
+                payload
+            )
+            #expect(result.status == .exited(65))
+            #expect(result.errors.hasPrefix("sluice: "))
+            #expect(result.output == "")
+        }
+        let invalid = try place.write("invalid", "")
+        try Data([0x22, 0xFF, 0x22]).write(to: URL(fileURLWithPath: invalid))
+        let command = #"'\#(Tool.path)' enqueue --file '\#(place.path)' --queue q --kind k < '\#(invalid)'"#
+        let result = try await Tool.launch("/bin/sh", ["-c", command])
+        #expect(result.status == .exited(65))
+        #expect(result.errors == "sluice: the payload is not UTF-8\n")
+        #expect(try await place.actions().isEmpty)
+    }
+
+    @Test(
+        "A sort key has the type that is asked for, or the one it looks like",
+        arguments: [
+            ("5", "auto", "integer", "5"), ("-2.5", "auto", "real", "-2.5"), ("b", "auto", "text", "b"),
+            ("2017-05-11T15:46:08.512661", "auto", "date", "2017-05-11T15:46:08.512661Z"),
+            ("5", "real", "real", "5.0"), ("5", "text", "text", "5"),
+            ("2017-05-11T17:46:08.5126619+02:00", "date", "date", "2017-05-11T15:46:08.512661Z"),
+            ("1969-12-31 23:59", "date", "date", "1969-12-31T23:59:00.000000Z"),
+            ("2016-02-29", "date", "date", "2016-02-29T00:00:00.000000Z"),
+        ]
+    )
+    func sortKeys(_ word: String, _ type: String, _ stored: String, _ shown: String) async throws {
+        let place = try Workplace()
+        let result = try await place.sluice(
+            "enqueue",
+            "--queue",
+            "q",
+            "--kind",
+            "k",
+            "--payload",
+            "1",
+            "--sort-key=\(word)",
+            "--sort-type",
+            type
+        )
+        #expect(result.status == .exited(0), "\(result)")
+        #expect(try await place.sql("SELECT sort_type FROM sluice_queue_rows") == stored)
+        #expect(try await place.actions().first?["sort_key"] as? String == shown)
+    }
+
+    @Test(
+        "A sort key that is not of its type is refused with 65",
+        arguments: [
+            ("x", "integer"), ("1.5", "integer"), ("x", "real"), ("nan", "real"), ("2017-02-29", "date"),
+            ("2017-05-11T24:00", "date"), ("2017-05-11T15:46:08.Z", "date"), ("yesterday", "date"),
+        ]
+    )
+    func refusesSortKeys(_ word: String, _ type: String) async throws {
+        let place = try Workplace()
+        let result = try await place.sluice(
+            "enqueue",
+            "--queue",
+            "q",
+            "--kind",
+            "k",
+            "--payload",
+            "1",
+            "--sort-key",
+            word,
+            "--sort-type",
+            type
+        )
+        #expect(result.status == .exited(65), "\(result)")
+        #expect(result.errors.hasPrefix("sluice: "))
+        #expect(try await place.actions().isEmpty)
+    }
+
+    @Test("Wrong arguments end with 64 and say what is wrong, and no file is made")
+    func usage() async throws {
+        let place = try Workplace()
+        for arguments in [
+            [], ["--kind", "k"], ["--queue", "q"], ["--queue", "q", "--kind", "k", "--sort-type", "colour"],
+            ["--kind", "k", "--from", "x"],
+            ["--kind", "k", "--from", "x", "--queue", "q", "--queue-field", "f"],
+            ["--kind", "k", "--from", "x", "--queue", "q", "--payload", "1"],
+            ["--kind", "k", "--queue", "q", "--sort-field", "f"],
+            ["--kind", "k", "--from", "x", "--queue", "q", "--batch-size", "0"],
+        ] {
+            let result = try await Tool.run(["enqueue", "--file", place.path] + arguments)
+            #expect(result.status == .exited(64), "\(arguments) \(result)")
+            #expect(result.errors.hasPrefix("sluice: "), "\(arguments)")
+        }
+        #expect(!FileManager.default.fileExists(atPath: place.path))
+    }
+
+    @Test("A queue's name and a kind outside their limits are refused with 64")
+    func limits() async throws {
+        let place = try Workplace()
+        let long = String(repeating: "x", count: 513)
+        for (queue, kind) in [("", "k"), (long, "k"), ("q", ""), ("q", long)] {
+            let result = try await place.sluice(
+                "enqueue",
+                "--queue",
+                queue,
+                "--kind",
+                kind,
+                "--payload",
+                "1"
+            )
+            #expect(result.status == .exited(64), "\(result)")
+        }
+        #expect(try await place.actions().isEmpty)
+    }
+}

@@ -1,0 +1,99 @@
+import Foundation
+import Subprocess
+import Testing
+
+@Suite("sluice queues and sluice actions") struct ListTests {
+    @Test("The tables are aligned, and what a terminal would obey is shown instead")
+    func tables() async throws {
+        let place = try Workplace()
+        for (queue, payload) in [
+            ("a\u{1B}[31m\n", "\"\u{202E}\""), ("conversation/long name", "{\"b\":\n2}"),
+        ] {
+            _ = try await place.sluice("enqueue", "--queue", queue, "--kind", "k", "--payload", payload)
+        }
+        let queues = try await place.sluice("queues")
+        #expect(
+            queues.lines.map { $0.replacing(#/ \d s  /#, with: " 0 s  ") } == [
+                "QUEUE                   DEPTH  STATE    HEAD  KIND  ATTEMPT  OLDEST  BECAUSE",
+                #"a\u{1b}[31m\n               1  stopped     1  k           0     0 s  broker stopped"#,
+                "conversation/long name      1  stopped     2  k           0     0 s  broker stopped",
+            ]
+        )
+        let actions = try await place.sluice("actions")
+        #expect(
+            actions.lines == [
+                "ID  QUEUE                   KIND  SORT KEY  ATTEMPTS  STATE    PAYLOAD",
+                #" 1  a\u{1b}[31m\n           k                      0  waiting  "\u{202e}""#,
+                #" 2  conversation/long name  k                      0  waiting  {"b": 2}"#,
+            ]
+        )
+    }
+
+    @Test("With --json each line is an object with the facts as they are, the payload as JSON among them")
+    func json() async throws {
+        let place = try Workplace()
+        _ = try await place.sluice(
+            "enqueue",
+            "--queue",
+            "a\n\"\u{1B}",
+            "--kind",
+            "k",
+            "--payload",
+            "{\"b\":\r\n[1.5, null]}"
+        )
+        let queue = try #require(try await place.queues().first)
+        #expect(queue["queue"] as? String == "a\n\"\u{1B}")
+        #expect(queue["depth"] as? Int == 1)
+        #expect(queue["state"] as? String == "stopped")
+        #expect(queue["head"] as? Int == 1)
+        #expect(queue["blocked_until"] is NSNull)
+        let actions = try await place.sluice("actions", "--json")
+        #expect(actions.lines.count == 1)
+        let action = try #require(try actions.objects().first)
+        #expect(action["queue"] as? String == "a\n\"\u{1B}")
+        #expect((action["payload"] as? [String: Any])?["b"] as? [AnyHashable] == [1.5, NSNull()])
+        #expect(action["attempts"] as? Int == 0)
+    }
+
+    @Test("--queue selects by name or prefix, --limit bounds the list and says that it does")
+    func selection() async throws {
+        let place = try Workplace()
+        try await place.enqueue("a", "a/1", "a/2", "ab", "a/1")
+        for (pattern, names) in [("a", ["a"]), ("a/*", ["a/1", "a/2"]), ("*", ["a", "a/1", "a/2", "ab"])] {
+            let queues = try await place.sluice("queues", "--json", "--queue", pattern)
+            #expect(try queues.objects().map { $0["queue"] as? String } == names, "\(pattern)")
+            #expect(queues.errors == "")
+        }
+        let some = try await place.sluice("actions", "--json", "--queue", "a/*", "--limit", "2")
+        #expect(try some.objects().map { $0["id"] as? Int } == [2, 5])
+        #expect(some.errors == "sluice: there are more than 2 actions; --limit shows more\n")
+        let all = try await place.sluice("actions", "--json", "--queue", "a/*", "--limit", "3")
+        #expect(try all.objects().map { $0["id"] as? Int } == [2, 5, 3])
+        #expect(all.errors == "")
+        for arguments in [["--queue", "a*"], ["--limit", "0"]] {
+            let wrong = try await Tool.run(["queues", "--file", place.path] + arguments)
+            #expect(wrong.status == .exited(64), "\(wrong)")
+        }
+    }
+
+    @Test("G15: both work while another process runs the file, and show what runs")
+    func whileRunning() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q", "q")
+        let script = "test $SLUICE_ID = 2 || { echo started; read line < '\(try place.makePipe("never"))'; }"
+        let arguments = ["run", "--file", place.path, "--exec", script, "--grace", "0"]
+        let status = try await Tool.follow(arguments) { line, send in
+            guard line == "started" else { return }
+            let queue = try #require(try await place.queues().first)
+            #expect(queue["state"] as? String == "running")
+            #expect((queue["because"] as? String)?.hasSuffix(", attempt 1") == true)
+            #expect(queue["depth"] as? Int == 2)
+            let actions = try await place.actions()
+            #expect(actions.map { $0["running_since"] is String } == [true, false])
+            #expect(actions.map { $0["attempts"] as? Int } == [1, 0])
+            try send(.terminate)
+        }
+        #expect(status == .exited(0))
+        #expect(try await place.queues().first?["state"] as? String != "running")
+    }
+}

@@ -1,0 +1,83 @@
+import Foundation
+import Subprocess
+import Testing
+
+#if canImport(Glibc)
+import Glibc
+#endif
+
+@Suite("Files that the tool cannot open") struct OpeningTests {
+    private static let verbs = [
+        ["enqueue", "--queue", "q", "--kind", "k", "--payload", "1"],
+        ["run", "--exec", "true", "--until-empty"],
+        ["queues"], ["actions"],
+    ]
+
+    private func expectRefusal(
+        _ place: Workplace,
+        _ words: String,
+        through program: [String] = [],
+        _ location: SourceLocation = #_sourceLocation
+    ) async throws {
+        let before = try? Data(contentsOf: URL(fileURLWithPath: place.path))
+        for verb in Self.verbs {
+            let command = program + [Tool.path] + verb + ["--file", place.path]
+            let result = try await Tool.launch(command[0], Array(command.dropFirst()))
+            #expect(result.status == .exited(73), "\(verb) \(result)", sourceLocation: location)
+            #expect(result.errors.hasPrefix("sluice: "), "\(result)", sourceLocation: location)
+            #expect(result.errors.contains(words), "\(result)", sourceLocation: location)
+            #expect(result.output == "", sourceLocation: location)
+        }
+        let after = try? Data(contentsOf: URL(fileURLWithPath: place.path))
+        #expect(before == after, sourceLocation: location)
+    }
+
+    @Test("A file that is no database ends with 73 and stays as it was")
+    func noDatabase() async throws {
+        let place = try Workplace()
+        _ = try place.write(
+            "queues.sqlite",
+            String(repeating: "This is a letter, not a database. ", count: 50)
+        )
+        try await expectRefusal(place, "not a SQLite database")
+    }
+
+    @Test("A file of a newer version ends with 73 and stays as it was")
+    func newerSchema() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q")
+        _ = try await place.sql(
+            "INSERT INTO sluice_migrations (number, name, applied_at_us) VALUES (9999, '9999_later', 0)"
+        )
+        try await expectRefusal(place, "newer version")
+    }
+
+    @Test("A file in a directory that cannot be written ends with 73 and stays as it was")
+    func readOnlyDirectory() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q")
+        try #require(chmod(place.path, 0o444) == 0 && chmod(place.directory, 0o555) == 0)
+        defer { _ = chmod(place.directory, 0o755) }
+        // For root permissions hold only without its right to pass over them.
+        let plain = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
+        try await expectRefusal(place, "cannot be", through: geteuid() == 0 ? plain : [])
+    }
+
+    @Test("A directory that is not there ends with 73")
+    func noDirectory() async throws {
+        let place = try Workplace()
+        try FileManager.default.removeItem(atPath: place.directory)
+        try await expectRefusal(place, "no")
+    }
+
+    @Test("A listing makes no file")
+    func listingMakesNothing() async throws {
+        let place = try Workplace()
+        for verb in ["queues", "actions"] {
+            let result = try await place.sluice(verb)
+            #expect(result.status == .exited(73))
+            #expect(result.errors == "sluice: there is no file \(place.path)\n")
+        }
+        #expect(!FileManager.default.fileExists(atPath: place.path))
+    }
+}

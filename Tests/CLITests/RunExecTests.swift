@@ -1,0 +1,166 @@
+import Foundation
+import Subprocess
+import Testing
+
+@Suite("sluice run --exec") struct RunExecTests {
+    @Test("The command gets the payload on standard input and the attempt in its environment")
+    func environment() async throws {
+        let place = try Workplace()
+        try await place.enqueue("conversation/a b")
+        let script = """
+            printf '%s|' "$SLUICE_QUEUE" "$SLUICE_ID" "$SLUICE_KIND" "$SLUICE_ATTEMPT" "$SLUICE_IDEMPOTENCY_KEY"
+            cat; echo
+            test "$SLUICE_ATTEMPT" = 2
+            """
+        let result = try await place.sluice("run", "--exec", script, "--until-empty", "--retry-delay", "0")
+        #expect(result.status == .exited(0), "\(result)")
+        let fields = result.lines.map { $0.split(separator: "|").map(String.init) }
+        try #require(fields.map(\.count) == [6, 6], "\(result)")
+        #expect(fields[0][0...3] == ["conversation/a b", "1", "k", "1"])
+        #expect(fields[1][0...3] == ["conversation/a b", "1", "k", "2"])
+        // G5: the same key at each attempt.
+        #expect(fields[0][4] == fields[1][4] && fields[0][4].count > 8)
+        #expect(fields.map { $0[5] } == ["1", "1"])
+        #expect(try await place.actions().isEmpty)
+    }
+
+    @Test("Status 65 is permanent and parks the queue; the others run, and --until-empty ends with 1")
+    func permanentFailure() async throws {
+        let place = try Workplace()
+        try await place.enqueue("bad", "bad", "good")
+        let script = #"echo "$SLUICE_QUEUE"; test "$SLUICE_QUEUE" = good || exit 65"#
+        let result = try await place.sluice("run", "--exec", script, "--until-empty")
+        #expect(result.status == .exited(1), "\(result)")
+        #expect(result.lines.sorted() == ["bad", "good"])
+        #expect(result.errors.contains("sluice: 1 queues still have actions, 1 of them parked"))
+        let queues = try await place.queues()
+        #expect(queues.map { $0["queue"] as? String } == ["bad"])
+        #expect(queues.first?["state"] as? String == "parked")
+        #expect(queues.first?["depth"] as? Int == 2)
+        #expect(queues.first?["last_error"] as? String == "the command ended with status 65")
+    }
+
+    @Test("With --on-failure skip a permanent failure is set aside and its queue goes on")
+    func skips() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q", "q")
+        let script = #"echo "$SLUICE_ID"; test "$SLUICE_ID" = 2 || exit 65"#
+        let result = try await place.sluice("run", "--exec", script, "--until-empty", "--on-failure", "skip")
+        #expect(result.status == .exited(0), "\(result)")
+        #expect(result.lines == ["1", "2"])
+        #expect(try await place.sql("SELECT id, cause, attempts FROM sluice_dead") == "1|failed|1")
+    }
+
+    @Test("Status 75 retries after as long as the command says, and that line is not passed on")
+    func retryAfter() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q")
+        let script =
+            #"test "$SLUICE_ATTEMPT" = 2 && exit 0; echo before; echo "Retry-After: 3600.5"; exit 75"#
+        let status = try await Tool.follow(["run", "--file", place.path, "--exec", script]) { line, send in
+            #expect(line == "before" || line.hasPrefix("sluice: stopping"))
+            guard line == "before" else { return }
+            // The attempt's end is in the file before the tool stops.
+            try send(.terminate)
+        }
+        #expect(status == .exited(0))
+        let action = try #require(try await place.actions().first)
+        #expect(action["attempts"] as? Int == 1)
+        let delay = try await place.sql("SELECT retry_delay_us FROM sluice_state_rows")
+        #expect(delay == "3600500000")
+        // Zero is at once, whatever the policy.
+        _ = try await place.sql("UPDATE sluice_actions SET next_attempt_at = 0")
+        let again = #"test "$SLUICE_ATTEMPT" = 3 && exit 0; echo "retry-after: 0"; exit 75"#
+        let result = try await place.sluice(
+            "run",
+            "--exec",
+            again,
+            "--until-empty",
+            "--retry-delay",
+            "3600"
+        )
+        #expect(result.status == .exited(0), "\(result)")
+        #expect(try await place.actions().isEmpty)
+    }
+
+    @Test("Any other status, and a signal, is a retry by the policy, up to --max-attempts")
+    func otherStatus() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q")
+        let script = #"echo "$SLUICE_ATTEMPT"; test "$SLUICE_ATTEMPT" = 2 && kill -KILL $$; exit 3"#
+        let result = try await place.sluice(
+            "run",
+            "--exec",
+            script,
+            "--until-empty",
+            "--retry-delay",
+            "0.01",
+            "--max-attempts",
+            "3"
+        )
+        #expect(result.status == .exited(1), "\(result)")
+        #expect(result.lines == ["1", "2", "3"])
+        let errors = try await place.sql("SELECT number, outcome, error FROM sluice_attempts ORDER BY number")
+        #expect(
+            errors == """
+                1|retry|the command ended with status 3
+                2|retry|signal 9 ended the command
+                3|exhausted|the command ended with status 3
+                """
+        )
+    }
+
+    @Test("A payload that the command does not read, and output without end of line, harm nothing")
+    func unreadPayload() async throws {
+        let place = try Workplace()
+        let large = "\"" + String(repeating: "x", count: 1_000_000) + "\""
+        let enqueued = try await place.sluice("enqueue", "--queue", "q", "--kind", "k", input: large)
+        #expect(enqueued.status == .exited(0))
+        let result = try await place.sluice("run", "--exec", "printf done", "--until-empty")
+        #expect(result.status == .exited(0), "\(result)")
+        #expect(result.output == "done\n")
+        let whole = try await place.sluice("enqueue", "--queue", "q", "--kind", "k", input: large)
+        #expect(whole.status == .exited(0))
+        let counted = try await place.sluice("run", "--exec", "wc -c", "--until-empty")
+        #expect(counted.output.trimmingCharacters(in: .whitespacesAndNewlines) == "1000002", "\(counted)")
+    }
+
+    @Test("Only the queues of --queues run, and --concurrency bounds how many at once")
+    func selection() async throws {
+        let place = try Workplace()
+        try await place.enqueue("a/1", "a/2", "a/3", "b", "c/1")
+        // Each leaves a mark while it runs, and would see another's.
+        let mark = place.path(of: "mark")
+        let script = "mkdir '\(mark)' && echo \"$SLUICE_QUEUE\"; rmdir '\(mark)'"
+        let result = try await place.sluice(
+            "run",
+            "--exec",
+            script,
+            "--until-empty",
+            "--queues",
+            "a/*",
+            "--queues",
+            "b",
+            "--concurrency",
+            "1"
+        )
+        #expect(result.status == .exited(0), "\(result)")
+        #expect(result.lines.sorted() == ["a/1", "a/2", "a/3", "b"])
+        #expect(try await place.queues().map { $0["queue"] as? String } == ["c/1"])
+    }
+
+    @Test(
+        "Wrong arguments end with 64",
+        arguments: [
+            [], ["--exec", "true", "--pipe", "true"], ["--exec", "true", "--concurrency", "0"],
+            ["--exec", "true", "--timeout", "0"], ["--exec", "true", "--queues", "a*"],
+            ["--exec", "true", "--max-attempts", "0"], ["--exec", "true", "--grace=-1"],
+        ]
+    )
+    func usage(arguments: [String]) async throws {
+        let place = try Workplace()
+        let result = try await Tool.run(["run", "--file", place.path] + arguments)
+        #expect(result.status == .exited(64), "\(result)")
+        #expect(result.errors.hasPrefix("sluice: "))
+    }
+}

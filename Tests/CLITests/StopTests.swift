@@ -1,0 +1,108 @@
+import Foundation
+import Subprocess
+import Testing
+
+@Suite("Stopping sluice run") struct StopTests {
+    @Test(
+        "G7: SIGTERM and SIGINT let what runs finish, and start nothing more",
+        arguments: [Signal.terminate, .interrupt]
+    )
+    func graceful(signal: Signal) async throws {
+        let place = try Workplace()
+        try await place.enqueue("q", "q")
+        let pipe = try place.makePipe("go")
+        let script = "echo started; read line < '\(pipe)'; echo \"$line\""
+        var lines: [String] = []
+        let status = try await Tool.follow(["run", "--file", place.path, "--exec", script]) { line, send in
+            lines.append(line)
+            if line == "started" { try send(signal) }
+            if line.hasPrefix("sluice: stopping") { try place.release(pipe) }
+        }
+        #expect(status == .exited(0))
+        #expect(lines == ["started", "sluice: stopping; once more cancels what runs", "go"])
+        let actions = try await place.actions()
+        #expect(actions.map { $0["id"] as? Int } == [2])
+        #expect(actions.map { $0["attempts"] as? Int } == [0])
+    }
+
+    @Test("A second signal cancels what runs, and that costs no attempt")
+    func secondSignal() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q")
+        let pipe = try place.makePipe("never")
+        let script = "trap 'echo terminated; exit 1' TERM; echo started; read line < '\(pipe)'"
+        var lines: [String] = []
+        let status = try await Tool.follow(["run", "--file", place.path, "--exec", script]) { line, send in
+            lines.append(line)
+            if line == "started" || line.hasPrefix("sluice: stopping") { try send(.terminate) }
+        }
+        #expect(status == .exited(0))
+        #expect(lines.prefix(2) == ["started", "sluice: stopping; once more cancels what runs"])
+        let actions = try await place.actions()
+        #expect(actions.map { $0["attempts"] as? Int } == [0])
+        #expect(actions.map { $0["last_error"] is NSNull } == [true])
+    }
+
+    @Test("With --grace 0 one signal is enough, and a command that ignores SIGTERM is killed")
+    func stubborn() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q")
+        let pipe = try place.makePipe("never")
+        let script = "trap '' TERM; echo started $$; read line < '\(pipe)'"
+        var process: pid_t?
+        let arguments = ["--exec", script, "--grace", "0", "--kill-after", "0.1"]
+        let status = try await Tool.follow(["run", "--file", place.path] + arguments) { line, send in
+            guard line.hasPrefix("started ") else { return }
+            process = pid_t(line.dropFirst("started ".count))
+            try send(.terminate)
+        }
+        #expect(status == .exited(0))
+        let stubborn = try #require(process)
+        #expect(kill(stubborn, 0) == -1 && errno == ESRCH)
+        #expect(try await place.actions().map { $0["attempts"] as? Int } == [0])
+    }
+
+    @Test("An attempt that outlives --timeout is cancelled and tried again")
+    func timeout() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q")
+        let pipe = try place.makePipe("never")
+        let script = "test \"$SLUICE_ATTEMPT\" -ge 2 || read line < '\(pipe)'"
+        let result = try await place.sluice(
+            "run",
+            "--exec",
+            script,
+            "--until-empty",
+            "--timeout",
+            "2",
+            "--retry-delay",
+            "0.5"
+        )
+        #expect(result.status == .exited(0), "\(result)")
+        #expect(try await place.actions().isEmpty)
+        #expect(try await place.sql("SELECT count(*) FROM sluice_dead") == "0")
+    }
+
+    @Test("A second process that wants to run the file is refused with 69; a killed one is followed at once")
+    func runningElsewhere() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q")
+        let pipe = try place.makePipe("go")
+        let script = "echo started; read line < '\(pipe)'"
+        let status = try await Tool.follow(["run", "--file", place.path, "--exec", script]) { line, send in
+            guard line == "started" else { return }
+            let second = try await place.sluice("run", "--exec", "true", "--until-empty")
+            #expect(second.status == .exited(69), "\(second)")
+            #expect(second.errors.hasPrefix("sluice: process "))
+            // Enqueuing is open to all.
+            try await place.enqueue("q")
+            try send(.kill)
+        }
+        #expect(status == .signaled(9))
+        // The command of the killed process goes on; here it is let go.
+        try place.release(pipe)
+        let next = try await place.sluice("run", "--exec", "echo $SLUICE_ID", "--until-empty")
+        #expect(next.status == .exited(0), "\(next)")
+        #expect(next.lines == ["1", "2"])
+    }
+}

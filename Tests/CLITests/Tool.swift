@@ -1,0 +1,167 @@
+import Foundation
+import SluiceTestKit
+import Subprocess
+import SystemPackage
+import Testing
+
+/// Runs the built tool as a user does.
+enum Tool {
+    /// What one run of it has left behind.
+    struct Result: CustomTestStringConvertible {
+        let status: TerminationStatus
+        let output: String
+        let errors: String
+
+        var testDescription: String { "\(status)\n\(output)\n\(errors)" }
+
+        /// The lines of standard output.
+        var lines: [String] { output.split(separator: "\n").map(String.init) }
+
+        /// The lines of standard output, each a JSON object.
+        func objects() throws -> [[String: Any]] {
+            try lines.map {
+                try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+            }
+        }
+    }
+
+    /// The built tool: it stands beside the test runner.
+    static let path: String = {
+        let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }
+        let runner =
+            bundle.map { URL(fileURLWithPath: $0.bundlePath) }
+            ?? URL(fileURLWithPath: ProcessInfo.processInfo.arguments[0])
+        return runner.deletingLastPathComponent().appendingPathComponent("sluice").path
+    }()
+
+    private static let limit = 16 * 1_024 * 1_024
+
+    /// Runs it to its end.
+    static func run(_ arguments: [String], input: String = "") async throws -> Result {
+        try await launch(path, arguments, input: input)
+    }
+
+    /// Runs any program to its end.
+    static func launch(_ program: String, _ arguments: [String], input: String = "") async throws -> Result {
+        let result = try await Subprocess.run(
+            program.contains("/") ? .path(FilePath(program)) : .name(program),
+            arguments: Arguments(arguments),
+            input: .string(input),
+            output: .string(limit: limit),
+            error: .string(limit: limit)
+        )
+        return Result(
+            status: result.terminationStatus,
+            output: result.standardOutput,
+            errors: result.standardError
+        )
+    }
+
+    /// Runs it and hands out each line of its output and remarks as it comes.
+    ///
+    /// - Returns: How it ended.
+    static func follow(
+        _ arguments: [String],
+        _ body: (String, (Signal) throws -> Void) async throws -> Void
+    ) async throws -> TerminationStatus {
+        try await Subprocess.run(
+            .path(FilePath(path)),
+            arguments: Arguments(arguments),
+            input: .none,
+            output: .sequence,
+            error: .combinedWithOutput
+        ) { execution in
+            for try await line in execution.standardOutput.strings() {
+                try await body(line.trimmingCharacters(in: .newlines)) { try execution.send(signal: $0) }
+            }
+        }.terminationStatus
+    }
+}
+
+/// A directory with a file of queues, and room for scripts and logs.
+final class Workplace {
+    private let file: TemporaryFile
+    private var pipes: [String: FileDescriptor] = [:]
+
+    init() throws { file = try TemporaryFile() }
+
+    deinit {
+        for descriptor in pipes.values { try? descriptor.close() }
+    }
+
+    /// The file of queues.
+    var path: String { file.path }
+
+    var directory: String { (path as NSString).deletingLastPathComponent }
+
+    /// Writes a file and tells its path.
+    func write(_ name: String, _ text: String) throws -> String {
+        let path = self.path(of: name)
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        return path
+    }
+
+    func path(of name: String) -> String { "\(directory)/\(name)" }
+
+    func text(of name: String) throws -> String {
+        try String(contentsOfFile: path(of: name), encoding: .utf8)
+    }
+
+    /// Makes a pipe with a name.
+    ///
+    /// A command that reads a line from it waits until ``release(_:)``. It is held open here for both directions, so
+    /// that no open of it waits for the other side.
+    func makePipe(_ name: String) throws -> String {
+        let path = self.path(of: name)
+        try #require(mkfifo(path, 0o600) == 0)
+        pipes[path] = try FileDescriptor.open(
+            FilePath(path),
+            .readWrite,
+            options: [.closeOnExec, .nonBlocking]
+        )
+        return path
+    }
+
+    /// Lets a command go on that reads a line from a pipe.
+    func release(_ pipe: String) throws {
+        _ = try #require(pipes[pipe]).writeAll(Array("go\n".utf8))
+    }
+
+    /// Runs a verb on the file.
+    func sluice(_ verb: String, _ arguments: String..., input: String = "") async throws -> Tool.Result {
+        try await Tool.run([verb, "--file", path] + arguments, input: input)
+    }
+
+    /// Enqueues actions of the kind `k` with the payloads 1, 2, 3 …
+    func enqueue(_ queues: String...) async throws {
+        for (index, queue) in queues.enumerated() {
+            let result = try await sluice(
+                "enqueue",
+                "--queue",
+                queue,
+                "--kind",
+                "k",
+                "--payload",
+                "\(index + 1)"
+            )
+            try #require(result.status == .exited(0), "\(result)")
+        }
+    }
+
+    /// The actions in the file.
+    func actions() async throws -> [[String: Any]] {
+        try await sluice("actions", "--json").objects()
+    }
+
+    /// The queues in the file.
+    func queues() async throws -> [[String: Any]] {
+        try await sluice("queues", "--json").objects()
+    }
+
+    /// What the sqlite3 shell answers.
+    func sql(_ statement: String) async throws -> String {
+        let result = try await Tool.launch("sqlite3", [path, statement])
+        try #require(result.status == .exited(0), "\(result)")
+        return result.output.trimmingCharacters(in: .newlines)
+    }
+}
