@@ -84,7 +84,6 @@ package struct DatabaseFile {
     }
 
     private func openFile(_ path: String, now: Timestamp) throws -> Connection {
-        try Self.createPrivateFile(path)
         let hasLog = access("\(path)-wal", F_OK) == 0
         let connection = try Connection(path: Self.literalPath(path), mode: .write)
         // A log that another process left stays beside a file that is refused: the close does not copy it.
@@ -147,7 +146,7 @@ extension DatabaseFile {
     /// out: closing any descriptor of a database drops SQLite's locks on it
     /// (<https://www.sqlite.org/howtocorrupt.html>, 2.2). So an empty file with another name is created and
     /// closed, and then given this one.
-    private static func createPrivateFile(_ path: String) throws(SluiceError) {
+    static func createPrivateFile(_ path: String) throws(SluiceError) {
         if access(path, F_OK) == 0 { return }
         let temporary = "\(path).new-\(UInt64.random(in: 0...UInt64.max))"
         let descriptor = creat(temporary, 0o600)

@@ -11,6 +11,7 @@ final class GroupCommitter {
 
     let transaction: WriteTransaction
     private var connection: Connection { transaction.connection }
+    private let registration: OpenFiles.Registration?
     private let durability: Durability
     private let lockTimeout: Duration
     private let clock: any BrokerClock
@@ -24,6 +25,7 @@ final class GroupCommitter {
 
     init(
         transaction: WriteTransaction,
+        registration: OpenFiles.Registration?,
         durability: Durability,
         lockTimeout: Duration,
         clock: any BrokerClock,
@@ -31,6 +33,7 @@ final class GroupCommitter {
         onCommit: @escaping @Sendable (CommitReport) -> Void
     ) {
         self.transaction = transaction
+        self.registration = registration
         self.durability = durability
         self.lockTimeout = lockTimeout
         self.clock = clock
@@ -75,7 +78,7 @@ final class GroupCommitter {
 
     /// Closes the connection; no group can follow.
     func close() {
-        connection.close()
+        if let registration { registration.end { connection.close() } } else { connection.close() }
     }
 
     private func prepare(isSynced: Bool, waitsForLock: Bool) throws {

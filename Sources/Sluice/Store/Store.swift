@@ -12,7 +12,6 @@ package final class Store: Sendable {
     let writer: Writer
     let clock: any BrokerClock
     private let reader: Reader?
-    private let registration: OpenFiles.Registration?
 
     /// Opens the file, creating and migrating it as needed.
     ///
@@ -25,16 +24,20 @@ package final class Store: Sendable {
     ) throws(SluiceError) {
         try options.validate()
         let file = DatabaseFile(location, lockTimeout: options.lockTimeout)
-        // Refuse before SQLite opens the file a second time and, closing it, could drop the first one's
-        // locks.
-        if case .file(let path) = location { try OpenFiles.refuseSecond(path) }
-        let connection = try file.open(now: options.clock.now)
+        var registration: OpenFiles.Registration?
         if case .file(let path) = location {
+            try DatabaseFile.createPrivateFile(path)
             registration = try OpenFiles.register(path)
             reader = Reader(file, path)
         } else {
-            registration = nil
             reader = nil
+        }
+        let connection: Connection
+        do {
+            connection = try file.open(now: options.clock.now)
+        } catch {
+            registration?.end(closing: {})
+            throw error
         }
         self.location = location
         clock = options.clock
@@ -44,6 +47,7 @@ package final class Store: Sendable {
                     connection: connection,
                     nonce: Int64.random(in: .min ... .max)
                 ),
+                registration: registration,
                 durability: options.durability,
                 lockTimeout: options.lockTimeout,
                 clock: options.clock,
@@ -55,24 +59,18 @@ package final class Store: Sendable {
 
     deinit {
         // A store that was closed has nothing left to do here.
-        Task { [reader, writer, registration] in await Self.close(reader, writer, registration) }
+        Task { [reader, writer] in await Self.close(reader, writer) }
     }
 
     /// Commits what waits, refuses what comes, and closes the file.
     package func close() async {
-        await Self.close(reader, writer, registration)
+        await Self.close(reader, writer)
     }
 
-    /// The file can be opened again only when no connection of the old store is left to drop the locks of the
-    /// new.
-    private static func close(
-        _ reader: Reader?,
-        _ writer: Writer,
-        _ registration: OpenFiles.Registration?
-    ) async {
+    /// The writer's connection is the last to be closed: it ends the registration of the file.
+    private static func close(_ reader: Reader?, _ writer: Writer) async {
         await reader?.close()
         await writer.close()
-        registration?.end()
     }
 }
 
@@ -194,47 +192,5 @@ private final class Withdrawal: Sendable {
             return state.withdraw
         }
         withdraw?()
-    }
-}
-
-// MARK: - One store per file
-
-/// The files that stores of this process have open.
-///
-/// Two in one process would be two writers that checkpoint, which SQLite before 3.51.3 can lose commits by
-/// (the WAL-reset bug, <https://www.sqlite.org/wal.html#walresetbug>), and two brokers that run the same
-/// queues.
-enum OpenFiles {
-    private static let identities = Mutex<Set<DatabaseFile.Identity>>([])
-
-    /// The right to have a file open, until it is ended, once.
-    final class Registration: Sendable {
-        private let identity: Mutex<DatabaseFile.Identity?>
-
-        fileprivate init(_ identity: DatabaseFile.Identity) {
-            self.identity = Mutex(identity)
-        }
-
-        func end() {
-            guard let identity = identity.withLock({ $0.take() }) else { return }
-            _ = identities.withLock { $0.remove(identity) }
-        }
-    }
-
-    static func refuseSecond(_ path: String) throws(SluiceError) {
-        guard let identity = DatabaseFile.identity(of: path) else { return }
-        guard !identities.withLock({ $0.contains(identity) }) else { throw alreadyOpen(path) }
-    }
-
-    static func register(_ path: String) throws(SluiceError) -> Registration {
-        guard let identity = DatabaseFile.identity(of: path) else {
-            throw SluiceError(.cannotOpen, "\(path) has vanished while it was opened")
-        }
-        guard identities.withLock({ $0.insert(identity).inserted }) else { throw alreadyOpen(path) }
-        return Registration(identity)
-    }
-
-    private static func alreadyOpen(_ path: String) -> SluiceError {
-        SluiceError(.alreadyOpen, "this process has a broker on \(path) already: share it, or close it first")
     }
 }

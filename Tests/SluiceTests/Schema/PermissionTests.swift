@@ -9,30 +9,39 @@ import Testing
 
 @Suite("Files that may not be written")
 struct PermissionTests {
-    /// Opens a store as a user whom permissions concern. Root, as whom tests may run, gives up its rights on a thread
-    /// of its own; the system keeps them by thread.
+    /// Opens a store as a user whom permissions concern.
+    ///
+    /// Root, as whom tests may run, gives up its rights on a thread of its own: the system keeps them by thread. It
+    /// takes them back before anything else is woken, because a thread that is started inherits them.
     private func openUnprivileged(_ path: String) async -> SluiceError.Code? {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread {
-                if geteuid() == 0 { Self.becomeNobody() }
-                do throws(SluiceError) {
-                    let store = try Store(.file(path), options: .on(ManualClock())) { _ in }
+                let isRoot = geteuid() == 0
+                if isRoot { Self.setUser(65_534) }
+                let result = Result { () throws(SluiceError) in
+                    try Store(.file(path), options: .on(ManualClock())) { _ in }
+                }
+                if isRoot { Self.setUser(0) }
+                switch result {
+                case .failure(let error):
+                    continuation.resume(returning: error.code)
+                case .success(let store):
                     Task {
                         await store.close()
                         continuation.resume(returning: nil)
                     }
-                } catch {
-                    continuation.resume(returning: error.code)
                 }
             }
         }
     }
 
-    /// Gives up what root may do with files, on this thread. Swift's module of the C library lacks the function.
-    private static func becomeNobody() {
+    /// Sets whose rights this thread has with files.
+    ///
+    /// Swift's module of the C library lacks the function.
+    private static func setUser(_ user: uid_t) {
         typealias SetUser = @convention(c) (uid_t) -> CInt
         guard let symbol = dlsym(nil, "setfsuid") else { return }
-        _ = unsafeBitCast(symbol, to: SetUser.self)(65_534)
+        _ = unsafeBitCast(symbol, to: SetUser.self)(user)
     }
 
     private func file(mode: Int, directoryMode: Int) async throws -> TemporaryFile {

@@ -22,7 +22,7 @@ struct StoreOperateTests {
         #expect(try await store.cancel(action.receipt.action) == .marked)
         #expect(try await store.cancel(action.receipt.action) == .marked)
         #expect(try await store.claim().word == "taken")
-        #expect(try await store.settle(action, settlement).result == .settled)
+        #expect(try await store.settle(action, settlement).result == .removed)
         #expect(try await store.drain() == ["b"])
         for table in ["action_rows", "state_rows", "attempt_rows", "dead_rows"] {
             #expect(try fixture.row("SELECT count(*) FROM sluice_\(table)") == "0", "\(table)")
