@@ -9,8 +9,10 @@ import Testing
 
 @Suite("Files that may not be written")
 struct PermissionTests {
-    /// Opens a store as a user whom permissions concern. Root, as whom tests may run, gives up its rights on a thread
-    /// of its own; the system keeps them by thread.
+    /// Opens a store as a user whom permissions concern.
+    ///
+    /// Root, as whom tests may run, gives up its rights on a thread of its own; the system keeps them by
+    /// thread.
     private func openUnprivileged(_ path: String) async -> SluiceError.Code? {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread {
@@ -28,7 +30,9 @@ struct PermissionTests {
         }
     }
 
-    /// Gives up what root may do with files, on this thread. Swift's module of the C library lacks the function.
+    /// Gives up what root may do with files, on this thread.
+    ///
+    /// Swift's module of the C library lacks the function.
     private static func becomeNobody() {
         typealias SetUser = @convention(c) (uid_t) -> CInt
         guard let symbol = dlsym(nil, "setfsuid") else { return }
