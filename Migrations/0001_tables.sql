@@ -5,6 +5,7 @@
 -- Numbers that only go up.
 CREATE TABLE sluice_counters (
     -- 'action': the last id given to an action. 'epoch': the last number given to a broker that began to run.
+    -- 'barrier': commits that were made to have earlier ones synced.
     name  TEXT PRIMARY KEY NOT NULL,
     value INTEGER NOT NULL CHECK (value >= 0)
 ) STRICT, WITHOUT ROWID;

@@ -13,7 +13,7 @@ import Testing
         }
         let queues = try await place.sluice("queues")
         #expect(
-            queues.lines.map { $0.replacing(#/ \d s  /#, with: " 0 s  ") } == [
+            queues.lines.map { $0.replacing(#/ +\d+ s  /#, with: "     0 s  ") } == [
                 "QUEUE                   DEPTH  STATE    HEAD  KIND  ATTEMPT  OLDEST  BECAUSE",
                 #"a\u{1b}[31m\n               1  stopped     1  k           0     0 s  broker stopped"#,
                 "conversation/long name      1  stopped     2  k           0     0 s  broker stopped",

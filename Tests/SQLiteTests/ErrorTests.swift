@@ -21,7 +21,9 @@ struct ErrorTests {
         let connection = try Connection(path: ":memory:", mode: .create)
         try connection.execute(
             """
-            CREATE TABLE strict (number INTEGER, short TEXT CHECK (length(short) < 3), only TEXT UNIQUE) STRICT;
+            CREATE TABLE strict (
+                number INTEGER, short TEXT CHECK (length(short) < 3), only TEXT UNIQUE
+            ) STRICT;
             CREATE TABLE guarded (text TEXT);
             CREATE TRIGGER guard BEFORE INSERT ON guarded BEGIN SELECT RAISE(ABORT, 'not that'); END;
             """

@@ -13,8 +13,8 @@ struct TransactionTests {
         try first.immediate(attempts: 3) {
             attempts += 1
             try first.insert(.integer(Int64(attempts)))
-            // The second connection cannot write while the first one does: a real BUSY, and the lock that caused it
-            // is given up between the attempts.
+            // The second connection cannot write while the first one does: a real BUSY, and the lock that
+            // caused it is given up between the attempts.
             if attempts < 3 { try second.beginImmediate() }
         }
         #expect(attempts == 3)

@@ -217,7 +217,15 @@ extension WriteTransaction {
     }
 
     /// Writes something, so that the commit has something to sync.
+    ///
+    /// An update that changes no byte writes no page, and SQLite syncs nothing for it.
     func writeBarrier() throws(SQLiteError) {
-        try connection.cached("UPDATE sluice_counters SET value = value WHERE name = 'epoch'").run()
+        try connection.cached(
+            """
+            INSERT INTO sluice_counters (name, value) VALUES ('barrier', 1)
+            ON CONFLICT (name) DO UPDATE SET value = value + 1
+            """
+        )
+        .run()
     }
 }

@@ -33,7 +33,8 @@ package final class WriteTransaction {
     private var actionCounter: Int64?
     private var savedActionCounter: Int64?
     private var directory = QueueDirectory()
-    /// The process that runs the queues, if it is another one: its engine is told of what this one enqueues.
+    /// Another process runs the queues: its engine is told of what this one enqueues.
+    ///
     /// Cleared by the start of this one.
     var isRunElsewhere = false
 

@@ -11,6 +11,12 @@ struct SQLConstraintTests {
         INSERT INTO sluice_action_rows (id, queue_id, sort_key, enqueued_at_us, nonce, kind, payload) VALUES
         """
 
+    /// The tables that grow with the backlog, and what the engine's statements call them.
+    private static let large: Set<Substring> = [
+        "a", "d", "h", "q", "sluice_action_rows", "sluice_dead_rows", "sluice_attempt_rows",
+        "sluice_queue_rows",
+    ]
+
     /// Statements on the tables that would leave a bad state.
     static let refused = [
         "INSERT INTO sluice_queue_rows (name, sort_type) VALUES ('', 'arrival')",
@@ -59,7 +65,10 @@ struct SQLConstraintTests {
     func strict() async throws {
         let (_, shell) = try await closedFile()
         let loose =
-            "SELECT name FROM pragma_table_list WHERE type = 'table' AND NOT strict AND name NOT LIKE 'sqlite%'"
+            """
+            SELECT name FROM pragma_table_list
+            WHERE type = 'table' AND NOT strict AND name NOT LIKE 'sqlite%'
+            """
         #expect(try await shell.run(loose) == [])
         #expect(try await shell.line("SELECT count(*) > 5 FROM pragma_table_list WHERE strict") == "1")
         let strangers =
@@ -97,10 +106,12 @@ struct SQLConstraintTests {
         #expect(try await shell.line("PRAGMA integrity_check") == "ok", "seed \(seed)")
         // What refers to actions refers to some.
         let lost = """
-            SELECT 'state', action_id FROM sluice_state_rows WHERE action_id NOT IN (SELECT id FROM sluice_action_rows)
+            SELECT 'state', action_id FROM sluice_state_rows
+                WHERE action_id NOT IN (SELECT id FROM sluice_action_rows)
             UNION ALL SELECT 'claim', action_id FROM sluice_claim_rows
             UNION ALL SELECT 'attempt', action_id FROM sluice_attempt_rows
-                WHERE action_id NOT IN (SELECT id FROM sluice_action_rows UNION SELECT id FROM sluice_dead_rows)
+                WHERE action_id NOT IN
+                    (SELECT id FROM sluice_action_rows UNION SELECT id FROM sluice_dead_rows)
             UNION ALL SELECT 'blocked', blocked_action_id FROM sluice_queue_rows
                 WHERE blocked_by <> 'failing' AND blocked_action_id NOT IN (SELECT id FROM sluice_action_rows)
             UNION ALL SELECT 'both', id FROM sluice_dead_rows WHERE id IN (SELECT id FROM sluice_action_rows);
@@ -145,9 +156,15 @@ struct SQLConstraintTests {
         for statement in statements {
             let plan = try plan(statement)
             #expect(!plan.contains { $0.contains("TEMP B-TREE") }, "\(statement): \(plan)")
-            // Scans of a few rows are fine: of the recursion, of the queues that are parked, of what is claimed.
-            let scans = plan.filter {
-                $0.hasPrefix("SCAN") && $0.contains("action") && !$0.contains("schedule")
+            // Scans of what is few are fine: of the recursion, of states, of claims.
+            let scans = plan.filter { line in
+                let words = line.split(separator: " ")
+                guard words.count > 1, words[0] == "SCAN" else { return false }
+                // These indexes hold only what is scheduled or blocked.
+                if line.contains("sluice_action_schedule") || line.contains("sluice_queue_blocked") {
+                    return false
+                }
+                return Self.large.contains(words[1]) || line.contains("sluice_action_order")
             }
             #expect(scans == [], "\(statement): \(plan)")
         }

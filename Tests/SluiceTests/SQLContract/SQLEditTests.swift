@@ -74,7 +74,10 @@ struct SQLEditTests {
             try await store.add("t", in: "texts", by: .text(key))
         }
         let dump =
-            "SELECT id || ' ' || quote(sort_key) || ' ' || quote(not_before_us) FROM sluice_action_rows ORDER BY id"
+            """
+            SELECT id || ' ' || quote(sort_key) || ' ' || quote(not_before_us)
+            FROM sluice_action_rows ORDER BY id
+            """
         let before = try fixture.rows(dump)
         #expect(before.count == 2 * dates.count + 8)
         for id in 1...before.count {
@@ -169,7 +172,7 @@ struct SQLEditTests {
         ("running_since = '2026-01-01T00:00:00Z'", "queue, sort_key, kind"), ("queue = ''", "queue"),
         ("queue = NULL", "queue"), ("queue = 'numbers'", "sort_key"), ("kind = NULL", "kind"),
         ("kind = ''", "kind"),
-        ("payload = 'no JSON'", "payload"), ("payload = NULL", "payload"), ("payload = 5", "payload"),
+        ("payload = 'no JSON'", "payload"), ("payload = NULL", "payload"),
         ("sort_key = 5", "sort_key"), ("sort_key = x'00'", "sort_key"),
         ("next_attempt_at = 'soon'", "next_attempt_at"), ("next_attempt_at = 1.5", "next_attempt_at"),
         ("not_before = '2026-02-30'", "not_before"),
@@ -181,7 +184,10 @@ struct SQLEditTests {
         try await fixture.store.add("a", by: .text("key"))
         try await fixture.store.add("b", in: "numbers", by: .integer(1))
         let dump =
-            "SELECT group_concat(quote(id) || quote(queue_id) || quote(sort_key) || kind || payload) FROM sluice_action_rows"
+            """
+            SELECT group_concat(quote(id) || quote(queue_id) || quote(sort_key) || kind || payload)
+            FROM sluice_action_rows
+            """
         let before = try fixture.row(dump)
         for (assignment, named) in Self.refused {
             let message = await fixture.shell.refusal("UPDATE sluice_actions SET \(assignment) WHERE id = 1;")
@@ -218,6 +224,26 @@ struct SQLEditTests {
         // Once moved, it stays.
         try await store.settle(again, .retry(after: .zero, error: "e"))
         #expect(try await store.drain("target") == ["edited"])
+    }
+
+    @Test("G7: a move and a cancellation are carried out too when the process dies while the action runs")
+    func moveAndDeath() async throws {
+        let fixture = try await StoreFixture()
+        for text in ["moved", "stays", "cancelled"] {
+            try await fixture.store.add(text, in: text == "cancelled" ? "r" : "q", by: .integer(2))
+        }
+        _ = try await fixture.store.take("q")
+        let cancelled = try await fixture.store.take("r")
+        try await fixture.store.add("earlier", in: "r", by: .integer(1))
+        try await fixture.shell.run("UPDATE sluice_actions SET queue = 'target' WHERE id = 1")
+        #expect(try await fixture.store.cancel(cancelled.receipt.action) == .marked)
+        let reopened = try await fixture.reopened()
+        #expect(
+            try await reopened.shell.run("SELECT queue || ' ' || payload FROM sluice_actions ORDER BY id")
+                == ["target \"moved\"", "q \"stays\"", "r \"earlier\""]
+        )
+        #expect(try await reopened.store.take("target").number == 1)
+        #expect(try await reopened.store.drain("q") == ["stays"])
     }
 
     static let ends: [Settlement] = [

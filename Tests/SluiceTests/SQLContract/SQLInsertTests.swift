@@ -77,7 +77,8 @@ struct SQLInsertTests {
         try await shell.run(
             """
             \(Self.insert), not_before) VALUES ('q', 'note', '"b"', '2026-01-01T00:01:00.000001Z'),
-                ('q', 'note', '"a"', \(fixture.clock.wallMicroseconds + 60_000_000)), ('q', 'note', '"now"', NULL);
+                ('q', 'note', '"a"', \(fixture.clock.wallMicroseconds + 60_000_000)),
+                ('q', 'note', '"now"', NULL);
             """
         )
         #expect(

@@ -48,7 +48,10 @@ struct SQLLiveTests {
     }
 
     private static func insert(_ text: String, in queue: String = "q") -> String {
-        "INSERT INTO sluice_actions (queue, kind, payload) VALUES ('\(queue)', 'note', '{\"text\":\"\(text)\"}');"
+        """
+        INSERT INTO sluice_actions (queue, kind, payload)
+        VALUES ('\(queue)', 'note', '{"text":"\(text)"}');
+        """
     }
 
     @Test("G11: an INSERT wakes the broker, in a queue that it knows and in a new one")
@@ -77,7 +80,8 @@ struct SQLLiveTests {
             _ = await live.held.log.wait(forCount: 1)
             try await live.shell.run("DELETE FROM sluice_actions WHERE id = 1")
             #expect(await live.held.log.wait(forCount: 2) == ["began held", "cancelled held"])
-            // Another queue runs past it: the broker has had its time, and still nothing else of this queue began.
+            // Another queue runs past it: the broker has had its time, and still nothing else of this queue
+            // began.
             try await live.shell.run(Self.insert("other", in: "q/other"))
             #expect(await live.held.log.wait(forCount: 3).last == "began other")
             #expect(
@@ -166,7 +170,8 @@ struct SQLLiveTests {
         try await running(live.broker) {
             try await live.shell.run(
                 """
-                INSERT INTO sluice_actions (queue, kind, payload) VALUES ('q/kind', 'novel', '{"text":"kind"}'),
+                INSERT INTO sluice_actions (queue, kind, payload)
+                VALUES ('q/kind', 'novel', '{"text":"kind"}'),
                     ('q/payload', 'note', '{"txt":"secret"}');
                 """
             )

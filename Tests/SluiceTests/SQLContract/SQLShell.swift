@@ -13,16 +13,19 @@ struct SQLShell {
     }
 
     let path: String
+    /// Keeps a file that nobody else keeps.
+    private let file: TemporaryFile?
 
-    init(_ path: String) {
+    init(_ path: String, keeping file: TemporaryFile? = nil) {
         self.path = path
+        self.file = file
     }
 
     /// Runs statements and gives the lines that they answer.
     @discardableResult
     func run(_ sql: String) async throws -> [String] {
-        // -init: nothing of the user's own settings. The busy timeout is the one thing that the shell lacks. No
-        // pipe to its input: a shell that ends before it has read all would end this process with SIGPIPE.
+        // -init: nothing of the user's own settings. The busy timeout is the one thing that the shell lacks.
+        // No pipe to its input: a shell that ends before it has read all would end this process with SIGPIPE.
         let result = try await Subprocess.run(
             .name("sqlite3"),
             arguments: ["-batch", "-bail", "-init", "/dev/null", "-cmd", ".timeout 10000", path, sql],
@@ -58,7 +61,7 @@ struct SQLShell {
 func closedFile() async throws -> (file: TemporaryFile, shell: SQLShell) {
     let file = try TemporaryFile()
     try await openAndClose(file.path)
-    return (file, SQLShell(file.path))
+    return (file, SQLShell(file.path, keeping: file))
 }
 
 extension StoreFixture {

@@ -4,7 +4,9 @@ import Testing
 
 @testable import Sluice
 
-/// What `sluice_queues` and its siblings answer. They look at the system's wall clock, so the engine does too.
+/// What `sluice_queues` and its siblings answer.
+///
+/// They look at the system's wall clock, so the engine does too.
 @Suite("Views")
 struct SQLViewTests {
     private func fixture(isRunning: Bool = true) async throws -> StoreFixture {
@@ -24,8 +26,8 @@ struct SQLViewTests {
         return "\(seconds).\(String(repeating: "0", count: 6 - fraction.count))\(fraction)Z"
     }
 
-    /// Six queues, each in another state: running, parked, undecodable, unknown kind, no route, retry, scheduled, and
-    /// one that only waits for its turn.
+    /// Six queues, each in another state: running, parked, undecodable, unknown kind, no route, retry,
+    /// scheduled, and one that only waits for its turn.
     private func fill(_ fixture: StoreFixture) async throws {
         let store = fixture.store
         for queue in ["running", "parked", "undecodable", "unknown", "unrouted", "retry", "idle"] {

@@ -96,7 +96,8 @@ struct EmbeddingTests {
         application.harden()
         try application.execute(
             """
-            INSERT INTO sluice_actions (queue, kind, payload) VALUES ('q', 'note', '"a"'), ('q', 'note', '"b"');
+            INSERT INTO sluice_actions (queue, kind, payload)
+            VALUES ('q', 'note', '"a"'), ('q', 'note', '"b"');
             UPDATE sluice_actions SET payload = '"c"' WHERE id = 2;
             DELETE FROM sluice_actions WHERE id = 1;
             """

@@ -64,7 +64,11 @@ struct MigratorTests {
             number: 2,
             name: "0002_broken",
             sql:
-                "CREATE TABLE half (a); INSERT INTO sluice_counters VALUES ('x', 1); SELECT no_such_function();"
+                """
+                CREATE TABLE half (a);
+                INSERT INTO sluice_counters VALUES ('x', 1);
+                SELECT no_such_function();
+                """
         )
         let migrator = Migrator(migrations: [Migration.all[0], broken])
         #expect(throws: SQLiteError.self) {

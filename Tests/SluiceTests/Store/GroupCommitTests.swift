@@ -8,7 +8,8 @@ import Testing
 
 @Suite("Group commit")
 struct GroupCommitTests {
-    /// Has writes wait behind a lock, so that they make one group, and gives their results in the order of the calls.
+    /// Has writes wait behind a lock, so that they make one group, and gives their results in the order of
+    /// the calls.
     private func group(
         _ fixture: StoreFixture,
         _ bodies: [@Sendable (WriteTransaction) throws -> String]
@@ -17,7 +18,8 @@ struct GroupCommitTests {
         let other = try fixture.connect()
         try other.beginImmediate()
         // The first one leads and waits for the lock: all others stand in line behind it.
-        fixture.store.write(sync: .owed, { _ in "leader" }) { results.append((-1, $0)) }
+        let leader: @Sendable (WriteTransaction) throws -> String = { _ in "leader" }
+        fixture.store.write(sync: .owed, leader) { results.append((-1, $0)) }
         for (index, body) in bodies.enumerated() {
             fixture.store.write(sync: .owed, body) { results.append((index, $0)) }
         }
@@ -164,11 +166,12 @@ struct GroupCommitTests {
         let fixture = try await StoreFixture()
         let store = fixture.store
         let log = EventLog<Int64>()
-        store.write(sync: .owed, { try $0.enqueue([ActionDraft("a")]).get()[0].rawValue }) { first in
+        let enqueue: @Sendable (WriteTransaction) throws -> Int64 = {
+            try $0.enqueue([ActionDraft("a")]).get()[0].rawValue
+        }
+        store.write(sync: .owed, enqueue) { first in
             log.append((try? first.get()) ?? -1)
-            store.write(sync: .owed, { try $0.enqueue([ActionDraft("b")]).get()[0].rawValue }) { second in
-                log.append((try? second.get()) ?? -1)
-            }
+            store.write(sync: .owed, enqueue) { log.append((try? $0.get()) ?? -1) }
         }
         #expect(await log.wait(forCount: 2) == [1, 2])
     }

@@ -48,7 +48,11 @@ struct StoreCancellationTests {
         try other.beginImmediate()
         let log = EventLog<String>()
         func write(_ text: String) -> Write<String> {
-            Write(sync: .owed, body: { _ in text }) { log.append((try? $0.get()) ?? "failed") }
+            Write(
+                sync: .owed,
+                body: { _ in text },
+                completion: { log.append((try? $0.get()) ?? "failed") }
+            )
         }
         let (first, second, third) = (write("first"), write("second"), write("third"))
         for write in [first, second, third] { fixture.store.writer.submit(write) }

@@ -107,7 +107,8 @@ struct StoreClaimTests {
         let second = try await fixture.store.take()
         let dump = """
             SELECT group_concat(id || kind || payload) FROM sluice_action_rows UNION ALL
-            SELECT group_concat(action_id || attempts || coalesce(last_error, '-') || coalesce(next_attempt_at_us, '-'))
+            SELECT group_concat(action_id || attempts || coalesce(last_error, '-')
+                                || coalesce(next_attempt_at_us, '-'))
             FROM sluice_state_rows UNION ALL
             SELECT group_concat(action_id || claim) FROM sluice_claim_rows UNION ALL
             SELECT group_concat(action_id || outcome || error) FROM sluice_attempt_rows UNION ALL

@@ -31,8 +31,18 @@ final class StoreFixture: Sendable {
         if isRunning { try await store.startRunning() }
     }
 
-    /// Closes the file as a kill does: claims and the right to run the queues stay in it. Then opens it again, with
-    /// the old process dead.
+    deinit {
+        // The file goes behind the store: its inode may be that of another test's file at once, and must not
+        // be counted as open then.
+        Task { [file, store] in
+            await store.close()
+            withExtendedLifetime(file) {}
+        }
+    }
+
+    /// The file after a kill and a new start.
+    ///
+    /// Claims and the right to run the queues stay in it, and the process that had them is dead.
     func reopened(isRunning: Bool = true) async throws -> StoreFixture {
         await store.close()
         try killRunner()

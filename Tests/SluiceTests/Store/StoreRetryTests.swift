@@ -195,7 +195,10 @@ struct StoreRetryTests {
         #expect(text.hasPrefix(error))
         try await fixture.store.settle(action, .fail(.failed, .block, error: text))
         let lengths =
-            "length(CAST(last_error AS BLOB)) || ' ' || (SELECT max(length(CAST(error AS BLOB))) FROM sluice_attempts)"
+            """
+            length(CAST(last_error AS BLOB)) || ' '
+            || (SELECT max(length(CAST(error AS BLOB))) FROM sluice_attempts)
+            """
         #expect(try fixture.row("SELECT \(lengths) FROM sluice_queues") == "\(kept) \(kept)")
         _ = try await fixture.store.cancel(action.receipt.action)
         try await fixture.store.add("b")

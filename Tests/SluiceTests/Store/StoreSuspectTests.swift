@@ -102,7 +102,8 @@ struct StoreSuspectTests {
         try fixture.execute(
             """
             UPDATE sluice_counters SET value = value + 1 WHERE name = 'epoch';
-            UPDATE sluice_runner SET epoch = epoch + 1, pid = 1, process = '', lease_until_us = 9000000000000000000;
+            UPDATE sluice_runner SET epoch = epoch + 1, pid = 1, process = '',
+                                     lease_until_us = 9000000000000000000;
             DELETE FROM sluice_claim_rows;
             """
         )
@@ -131,7 +132,10 @@ struct StoreSuspectTests {
             "\(fixture.clock.wallMicroseconds + seconds * 1_000_000)"
         }
         try fixture.execute(
-            "INSERT INTO sluice_runner (only, epoch, pid, process, lease_until_us) VALUES (1, 7, 1, '', \(lease(30)))"
+            """
+            INSERT INTO sluice_runner (only, epoch, pid, process, lease_until_us)
+            VALUES (1, 7, 1, '', \(lease(30)))
+            """
         )
         fixture.clock.advance(by: .seconds(29))
         #expect(await refusal { try await fixture.store.startRunning() } == .runningElsewhere)
