@@ -230,7 +230,7 @@ import Testing
     }
 
     @Test(
-        "G7: what crashed too often is parked without being run; retryNow tries it again, with its deaths forgiven"
+        "G7: what crashed too often is parked without being run; retryNow tries it again"
     )
     func crashed() async throws {
         let site = try Site(clock: .farAhead())

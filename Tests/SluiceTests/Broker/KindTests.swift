@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(
-        "G10, G15: a kind without a route stays, says so, blocks what is behind it, and runs when a route comes"
+        "G10, G15: a kind without a route stays, says why, blocks its queue, and runs when a route comes"
     )
     func unknownKind() async throws {
         let site = try Site(clock: .farAhead())

@@ -52,7 +52,7 @@ import Testing
         await broker.close()
     }
 
-    /// Gives the engine the chance to do what it should not: a round trip through its writer and its scheduler.
+    /// Gives the engine the chance to do what it should not: a round trip through writer and scheduler.
     private func settle(_ broker: Broker) async {
         for _ in 0..<50 { await Task.yield() }
         _ = try? await broker.enqueue(Photo(album: "unrouted", width: 1))

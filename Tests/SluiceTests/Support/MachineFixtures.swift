@@ -26,7 +26,7 @@ extension SchedulerStateMachine {
     var readyCount: Int { phases.values.count { $0 == .ready } }
 }
 
-/// A state machine by reference, because `#expect` calls no mutating methods, with shorthands for frequent facts.
+/// A state machine by reference, because `#expect` calls no mutating methods, with shorthands.
 final class TestMachine {
     private var machine: Machine
 

@@ -13,8 +13,8 @@ enum Place: String, CaseIterable, Sendable, CustomTestStringConvertible {
 
 /// A place for brokers, one after the other, on one clock.
 ///
-/// The engine looks for foreign changes once a year of the manual clock, so that the clock's sleepers are those
-/// that a test thinks of. With a file it also sleeps for a sync, up to a second, unless the durability is
+/// The engine looks for foreign changes once a year of the manual clock, so that its sleepers are those that
+/// a test thinks of. With a file it also sleeps for a sync, up to a second, unless the durability is
 /// `everything`, and for the renewal of its lease, ten seconds.
 struct Site: Sendable {
     let clock: ManualClock
@@ -43,7 +43,7 @@ struct Site: Sendable {
 }
 
 extension ManualClock {
-    /// A clock whose times lie far ahead of the machine's, so that SQL, which asks the machine, sees them as such.
+    /// A clock whose times lie ahead of the machine's, so that the views, which ask the machine, agree.
     static func farAhead() -> ManualClock { ManualClock(wallMicroseconds: 4_102_444_800_000_000) }
 }
 
