@@ -9,6 +9,7 @@ let package = Package(
         .library(name: "Sluice", targets: ["Sluice"]),
         .library(name: "SluiceTestKit", targets: ["SluiceTestKit"]),
         .executable(name: "sluice", targets: ["SluiceCLI"]),
+        .executable(name: "sluice-demo", targets: ["SluiceDemo"]),
     ],
     traits: [
         .trait(
@@ -60,13 +61,42 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
             ]
         ),
-        .testTarget(name: "SluiceTests", dependencies: ["Sluice", "SluiceTestKit"]),
+        // `make demo`.
+        .executableTarget(
+            name: "SluiceDemo",
+            dependencies: [
+                "Sluice",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Subprocess", package: "swift-subprocess"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            path: "Examples/Demo"
+        ),
+        .testTarget(name: "SQLiteTests", dependencies: ["SQLite", "SluiceTestKit"]),
+        .testTarget(
+            name: "SluiceTests",
+            dependencies: [
+                "SQLite",
+                "Sluice",
+                "SluiceTestKit",
+                .product(name: "Logging", package: "swift-log"),
+                .product(
+                    name: "ServiceLifecycle",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["ServiceLifecycle"])
+                ),
+                .product(name: "Subprocess", package: "swift-subprocess"),
+            ]
+        ),
         // What happens when the process dies; the child is started and killed by the tests.
         .executableTarget(name: "CrashChild", dependencies: ["Sluice"], path: "Tests/CrashChild"),
         .testTarget(
             name: "CrashTests",
             dependencies: [
-                "CrashChild", "Sluice", "SluiceCLI", "SluiceTestKit",
+                "CrashChild",
+                "Sluice",
+                "SluiceCLI",
+                "SluiceTestKit",
                 .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ]
@@ -75,7 +105,17 @@ let package = Package(
         .testTarget(
             name: "CLITests",
             dependencies: [
-                "SluiceCLI", "SluiceTestKit", .product(name: "Subprocess", package: "swift-subprocess"),
+                "SluiceCLI",
+                "SluiceTestKit",
+                .product(name: "Subprocess", package: "swift-subprocess"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ]
+        ),
+        .testTarget(
+            name: "ExamplesTests",
+            dependencies: [
+                "SluiceDemo",
+                .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ]
         ),

@@ -14,9 +14,13 @@ SELECT a.id,
        CASE q.sort_type
             WHEN 'arrival' THEN NULL
             WHEN 'date' THEN
-                coalesce(strftime('%Y-%m-%dT%H:%M:%S',
-                                  (a.sort_key - (a.sort_key % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
-                         || printf('.%06dZ', (a.sort_key % 1000000 + 1000000) % 1000000), a.sort_key)
+                -- The years 0 to 9999; a time outside them is shown as its number.
+                CASE WHEN a.sort_key BETWEEN -62167219200000000 AND 253402300799999999
+                     THEN strftime('%Y-%m-%dT%H:%M:%S',
+                                   (a.sort_key - (a.sort_key % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
+                          || printf('.%06dZ', (a.sort_key % 1000000 + 1000000) % 1000000)
+                     ELSE a.sort_key
+                END
             ELSE a.sort_key
        END AS sort_key,
        a.kind,
@@ -27,8 +31,12 @@ SELECT a.id,
        strftime('%Y-%m-%dT%H:%M:%S', s.next_attempt_at_us / 1000000, 'unixepoch')
            || printf('.%06dZ', s.next_attempt_at_us % 1000000) AS next_attempt_at,
        -- When it is scheduled for later: it has no place in the order until then.
-       strftime('%Y-%m-%dT%H:%M:%S', a.not_before_us / 1000000, 'unixepoch')
-           || printf('.%06dZ', a.not_before_us % 1000000) AS not_before,
+       CASE WHEN a.not_before_us BETWEEN -62167219200000000 AND 253402300799999999
+            THEN strftime('%Y-%m-%dT%H:%M:%S',
+                          (a.not_before_us - (a.not_before_us % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
+                 || printf('.%06dZ', (a.not_before_us % 1000000 + 1000000) % 1000000)
+            ELSE a.not_before_us
+       END AS not_before,
        strftime('%Y-%m-%dT%H:%M:%S', c.started_at_us / 1000000, 'unixepoch')
            || printf('.%06dZ', c.started_at_us % 1000000) AS running_since,
        strftime('%Y-%m-%dT%H:%M:%S', a.enqueued_at_us / 1000000, 'unixepoch')
@@ -51,7 +59,9 @@ SELECT q.queue_id, q.name, q.blocked_by, q.blocked_action_id, q.blocked_at_us, q
        r.pid AS runner_pid
 FROM sluice_queue_rows AS q
 JOIN sluice_clock AS clock
-LEFT JOIN sluice_claim_rows AS c ON c.queue_id = q.queue_id
+LEFT JOIN sluice_runner AS r ON r.lease_until_us > clock.now_us
+-- What a process left that died is no run.
+LEFT JOIN sluice_claim_rows AS c ON c.queue_id = q.queue_id AND r.pid IS NOT NULL
 LEFT JOIN sluice_action_rows AS h ON h.id = coalesce(
     c.action_id,
     (SELECT d.id FROM sluice_action_rows AS d
@@ -60,7 +70,6 @@ LEFT JOIN sluice_action_rows AS h ON h.id = coalesce(
      WHERE l.queue_id = q.queue_id AND l.not_before_us IS NOT NULL
      ORDER BY l.not_before_us, l.sort_key, l.id LIMIT 1))
 LEFT JOIN sluice_state_rows AS s ON s.action_id = h.id
-LEFT JOIN sluice_runner AS r ON r.lease_until_us > clock.now_us
 WHERE c.claim IS NOT NULL
    OR EXISTS (SELECT 1 FROM sluice_action_rows AS e WHERE e.queue_id = q.queue_id);
 

@@ -31,11 +31,13 @@ BEGIN
     SELECT NEW.queue, CASE typeof(NEW.sort_key) WHEN 'null' THEN 'arrival' ELSE typeof(NEW.sort_key) END
     WHERE NOT EXISTS (SELECT 1 FROM sluice_queue_rows WHERE name = NEW.queue);
 
-    -- A queue without actions takes the type of its next one.
+    -- A queue without actions, and to which none moves, takes the type of its next one.
     UPDATE sluice_queue_rows
     SET sort_type = CASE typeof(NEW.sort_key) WHEN 'null' THEN 'arrival' ELSE typeof(NEW.sort_key) END
     WHERE name = NEW.queue
       AND NOT EXISTS (SELECT 1 FROM sluice_action_rows AS a WHERE a.queue_id = sluice_queue_rows.queue_id)
+      AND NOT EXISTS (SELECT 1 FROM sluice_state_rows AS s
+                      WHERE s.moves_to_queue_id = sluice_queue_rows.queue_id)
       AND NOT CASE sort_type
                     WHEN 'arrival' THEN NEW.sort_key IS NULL
                     WHEN 'date' THEN (typeof(NEW.sort_key) = 'integer'
@@ -142,11 +144,13 @@ BEGIN
     SELECT NEW.queue, CASE typeof(NEW.sort_key) WHEN 'null' THEN 'arrival' ELSE typeof(NEW.sort_key) END
     WHERE NOT EXISTS (SELECT 1 FROM sluice_queue_rows WHERE name = NEW.queue);
 
-    -- A queue without actions takes the type of its next one.
+    -- A queue without actions, and to which none moves, takes the type of its next one.
     UPDATE sluice_queue_rows
     SET sort_type = CASE typeof(NEW.sort_key) WHEN 'null' THEN 'arrival' ELSE typeof(NEW.sort_key) END
     WHERE name = NEW.queue
       AND NOT EXISTS (SELECT 1 FROM sluice_action_rows AS a WHERE a.queue_id = sluice_queue_rows.queue_id)
+      AND NOT EXISTS (SELECT 1 FROM sluice_state_rows AS s
+                      WHERE s.moves_to_queue_id = sluice_queue_rows.queue_id)
       AND NOT CASE sort_type
                     WHEN 'arrival' THEN NEW.sort_key IS NULL
                     WHEN 'date' THEN (typeof(NEW.sort_key) = 'integer'

@@ -77,6 +77,9 @@ extension Connection {
         try Statement(connection: handle, sql: sql, isCached: false)
     }
 
+    /// The texts of the statements that are kept, for tests of their query plans.
+    package var cachedTexts: [String] { Array(statements.keys) }
+
     /// Runs every statement of a text that takes no arguments; rows are passed over.
     package func execute(_ sql: String) throws(SQLiteError) {
         let code = sqlite3_exec(handle, sql, nil, nil, nil)
@@ -124,5 +127,10 @@ extension Connection {
             // Fails only for options unknown to the library, which then has nothing to harden.
             _ = csqlite_db_config(handle, option, value, nil)
         }
+    }
+
+    /// Whether the last close of a WAL database checkpoints it; SQLite does unless told otherwise.
+    package func setCheckpointOnClose(_ isOn: Bool) {
+        _ = csqlite_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, isOn ? 0 : 1, nil)
     }
 }

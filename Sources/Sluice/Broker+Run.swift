@@ -82,6 +82,7 @@ extension Broker {
     public func close(grace: Duration? = nil) async {
         await stop(grace: grace)
         life.withLock { $0.state = .closed }
+        releaseIdleWaiters()
         scheduler.silence()
         await store.close()
     }
@@ -250,14 +251,16 @@ extension Broker {
     }
 
     private func admitScheduled() {
-        // The time is set again before the first look, so that a broker with something scheduled is never
-        // idle.
-        scheduler.schedule(.admitScheduled, after: Self.scheduleInterval)
+        // The time is set again before the first look, so that a broker with something scheduled is never idle.
+        let mark = options.clock.uptime + Self.scheduleInterval
+        scheduler.schedule(.admitScheduled, at: mark)
         attempt(.admitScheduled, again: nil) { [weak self] store in
             let next = try await store.admitScheduled()
             guard let self else { return }
             let delay = next.map { max($0 - options.clock.now, .zero) }
-            scheduler.schedule(.admitScheduled, after: delay.map { min($0, Self.scheduleInterval) })
+            // Not instead of a look that was asked for meanwhile: this one may have come too early for it.
+            let interval = delay.map { min($0, Self.scheduleInterval) }
+            scheduler.schedule(.admitScheduled, after: interval, insteadOf: mark)
         }
     }
 

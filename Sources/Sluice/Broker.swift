@@ -32,8 +32,9 @@ public final class Broker: Sendable {
 
     /// Opens a file of queues, and creates it when it is missing, readable by its owner only.
     ///
-    /// - Parameters: - path: The database. Its directory must exist and be writable; SQLite keeps two more
-    ///   files beside it. - options: How the file is opened and its queues are run.
+    /// - Parameters:
+    ///   - path: The database. Its directory must exist and be writable; SQLite keeps two more files beside it.
+    ///   - options: How the file is opened and its queues are run.
     /// - Throws: ``SluiceError`` with ``SluiceError/Code/cannotOpen``, ``SluiceError/Code/readOnly``,
     ///   ``SluiceError/Code/notADatabase``, ``SluiceError/Code/newerSchema``,
     ///   ``SluiceError/Code/alreadyOpen`` and others. The file is as it was then.
@@ -96,13 +97,19 @@ public final class Broker: Sendable {
 
 /// Passes commits on to a broker that is not made yet when its store opens.
 private final class CommitRelay: Sendable {
-    private let receiver = Mutex<(@Sendable (CommitReport) -> Void)?>(nil)
+    /// A closure in a struct: read through a generic lock, a bare one would be wrapped once more at each
+    /// reading, and each call would go through all the wrappers.
+    private struct Receiver {
+        let receive: @Sendable (CommitReport) -> Void
+    }
+
+    private let receiver = Mutex<Receiver?>(nil)
 
     func connect(_ receive: @escaping @Sendable (CommitReport) -> Void) {
-        receiver.withLock { $0 = receive }
+        receiver.withLock { $0 = Receiver(receive: receive) }
     }
 
     func pass(_ report: CommitReport) {
-        receiver.withLock { $0 }?(report)
+        receiver.withLock { $0 }?.receive(report)
     }
 }

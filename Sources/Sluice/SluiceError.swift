@@ -3,8 +3,8 @@ package import SQLite
 /// The error that the library throws.
 ///
 /// ``code`` says what kind of failure it is, ``message`` names the thing and what to do. Neither carries a
-/// payload (G13). An error from `enqueue` means that the action was not stored, but for ``Code/unknownCommit``
-/// (G14).
+/// payload (G13). An error from `enqueue` means that the action was not stored, but for
+/// ``Code/unknownCommit`` (G14).
 public struct SluiceError: Error, Sendable {
     /// The most bytes of an error's or a reason's text that are kept in the file.
     public static let maximumTextByteCount = 2_000

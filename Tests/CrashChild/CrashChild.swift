@@ -21,9 +21,9 @@ struct CrashChild {
 
     /// `poison FILE LOG LANES first|later`: runs one action of each lane.
     ///
-    /// In the first run all lanes run at the same time, and the poisonous one kills the process only then; in a
-    /// later one each handler returns at once, but for the poisonous one. The handlers' starts go to LOG, a line
-    /// each: `RUN ID ATTEMPT`.
+    /// In the first run all lanes run at the same time, and the poisonous one kills the process only then; in
+    /// a later one each handler returns at once, but for the poisonous one. The handlers' starts go to LOG, a
+    /// line each: `RUN ID ATTEMPT`.
     private static func runPoison(file: String, log: String, lanes: Int, run: String) async throws {
         let isFirst = run == "first"
         let log = try Log(log, run: run)
@@ -47,8 +47,9 @@ struct CrashChild {
         await broker.close()
     }
 
-    /// `enqueue FILE COUNT`: enqueues one action after the other, and writes the number of each that is durable to
-    /// standard output.
+    /// `enqueue FILE COUNT`: enqueues one action after the other.
+    ///
+    /// Writes the number of each that is durable to standard output.
     private static func enqueue(file: String, count: Int) async throws {
         let broker = try await Broker(file: file)
         for lane in 0..<count {

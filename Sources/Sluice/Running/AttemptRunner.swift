@@ -130,6 +130,7 @@ extension AttemptRunner {
         cancelledBy reason: CancelReason?,
         _ options: RouteOptions
     ) -> Settlement {
+        if case .outcome(.success) = result { return .success }
         // A generator of its own, so that the user's policy runs without the lock.
         var generator: any RandomNumberGenerator = SplitMix(seed: state.withLock { $0.randomness.next() })
         return Settlement(

@@ -89,6 +89,7 @@ struct DeadlineQueue {
             case .chore(let chore): chores[chore] = nil
             case .queue: break
             }
+            dropDead()
             return first
         }
         return nil
@@ -99,8 +100,12 @@ struct DeadlineQueue {
         if heap.count > 2 * live.count + 64 {
             heap = Heap(heap.unordered.filter { live.contains($0.number) })
         } else {
-            // The earliest one decides when the timer fires: it is never a dead one.
-            while let first = heap.min, !live.contains(first.number) { heap.removeMin() }
+            dropDead()
         }
+    }
+
+    /// The earliest one decides when the timer fires: it is never a dead one.
+    private mutating func dropDead() {
+        while let first = heap.min, !live.contains(first.number) { heap.removeMin() }
     }
 }

@@ -15,6 +15,11 @@ struct RoutePermits {
     private var inUse: [RouteID: Int] = [:]
     private var limits: [RouteID: Int] = [:]
     private var lines: [RouteID: Deque<QueueID>] = [:]
+    /// Queues that were called from a line, until their claim ends.
+    ///
+    /// A permit is kept for each, so that no newcomer takes it before.
+    private var called: [QueueID: RouteID] = [:]
+    private var kept: [RouteID: Int] = [:]
     /// Who stands in a line, so that a queue stands there once.
     private var standing: Set<Place> = []
 
@@ -26,10 +31,14 @@ struct RoutePermits {
     /// Takes a permit for a queue's head.
     ///
     /// Routes without a limit always have one.
-    mutating func take(_ route: RouteID, limit: Int?, for queue: QueueID) -> Bool {
+    ///
+    /// - Parameter isAlone: Nothing else runs: those who were called for a permit come after it.
+    mutating func take(_ route: RouteID, limit: Int?, for queue: QueueID, isAlone: Bool = false) -> Bool {
         guard let limit else { return true }
         limits[route] = limit
-        guard inUse[route, default: 0] < limit else { return false }
+        let isCalled = called[queue] == route
+        if isCalled { endCall(of: queue) }
+        guard isCalled || isAlone ? inUse[route, default: 0] < limit : isFree(route) else { return false }
         inUse[route, default: 0] += 1
         held[queue] = route
         return true
@@ -43,9 +52,14 @@ struct RoutePermits {
         return route
     }
 
+    /// Whether there is a permit that is neither in use nor kept.
+    func isFree(_ route: RouteID) -> Bool {
+        inUse[route, default: 0] + kept[route, default: 0] < limits[route] ?? .max
+    }
+
     /// Puts a queue into the line of a route, unless a permit is free by now.
     mutating func enqueue(_ queue: QueueID, for route: RouteID) -> Bool {
-        guard inUse[route, default: 0] >= limits[route] ?? .max else { return false }
+        guard !isFree(route) else { return false }
         if standing.insert(Place(queue: queue, route: route)).inserted {
             lines[route, default: []].append(queue)
         }
@@ -56,5 +70,20 @@ struct RoutePermits {
         guard let queue = lines[route]?.popFirst() else { return nil }
         standing.remove(Place(queue: queue, route: route))
         return queue
+    }
+
+    /// Keeps a free permit of a route for a queue until its next claim ends.
+    mutating func call(_ queue: QueueID, for route: RouteID) {
+        endCall(of: queue)
+        called[queue] = route
+        kept[route, default: 0] += 1
+    }
+
+    /// No longer keeps a permit for a queue; tells of which route, if it has not taken it.
+    @discardableResult
+    mutating func endCall(of queue: QueueID) -> RouteID? {
+        guard let route = called.removeValue(forKey: queue) else { return nil }
+        kept[route, default: 0] -= 1
+        return route
     }
 }

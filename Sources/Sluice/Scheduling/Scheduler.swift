@@ -72,10 +72,17 @@ extension Scheduler {
 
     func routesChanged() { update { $0.routesChanged() } }
 
-    /// Performs a chore after a delay, instead of the time set before; `nil` is never.
-    func schedule(_ chore: Chore, after delay: Duration?) {
+    /// Performs a chore at a time, instead of the time set before.
+    func schedule(_ chore: Chore, at time: Duration) { update { $0.schedule(chore, at: time) } }
+
+    /// Performs a chore after a delay, instead of the time set before.
+    func schedule(_ chore: Chore, after delay: Duration) { schedule(chore, at: clock.uptime + delay) }
+
+    /// Performs a chore after a delay, instead of the time `mark` that was set before; if that has been changed
+    /// since, after the delay at the latest.
+    func schedule(_ chore: Chore, after delay: Duration?, insteadOf mark: Duration) {
         let time = delay.map { clock.uptime + $0 }
-        update { $0.schedule(chore, at: time) }
+        update { $0.schedule(chore, at: time, insteadOf: mark) }
     }
 
     /// Performs a chore after a delay, or earlier if it is to be performed earlier already.

@@ -85,7 +85,7 @@ package struct SchedulerStateMachine {
     private var permitsInUse = 0
     /// Queues whose outcome is being written.
     private var settling = 0
-    /// The queue whose suspect runs.
+    /// The queue whose suspect is being claimed to run alone, or runs.
     private var lone: QueueID?
     private var isOpen = false
     private var isStopping = false
@@ -126,6 +126,8 @@ extension SchedulerStateMachine {
     /// A new route may serve what had none.
     package mutating func routesChanged() -> [Decision] {
         for queue in unroutable { wake(queue) }
+        // A claim under way may have looked for a route before this one was there.
+        for queue in phases.keys where isClaiming(queue) { wake(queue) }
         return decide()
     }
 
@@ -141,14 +143,14 @@ extension SchedulerStateMachine {
         isSuspect: Bool,
         crashes: Int
     ) -> Conclusion? {
-        routes.release(queue)
+        if let freed = routes.release(queue), freed != route { callNext(for: freed) }
         if lone == queue { lone = nil }
         if isSuspect {
             // Its own claim holds one permit.
             guard permitsInUse == 1 else { return .mustBeAlone(crashes: crashes) }
             lone = queue
         }
-        guard routes.take(route, limit: limit, for: queue) else {
+        guard routes.take(route, limit: limit, for: queue, isAlone: isSuspect) else {
             if lone == queue { lone = nil }
             return .lacksPermit(route)
         }
@@ -160,6 +162,7 @@ extension SchedulerStateMachine {
         precondition(isClaiming(queue), "a queue started that was not being claimed")
         phases[queue] = .running
         waits[queue] = nil
+        endCall(of: queue)
         if let timeOutAt { deadlines.add(.attempt(claim), at: timeOutAt) }
         return decide()
     }
@@ -171,6 +174,7 @@ extension SchedulerStateMachine {
         }
         permitsInUse -= 1
         releaseRoute(of: queue)
+        endCall(of: queue)
         let known = waits.removeValue(forKey: queue)
         if wasWoken && conclusion.isOutdatedByWake {
             makeReady(queue)
@@ -241,6 +245,13 @@ extension SchedulerStateMachine {
         return schedule(chore, at: time)
     }
 
+    /// A chore is to be performed at a time instead of the one that its last performance had set, unless another
+    /// time has been asked for since: then no later than either.
+    package mutating func schedule(_ chore: Chore, at time: Duration?, insteadOf mark: Duration) -> [Decision] {
+        if deadlines.time(of: chore) == mark { return schedule(chore, at: time) }
+        return time.map { schedule(chore, noLaterThan: $0) } ?? []
+    }
+
     /// A time has come.
     package mutating func timeReached(_ now: Duration) -> [Decision] {
         var decisions: [Decision] = []
@@ -296,12 +307,22 @@ extension SchedulerStateMachine {
 
     private mutating func releaseRoute(of queue: QueueID) {
         if lone == queue { lone = nil }
-        guard let freed = routes.release(queue) else { return }
-        while let waiting = routes.dequeue(for: freed) {
-            guard phases[waiting] == .lackingPermit(freed) else { continue }
-            makeReady(waiting)
-            break
+        if let freed = routes.release(queue) { callNext(for: freed) }
+    }
+
+    /// A permit is free: the next that lacks one is asked again.
+    private mutating func callNext(for route: RouteID) {
+        while routes.isFree(route), let queue = routes.dequeue(for: route) {
+            guard phases[queue] == .lackingPermit(route) else { continue }
+            routes.call(queue, for: route)
+            return makeReady(queue)
         }
+    }
+
+    /// A queue that was called and has not taken the permit, because its head is another one now, leaves it to the
+    /// next.
+    private mutating func endCall(of queue: QueueID) {
+        if let route = routes.endCall(of: queue) { callNext(for: route) }
     }
 
     private mutating func decide() -> [Decision] {
@@ -313,7 +334,12 @@ extension SchedulerStateMachine {
         }
         var orders: [Order] = []
         if !suspects.isEmpty {
-            if permitsInUse == 0 { orders.append(order(suspects.removeFirst().queue)) }
+            if permitsInUse == 0 {
+                let queue = suspects.removeFirst().queue
+                // From the claim on: a wake before its conclusion must not start others, who would send it back.
+                lone = queue
+                orders.append(order(queue))
+            }
         } else if lone == nil {
             while permitsInUse < concurrency, let queue = ready.popFirst() { orders.append(order(queue)) }
         }

@@ -67,7 +67,7 @@ package struct DatabaseFile {
 
     /// Opens a second connection that only reads.
     func openReader(_ path: String) throws -> Connection {
-        let connection = try Connection(path: path, mode: .read)
+        let connection = try Connection(path: Self.literalPath(path), mode: .read)
         connection.setBusyTimeout(lockTimeout)
         connection.harden()
         for pragma in [Pragma("query_only", true), Pragma("mmap_size", 0), Pragma("trusted_schema", false)] {
@@ -85,7 +85,10 @@ package struct DatabaseFile {
 
     private func openFile(_ path: String, now: Timestamp) throws -> Connection {
         try Self.createPrivateFile(path)
-        let connection = try Connection(path: path, mode: .write)
+        let hasLog = access("\(path)-wal", F_OK) == 0
+        let connection = try Connection(path: Self.literalPath(path), mode: .write)
+        // A log that another process left stays beside a file that is refused: the close does not copy it.
+        if hasLog { connection.setCheckpointOnClose(false) }
         connection.setBusyTimeout(lockTimeout)
         // The first read: a file that is no database ends here, unchanged.
         let isNew = try connection.pragma("page_count") == "0"
@@ -95,6 +98,12 @@ package struct DatabaseFile {
                 "\(path) cannot be written; check its permissions and its directory's"
             )
         }
+        guard try connection.pragma("encoding") == "UTF-8" else {
+            throw SluiceError(
+                .unsupportedDatabase,
+                "\(path) keeps its text in UTF-16, which sorts by other bytes; use a file of its own"
+            )
+        }
         try Migrator().check(connection)
         connection.harden()
         if isNew { try connection.set(Pragma("auto_vacuum", "INCREMENTAL", answers: "2")) }
@@ -102,6 +111,7 @@ package struct DatabaseFile {
         for pragma in Self.filePragmas + Self.commonPragmas { try connection.set(pragma) }
         connection.countLogFrames()
         try Migrator().migrate(connection, now: now)
+        connection.setCheckpointOnClose(true)
         return connection
     }
 
@@ -161,6 +171,14 @@ extension DatabaseFile {
     package struct Identity: Hashable, Sendable {
         let device: UInt64
         let inode: UInt64
+    }
+
+    /// A path that SQLite takes as nothing but a path.
+    ///
+    /// A bare `:memory:` is no file to it, and a name that begins with `file:` is a URI where the library is
+    /// built so, as Debian's is (<https://www.sqlite.org/uri.html>).
+    static func literalPath(_ path: String) -> String {
+        path.hasPrefix(":") || path.hasPrefix("file:") ? "./\(path)" : path
     }
 
     /// The identity of the file at a path; `nil` when there is none.

@@ -46,7 +46,7 @@ extension WriteTransaction {
         let batch = try connection.cached(
             """
             SELECT a.id FROM sluice_action_rows AS a JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
-            WHERE a.queue_id = ?1 AND a.id <= q.fail_through_id ORDER BY a.id LIMIT ?2
+            WHERE a.queue_id = ?1 AND a.id <= q.fail_through_id LIMIT ?2
             """
         )
         .bind(1, queue.rawValue).bind(2, Self.failBatchSize).all { ActionID(rawValue: $0.int64(0)) }

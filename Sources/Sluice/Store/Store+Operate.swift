@@ -41,14 +41,25 @@ extension WriteTransaction {
             UPDATE sluice_state_rows SET next_attempt_at_us = NULL, retry_delay_us = NULL
             WHERE next_attempt_at_us IS NOT NULL AND action_id IN (
                 SELECT a.id FROM sluice_state_rows AS s
-                JOIN sluice_action_rows AS a ON a.id = s.action_id
-                JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
-                WHERE s.next_attempt_at_us IS NOT NULL AND q.name >= ?1 AND (?2 IS NULL OR q.name < ?2))
+                CROSS JOIN sluice_action_rows AS a ON a.id = s.action_id
+                CROSS JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
+                WHERE s.next_attempt_at_us IS NOT NULL AND q.name >= ?1 AND (?2 IS NULL OR q.name < ?2)
+                  AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c
+                                  WHERE c.queue_id = a.queue_id AND c.action_id = a.id))
             RETURNING (SELECT queue_id FROM sluice_action_rows WHERE id = action_id)
             """
         )
         .bind(1, first).bind(2, last).all { $0.int64(0) }
         queues.formUnion(waiting)
+        // With its deaths it would be parked again without being tried. It stays a suspect, and runs alone.
+        try connection.cached(
+            """
+            UPDATE sluice_state_rows SET crashes = 0 WHERE action_id IN (
+                SELECT blocked_action_id FROM sluice_queue_rows
+                WHERE blocked_by = 'crashed' AND name >= ?1 AND (?2 IS NULL OR name < ?2))
+            """
+        )
+        .bind(1, first).bind(2, last).run()
         let parked = try connection.cached(
             """
             UPDATE sluice_queue_rows
@@ -105,6 +116,14 @@ extension WriteTransaction {
             INSERT INTO sluice_action_rows (id, queue_id, sort_key, enqueued_at_us, nonce, kind, payload)
             SELECT id, queue_id, sort_key, enqueued_at_us, nonce, kind, payload
             FROM sluice_dead_rows WHERE id = ?1
+            """
+        )
+        .bind(1, action.rawValue).run()
+        // A history is found by its state when its action is done.
+        try connection.cached(
+            """
+            INSERT INTO sluice_state_rows (action_id)
+            SELECT ?1 WHERE EXISTS (SELECT 1 FROM sluice_attempt_rows WHERE action_id = ?1)
             """
         )
         .bind(1, action.rawValue).run()

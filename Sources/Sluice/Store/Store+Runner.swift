@@ -85,11 +85,13 @@ extension WriteTransaction {
         )
         .bind(1, epoch).bind(2, me.pid).bind(3, me.mark).bind(4, (now + Store.leaseLength).microseconds).run()
         self.epoch = epoch
+        isRunElsewhere = false
         claimCount = 0
         // All queues with work are looked at now.
         try connection.cached("DELETE FROM sluice_changes").run()
         try suspectOrphans()
         try liftUndecodable()
+        try endReleases()
     }
 
     func renewLease() throws {
@@ -149,7 +151,20 @@ extension WriteTransaction {
             let run = FailedRun(receipt: orphan.run, startedAt: orphan.startedAt, number: number)
             try record(run, "crashed", error: "the process died while the action ran alone")
         }
+        // Every slot is free; what was asked for while they were taken can be done.
         try connection.cached("DELETE FROM sluice_claim_rows").run()
+        for orphan in orphans { try endOrphan(orphan.run) }
+    }
+
+    /// Ends the waits of heads that were released: a restart may have brought what they lacked.
+    private func endReleases() throws(SQLiteError) {
+        try connection.cached(
+            """
+            UPDATE sluice_state_rows SET next_attempt_at_us = NULL, retry_delay_us = NULL, is_released = 0
+            WHERE is_released = 1
+            """
+        )
+        .run()
     }
 
     func queuesWithWork(after last: QueueID?, limit: Int) throws(SQLiteError) -> [QueueID] {

@@ -20,7 +20,7 @@ package enum SettleResult: Sendable, Hashable {
     case settled
     /// The receipt no longer holds the slot: nothing was written.
     case stale
-    /// The action was removed while it ran: the slot is free, nothing else was written.
+    /// The action was removed or cancelled while it ran: the slot is free, and the action is gone.
     case removed
 }
 
@@ -60,12 +60,14 @@ extension WriteTransaction {
         guard let startedAt = try takeSlot(of: receipt) else { return .stale }
         guard try exists(receipt.action) else { return .removed }
         let state = try ActionState.read(receipt.action, in: self)
+        if state.isCancelled && settlement != .success {
+            try remove(receipt.action, in: receipt.queue)
+            return .removed
+        }
         switch settlement {
         case .success:
             // Its claim has lifted what blocked it.
             try discard(receipt.action)
-        case .retry where state.isCancelled, .fail where state.isCancelled:
-            try remove(receipt.action, in: receipt.queue)
         case .retry(let delay, let error):
             let run = FailedRun(receipt: receipt, startedAt: startedAt, number: state.attempts + 1)
             try record(run, "retry", error: error)
@@ -132,17 +134,17 @@ extension WriteTransaction {
         try connection.cached(
             """
             INSERT INTO sluice_state_rows
-                (action_id, attempts, next_attempt_at_us, retry_delay_us, last_error)
-            VALUES (?1, ?2, ?3, ?4, ?5)
+                (action_id, attempts, next_attempt_at_us, retry_delay_us, last_error, is_released)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6)
             ON CONFLICT (action_id) DO UPDATE SET
                 attempts = excluded.attempts, next_attempt_at_us = excluded.next_attempt_at_us,
                 retry_delay_us = excluded.retry_delay_us, last_error = excluded.last_error,
-                is_suspect = 0, crashes = 0
+                is_released = excluded.is_released, is_suspect = 0, crashes = 0
             """
         )
         .bind(1, action.rawValue).bind(2, state.attempts + (spendingAttempt ? 1 : 0))
         .bind(3, (now + delay).microseconds).bind(4, delay.wholeMicroseconds).bind(5, error.map(bounded))
-        .run()
+        .bind(6, !spendingAttempt).run()
     }
 
     private func clearSuspicion(_ action: ActionID) throws(SQLiteError) {
@@ -161,6 +163,13 @@ extension WriteTransaction {
             """
         )
         .bind(1, action.rawValue).bind(2, attempts).bind(3, bounded(error)).run()
+    }
+
+    /// Carries out what was asked for while an action ran whose process has died since.
+    func endOrphan(_ receipt: Receipt) throws(SQLiteError) {
+        let state = try ActionState.read(receipt.action, in: self)
+        if state.isCancelled { return try remove(receipt.action, in: receipt.queue) }
+        if let target = state.movesTo { try move(receipt.action, from: receipt.queue, to: target) }
     }
 
     /// Carries out the move that was asked for while the action ran.
@@ -229,11 +238,13 @@ extension WriteTransaction {
         .bind(1, run.receipt.action.rawValue).bind(2, run.receipt.claim).bind(3, run.number).bind(4, outcome)
         .bind(5, bounded(error)).bind(6, run.startedAt.microseconds).bind(7, now.microseconds)
         .run()
-        guard run.number > Self.historyLimit else { return }
+        // Not by the number of the attempt: it begins anew with a requeue, and does not grow when nothing
+        // decodes.
         try connection.cached(
             """
-            DELETE FROM sluice_attempt_rows WHERE action_id = ?1 AND claim NOT IN (
-                SELECT claim FROM sluice_attempt_rows WHERE action_id = ?1 ORDER BY claim DESC LIMIT ?2)
+            DELETE FROM sluice_attempt_rows WHERE action_id = ?1 AND claim <= (
+                SELECT claim FROM sluice_attempt_rows WHERE action_id = ?1
+                ORDER BY claim DESC LIMIT 1 OFFSET ?2)
             """
         )
         .bind(1, run.receipt.action.rawValue).bind(2, Self.historyLimit).run()

@@ -63,8 +63,13 @@ package final class Store: Sendable {
         await Self.close(reader, writer, registration)
     }
 
-    /// The file can be opened again only when no connection of the old store is left to drop the locks of the new.
-    private static func close(_ reader: Reader?, _ writer: Writer, _ registration: OpenFiles.Registration?) async {
+    /// The file can be opened again only when no connection of the old store is left to drop the locks of the
+    /// new.
+    private static func close(
+        _ reader: Reader?,
+        _ writer: Writer,
+        _ registration: OpenFiles.Registration?
+    ) async {
         await reader?.close()
         await writer.close()
         registration?.end()

@@ -26,13 +26,16 @@ package final class WriteTransaction {
     /// Changes that others made to single actions.
     private(set) var foreignChanges: [ForeignChange] = []
 
+    /// What stood here when the transaction began: a start or a stop that is rolled back has not happened.
+    private var before: (epoch: Int64?, claimCount: Int64) = (nil, 0)
     private var changesBefore = 0
     private var dataVersion: Int64?
     private var actionCounter: Int64?
     private var savedActionCounter: Int64?
     private var directory = QueueDirectory()
     /// The process that runs the queues, if it is another one: its engine is told of what this one enqueues.
-    private var isRunElsewhere = false
+    /// Cleared by the start of this one.
+    var isRunElsewhere = false
 
     init(connection: Connection, nonce: Int64) {
         self.connection = connection
@@ -44,6 +47,7 @@ package final class WriteTransaction {
 
 extension WriteTransaction {
     func begin(now: Timestamp) throws(SQLiteError) {
+        before = (epoch, claimCount)
         try connection.beginImmediate()
         self.now = now
         let version = try connection.cached("PRAGMA data_version").first { $0.int64(0) }
@@ -70,6 +74,8 @@ extension WriteTransaction {
 
     func rollback() {
         connection.rollback()
+        epoch = before.epoch
+        claimCount = max(claimCount, before.claimCount)
         forget()
         // Read the changes of others again: what was taken in has been rolled back too.
         dataVersion = nil
@@ -175,8 +181,14 @@ extension WriteTransaction {
             return QueueID(rawValue: id)
         }
         guard entry.sortKind != kind else { return entry.id }
-        let hasActions = try connection.cached("SELECT 1 FROM sluice_action_rows WHERE queue_id = ?1 LIMIT 1")
-            .bind(1, entry.id.rawValue).hasRow()
+        // An action that moves here when its attempt ends counts: its key has the queue's type already.
+        let hasActions = try connection.cached(
+            """
+            SELECT 1 WHERE EXISTS (SELECT 1 FROM sluice_action_rows WHERE queue_id = ?1)
+                        OR EXISTS (SELECT 1 FROM sluice_state_rows WHERE moves_to_queue_id = ?1)
+            """
+        )
+        .bind(1, entry.id.rawValue).hasRow()
         guard !hasActions else {
             throw SluiceError(
                 .sortKeyMismatch,

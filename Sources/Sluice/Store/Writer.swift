@@ -32,6 +32,19 @@ package final class Writer: Sendable {
         self.committer = committer
     }
 
+    /// What is under way, for tests to wait for.
+    struct Load: Sendable {
+        /// Writes that stand in line for the next group.
+        let waiting: Int
+        /// A group is being committed, or waits for a lock.
+        let isLed: Bool
+        let isClosed: Bool
+    }
+
+    var load: Load {
+        waiting.withLock { Load(waiting: $0.writes.count, isLed: $0.hasLeader, isClosed: $0.isClosed) }
+    }
+
     /// Takes a write and calls its completion after the commit, on some thread.
     ///
     /// It may commit on the calling thread before it returns. It never does when it is called from a

@@ -1,0 +1,83 @@
+import Sluice
+import SluiceTestKit
+import Testing
+
+@Suite("Statistics", .timeLimit(.minutes(2))) struct StatisticsTests {
+    @Test("Each attempt is counted once when it begins and once by how it ended", arguments: Place.allCases)
+    func counters(_ place: Place) async throws {
+        let site = try Site(place)
+        let broker = try await site.broker()
+        try broker.route("*", Note.self, RouteOptions(failure: .all(.skip))) { note, attempt in
+            switch note.text {
+            case "retry" where attempt.number < 3: return .retry(after: .zero)
+            case "throw" where attempt.number < 2: throw Refusal("x")
+            case "fail": return .fail("x")
+            default: return .success
+            }
+        }
+        try await broker.enqueue(["ok", "retry", "fail"].map { Note($0, in: QueueName($0)) })
+        try await running(broker) { await broker.waitUntilIdle() }
+        var expected = Statistics()
+        expected.started = 5
+        expected.succeeded = 2
+        expected.retried = 2
+        expected.failed = 1
+        #expect(broker.statistics == expected)
+
+        // Counters are those of the opening, not of a run.
+        try await broker.enqueue(Note("ok"))
+        try await running(broker) { await broker.waitUntilIdle() }
+        expected.started = 6
+        expected.succeeded = 3
+        #expect(broker.statistics == expected)
+        await broker.close()
+    }
+
+    @Test("A cancelled attempt that does not succeed counts as removed")
+    func removed() async throws {
+        let site = try Site(.memory)
+        let broker = try await site.broker()
+        let started = Signal()
+        try broker.route("*", Note.self) { _, _ in
+            started.send()
+            try await untilCancelled()
+            return .success
+        }
+        let id = try await broker.enqueue(Note("a"))
+        try await running(broker) {
+            await started.received()
+            try await broker.cancel(id)
+            await broker.waitUntilIdle()
+        }
+        var expected = Statistics()
+        expected.started = 1
+        expected.removed = 1
+        #expect(broker.statistics == expected)
+    }
+
+    @Test("G6: a completion whose slot is no longer its own changes nothing, and is counted as stale")
+    func stale() async throws {
+        let site = try Site()
+        let broker = try await site.broker()
+        let (started, go) = (Signal(), Signal())
+        try broker.route("*", Note.self) { _, _ in
+            started.send()
+            await go.received(started.elements.count)
+            return .success
+        }
+        try await broker.enqueue(Note("a"))
+        try await running(broker) {
+            await started.received()
+            try site.shell("DELETE FROM sluice_claim_rows")
+            go.send()
+            // It still waits, and runs again: nothing of the stale success was written.
+            await started.received(2)
+            #expect(broker.statistics.succeeded == 0)
+            #expect(broker.statistics.staleCompletions == 1)
+            go.send()
+            await broker.waitUntilIdle()
+        }
+        #expect(broker.statistics.succeeded == 1)
+        await broker.close()
+    }
+}

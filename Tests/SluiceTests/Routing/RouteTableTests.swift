@@ -1,0 +1,183 @@
+import Testing
+
+@testable import Sluice
+
+@Suite("Routing by queue and kind") struct RouteTableTests {
+    /// A table with a route for each (pattern, kind), in that order; ids count from 0.
+    private static func table(_ routes: [(QueuePattern, String?)]) throws -> RouteTable {
+        var table = RouteTable()
+        for (pattern, kind) in routes {
+            try table.add(pattern, kind: kind, options: RouteOptions()) { _, _ in .outcome(.success) }
+        }
+        return table
+    }
+
+    private static func index(_ table: RouteTable, _ queue: QueueName, _ kind: String = "note") -> Int? {
+        table.route(for: queue, kind: kind).route?.id.rawValue
+    }
+
+    @Test("The exact name wins, then the longest prefix, whatever the order in which they were added")
+    func mostSpecific() throws {
+        let patterns: [QueuePattern] = ["*", "a/b/*", "a/*", "a/b/c", "a/b/c/d/*"]
+        for rotation in patterns.indices {
+            let rotated = Array(patterns[rotation...] + patterns[..<rotation])
+            let table = try Self.table(rotated.map { ($0, "note") })
+            func pattern(_ queue: QueueName) -> QueuePattern? { Self.index(table, queue).map { rotated[$0] } }
+            #expect(pattern("a/b/c") == "a/b/c")
+            #expect(pattern("a/b/x") == "a/b/*")
+            #expect(pattern("a/b/c/d") == "a/b/*")
+            #expect(pattern("a/b/c/d/e") == "a/b/c/d/*")
+            #expect(pattern("a/b") == "a/*")
+            #expect(pattern("a") == "*")
+            #expect(pattern("z/b/c") == "*")
+        }
+    }
+
+    @Test("A prefix claims no queue whose name merely begins alike, nor its own name without the slash")
+    func overlappingPrefixes() throws {
+        let table = try Self.table([("Message/*", "note"), ("MessageArchive/*", "note")])
+        #expect(Self.index(table, "Message/1") == 0)
+        #expect(Self.index(table, "Message/") == 0)
+        #expect(Self.index(table, "MessageArchive/1") == 1)
+        #expect(Self.index(table, "MessageArchive") == nil)
+        #expect(Self.index(table, "Message") == nil)
+        #expect(Self.index(table, "Messages/1") == nil)
+        #expect(Self.index(table, "message/1") == nil)
+    }
+
+    @Test("A kind without a route at the most specific pattern falls back to a wider one")
+    func kindFallsBack() throws {
+        let table = try Self.table([("*", "photo"), ("a/*", "note"), ("a/x", "call")])
+        #expect(Self.index(table, "a/x", "call") == 2)
+        #expect(Self.index(table, "a/x", "note") == 1)
+        #expect(Self.index(table, "a/x", "photo") == 0)
+        #expect(Self.index(table, "b", "note") == nil)
+    }
+
+    @Test(
+        "A route for any kind takes what has no route of its own at the same pattern, before wider patterns"
+    )
+    func anyKind() throws {
+        let table = try Self.table([("*", "note"), ("a/*", nil), ("a/*", "photo")])
+        #expect(Self.index(table, "a/1", "photo") == 2)
+        #expect(Self.index(table, "a/1", "note") == 1)
+        #expect(Self.index(table, "a/1", "call") == 1)
+        #expect(Self.index(table, "b", "call") == nil)
+    }
+
+    @Test("It tells a queue without any route from a kind without one")
+    func tellsWhy() throws {
+        let table = try Self.table([("a/*", "note")])
+        #expect(!table.route(for: "b/1", kind: "note").matchesQueue)
+        #expect(table.route(for: "a/1", kind: "photo").matchesQueue)
+        #expect(table.route(for: "a/1", kind: "photo").route == nil)
+    }
+
+    @Test("A second route for a pattern and a kind is refused, for any kind too, and the first one stays")
+    func duplicates() throws {
+        var table = try Self.table([("a/*", "note"), ("a/*", nil), ("a", "note")])
+        for (pattern, kind) in [("a/*", "note"), ("a/*", nil), ("a", "note")] as [(QueuePattern, String?)] {
+            let error = #expect(throws: SluiceError.self) {
+                try table.add(pattern, kind: kind, options: RouteOptions()) { _, _ in .outcome(.success) }
+            }
+            #expect(error?.code == .duplicateRoute)
+            #expect(error?.message.contains("'\(pattern)'") == true)
+        }
+        #expect(Self.index(table, "a/1") == 0)
+        #expect(Self.index(table, "a/1", "x") == 1)
+    }
+
+    @Test(
+        "Names and patterns compare by their bytes: two spellings of é are two",
+        arguments: [
+            ("caf\u{E9}", "cafe\u{301}"), ("caf\u{E9}/*", "cafe\u{301}/*"),
+        ]
+    )
+    func bytes(_ composed: String, _ decomposed: String) throws {
+        #expect(composed == decomposed)
+        #expect(QueuePattern(composed) != QueuePattern(decomposed))
+        let table = try Self.table([(QueuePattern(composed), "note"), (QueuePattern(decomposed), "note")])
+        let suffix = composed.hasSuffix("*") ? "/1" : ""
+        #expect(Self.index(table, "caf\u{E9}\(suffix)") == 0)
+        #expect(Self.index(table, "cafe\u{301}\(suffix)") == 1)
+    }
+
+    @Test("A prefix may end inside what Swift holds to be one character")
+    func prefixInsideCharacter() throws {
+        // The slash and the combining mark behind it are one Character, which no pattern could match as such.
+        let table = try Self.table([("a/*", "note")])
+        #expect(Self.index(table, "a/\u{301}b") == 0)
+    }
+
+    @Test(
+        "A pattern is a name, a prefix that ends in '/*', or '*'",
+        arguments: [
+            "a*", "*a", "a/*/b", "*/*", "a/**", "**", "/*a", "a/* ",
+        ]
+    )
+    func invalidPatterns(_ pattern: String) {
+        let error = #expect(throws: SluiceError.self) { try QueuePattern(pattern).form() }
+        #expect(error?.code == .invalidPattern)
+    }
+
+    @Test(
+        "A pattern without a star is held to the limits of names",
+        arguments: [
+            "", "a\u{0}b", String(repeating: "x", count: 513), String(repeating: "é", count: 257),
+        ]
+    )
+    func invalidNames(_ name: String) {
+        let error = #expect(throws: SluiceError.self) { try QueuePattern(name).form() }
+        #expect(error?.code == .invalidQueueName)
+    }
+
+    @Test("The longest name and the shortest prefixes are patterns")
+    func validPatterns() throws {
+        let table = try Self.table([
+            (QueuePattern(String(repeating: "é", count: 256)), "note"), ("/*", "note"),
+        ])
+        #expect(Self.index(table, QueueName(String(repeating: "é", count: 256))) == 0)
+        #expect(Self.index(table, "/x") == 1)
+        #expect(Self.index(table, "x") == nil)
+    }
+
+    @Test("Options of a route outside their limits are refused")
+    func invalidOptions() throws {
+        var spinning = RouteOptions()
+        spinning.releaseDelay = .milliseconds(999)
+        var immortal = RouteOptions()
+        immortal.crashLimit = 0
+        let refused = [
+            spinning, immortal, RouteOptions(timeout: .zero), RouteOptions(timeout: .seconds(-1)),
+            RouteOptions(concurrency: 0),
+        ]
+        for options in refused {
+            var table = RouteTable()
+            let error = #expect(throws: SluiceError.self) {
+                try table.add("a", kind: "note", options: options) { _, _ in .outcome(.success) }
+            }
+            #expect(error?.code == .invalidOptions)
+            #expect(Self.index(table, "a") == nil)
+        }
+    }
+
+    @Test("A kind has 1 to 255 bytes", arguments: ["", String(repeating: "k", count: 256)])
+    func invalidKinds(_ kind: String) {
+        let error = #expect(throws: SluiceError.self) { try Self.table([("a", kind)]) }
+        #expect(error?.code == .invalidKind)
+    }
+
+    @Test("Values of a pattern can be replaced and taken away")
+    func patternTable() throws {
+        var table = PatternTable<Int>()
+        table[.prefix(Array("a/".utf8))] = 1
+        table[.prefix(Array("a/".utf8))] = 2
+        table[.exact("a/x")] = 3
+        #expect(Array(table.matches("a/x")) == [3, 2])
+        table[.exact("a/x")] = nil
+        table[.prefix(Array("b/".utf8))] = nil
+        #expect(Array(table.matches("a/x")) == [2])
+        table[.prefix(Array("a/".utf8))] = nil
+        #expect(Array(table.matches("a/x")).isEmpty)
+    }
+}

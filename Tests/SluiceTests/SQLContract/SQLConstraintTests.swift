@@ -1,0 +1,181 @@
+import Foundation
+import SQLite
+import SluiceTestKit
+import Testing
+
+@testable import Sluice
+
+@Suite("Constraints and query plans")
+struct SQLConstraintTests {
+    private static let action = """
+        INSERT INTO sluice_action_rows (id, queue_id, sort_key, enqueued_at_us, nonce, kind, payload) VALUES
+        """
+
+    /// Statements on the tables that would leave a bad state.
+    static let refused = [
+        "INSERT INTO sluice_queue_rows (name, sort_type) VALUES ('', 'arrival')",
+        "INSERT INTO sluice_queue_rows (name, sort_type) VALUES ('q', 'arrival')",
+        "INSERT INTO sluice_queue_rows (name, sort_type) VALUES ('a' || char(0), 'arrival')",
+        "INSERT INTO sluice_queue_rows (name, sort_type) VALUES (printf('%.*c', 513, 'q'), 'arrival')",
+        "INSERT INTO sluice_queue_rows (name, sort_type) VALUES ('new', 'blob')",
+        "UPDATE sluice_queue_rows SET blocked_by = 'bored', blocked_action_id = 1, blocked_at_us = 1",
+        "UPDATE sluice_queue_rows SET blocked_by = 'failed'",
+        "UPDATE sluice_queue_rows SET blocked_action_id = 1",
+        "UPDATE sluice_queue_rows SET blocked_by = 'failing', blocked_action_id = 1, blocked_at_us = 1",
+        "UPDATE sluice_queue_rows SET fail_through_id = 1",
+        "\(action) (9, 1, NULL, 0, 0, 'k', '1')", "\(action) (9, 1, x'00', 0, 0, 'k', '1')",
+        "\(action) (9, 1, 0, 0, 0, '', '1')", "\(action) (9, 1, 0, 0, 0, printf('%.*c', 256, 'k'), '1')",
+        "\(action) (9, 1, 0, 0, 0, 'k', NULL)", "\(action) (9, 1, 0, 'now', 0, 'k', '1')",
+        "\(action) (1, 1, 0, 0, 0, 'k', '1')", "\(action) (9, NULL, 0, 0, 0, 'k', '1')",
+        "INSERT INTO sluice_state_rows (action_id, attempts) VALUES (1, -1)",
+        "INSERT INTO sluice_state_rows (action_id, next_attempt_at_us) VALUES (1, 1)",
+        "INSERT INTO sluice_state_rows (action_id, retry_delay_us) VALUES (1, 1)",
+        "INSERT INTO sluice_state_rows (action_id, next_attempt_at_us, retry_delay_us) VALUES (1, 1, -1)",
+        "INSERT INTO sluice_state_rows (action_id, is_suspect) VALUES (1, 2)",
+        "INSERT INTO sluice_state_rows (action_id, is_cancelled) VALUES (1, NULL)",
+        "INSERT INTO sluice_state_rows (action_id, crashes) VALUES (1, -1)",
+        "INSERT INTO sluice_claim_rows VALUES (1, -1, 1, 1, 1, 0)",
+        "INSERT INTO sluice_claim_rows VALUES (1, 0, 1, 1, 1, 2)",
+        "INSERT INTO sluice_claim_rows VALUES (1, 0, 1, 1, 1, 0), (1, 0, 2, 2, 1, 0)",
+        "INSERT INTO sluice_attempt_rows VALUES (1, 1, 1, 'bored', '', 0, 0)",
+        "INSERT INTO sluice_attempt_rows VALUES (1, 1, 1, 'retry', NULL, 0, 0)",
+        "INSERT INTO sluice_dead_rows VALUES (1, 1, 0, 'arrival', 0, 0, 'k', 0, 0, 'bored', '', '1')",
+        "INSERT INTO sluice_runner VALUES (2, 1, 1, '', 0)",
+        "INSERT INTO sluice_runner VALUES (1, 1, 1, NULL, 0)",
+        "INSERT INTO sluice_changes (queue_id, change) VALUES (1, 'bored')",
+        "UPDATE sluice_counters SET value = -1", "INSERT INTO sluice_counters VALUES ('action', 0)",
+    ]
+
+    @Test("The tables refuse bad states, whoever writes them", arguments: refused)
+    func constraints(_ sql: String) async throws {
+        let fixture = try await StoreFixture(isRunning: false)
+        try await fixture.store.add("a")
+        let error = #expect(throws: SQLiteError.self) { try fixture.execute(sql) }
+        #expect(error?.code.primary == .constraint, "\(error as Any)")
+        #expect(try await fixture.store.actionCount() == 1)
+    }
+
+    @Test("All tables are STRICT, and all names begin with sluice_")
+    func strict() async throws {
+        let (_, shell) = try await closedFile()
+        let loose =
+            "SELECT name FROM pragma_table_list WHERE type = 'table' AND NOT strict AND name NOT LIKE 'sqlite%'"
+        #expect(try await shell.run(loose) == [])
+        #expect(try await shell.line("SELECT count(*) > 5 FROM pragma_table_list WHERE strict") == "1")
+        let strangers =
+            "SELECT name FROM sqlite_schema WHERE name NOT LIKE 'sluice_%' AND name NOT LIKE 'sqlite_%'"
+        #expect(try await shell.run(strangers) == [])
+    }
+
+    @Test("After all kinds of work the file is whole, by SQLite's own check")
+    func integrity() async throws {
+        let seed = UInt64.random(in: 0...UInt64.max)
+        var generator = SplitMix(seed: seed)
+        var fixture = try await StoreFixture()
+        let settlements: [Settlement] = [
+            .success, .success, .retry(after: .zero, error: "e"), .release(after: .zero), .stop,
+            .fail(.failed, .skip, error: "e"), .fail(.failed, .block, error: "e"),
+            .fail(.failed, .failQueue, error: "e"),
+        ]
+        for round in 0..<300 {
+            let queue = QueueName("q/\(Int.random(in: 0..<5, using: &generator))")
+            try await fixture.store.add(
+                "\(round)",
+                in: queue,
+                by: .integer(.random(in: 0..<9, using: &generator))
+            )
+            if case .claimed(let action) = try await fixture.store.claim(queue) {
+                try await fixture.store.settle(
+                    action,
+                    try #require(settlements.randomElement(using: &generator))
+                )
+            }
+            if round % 10 == 0 { _ = try await fixture.store.retryNow(.prefix([])) }
+            if round % 100 == 99 { fixture = try await fixture.reopened() }
+        }
+        let shell = fixture.shell
+        #expect(try await shell.line("PRAGMA integrity_check") == "ok", "seed \(seed)")
+        // What refers to actions refers to some.
+        let lost = """
+            SELECT 'state', action_id FROM sluice_state_rows WHERE action_id NOT IN (SELECT id FROM sluice_action_rows)
+            UNION ALL SELECT 'claim', action_id FROM sluice_claim_rows
+            UNION ALL SELECT 'attempt', action_id FROM sluice_attempt_rows
+                WHERE action_id NOT IN (SELECT id FROM sluice_action_rows UNION SELECT id FROM sluice_dead_rows)
+            UNION ALL SELECT 'blocked', blocked_action_id FROM sluice_queue_rows
+                WHERE blocked_by <> 'failing' AND blocked_action_id NOT IN (SELECT id FROM sluice_action_rows)
+            UNION ALL SELECT 'both', id FROM sluice_dead_rows WHERE id IN (SELECT id FROM sluice_action_rows);
+            """
+        #expect(try await shell.run(lost) == [], "seed \(seed)")
+        await fixture.store.close()
+    }
+
+    @Test(
+        "G9: no statement of the engine scans or sorts the actions, the claim's and the start's least of all"
+    )
+    func plans() async throws {
+        let fixture = try await StoreFixture()
+        let store = fixture.store
+        // Has the engine prepare what it uses.
+        let ids = try await store.add((0..<8).map { ActionDraft("\($0)", depthLimit: 99) })
+        for settlement in [
+            Settlement.retry(after: .zero, error: "e"), .release(after: .zero), .stop, .success,
+            .fail(.failed, .skip, error: "e"), .fail(.failed, .block, error: "e"),
+        ] {
+            try await store.settle(try await store.take(), settlement)
+        }
+        _ = try await store.retryNow(.exact("q"))
+        _ = try await store.cancel(ids[7])
+        _ = try await store.admitScheduled()
+        _ = try await store.queuesWithWork(after: nil, limit: 10)
+        try await store.settle(try await store.take(), .fail(.failed, .failQueue, error: "e"))
+        _ = try await store.requeue(ids[1])
+        try await store.takeInForeignChanges()
+        let texts = try await store.write(sync: .later) { $0.connection.cachedTexts }
+        let statements = texts.filter {
+            !["BEGIN", "COMMIT", "ROLLBACK", "PRAGMA"].contains($0.prefix { $0.isLetter })
+        }
+        #expect(statements.count > 30)
+        let heads = statements.filter { $0.contains("ORDER BY h.sort_key, h.id LIMIT 1") }
+        let starts = statements.filter { $0.contains("WITH RECURSIVE busy") }
+        try #require(heads.count == 1 && starts.count == 1)
+        let connection = try fixture.connect()
+        func plan(_ sql: String) throws -> [String] {
+            try connection.prepare("EXPLAIN QUERY PLAN \(sql)").all { $0.text(3) }
+        }
+        for statement in statements {
+            let plan = try plan(statement)
+            #expect(!plan.contains { $0.contains("TEMP B-TREE") }, "\(statement): \(plan)")
+            // Scans of a few rows are fine: of the recursion, of the queues that are parked, of what is claimed.
+            let scans = plan.filter {
+                $0.hasPrefix("SCAN") && $0.contains("action") && !$0.contains("schedule")
+            }
+            #expect(scans == [], "\(statement): \(plan)")
+        }
+        #expect(
+            try plan(heads[0]).contains {
+                $0.contains("USING COVERING INDEX sluice_action_order (queue_id=? AND not_before_us=?)")
+            }
+        )
+        #expect(try plan(starts[0]).filter { $0.contains("sluice_action_order (queue_id>?)") }.count == 2)
+    }
+
+    @Test("The head of a queue is found by one look-up in the views too")
+    func viewPlans() async throws {
+        let (_, shell) = try await closedFile()
+        let one = try await shell.run("EXPLAIN QUERY PLAN SELECT * FROM sluice_queues WHERE queue = 'q'")
+        #expect(!one.contains { $0.contains("TEMP B-TREE FOR ORDER BY") }, "\(one)")
+        #expect(
+            one.contains { $0.contains("sluice_action_order (queue_id=? AND not_before_us=?)") },
+            "\(one)"
+        )
+        #expect(
+            !one.contains { $0.contains("SCAN d") || $0.contains("SCAN h") || $0.contains("SCAN n") },
+            "\(one)"
+        )
+        let actions = try await shell.run("EXPLAIN QUERY PLAN DELETE FROM sluice_actions WHERE id = 1")
+        #expect(
+            !actions.contains { $0.contains("SCAN a") || $0.contains("SCAN sluice_action_rows") },
+            "\(actions)"
+        )
+    }
+}

@@ -1,0 +1,304 @@
+import Testing
+
+@testable import Sluice
+
+@Suite("The scheduler against a model", .timeLimit(.minutes(3))) struct SchedulerModelTests {
+    @Test("G3, G7, G9: whatever happens in whatever order, its promises hold and all work gets done")
+    func anyOrder() {
+        let random = UInt64.random(in: 1_000 ... .max)
+        for seed in Array(1...300) + [random] {
+            var model = Model(seed: seed)
+            for _ in 0..<400 where model.complaint == nil {
+                model.step()
+                model.check()
+            }
+            model.finishAll()
+            if let complaint = model.complaint {
+                Issue.record("seed \(seed): \(complaint)")
+                return
+            }
+        }
+    }
+}
+
+/// A file of queues, reduced to what the scheduler can tell, and everything that goes on around it.
+private struct Model {
+    /// A queue in the file.
+    struct Lane {
+        var work = 0
+        /// `nil`: there is no route for its head.
+        var route: RouteID?
+        var isSuspect = false
+        var crashes = 0
+        var retry: (wait: RetryWait, until: Duration)?
+        var isParked = false
+    }
+
+    /// A claim from its decision to its conclusion.
+    struct Claim {
+        var order: Machine.Order
+        /// What its transaction found; `nil` before the transaction.
+        var result: Result?
+    }
+
+    enum Result {
+        case run
+        case conclusion(Machine.Conclusion)
+    }
+
+    static let concurrency = 4
+    static let limits: [RouteID: Int] = [RouteID(rawValue: 1): 1, RouteID(rawValue: 2): 2]
+
+    var generator: SplitMix
+    var machine = Machine(concurrency: concurrency)
+    var lanes: [QueueID: Lane] = [:]
+    var claims: [Claim] = []
+    var running: [QueueID] = []
+    var loneSuspect: QueueID?
+    /// Suspects that were sent back, and the one that has been asked again, until its claim is concluded.
+    var waitingSuspects: Set<QueueID> = []
+    var claimedSuspect: QueueID?
+    /// The suspect whose handler has returned: what waits behind it starts when that is written.
+    var settlingSuspect: QueueID?
+    /// Handlers that have returned and whose outcome is not written, with the claim that goes along.
+    var settling: [(queue: QueueID, order: Machine.Order?)] = []
+    var now = Duration.zero
+    var lastRetry: Int64 = 0
+    var isDraining = false
+    var complaint: String?
+
+    init(seed: UInt64) {
+        generator = SplitMix(seed: seed)
+        machine.start()
+        for queue in 1...9 as ClosedRange<Int64> {
+            let route = RouteID(rawValue: Int(queue % 4))
+            lanes[QueueID(rawValue: queue)] = Lane(
+                route: route,
+                isSuspect: chance(10),
+                crashes: Int(queue % 3)
+            )
+        }
+    }
+
+    mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &generator) < percent }
+
+    mutating func anyQueue() -> QueueID { QueueID(rawValue: Int64.random(in: 1...9, using: &generator)) }
+
+    /// Takes decisions in.
+    mutating func take(_ decisions: [Machine.Decision]) {
+        claims += decisions.orders.map { Claim(order: $0) }
+        for queue in decisions.claimed where waitingSuspects.remove(queue) != nil { claimedSuspect = queue }
+    }
+}
+
+// MARK: - Events
+
+extension Model {
+    mutating func step() {
+        switch Int.random(in: 0..<100, using: &generator) {
+        case 0..<20: enqueue()
+        case 20..<26: removeHead()
+        case 26..<30: operate()
+        case 30..<60: advanceClaim()
+        case 60..<72: finishHandler()
+        case 72..<84: settle()
+        default: passTime()
+        }
+    }
+
+    mutating func enqueue() {
+        let queue = anyQueue()
+        lanes[queue]?.work += Int.random(in: 1...3, using: &generator)
+        take(machine.wake([queue]))
+    }
+
+    mutating func removeHead() {
+        let queue = anyQueue()
+        guard var lane = lanes[queue], lane.work > 0, !isBusy(queue) else { return }
+        lane.work -= 1
+        lane.retry = nil
+        lane.isSuspect = false
+        lane.isParked = false
+        lanes[queue] = lane
+        take(machine.wake([queue]))
+    }
+
+    /// A retry by hand, a change of the head's route, a route that comes or goes.
+    mutating func operate() {
+        let queue = anyQueue()
+        switch Int.random(in: 0..<4, using: &generator) {
+        case 0:
+            lanes[queue]?.retry = nil
+            lanes[queue]?.isParked = false
+            take(machine.wake([queue]))
+        case 1 where !isBusy(queue):
+            // An arrival that sorts earlier, of another route.
+            lanes[queue]?.work += 1
+            lanes[queue]?.route = RouteID(rawValue: Int.random(in: 0..<4, using: &generator))
+            take(machine.wake([queue]))
+        case 2 where !isBusy(queue):
+            lanes[queue]?.work += 1
+            lanes[queue]?.route = nil
+            take(machine.wake([queue]))
+        default:
+            addRoutes()
+        }
+    }
+
+    mutating func addRoutes() {
+        for queue in lanes.keys where lanes[queue]?.route == nil {
+            lanes[queue]?.route = RouteID(rawValue: Int(queue.rawValue % 4))
+        }
+        take(machine.routesChanged())
+    }
+
+    mutating func advanceClaim() {
+        guard let index = claims.indices.randomElement(using: &generator) else { return }
+        if claims[index].result == nil {
+            claims[index].result = transact(claims[index].order)
+        } else {
+            conclude(claims.remove(at: index))
+        }
+    }
+
+    mutating func finishHandler() {
+        guard let index = running.indices.randomElement(using: &generator) else { return }
+        let queue = running.remove(at: index)
+        if loneSuspect == queue {
+            loneSuspect = nil
+            settlingSuspect = queue
+        }
+        settling.append((queue, machine.finishing(queue, claim: queue.rawValue)))
+    }
+
+    mutating func settle() {
+        guard let index = settling.indices.randomElement(using: &generator) else { return }
+        let (queue, order) = settling.remove(at: index)
+        lanes[queue]?.isSuspect = false
+        if settlingSuspect == queue { settlingSuspect = nil }
+        switch Int.random(in: 0..<(isDraining ? 1 : 4), using: &generator) {
+        case 0, 1: lanes[queue]?.work -= 1
+        case 2:
+            let retry = nextRetry()
+            lanes[queue]?.retry = retry
+        default: lanes[queue]?.isParked = true
+        }
+        let result = order.map { transact($0) }
+        take(machine.settled(queue))
+        if let order, let result { conclude(Claim(order: order, result: result)) }
+    }
+
+    mutating func nextRetry() -> (wait: RetryWait, until: Duration) {
+        lastRetry += 1
+        return (wait(lastRetry), now + .seconds(Int.random(in: 1...20, using: &generator)))
+    }
+
+    mutating func passTime() {
+        now += .seconds(Int.random(in: 0...5, using: &generator))
+        take(machine.timeReached(now))
+    }
+
+    func isBusy(_ queue: QueueID) -> Bool {
+        running.contains(queue) || settling.contains { $0.queue == queue }
+            || claims.contains { claim in
+                if case .run = claim.result { claim.order.queue == queue } else { false }
+            }
+    }
+}
+
+// MARK: - What the file answers
+
+extension Model {
+    /// The transaction of a claim.
+    mutating func transact(_ order: Machine.Order) -> Result {
+        guard let lane = lanes[order.queue], lane.work > 0, !lane.isParked else {
+            return .conclusion(.nothing)
+        }
+        if isDraining == false, chance(3) { return .conclusion(.unfinished) }
+        if let retry = lane.retry, order.waitedFor != retry.wait, retry.until > now {
+            return .conclusion(.waiting(retry.wait, until: retry.until))
+        }
+        guard let route = lane.route else { return .conclusion(.unroutable) }
+        let refusal = machine.admit(
+            order.queue,
+            to: route,
+            limit: Self.limits[route],
+            isSuspect: lane.isSuspect,
+            crashes: lane.crashes
+        )
+        if let refusal { return .conclusion(refusal) }
+        if lane.isSuspect { loneSuspect = order.queue }
+        return .run
+    }
+
+    mutating func conclude(_ claim: Claim) {
+        let queue = claim.order.queue
+        if claimedSuspect == queue { claimedSuspect = nil }
+        if case .conclusion(.mustBeAlone) = claim.result { waitingSuspects.insert(queue) }
+        switch claim.result {
+        case .run:
+            lanes[queue]?.retry = nil
+            running.append(queue)
+            take(machine.started(queue, claim: queue.rawValue, timeOutAt: nil))
+        case .conclusion(let conclusion): take(machine.concluded(queue, conclusion))
+        case nil: complaint = "a claim was concluded before its transaction"
+        }
+    }
+}
+
+// MARK: - Promises
+
+extension Model {
+    mutating func check() {
+        let attached = settling.compactMap(\.order?.queue)
+        let claiming = claims.map(\.order.queue) + attached
+        let permits = claiming.count + running.count
+        // A queue whose settling claims its own next head stands in both lists.
+        let inHand = claims.map(\.order.queue) + running
+        if permits > Self.concurrency { complaint = "\(permits) permits of \(Self.concurrency) are in use" }
+        if Set(inHand).count != inHand.count { complaint = "a queue is claimed or runs twice: \(inHand)" }
+        if Set(claiming).count != claiming.count { complaint = "a queue is claimed twice: \(claiming)" }
+        if let loneSuspect, running.contains(where: { $0 != loneSuspect }) {
+            complaint = "\(running) run beside the suspect \(loneSuspect)"
+        }
+        for (route, limit) in Self.limits {
+            let count = running.count { lanes[$0]?.route == route }
+            if count > limit { complaint = "\(count) handlers of a route with a cap of \(limit)" }
+        }
+        if let claimedSuspect, lanes[claimedSuspect]?.isSuspect == true, permits != 1 {
+            complaint = "\(inHand) are in hand beside the claim of the suspect \(claimedSuspect)"
+        }
+        let isHeldBack =
+            loneSuspect != nil || claimedSuspect != nil || settlingSuspect != nil
+            || machine.phases.values.contains(.suspect)
+        if !isHeldBack, permits < Self.concurrency, machine.readyCount > 0 {
+            complaint = "a ready queue is left while a permit is free"
+        }
+    }
+
+    /// Lets everything end, with success: then no queue that could run may have work.
+    mutating func finishAll() {
+        isDraining = true
+        for queue in lanes.keys { lanes[queue]?.isParked = false }
+        addRoutes()
+        take(machine.wake(lanes.keys.filter { lanes[$0]?.work != 0 && isParkedForgotten($0) }))
+        var steps = 0
+        while complaint == nil,
+            !claims.isEmpty || !running.isEmpty || !settling.isEmpty || machine.nextDeadline != nil
+        {
+            advanceClaim()
+            finishHandler()
+            settle()
+            if claims.isEmpty && running.isEmpty && settling.isEmpty { passTime() }
+            check()
+            steps += 1
+            if steps > 20_000 { complaint = "it does not come to an end" }
+        }
+        let left = lanes.filter { $0.value.work > 0 }.map { "\($0.key): \(machine.phases[$0.key] as Any)" }
+        if complaint == nil, !left.isEmpty { complaint = "queues with work are left behind: \(left)" }
+        if complaint == nil, !machine.isIdle { complaint = "it is not idle: \(machine.phases)" }
+    }
+
+    /// Whether lifting its parking must be told: the machine has forgotten the queue.
+    func isParkedForgotten(_ queue: QueueID) -> Bool { machine.phases[queue] == nil }
+}

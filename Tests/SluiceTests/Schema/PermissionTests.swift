@@ -1,0 +1,78 @@
+#if os(Linux)
+import Foundation
+import Glibc
+import SQLite
+import SluiceTestKit
+import Testing
+
+@testable import Sluice
+
+@Suite("Files that may not be written")
+struct PermissionTests {
+    /// Opens a store as a user whom permissions concern. Root, as whom tests may run, gives up its rights on a thread
+    /// of its own; the system keeps them by thread.
+    private func openUnprivileged(_ path: String) async -> SluiceError.Code? {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                if geteuid() == 0 { Self.becomeNobody() }
+                do throws(SluiceError) {
+                    let store = try Store(.file(path), options: .on(ManualClock())) { _ in }
+                    Task {
+                        await store.close()
+                        continuation.resume(returning: nil)
+                    }
+                } catch {
+                    continuation.resume(returning: error.code)
+                }
+            }
+        }
+    }
+
+    /// Gives up what root may do with files, on this thread. Swift's module of the C library lacks the function.
+    private static func becomeNobody() {
+        typealias SetUser = @convention(c) (uid_t) -> CInt
+        guard let symbol = dlsym(nil, "setfsuid") else { return }
+        _ = unsafeBitCast(symbol, to: SetUser.self)(65_534)
+    }
+
+    private func file(mode: Int, directoryMode: Int) async throws -> TemporaryFile {
+        let file = try TemporaryFile()
+        try await openAndClose(file.path)
+        let directory = URL(fileURLWithPath: file.path).deletingLastPathComponent().path
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file.path)
+        try FileManager.default.setAttributes([.posixPermissions: directoryMode], ofItemAtPath: directory)
+        return file
+    }
+
+    @Test(
+        "A file that may not be written is refused and stays as it is",
+        arguments: [
+            (0o444, 0o777, [SluiceError.Code.readOnly]), (0o444, 0o555, [.readOnly, .cannotOpen]),
+            (0o666, 0o555, [.readOnly, .cannotOpen]), (0o000, 0o777, [.cannotOpen, .readOnly]),
+        ]
+    )
+    func readOnly(_ mode: Int, _ directoryMode: Int, _ codes: [SluiceError.Code]) async throws {
+        let file = try await file(mode: mode, directoryMode: directoryMode)
+        let before = try contents(besides: file.path)
+        let code = try #require(await openUnprivileged(file.path))
+        #expect(codes.contains(code), "\(code)")
+        var after = try contents(besides: file.path)
+        // SQLite may leave an empty index of the log where it may write.
+        after["queues.sqlite-shm"] = nil
+        if after["queues.sqlite-wal"]?.isEmpty == true { after["queues.sqlite-wal"] = nil }
+        #expect(after == before)
+        let directory = URL(fileURLWithPath: file.path).deletingLastPathComponent().path
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: directory)
+    }
+
+    @Test("A new file in a directory that may not be written is refused")
+    func directory() async throws {
+        let file = try TemporaryFile()
+        let directory = URL(fileURLWithPath: file.path).deletingLastPathComponent().path
+        try FileManager.default.setAttributes([.posixPermissions: 0o555], ofItemAtPath: directory)
+        #expect(await openUnprivileged(file.path) == .readOnly)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == [])
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: directory)
+    }
+}
+#endif

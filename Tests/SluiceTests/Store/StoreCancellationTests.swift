@@ -1,0 +1,62 @@
+import SQLite
+import SluiceTestKit
+import Testing
+
+@testable import Sluice
+
+@Suite("Cancelled enqueues")
+struct StoreCancellationTests {
+    @Test("G14: an enqueue that is cancelled before its group starts is not stored, one in the group stands")
+    func cancelled() async throws {
+        let fixture = try await StoreFixture()
+        let store = fixture.store
+        let other = try fixture.connect()
+        try other.beginImmediate()
+        // Leads, and waits for the lock: its group has begun.
+        let begun = Task { try await store.add("begun") }
+        while !store.writer.load.isLed { await Task.yield() }
+        let waiting = Task { try await store.add("waiting") }
+        while store.writer.load.waiting == 0 { await Task.yield() }
+        begun.cancel()
+        waiting.cancel()
+        // It does not wait for the lock, which is still held.
+        await #expect(throws: CancellationError.self) { try await waiting.value }
+        other.rollback()
+        #expect(try await begun.value.rawValue == 1)
+        #expect(try await store.drain() == ["begun"])
+    }
+
+    @Test("G14: an enqueue in a task that was cancelled before is not stored")
+    func cancelledBefore() async throws {
+        let fixture = try await StoreFixture()
+        let store = fixture.store
+        let start = EventLog<Void>()
+        let task = Task {
+            _ = await start.wait(forCount: 1)
+            return try await store.add("late")
+        }
+        task.cancel()
+        start.append(())
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(try await store.actionCount() == 0)
+    }
+
+    @Test("A write that was taken back is not performed, one that was performed cannot be taken back")
+    func withdrawn() async throws {
+        let fixture = try await StoreFixture()
+        let other = try fixture.connect()
+        try other.beginImmediate()
+        let log = EventLog<String>()
+        func write(_ text: String) -> Write<String> {
+            Write(sync: .owed, body: { _ in text }) { log.append((try? $0.get()) ?? "failed") }
+        }
+        let (first, second, third) = (write("first"), write("second"), write("third"))
+        for write in [first, second, third] { fixture.store.writer.submit(write) }
+        #expect(!fixture.store.writer.withdraw(first))
+        #expect(fixture.store.writer.withdraw(second))
+        #expect(!fixture.store.writer.withdraw(second))
+        other.rollback()
+        #expect(await log.wait(forCount: 2) == ["first", "third"])
+        #expect(!fixture.store.writer.withdraw(third))
+    }
+}

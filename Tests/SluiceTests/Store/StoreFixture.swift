@@ -1,0 +1,185 @@
+import Foundation
+import SQLite
+import SluiceTestKit
+
+@testable import Sluice
+
+/// A store on a file and a clock of its own, with the commits that it reported.
+final class StoreFixture: Sendable {
+    let file: TemporaryFile
+    let clock: ManualClock
+    let store: Store
+    let commits = EventLog<CommitReport>()
+
+    init(
+        file: TemporaryFile? = nil,
+        clock: ManualClock = ManualClock(),
+        isRunning: Bool = true,
+        onCommit: (@Sendable (CommitReport) -> Void)? = nil,
+        adjust: (inout BrokerOptions) -> Void = { _ in }
+    ) async throws {
+        let file = try file ?? TemporaryFile()
+        var options = BrokerOptions.on(clock)
+        adjust(&options)
+        self.file = file
+        self.clock = clock
+        let commits = commits
+        store = try Store(.file(file.path), options: options) { report in
+            commits.append(report)
+            onCommit?(report)
+        }
+        if isRunning { try await store.startRunning() }
+    }
+
+    /// Closes the file as a kill does: claims and the right to run the queues stay in it. Then opens it again, with
+    /// the old process dead.
+    func reopened(isRunning: Bool = true) async throws -> StoreFixture {
+        await store.close()
+        try killRunner()
+        return try await StoreFixture(file: file, clock: clock, isRunning: isRunning)
+    }
+
+    /// Makes the process that runs the queues one of an earlier start of the machine.
+    func killRunner() throws {
+        try execute("UPDATE sluice_runner SET process = 'another start-of-the ' || 'machine'")
+    }
+}
+
+// MARK: - SQL by another connection
+
+extension StoreFixture {
+    func connect() throws -> Connection {
+        let connection = try Connection(path: file.path, mode: .write)
+        connection.setBusyTimeout(.seconds(10))
+        return connection
+    }
+
+    func execute(_ sql: String) throws {
+        try connect().execute(sql)
+    }
+
+    /// The first column of each row, as text.
+    func rows(_ sql: String) throws -> [String] {
+        try connect().prepare(sql).all { $0.optionalText(0) ?? "NULL" }
+    }
+
+    func row(_ sql: String) throws -> String {
+        try rows(sql).first ?? "nothing"
+    }
+}
+
+// MARK: - Enqueuing and running
+
+/// An answer that a test cannot go on with.
+struct Unexpected: Error, CustomStringConvertible {
+    let description: String
+}
+
+extension ActionDraft {
+    /// An action whose payload is a JSON text.
+    init(
+        _ text: String,
+        in queue: QueueName = "q",
+        kind: String = "note",
+        by sortKey: SortKey = .arrival,
+        notBefore: Timestamp? = nil,
+        depthLimit: Int? = nil
+    ) {
+        self.init(
+            queue: queue,
+            kind: kind,
+            sortKey: sortKey,
+            payload: "\"\(text)\"",
+            notBefore: notBefore,
+            depthLimit: depthLimit
+        )
+    }
+}
+
+extension ClaimedAction {
+    /// The payload of ``ActionDraft/init(_:in:kind:by:notBefore:depthLimit:)`` without its quotes.
+    var text: String { String(payload.dropFirst().dropLast()) }
+}
+
+extension Store {
+    @discardableResult
+    func add(
+        _ text: String,
+        in queue: QueueName = "q",
+        by sortKey: SortKey = .arrival,
+        notBefore: Timestamp? = nil
+    ) async throws -> ActionID {
+        try await enqueue([ActionDraft(text, in: queue, by: sortKey, notBefore: notBefore)])[0]
+    }
+
+    @discardableResult
+    func add(_ drafts: [ActionDraft]) async throws -> [ActionID] {
+        try await enqueue(drafts)
+    }
+
+    func queueID(_ name: QueueName) async throws -> QueueID {
+        let entry = try await write(sync: .later) { try $0.knownQueue(named: name) }
+        guard let entry else { throw Unexpected(description: "no queue '\(name)'") }
+        return entry.id
+    }
+
+    func claim(
+        _ name: QueueName = "q",
+        waitedFor: RetryWait? = nil,
+        admit: @escaping @Sendable (Head) -> Admission = { .run(isAlone: $0.isSuspect) }
+    ) async throws -> ClaimResult {
+        let request = ClaimRequest(queue: try await queueID(name), waitedFor: waitedFor, admit: admit)
+        let results = try await withCheckedThrowingContinuation { continuation in
+            claim([request]) { continuation.resume(with: $0) }
+        }
+        return results[0]
+    }
+
+    /// The head of a queue, claimed.
+    func take(_ name: QueueName = "q", waitedFor: RetryWait? = nil) async throws -> ClaimedAction {
+        let result = try await claim(name, waitedFor: waitedFor)
+        guard case .claimed(let action) = result else { throw Unexpected(description: "\(result)") }
+        return action
+    }
+
+    @discardableResult
+    func settle(
+        _ action: ClaimedAction,
+        _ settlement: Settlement,
+        then next: ClaimRequest? = nil
+    ) async throws -> (result: SettleResult, next: ClaimResult?) {
+        try await withCheckedThrowingContinuation { continuation in
+            settle(action.receipt, settlement, thenClaim: next) { continuation.resume(with: $0) }
+        }
+    }
+
+    /// Runs a queue until nothing is left in its order, with success each time.
+    func drain(_ name: QueueName = "q") async throws -> [String] {
+        var texts: [String] = []
+        while true {
+            switch try await claim(name) {
+            case .claimed(let action):
+                texts.append(action.text)
+                try await settle(action, .success)
+            case .empty: return texts
+            case .unfinished: continue
+            case let other: throw Unexpected(description: "\(other)")
+            }
+        }
+    }
+}
+
+extension ClaimResult {
+    /// The name of the case.
+    var word: String { String("\(self)".prefix { $0 != "(" }) }
+}
+
+/// The code of the error that a body throws, if it throws one of ours.
+func refusal<Output>(_ body: () async throws -> Output) async -> SluiceError.Code? {
+    do {
+        _ = try await body()
+        return nil
+    } catch {
+        return (error as? SluiceError)?.code
+    }
+}

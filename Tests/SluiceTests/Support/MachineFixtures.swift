@@ -1,0 +1,113 @@
+import Testing
+
+@testable import Sluice
+
+typealias Machine = SchedulerStateMachine
+
+extension QueueID: ExpressibleByIntegerLiteral {
+    /// A queue by its number.
+    public init(integerLiteral value: Int64) { self.init(rawValue: value) }
+}
+
+extension [SchedulerStateMachine.Decision] {
+    /// The claims to be made, in their order.
+    var orders: [Machine.Order] {
+        flatMap { decision -> [Machine.Order] in
+            if case .claim(let orders) = decision { orders } else { [] }
+        }
+    }
+
+    /// The queues to be claimed, in their order.
+    var claimed: [QueueID] { orders.map(\.queue) }
+}
+
+extension SchedulerStateMachine {
+    /// How many queues stand in the line.
+    var readyCount: Int { phases.values.count { $0 == .ready } }
+}
+
+/// A state machine by reference, because `#expect` calls no mutating methods, with shorthands for frequent facts.
+final class TestMachine {
+    private var machine: Machine
+
+    init(concurrency: Int = 64, isStarted: Bool = true) {
+        machine = Machine(concurrency: concurrency)
+        if isStarted { machine.start() }
+    }
+
+    var phases: [QueueID: Machine.Phase] { machine.phases }
+    var isIdle: Bool { machine.isIdle }
+    var nextDeadline: Duration? { machine.nextDeadline }
+    var readyCount: Int { machine.readyCount }
+
+    func start() { machine.start() }
+    func stop() -> [Machine.Decision] { machine.stop() }
+    func wake(_ queues: [QueueID]) -> [Machine.Decision] { machine.wake(queues) }
+    func routesChanged() -> [Machine.Decision] { machine.routesChanged() }
+    func settled(_ queue: QueueID) -> [Machine.Decision] { machine.settled(queue) }
+    func timeReached(_ now: Duration) -> [Machine.Decision] { machine.timeReached(now) }
+
+    /// A handler has returned; runs that the tests start bear their queue's number.
+    func finishing(_ queue: QueueID) -> Machine.Order? { machine.finishing(queue, claim: queue.rawValue) }
+
+    func started(_ queue: QueueID, timeOutAt: Duration? = nil) -> [Machine.Decision] {
+        machine.started(queue, claim: queue.rawValue, timeOutAt: timeOutAt)
+    }
+
+    func concluded(_ queue: QueueID, _ conclusion: Machine.Conclusion) -> [Machine.Decision] {
+        machine.concluded(queue, conclusion)
+    }
+
+    func schedule(_ chore: Chore, at time: Duration?) -> [Machine.Decision] {
+        machine.schedule(chore, at: time)
+    }
+
+    func schedule(_ chore: Chore, noLaterThan time: Duration) -> [Machine.Decision] {
+        machine.schedule(chore, noLaterThan: time)
+    }
+
+    func schedule(_ chore: Chore, at time: Duration?, insteadOf mark: Duration) -> [Machine.Decision] {
+        machine.schedule(chore, at: time, insteadOf: mark)
+    }
+
+    func admit(
+        _ queue: QueueID,
+        route: Int = 0,
+        limit: Int? = nil,
+        isSuspect: Bool = false,
+        crashes: Int = 0
+    ) -> Machine.Conclusion? {
+        let route = RouteID(rawValue: route)
+        return machine.admit(queue, to: route, limit: limit, isSuspect: isSuspect, crashes: crashes)
+    }
+
+    /// Claims a queue's head: starts it, or concludes with what speaks against it.
+    func claim(
+        _ queue: QueueID,
+        route: Int = 0,
+        limit: Int? = nil,
+        isSuspect: Bool = false,
+        crashes: Int = 0,
+        timeOutAt: Duration? = nil
+    ) -> [Machine.Decision] {
+        let refusal = admit(queue, route: route, limit: limit, isSuspect: isSuspect, crashes: crashes)
+        if let refusal { return concluded(queue, refusal) }
+        return started(queue, timeOutAt: timeOutAt)
+    }
+
+    /// Wakes queues and runs all that are claimed.
+    func runAll(_ queues: [QueueID]) {
+        for queue in wake(queues).claimed { _ = claim(queue) }
+    }
+
+    /// A handler returns and is written; tells the claim of that transaction, and what follows.
+    func finish(_ queue: QueueID) -> (order: Machine.Order?, decisions: [Machine.Decision]) {
+        let order = finishing(queue)
+        return (order, settled(queue))
+    }
+}
+
+/// The wait of an action for a retry whose time in the file does not matter.
+func wait(_ action: Int64 = 1) -> RetryWait {
+    RetryWait(action: ActionID(rawValue: action), nextAttemptAt: Timestamp(microseconds: 0))
+}
