@@ -40,8 +40,9 @@ enum Terminal {
         write(Array(text.utf8), to: descriptor)
     }
 
-    /// One call for a line, so that lines of several tasks do not mix. A reader that has gone is no error of
-    /// ours.
+    /// Writes a line in one call, so that those of several tasks do not mix.
+    ///
+    /// A reader that has gone is no error of ours.
     private static func write(_ bytes: [UInt8], to descriptor: FileDescriptor) {
         _ = try? descriptor.writeAll(bytes)
     }

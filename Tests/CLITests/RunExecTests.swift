@@ -2,13 +2,14 @@ import Foundation
 import Subprocess
 import Testing
 
-@Suite("sluice run --exec") struct RunExecTests {
+@Suite("sluice run --exec", .timeLimit(.minutes(2))) struct RunExecTests {
     @Test("The command gets the payload on standard input and the attempt in its environment")
     func environment() async throws {
         let place = try Workplace()
         try await place.enqueue("conversation/a b")
         let script = """
-            printf '%s|' "$SLUICE_QUEUE" "$SLUICE_ID" "$SLUICE_KIND" "$SLUICE_ATTEMPT" "$SLUICE_IDEMPOTENCY_KEY"
+            printf '%s|' "$SLUICE_QUEUE" "$SLUICE_ID" "$SLUICE_KIND"
+            printf '%s|' "$SLUICE_ATTEMPT" "$SLUICE_IDEMPOTENCY_KEY"
             cat; echo
             test "$SLUICE_ATTEMPT" = 2
             """

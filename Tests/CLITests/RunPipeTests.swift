@@ -2,7 +2,7 @@ import Foundation
 import Subprocess
 import Testing
 
-@Suite("sluice run --pipe") struct RunPipeTests {
+@Suite("sluice run --pipe", .timeLimit(.minutes(2))) struct RunPipeTests {
     /// Runs a handler until the file is empty.
     private func run(
         _ place: Workplace,
@@ -94,8 +94,8 @@ import Testing
         try await place.enqueue("q")
         let body = #"""
             if r["attempt"] == 1:
-                os.write(1, b'hello \x1b[31m\n\n[1]\n{"outcome": "success"}\n{"id": "1", "outcome": "success"}\n')
-                say({"id": 77, "outcome": "success"})
+                os.write(1, b'hello \x1b[31m\n\n[1]\n{"outcome": "success"}\n{"id": "1", "outcome": ""}\n')
+                say({"id": 77, "outcome": ""})
                 say({"id": r["id"], "outcome": "maybe"})
             else:
                 say({"id": r["id"], "outcome": "success"})
@@ -108,8 +108,8 @@ import Testing
                 "sluice: line 1 \(complaint) it is not valid JSON: hello \\u{1b}[31m",
                 "sluice: line 3 \(complaint) it is no JSON object: [1]",
                 "sluice: line 4 \(complaint) 'id' is missing: {\"outcome\": \"success\"}",
-                "sluice: line 5 \(complaint) 'id' has the wrong type: {\"id\": \"1\", \"outcome\": \"success\"}",
-                "sluice: line 6 \(complaint) nothing is in work under its id: {\"id\": 77, \"outcome\": \"success\"}",
+                "sluice: line 5 \(complaint) 'id' has the wrong type: {\"id\": \"1\", \"outcome\": \"\"}",
+                "sluice: line 6 \(complaint) nothing is in work under its id: {\"id\": 77, \"outcome\": \"\"}",
                 "sluice: line 7 \(complaint) the outcome is unknown, the action is retried: "
                     + "{\"id\": 1, \"outcome\": \"maybe\"}",
             ]

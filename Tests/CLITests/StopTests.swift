@@ -2,7 +2,7 @@ import Foundation
 import Subprocess
 import Testing
 
-@Suite("Stopping sluice run") struct StopTests {
+@Suite("Stopping sluice run", .timeLimit(.minutes(2))) struct StopTests {
     @Test(
         "G7: SIGTERM and SIGINT let what runs finish, and start nothing more",
         arguments: [Signal.terminate, .interrupt]
@@ -31,8 +31,9 @@ import Testing
         try await place.enqueue("q")
         let pipe = try place.makePipe("never")
         let script = "trap 'echo terminated; exit 1' TERM; echo started; read line < '\(pipe)'"
+        let arguments = ["run", "--file", place.path, "--exec", script, "--grace", "3600"]
         var lines: [String] = []
-        let status = try await Tool.follow(["run", "--file", place.path, "--exec", script]) { line, send in
+        let status = try await Tool.follow(arguments) { line, send in
             lines.append(line)
             if line == "started" || line.hasPrefix("sluice: stopping") { try send(.terminate) }
         }

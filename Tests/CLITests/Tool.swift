@@ -109,8 +109,8 @@ final class Workplace {
 
     /// Makes a pipe with a name.
     ///
-    /// A command that reads a line from it waits until ``release(_:)``. It is held open here for both directions, so
-    /// that no open of it waits for the other side.
+    /// A command that reads a line from it waits until ``release(_:)``. It is held open here for both
+    /// directions, so that no open of it waits for the other side.
     func makePipe(_ name: String) throws -> String {
         let path = self.path(of: name)
         try #require(mkfifo(path, 0o600) == 0)
@@ -132,7 +132,9 @@ final class Workplace {
         try await Tool.run([verb, "--file", path] + arguments, input: input)
     }
 
-    /// Enqueues actions of the kind `k` with the payloads 1, 2, 3 …
+    /// Enqueues an action of the kind `k` in each queue.
+    ///
+    /// The payloads are 1, 2, 3 and so on.
     func enqueue(_ queues: String...) async throws {
         for (index, queue) in queues.enumerated() {
             let result = try await sluice(

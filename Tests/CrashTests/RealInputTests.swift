@@ -4,7 +4,7 @@ import Subprocess
 import SystemPackage
 import Testing
 
-@Suite("Real chat through the tool, killed ten times") struct RealInputTests {
+@Suite("Real chat through the tool, killed ten times", .timeLimit(.minutes(3))) struct RealInputTests {
     private static let kills = 10
 
     /// Runs a program to its end.
@@ -164,8 +164,9 @@ import Testing
     }
 }
 
-/// Random numbers that a failing test can be repeated with: a linear congruential generator with the constants
-/// of Knuth's MMIX, of which the upper half is used.
+/// Random numbers that a failing test can be repeated with.
+///
+/// A linear congruential generator with the constants of Knuth's MMIX, of which the upper half is used.
 private struct Seeded: RandomNumberGenerator {
     var state: UInt64
 

@@ -53,7 +53,9 @@ struct CommandHandler: Sendable {
         ]
     }
 
-    /// Hands over the payload. A command that does not want all of it is free to end.
+    /// Hands over the payload.
+    ///
+    /// A command that does not want all of it is free to end.
     private static func write(_ payload: String, to input: StandardInputWriter) async {
         _ = try? await input.write(Array(payload.utf8))
         try? await input.finish()
