@@ -17,7 +17,8 @@ extension Broker {
     ///
     /// - Parameters:
     ///   - action: The action; its type says queue and sort key.
-    ///   - date: When it takes its place in the queue's order; until then it blocks nothing. `nil` is at once.
+    ///   - date: When it takes its place in the queue's order; until then it blocks nothing. `nil` is at
+    ///     once.
     /// - Returns: The action's number.
     /// - Throws: `CancellationError` when the task was cancelled before the write began; `SluiceError` as
     ///   above.

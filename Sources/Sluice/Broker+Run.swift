@@ -251,7 +251,8 @@ extension Broker {
     }
 
     private func admitScheduled() {
-        // The time is set again before the first look, so that a broker with something scheduled is never idle.
+        // The time is set again before the first look, so that a broker with something scheduled is never
+        // idle.
         let mark = options.clock.uptime + Self.scheduleInterval
         scheduler.schedule(.admitScheduled, at: mark)
         attempt(.admitScheduled, again: nil) { [weak self] store in

@@ -33,7 +33,8 @@ public final class Broker: Sendable {
     /// Opens a file of queues, and creates it when it is missing, readable by its owner only.
     ///
     /// - Parameters:
-    ///   - path: The database. Its directory must exist and be writable; SQLite keeps two more files beside it.
+    ///   - path: The database. Its directory must exist and be writable; SQLite keeps two more files beside
+    ///     it.
     ///   - options: How the file is opened and its queues are run.
     /// - Throws: ``SluiceError`` with ``SluiceError/Code/cannotOpen``, ``SluiceError/Code/readOnly``,
     ///   ``SluiceError/Code/notADatabase``, ``SluiceError/Code/newerSchema``,

@@ -109,7 +109,7 @@ import Testing
                 "sluice: line 3 \(complaint) it is no JSON object: [1]",
                 "sluice: line 4 \(complaint) 'id' is missing: {\"outcome\": \"success\"}",
                 "sluice: line 5 \(complaint) 'id' has the wrong type: {\"id\": \"1\", \"outcome\": \"\"}",
-                "sluice: line 6 \(complaint) nothing is in work under its id: {\"id\": 77, \"outcome\": \"\"}",
+                #"sluice: line 6 \#(complaint) nothing is in work under its id: {"id": 77, "outcome": ""}"#,
                 "sluice: line 7 \(complaint) the outcome is unknown, the action is retried: "
                     + "{\"id\": 1, \"outcome\": \"maybe\"}",
             ]

@@ -2,7 +2,9 @@ import ArgumentParser
 import Foundation
 import Sluice
 
-/// One workload, once. Writes the seconds that it took; `Benchmarks/run` repeats, compares and tabulates.
+/// One workload, once.
+///
+/// Writes the seconds that it took; `Benchmarks/run` repeats, compares and tabulates.
 @main
 struct SluiceBench: AsyncParsableCommand {
     enum Workload: String, ExpressibleByArgument { case enqueue, drain }
@@ -40,7 +42,12 @@ struct SluiceBench: AsyncParsableCommand {
         await broker.close()
     }
 
-    private func enqueue(_ messages: [Message], _ batch: Int, _ callers: Int, into broker: Broker) async throws {
+    private func enqueue(
+        _ messages: [Message],
+        _ batch: Int,
+        _ callers: Int,
+        into broker: Broker
+    ) async throws {
         let share = count / callers
         try await withThrowingTaskGroup { group in
             for caller in 0..<callers {

@@ -7,9 +7,9 @@ internal import Synchronization
 /// queues. And the connection of a second one, when it is closed, would drop the locks of the first
 /// (<https://www.sqlite.org/howtocorrupt.html>, 2.2).
 ///
-/// A file is known by device and inode, and the file system uses an inode again as soon as its file is gone. So
-/// both steps that must not be torn apart happen under one lock: asking for a file's inode and entering it, and
-/// closing the last connection and removing it.
+/// A file is known by device and inode, and the file system uses an inode again as soon as its file is gone.
+/// So both steps that must not be torn apart happen under one lock: asking for a file's inode and entering
+/// it, and closing the last connection and removing it.
 enum OpenFiles {
     private static let identities = Mutex<Set<DatabaseFile.Identity>>([])
 

@@ -87,6 +87,7 @@ struct MigratorTests {
         for _ in 0..<5 {
             let file = try TemporaryFile()
             let errors = Mutex<[String]>([])
+            try DatabaseFile.createPrivateFile(file.path)
             DispatchQueue.concurrentPerform(iterations: 6) { number in
                 do {
                     _ = try DatabaseFile(.file(file.path), lockTimeout: .seconds(30))

@@ -11,8 +11,9 @@ import Testing
 struct PermissionTests {
     /// Opens a store as a user whom permissions concern.
     ///
-    /// Root, as whom tests may run, gives up its rights on a thread of its own: the system keeps them by thread.
-    /// It takes them back before anything else is woken, because a thread that is started inherits them.
+    /// Root, as whom tests may run, gives up its rights on a thread of its own: the system keeps them by
+    /// thread. It takes them back before anything else is woken, because a thread that is started inherits
+    /// them.
     private func openUnprivileged(_ path: String) async -> SluiceError.Code? {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread {
