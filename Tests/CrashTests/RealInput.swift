@@ -29,8 +29,8 @@ enum RealInput {
 enum LoggingHandler {
     /// The arguments are the log, the number of the run, the seed and the part of attempts that fail.
     ///
-    /// A handler of a killed process reads on what it had been sent. The lock keeps the next one waiting until
-    /// it has ended, as an application's own log would need it too.
+    /// A handler of a killed process reads on what it had been sent. The lock keeps the next one waiting
+    /// until it has ended, as an application's own log would need it too.
     static let text = """
         import fcntl, json, os, random, sys
         path, run, seed, rate = sys.argv[1:5]
