@@ -8,16 +8,42 @@ let package = Package(
     dependencies: [
         .package(name: "sluice", path: ".."),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+        // Without its traits: they replace malloc and the runtime's retain and release.
+        .package(url: "https://github.com/ordo-one/benchmark", .upToNextMinor(from: "1.38.0"), traits: []),
     ],
     targets: [
-        // One workload, once: what it took goes to standard output.
+        // The physical reference: the bare statements of each workload, in C.
+        .executableTarget(name: "Limit", path: "Limit", linkerSettings: [.linkedLibrary("sqlite3")]),
+        // The same workloads through the library's public face: one of them, once.
         .executableTarget(
-            name: "SluiceBench",
+            name: "Workloads",
             dependencies: [
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Sluice", package: "sluice"),
             ]
-        )
+        ),
+        // Loops without a disk or a second thread, for `swift package benchmark`.
+        .executableTarget(
+            name: "CoreLoops",
+            dependencies: [
+                .product(name: "Benchmark", package: "benchmark"),
+                .product(name: "Sluice", package: "sluice"),
+            ],
+            path: "Benchmarks/CoreLoops",
+            plugins: [.plugin(name: "BenchmarkPlugin", package: "benchmark")]
+        ),
     ],
-    swiftLanguageModes: [.v6]
+    swiftLanguageModes: [.v6],
+    cLanguageStandard: .gnu2x
 )
+
+// The features of the library's own targets.
+for target in package.targets where target.name != "Limit" {
+    target.swiftSettings = [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InferIsolatedConformances"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    ]
+}

@@ -1,0 +1,91 @@
+#include "limit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+// As the engine's GroupCommitter has it.
+enum { checkpoint_frames = 10000 };
+
+static sqlite3 *db;
+static sqlite3_stmt *begin_statement, *commit_statement;
+static int log_frames, frames_at_checkpoint;
+
+void fail(const char *what) {
+    fprintf(stderr, "limit: %s%s%s\n", what, db ? ": " : "", db ? sqlite3_errmsg(db) : "");
+    exit(1);
+}
+
+static int count_frames(void *context, sqlite3 *connection, const char *name, int frames) {
+    (void)context, (void)connection, (void)name;
+    log_frames = frames;
+    return SQLITE_OK;
+}
+
+// The settings of the engine's DatabaseFile.
+void database_open(const char *path) {
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+    if (sqlite3_open_v2(path, &db, flags, 0) != SQLITE_OK) fail("cannot open the database");
+    execute("PRAGMA auto_vacuum = INCREMENTAL");
+    execute("PRAGMA journal_mode = WAL");
+    execute("PRAGMA wal_autocheckpoint = 0");
+    execute("PRAGMA fullfsync = 1");
+    execute("PRAGMA checkpoint_fullfsync = 1");
+    execute("PRAGMA journal_size_limit = 67108864");
+    execute("PRAGMA mmap_size = 0");
+    execute("PRAGMA cache_size = -65536");
+    execute("PRAGMA trusted_schema = 0");
+    execute("PRAGMA foreign_keys = 0");
+    execute("PRAGMA secure_delete = 0");
+    execute("PRAGMA recursive_triggers = 0");
+    execute("PRAGMA temp_store = MEMORY");
+    sqlite3_wal_hook(db, count_frames, 0);
+    begin_statement = prepare("BEGIN IMMEDIATE");
+    commit_statement = prepare("COMMIT");
+}
+
+void database_close(void) {
+    for (sqlite3_stmt *statement; (statement = sqlite3_next_stmt(db, 0));) sqlite3_finalize(statement);
+    sqlite3_close(db);
+}
+
+void database_set_sync(int level) {
+    char sql[64];
+    snprintf(sql, sizeof sql, "PRAGMA synchronous = %d", level);
+    execute(sql);
+    sqlite3_stmt *statement = prepare("PRAGMA synchronous");
+    first_row(statement);
+    if (sqlite3_column_int(statement, 0) != level) fail("synchronous was not taken over");
+    sqlite3_finalize(statement);
+}
+
+void execute(const char *sql) {
+    if (sqlite3_exec(db, sql, 0, 0, 0) != SQLITE_OK) fail(sql);
+}
+
+sqlite3_stmt *prepare(const char *sql) {
+    sqlite3_stmt *statement;
+    if (sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, 0) != SQLITE_OK) fail(sql);
+    return statement;
+}
+
+void run(sqlite3_stmt *statement) {
+    while (sqlite3_step(statement) == SQLITE_ROW) {}
+    if (sqlite3_reset(statement) != SQLITE_OK) fail(sqlite3_sql(statement));
+}
+
+void first_row(sqlite3_stmt *statement) {
+    if (sqlite3_step(statement) != SQLITE_ROW) fail(sqlite3_sql(statement));
+}
+
+void begin(void) {
+    run(begin_statement);
+}
+
+void commit(void) {
+    run(commit_statement);
+    // A commit after a complete checkpoint begins the log anew.
+    if (log_frames < frames_at_checkpoint) frames_at_checkpoint = 0;
+    if (log_frames - frames_at_checkpoint < checkpoint_frames) return;
+    frames_at_checkpoint = log_frames;
+    if (sqlite3_wal_checkpoint_v2(db, 0, SQLITE_CHECKPOINT_PASSIVE, 0, 0) != SQLITE_OK) fail("checkpoint");
+}

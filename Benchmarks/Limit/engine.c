@@ -1,0 +1,180 @@
+// The engine's own schema, from Migrations/, and of its statements those that no engine could do without.
+//
+// Left out, as they are the engine's way and not the work's: the look at `PRAGMA data_version` in each
+// transaction, and settling's look at whether the action still exists and has a state.
+
+#include "limit.h"
+
+#include <dirent.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Any time and any nonce will do, as long as they have the usual size.
+static const int64_t some_time = 1700000000000000, some_nonce = 0x5a5a5a5a5a5a5a5a;
+
+static int ends_in_sql(const struct dirent *entry) {
+    const char *dot = strrchr(entry->d_name, '.');
+    return dot && strcmp(dot, ".sql") == 0;
+}
+
+static void apply(const char *path) {
+    static char sql[1 << 20];
+    FILE *file = fopen(path, "r");
+    if (!file) fail("cannot read a migration");
+    size_t length = fread(sql, 1, sizeof sql - 1, file);
+    if (!feof(file)) fail("a migration is too long");
+    fclose(file);
+    sql[length] = 0;
+    execute(sql);
+}
+
+static void create(const char *migrations) {
+    struct dirent **entries;
+    int count = scandir(migrations, &entries, ends_in_sql, alphasort);
+    if (count < 1) fail("there are no migrations");
+    for (int index = 0; index < count; index++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%s", migrations, entries[index]->d_name);
+        apply(path);
+        free(entries[index]);
+    }
+    free(entries);
+}
+
+static int64_t add_queue(int queue) {
+    static sqlite3_stmt *insert;
+    if (!insert) {
+        insert = prepare(
+            "INSERT INTO sluice_queue_rows (name, sort_type) VALUES (?1, 'arrival') RETURNING queue_id");
+    }
+    struct payload name = queue_name(queue);
+    sqlite3_bind_text(insert, 1, name.text, name.length, SQLITE_TRANSIENT);
+    first_row(insert);
+    int64_t id = sqlite3_column_int64(insert, 0);
+    run(insert);
+    return id;
+}
+
+// The ids of the queues, as the engine's directory knows them; 0 is a queue that no action has named.
+static int64_t *queue_ids;
+
+static void enqueue(const struct workload *work) {
+    sqlite3_stmt *counter = prepare("UPDATE sluice_counters SET value = ?1 WHERE name = 'action'");
+    sqlite3_stmt *insert = prepare(
+        "INSERT INTO sluice_action_rows"
+        " (id, queue_id, sort_key, not_before_us, enqueued_at_us, nonce, kind, payload)"
+        " VALUES (?1, ?2, 0, NULL, ?3, ?4, 'message', ?5)");
+    queue_ids = calloc((size_t)work->queues, sizeof *queue_ids);
+    for (int done = 0; done < work->count;) {
+        begin();
+        for (int member = 0; member < work->group && done < work->count; member++) {
+            int64_t *queue = &queue_ids[done % work->queues];
+            if (!*queue) *queue = add_queue(done % work->queues);
+            struct payload payload = payload_at(done);
+            sqlite3_bind_int64(insert, 1, ++done);
+            sqlite3_bind_int64(insert, 2, *queue);
+            sqlite3_bind_int64(insert, 3, some_time);
+            sqlite3_bind_int64(insert, 4, some_nonce);
+            sqlite3_bind_text(insert, 5, payload.text, payload.length, SQLITE_TRANSIENT);
+            run(insert);
+        }
+        sqlite3_bind_int64(counter, 1, done);
+        run(counter);
+        commit();
+    }
+}
+
+// An action that runs, and the claim that it runs under.
+struct slot {
+    int64_t queue, action, claim;
+};
+
+static void settle(const struct slot *slot) {
+    static sqlite3_stmt *free_slot, *delete, *forget;
+    if (!free_slot) {
+        free_slot = prepare(
+            "DELETE FROM sluice_claim_rows WHERE queue_id = ?1 AND slot = 0 AND action_id = ?2 AND claim = ?3"
+            " RETURNING started_at_us");
+        delete = prepare("DELETE FROM sluice_action_rows WHERE id = ?1");
+        forget = prepare("DELETE FROM sluice_state_rows WHERE action_id = ?1");
+    }
+    sqlite3_bind_int64(free_slot, 1, slot->queue);
+    sqlite3_bind_int64(free_slot, 2, slot->action);
+    sqlite3_bind_int64(free_slot, 3, slot->claim);
+    first_row(free_slot);
+    run(free_slot);
+    sqlite3_bind_int64(delete, 1, slot->action);
+    run(delete);
+    sqlite3_bind_int64(forget, 1, slot->action);
+    run(forget);
+}
+
+static int64_t head_of(int64_t queue) {
+    static sqlite3_stmt *head;
+    if (!head) {
+        head = prepare(
+            "SELECT q.name, q.blocked_by, q.blocked_action_id, a.id, a.kind, a.enqueued_at_us, a.nonce,"
+            " s.attempts, s.next_attempt_at_us, s.retry_delay_us, s.is_suspect, s.crashes, s.is_cancelled,"
+            " EXISTS (SELECT 1 FROM sluice_claim_rows AS c WHERE c.queue_id = q.queue_id), s.last_error"
+            " FROM sluice_queue_rows AS q"
+            " LEFT JOIN sluice_action_rows AS a ON a.id = ("
+            "  SELECT h.id FROM sluice_action_rows AS h"
+            "  WHERE h.queue_id = q.queue_id AND h.not_before_us IS NULL ORDER BY h.sort_key, h.id LIMIT 1)"
+            " LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id"
+            " WHERE q.queue_id = ?1");
+    }
+    sqlite3_bind_int64(head, 1, queue);
+    first_row(head);
+    if (sqlite3_column_int(head, 13)) fail("a slot is taken twice");
+    int64_t action = sqlite3_column_int64(head, 3);
+    sqlite3_reset(head);
+    return action;
+}
+
+static void claim(const struct slot *slot) {
+    static sqlite3_stmt *insert, *read;
+    if (!insert) {
+        insert = prepare(
+            "INSERT INTO sluice_claim_rows (queue_id, slot, action_id, claim, started_at_us, is_alone)"
+            " VALUES (?1, 0, ?2, ?3, ?4, 0)");
+        read = prepare("SELECT payload FROM sluice_action_rows WHERE id = ?1");
+    }
+    sqlite3_bind_int64(insert, 1, slot->queue);
+    sqlite3_bind_int64(insert, 2, slot->action);
+    sqlite3_bind_int64(insert, 3, slot->claim);
+    sqlite3_bind_int64(insert, 4, some_time);
+    run(insert);
+    sqlite3_bind_int64(read, 1, slot->action);
+    first_row(read);
+    payload_take(read, 0);
+    sqlite3_reset(read);
+}
+
+// Each transaction settles what the one before it claimed, and claims as much again, queue after queue. So a
+// claim is committed before its action would run, and a settling before the next action of its queue would.
+static void drain(const struct workload *work) {
+    int width = work->drain_group < work->queues ? work->drain_group : work->queues;
+    struct slot *slots = calloc((size_t)width, sizeof *slots);
+    int64_t last_claim = (int64_t)1 << 32;
+    for (int settled = 0, turn = 0; settled < work->count;) {
+        begin();
+        for (int member = 0; member < width; member++) {
+            struct slot *slot = &slots[member];
+            if (slot->action) {
+                settle(slot);
+                settled++;
+            }
+            slot->queue = queue_ids[turn++ % work->queues];
+            slot->action = head_of(slot->queue);
+            if (!slot->action) continue;
+            slot->claim = ++last_claim;
+            claim(slot);
+        }
+        commit();
+    }
+    free(slots);
+}
+
+const struct layout engine_layout = {create, enqueue, drain, "SELECT count(*) FROM sluice_action_rows"};

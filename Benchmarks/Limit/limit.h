@@ -1,0 +1,61 @@
+// The physical reference: the statements that a workload needs, in a plain loop, with the engine's schema,
+// settings and checkpoints, on the same file system. What the engine loses against it is its own cost.
+
+#ifndef LIMIT_H
+#define LIMIT_H
+
+#include <sqlite3.h>
+
+struct workload {
+    // Actions in all, and the queues that they go into, in turn.
+    int count;
+    int queues;
+    // Actions in one transaction while enqueuing, and while draining.
+    int group;
+    int drain_group;
+    // Of each commit: 1 is NORMAL, 2 is FULL.
+    int sync;
+    int drain_sync;
+};
+
+// A way to store the actions: the engine's, or what a textbook says.
+struct layout {
+    void (*create)(const char *migrations);
+    void (*enqueue)(const struct workload *);
+    // Claims each action, reads its payload, and removes it.
+    void (*drain)(const struct workload *);
+    const char *remaining;
+};
+
+extern const struct layout engine_layout;
+extern const struct layout textbook_layout;
+
+// Prints a sentence, with what SQLite says, and ends the process.
+_Noreturn void fail(const char *what);
+
+// database.c: one connection for the life of the process.
+void database_open(const char *path);
+void database_close(void);
+void database_set_sync(int level);
+void execute(const char *sql);
+sqlite3_stmt *prepare(const char *sql);
+// Runs a statement to its end and makes it ready for the next run.
+void run(sqlite3_stmt *);
+// Runs a statement that answers one row, and leaves it standing there.
+void first_row(sqlite3_stmt *);
+void begin(void);
+void commit(void);
+
+// payloads.c
+struct payload {
+    const char *text;
+    int length;
+};
+void payloads_read(const char *path);
+struct payload payload_at(int index);
+// Copies the text in a column, as somebody does who needs it after the statement has moved on.
+void payload_take(sqlite3_stmt *, int column);
+// The name of a queue; valid until the next call.
+struct payload queue_name(int queue);
+
+#endif

@@ -1,0 +1,79 @@
+// Limit NAME=VALUE …   one workload, once; the seconds of each phase as a JSON object
+//
+//   file        the database; it must not exist
+//   payloads    one JSON text a line
+//   migrations  the folder of the engine's schema
+//   layout      engine (default) or textbook
+//   count, queues, group, drain_group     see struct workload; 1 where left out
+//   sync, drain_sync                      1 is NORMAL, 2 is FULL, which is the default
+//   drain       0 to enqueue only; 1 is the default
+//
+// Limit version   SQLite's
+
+#include "limit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *argument(char **arguments, const char *name, const char *otherwise) {
+    size_t length = strlen(name);
+    for (; *arguments; arguments++) {
+        const char *end = *arguments + length;
+        if (strncmp(*arguments, name, length) == 0 && *end == '=') return end + 1;
+    }
+    if (!otherwise) fail(name);
+    return otherwise;
+}
+
+static int number(char **arguments, const char *name, const char *otherwise) {
+    int value = atoi(argument(arguments, name, otherwise));
+    if (value < 1) fail(name);
+    return value;
+}
+
+static double timed(void (*phase)(const struct workload *), const struct workload *work) {
+    struct timespec start, end;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    phase(work);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    return (double)(end.tv_sec - start.tv_sec) + (double)(end.tv_nsec - start.tv_nsec) / 1e9;
+}
+
+static void check_remaining(const char *sql, int expected) {
+    sqlite3_stmt *count = prepare(sql);
+    first_row(count);
+    if (sqlite3_column_int(count, 0) != expected) fail("the workload left another number of actions");
+    sqlite3_finalize(count);
+}
+
+int main(int argc, char **argv) {
+    if (argc == 2 && strcmp(argv[1], "version") == 0) return puts(sqlite3_libversion()) < 0;
+    char **arguments = argv + 1;
+    struct workload work = {
+        number(arguments, "count", "1"),      number(arguments, "queues", "1"),
+        number(arguments, "group", "1"),      number(arguments, "drain_group", "1"),
+        number(arguments, "sync", "2"),       number(arguments, "drain_sync", "2"),
+    };
+    int is_textbook = strcmp(argument(arguments, "layout", "engine"), "textbook") == 0;
+    const struct layout *layout = is_textbook ? &textbook_layout : &engine_layout;
+    const char *path = argument(arguments, "file", 0);
+    if (access(path, F_OK) == 0) fail("the file exists");
+    payloads_read(argument(arguments, "payloads", 0));
+    database_open(path);
+    layout->create(is_textbook ? 0 : argument(arguments, "migrations", 0));
+
+    database_set_sync(work.sync);
+    printf("{\"enqueue\": %.6f", timed(layout->enqueue, &work));
+    check_remaining(layout->remaining, work.count);
+    if (strcmp(argument(arguments, "drain", "1"), "0") != 0) {
+        database_set_sync(work.drain_sync);
+        printf(", \"drain\": %.6f", timed(layout->drain, &work));
+        check_remaining(layout->remaining, 0);
+    }
+    printf("}\n");
+    database_close();
+    return 0;
+}

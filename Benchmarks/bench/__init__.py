@@ -1,0 +1,1 @@
+"""Measures the workloads beside their references and writes a table: see ../README.md."""

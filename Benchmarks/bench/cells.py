@@ -1,0 +1,86 @@
+"""What is measured: the workloads and the rows of the table."""
+
+from dataclasses import dataclass, field
+
+FULL, NORMAL = 2, 1
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A load, done once in C and once in Swift for each sample."""
+
+    key: str
+    count: int
+    queues: int = 1
+    batch: int = 1
+    callers: int = 1
+    durability: str = "standard"
+    drain: bool = False
+    # In C: actions in one transaction while enqueuing and while draining, and how draining commits.
+    group: int = 1
+    drain_group: int = 1
+    drain_sync: int = FULL
+    # The ways in which C stores the actions; a probe each.
+    layouts: tuple[str, ...] = ("engine",)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the table: one phase of a workload beside one probe."""
+
+    key: str
+    text: str
+    workload: str
+    phase: str
+    commits: str
+    goal: float
+    layout: str = "engine"
+
+
+@dataclass
+class Plan:
+    """All that a run does."""
+
+    rounds: int
+    scale: float
+    only: list[str] = field(default_factory=list)
+
+    def workloads(self) -> list[Workload]:
+        return [workload for workload in WORKLOADS if not self.only or workload.key in self.only]
+
+    def count(self, workload: Workload) -> int:
+        """Its actions at this scale: whole batches for each caller, and the same for each queue."""
+        unit = max(workload.queues, workload.batch, workload.callers)
+        return max(1, round(workload.count * self.scale / unit)) * unit
+
+
+WORKLOADS = [
+    Workload("W1", 8_000),
+    Workload("W2", 128_000, queues=64, callers=64, group=64),
+    Workload("W3", 300_000, batch=1_000, group=1_000),
+    Workload("W4", 20_000, batch=1_000, durability="everything", drain=True, group=1_000),
+    Workload("W5", 100_000, batch=1_000, drain=True, group=1_000, drain_sync=NORMAL),
+    Workload("W6", 400_000, queues=10_000, batch=1_000, drain=True, group=1_000, drain_group=64,
+             drain_sync=NORMAL, layouts=("engine", "textbook")),
+]
+
+SETTLED = "NORMAL, synced within a second"
+
+ROWS = [
+    Row("W1", "enqueue, one caller, one at a time", "W1", "enqueue", "FULL", 0.9),
+    Row("W2", "enqueue, 64 callers, one at a time each", "W2", "enqueue", "FULL", 0.5),
+    Row("W3", "enqueue, batches of 1,000", "W3", "enqueue", "FULL", 0.5),
+    Row("W4", "drain one queue, every settling synced", "W4", "drain", "FULL", 0.8),
+    Row("W5", "drain one queue, as set up", "W5", "drain", SETTLED, 0.5),
+    Row("W6e", "enqueue into 10,000 queues in turn, batches of 1,000", "W6", "enqueue", "FULL", 0.5),
+    Row("W6d", "drain 10,000 queues", "W6", "drain", SETTLED, 0.5),
+    Row("W6et", "the same enqueue, C on a textbook schema", "W6", "enqueue", "FULL", 1.5, "textbook"),
+    Row("W6dt", "the same drain, C on a textbook schema", "W6", "drain", SETTLED, 1.5, "textbook"),
+]
+
+# What one row of Sluice is to another: key, key, words, goal.
+COMPARISONS = [
+    ("W2", "W1", "64 callers to one caller", 10),
+    ("W5", "W4", "draining as set up to draining with every settling synced", 3),
+    ("W6d", "W5", "draining 10,000 queues to draining one", 0.5),
+]
