@@ -58,6 +58,7 @@ def main() -> None:
     print(text)
     # Only a whole run is the latest result.
     name = "latest" if not is_quick and not options.only else "partial"
+    (HERE / "Results").mkdir(exist_ok=True)
     (HERE / "Results" / f"{name}.md").write_text(text, encoding="utf-8")
     raw = {"facts": facts, "rows": found}
     (HERE / "Results" / f"{name}.json").write_text(json.dumps(raw, indent=1) + "\n", encoding="utf-8")
