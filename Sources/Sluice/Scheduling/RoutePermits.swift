@@ -15,8 +15,9 @@ struct RoutePermits {
     private var inUse: [RouteID: Int] = [:]
     private var limits: [RouteID: Int] = [:]
     private var lines: [RouteID: Deque<QueueID>] = [:]
-    /// Queues that were called from a line, until their claim ends. A permit is kept for each, so that no newcomer
-    /// takes it before.
+    /// Queues that were called from a line, until their claim ends.
+    ///
+    /// A permit is kept for each, so that no newcomer takes it before.
     private var called: [QueueID: RouteID] = [:]
     private var kept: [RouteID: Int] = [:]
     /// Who stands in a line, so that a queue stands there once.

@@ -74,8 +74,8 @@ extension Scheduler {
     /// Performs a chore after a delay, instead of the time set before.
     func schedule(_ chore: Chore, after delay: Duration) { schedule(chore, at: clock.uptime + delay) }
 
-    /// Performs a chore after a delay, instead of the time `mark` that was set before; if that has been changed
-    /// since, after the delay at the latest.
+    /// Performs a chore after a delay, instead of the time `mark` that was set before; if that has been
+    /// changed since, after the delay at the latest.
     func schedule(_ chore: Chore, after delay: Duration?, insteadOf mark: Duration) {
         let time = delay.map { clock.uptime + $0 }
         update { $0.schedule(chore, at: time, insteadOf: mark) }

@@ -239,9 +239,13 @@ extension SchedulerStateMachine {
         return schedule(chore, at: time)
     }
 
-    /// A chore is to be performed at a time instead of the one that its last performance had set, unless another
-    /// time has been asked for since: then no later than either.
-    package mutating func schedule(_ chore: Chore, at time: Duration?, insteadOf mark: Duration) -> [Decision] {
+    /// A chore is to be performed at a time instead of the one that its last performance had set, unless
+    /// another time has been asked for since: then no later than either.
+    package mutating func schedule(
+        _ chore: Chore,
+        at time: Duration?,
+        insteadOf mark: Duration
+    ) -> [Decision] {
         if deadlines.time(of: chore) == mark { return schedule(chore, at: time) }
         return time.map { schedule(chore, noLaterThan: $0) } ?? []
     }
@@ -311,8 +315,8 @@ extension SchedulerStateMachine {
         }
     }
 
-    /// A queue that was called and has not taken the permit, because its head is another one now, leaves it to the
-    /// next.
+    /// A queue that was called and has not taken the permit, because its head is another one now, leaves it
+    /// to the next.
     private mutating func endCall(of queue: QueueID) {
         if let route = routes.endCall(of: queue) { callNext(for: route) }
     }
@@ -328,7 +332,8 @@ extension SchedulerStateMachine {
         if !suspects.isEmpty {
             if permitsInUse == 0 {
                 let queue = suspects.removeFirst().queue
-                // From the claim on: a wake before its conclusion must not start others, who would send it back.
+                // From the claim on: a wake before its conclusion must not start others, who would send it
+                // back.
                 lone = queue
                 orders.append(order(queue))
             }
