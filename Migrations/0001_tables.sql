@@ -71,7 +71,8 @@ CREATE TABLE sluice_state_rows (
     attempts           INTEGER NOT NULL DEFAULT 0 CHECK (attempts >= 0),
     -- Set by a retry or a release; cleared by an operator's retry. Past values count as due.
     next_attempt_at_us INTEGER,
-    -- 1: the wait is that of a release. Set and cleared with next_attempt_at_us; the start of a broker ends the wait.
+    -- 1: the wait is that of a release, not of a retry; written with each wait. The start of a broker ends such a
+    -- wait and clears it.
     is_released        INTEGER NOT NULL DEFAULT 0 CHECK (is_released IN (0, 1)),
     -- The delay that was asked for: after a wall-clock jump the wait is never longer than this.
     retry_delay_us     INTEGER CHECK (retry_delay_us >= 0),

@@ -1,6 +1,8 @@
-import Sluice
 import SluiceTestKit
+import Synchronization
 import Testing
+
+@testable import Sluice
 
 @Suite("Running and stopping", .timeLimit(.minutes(2))) struct RunTests {
     @Test("A broker that runs refuses to run twice; after a stop it runs again", arguments: Place.allCases)
@@ -241,6 +243,7 @@ import Testing
         try broker.route("*", Note.self) { _, _ in .retry(after: .seconds(9)) }
         try await broker.enqueue(Note("a"))
         async let idle: Void = broker.waitUntilIdle()
+        await until { broker.life.withLock { !$0.idleWaiters.isEmpty } }
         if runs {
             try await running(broker) { await until { broker.statistics.retried == 1 } }
         } else {
