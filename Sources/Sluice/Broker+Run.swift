@@ -33,7 +33,7 @@ extension Broker {
     /// Runs the queues until ``stop(grace:)`` is called or the task is cancelled.
     ///
     /// Every queue with work resumes, whoever enqueued it and when (G8). Actions that ran when an earlier
-    /// process died are run alone, one at a time, before others (G7).
+    /// process died are run alone, one at a time, and nothing else starts until they have been (G7).
     ///
     /// Cancelling the task cancels the running handlers at once; `stop` lets them finish. Either way it
     /// returns when all have returned. It can be called again after that.
@@ -65,10 +65,12 @@ extension Broker {
 
     /// Stops the broker and returns when no handler runs any more.
     ///
-    /// No action is started from now on. Handlers that run may finish; those that have not within the grace
+    /// No action is claimed from now on. Handlers that run may finish; those that have not within the grace
     /// period are cancelled, and their actions released without an attempt being spent. A handler that does
     /// not heed its cancellation holds this up, as nothing can end it; if the process ends meanwhile, its
     /// action is a suspect at the next start.
+    ///
+    /// A handler must not wait for this itself: it would wait for its own return.
     ///
     /// - Parameter grace: `nil` is ``BrokerOptions/stopGrace``.
     public func stop(grace: Duration? = nil) async {

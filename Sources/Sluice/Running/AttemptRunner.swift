@@ -7,6 +7,8 @@ final class AttemptRunner: Sendable {
         var tasks: [Int64: AttemptTask] = [:]
         /// The claims of running actions, so that a change to an action finds its handler.
         var claims: [ActionID: Int64] = [:]
+        /// Claims whose time was over before their handler had begun: a very short timeout can be that quick.
+        var overdue: Set<Int64> = []
         var statistics = Statistics()
         var randomness: any RandomNumberGenerator & Sendable
         /// The broker has cancelled its handlers to stop: what cannot be written is left to the next start.
@@ -41,8 +43,12 @@ extension AttemptRunner {
     /// Cancels the handler of a claim whose time is over.
     func timeOut(_ claim: Int64) {
         let task = state.withLock { state in
-            if state.tasks[claim] != nil { state.statistics.timeouts += 1 }
-            return state.tasks[claim]
+            guard let task = state.tasks[claim] else {
+                state.overdue.insert(claim)
+                return nil as AttemptTask?
+            }
+            state.statistics.timeouts += 1
+            return task
         }
         task?.cancel(claim, .timeout)
     }
@@ -64,7 +70,10 @@ extension AttemptRunner {
 
     /// Forgets that the handlers have been cancelled, for the next run of the broker.
     func reset() {
-        state.withLock { $0.isCancelling = false }
+        state.withLock { state in
+            state.isCancelling = false
+            state.overdue = []
+        }
     }
 }
 
@@ -100,13 +109,16 @@ extension AttemptRunner {
 
     private func enter(_ action: ClaimedAction, _ task: AttemptTask) {
         let claim = action.receipt.claim
-        let isCancelling = state.withLock { state in
+        let reason = state.withLock { state -> CancelReason? in
             state.tasks[claim] = task
             state.claims[action.receipt.action] = claim
             state.statistics.started += 1
-            return state.isCancelling
+            if state.isCancelling { return .stop }
+            guard state.overdue.remove(claim) != nil else { return nil }
+            state.statistics.timeouts += 1
+            return .timeout
         }
-        if isCancelling { task.cancel(claim, .stop) }
+        if let reason { task.cancel(claim, reason) }
     }
 
     private func leave(_ action: ClaimedAction, _ settlement: Settlement, _ result: SettleResult?) {

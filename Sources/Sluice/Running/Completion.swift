@@ -44,7 +44,8 @@ public final class Completion: Sendable {
 
     /// Calls `action` when the attempt is cancelled, at once if it has been.
     ///
-    /// The last one given counts.
+    /// The last one given counts. The closure must not hold the completion itself, or dropping it everywhere
+    /// else goes unnoticed: hold it weakly.
     public func onCancel(_ action: @escaping @Sendable () -> Void) {
         let isLate = state.withLock { state in
             guard !state.isCancelled else { return true }
