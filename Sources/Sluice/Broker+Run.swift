@@ -148,16 +148,16 @@ extension Broker {
             scheduler.schedule(.renewLease, after: Store.leaseRenewal)
             scheduler.schedule(.lookForChanges, after: options.foreignChangeInterval)
         }
-        var last: QueueID?
-        repeat {
+        var page: WorkPage? = .newest(thenLimit: Self.queueBatch)
+        while let part = page, isRunning {
             do {
-                let queues = try await store.queuesWithWork(after: last, limit: Self.queueBatch)
-                last = queues.last
+                let (queues, next) = try await store.queuesWithWork(part)
+                page = next
                 scheduler.wake(queues)
             } catch {
                 return fail(error)
             }
-        } while last != nil && isRunning
+        }
         life.withLock { $0.hasLookedAround = true }
         becameIdle()
     }
