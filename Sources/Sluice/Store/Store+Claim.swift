@@ -258,8 +258,8 @@ extension WriteTransaction {
         let row = try connection.cached(
             """
             SELECT q.name, q.blocked_by, a.queue_id = ?2 AND a.not_before_us IS NULL, a.sort_key, a.kind,
-                   a.enqueued_at_us, a.nonce, s.attempts, s.next_attempt_at_us, s.retry_delay_us, s.is_suspect,
-                   s.crashes, s.is_cancelled,
+                   a.enqueued_at_us, a.nonce, s.attempts, s.next_attempt_at_us, s.retry_delay_us,
+                   s.is_suspect, s.crashes, s.is_cancelled,
                    EXISTS (SELECT 1 FROM sluice_claim_rows AS c WHERE c.queue_id = ?2),
                    s.last_error, q.blocked_action_id, a.payload
             FROM sluice_action_rows AS a

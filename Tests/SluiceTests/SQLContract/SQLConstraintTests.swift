@@ -125,13 +125,8 @@ struct SQLConstraintTests {
         await fixture.store.close()
     }
 
-    @Test(
-        "G9: no statement of the engine scans or sorts the actions, the claim's and the start's least of all"
-    )
-    func plans() async throws {
-        let fixture = try await StoreFixture()
-        let store = fixture.store
-        // Has the engine prepare what it uses.
+    /// Has the engine prepare what it uses.
+    private func statementsOfUse(_ store: Store) async throws -> [String] {
         let ids = try await store.add((0..<8).map { ActionDraft("\($0)", depthLimit: 99) })
         for settlement in [
             Settlement.retry(after: .zero, error: "e"), .release(after: .zero), .stop, .success,
@@ -147,7 +142,16 @@ struct SQLConstraintTests {
         try await store.settle(try await store.take(), .fail(.failed, .failQueue, error: "e"))
         _ = try await store.requeue(ids[1])
         try await store.takeInForeignChanges()
-        let texts = try await store.write(sync: .later) { $0.connection.cachedTexts }
+        return try await store.write(sync: .later) { $0.connection.cachedTexts }
+    }
+
+    @Test(
+        "G9: no statement of the engine scans or sorts the actions, the claim's and the start's least of all"
+    )
+    func plans() async throws {
+        let fixture = try await StoreFixture()
+        let store = fixture.store
+        let texts = try await statementsOfUse(store)
         let statements = texts.filter {
             !["BEGIN", "COMMIT", "ROLLBACK", "PRAGMA"].contains($0.prefix { $0.isLetter })
         }

@@ -66,6 +66,9 @@ struct StoreOrderModelTests {
             Issue.record("seed \(seed): \(error)")
         }
         #expect(pair.entries.isEmpty, "seed \(seed)")
+        // What is left over goes with the stop.
+        try await pair.fixture.store.stopRunning()
+        #expect(try pair.fixture.row("SELECT count(*) FROM sluice_order_rows") == "0", "seed \(seed)")
         await pair.fixture.store.close()
     }
 
@@ -160,6 +163,7 @@ struct StoreOrderModelTests {
             try await pair.fixture.store.settle(action, .success)
             pair.entries.removeAll { $0.id == head.id }
         }
+        #expect(try await pair.fixture.store.claim(pair.name(queue)).word == "empty")
     }
 
     /// What SQL shows, with what is in memory unseen.

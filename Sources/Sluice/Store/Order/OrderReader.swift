@@ -49,8 +49,8 @@ struct OrderReader {
             """
             SELECT a.queue_id, a.sort_key, a.id
             FROM sluice_action_rows AS a JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
-            WHERE a.id > (SELECT value FROM sluice_counters WHERE name = 'ordered') AND a.not_before_us IS NULL
-              AND q.name >= ?1 AND (?2 IS NULL OR q.name < ?2)
+            WHERE a.id > (SELECT value FROM sluice_counters WHERE name = 'ordered')
+              AND a.not_before_us IS NULL AND q.name >= ?1 AND (?2 IS NULL OR q.name < ?2)
             """
         )
         .bind(1, first).bind(2, last).all {

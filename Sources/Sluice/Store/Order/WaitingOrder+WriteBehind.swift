@@ -37,7 +37,8 @@ extension WaitingOrder {
             """
             DELETE FROM sluice_order_rows WHERE queue_id = ?1 AND sort_key = ?2 AND action_id = ?3
             AND NOT EXISTS (SELECT 1 FROM sluice_action_rows AS a
-                            WHERE a.id = ?3 AND a.queue_id = ?1 AND a.sort_key = ?2 AND a.not_before_us IS NULL)
+                            WHERE a.id = ?3 AND a.queue_id = ?1 AND a.sort_key = ?2
+                              AND a.not_before_us IS NULL)
             """
         )
         for (queue, place) in leftovers {

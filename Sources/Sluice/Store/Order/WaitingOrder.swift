@@ -2,13 +2,13 @@ internal import SQLite
 
 /// When the order of what waits is written to the file.
 package struct WriteBehindLimits: Sendable, Hashable {
-    /// Actions without a place in the file from which on the oldest get theirs: it bounds memory, some 2 MB,
-    /// and the time of a start.
+    /// Actions without a place in the file from which on the oldest get theirs: it bounds memory, some 2
+    /// MB, and the time of a start.
     ///
     /// The triggers of `Migrations/0003_triggers.sql` wait for twice as many.
     package var newest = 65_536
-    /// Places that are given or removed in one transaction, which takes some 50 ms: it bounds how long others
-    /// wait.
+    /// Places that are given or removed in one transaction, which takes some 50 ms: it bounds how long
+    /// others wait.
     package var batch = 16_384
 
     package init() {}
@@ -18,14 +18,14 @@ package struct WriteBehindLimits: Sendable, Hashable {
 ///
 /// An index over all queues is what costs when there are many: each insert and each delete writes another
 /// page of it. So actions are only appended to `sluice_action_rows`. Those after the counter `ordered` have
-/// their order in memory alone (``Lane``), in the process that runs the queues, and memory is rebuilt from the
+/// their order in memory alone (``Lane``), in the process that runs the queues, which rebuilds it from the
 /// rows when it starts. When they have become many, the oldest get their places in `sluice_order_rows`,
-/// thousands at a time and sorted; what was settled before has never been there. The places of what is settled
-/// later are left over, pass as nothing, and are removed as many at a time.
+/// thousands at a time and sorted; what was settled before has never been there. The places of what is
+/// settled later are left over, pass as nothing, and are removed as many at a time.
 ///
-/// Nothing here is believed without a look at the action's row: a place may be left over, or named twice. So a
-/// transaction that is rolled back only gives back what it took away, and a row that another connection has
-/// changed counts as it is.
+/// Nothing here is believed without a look at the action's row: a place may be left over, or named twice.
+/// So a transaction that is rolled back only gives back what it took away, and a row that another connection
+/// has changed counts as it is.
 ///
 /// Confined to the writer's leader, like the transaction that it belongs to.
 final class WaitingOrder {
@@ -136,7 +136,6 @@ extension WaitingOrder {
     func unfollow() {
         isFollowed = false
         forget()
-        leftovers = []
     }
 
     private func forget() {
@@ -180,7 +179,8 @@ extension WaitingOrder {
     private func readNewest() throws(SQLiteError) -> [QueueID] {
         let found = try connection.cached(
             """
-            SELECT id, queue_id, sort_key, not_before_us IS NULL FROM sluice_action_rows WHERE id > ?1 ORDER BY id
+            SELECT id, queue_id, sort_key, not_before_us IS NULL FROM sluice_action_rows
+            WHERE id > ?1 ORDER BY id
             """
         )
         .bind(1, newest).all {
