@@ -155,7 +155,8 @@ import Testing
         arguments: [
             [], ["--exec", "true", "--pipe", "true"], ["--exec", "true", "--concurrency", "0"],
             ["--exec", "true", "--timeout", "0"], ["--exec", "true", "--queues", "a*"],
-            ["--exec", "true", "--max-attempts", "0"], ["--exec", "true", "--grace=-1"],
+            ["--exec", "true", "--queues", "a", "--queues", "a"], ["--exec", "true", "--max-attempts", "0"],
+            ["--exec", "true", "--grace=-1"],
         ]
     )
     func usage(arguments: [String]) async throws {
