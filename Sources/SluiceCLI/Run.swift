@@ -38,6 +38,8 @@ struct Run: AsyncParsableCommand {
               {"id":7,"outcome":"retry","reason":"…"}  by the policy; the reason is kept
               {"id":7,"outcome":"fail","reason":"…"}   permanent: --on-failure decides
               {"id":7,"outcome":"release"}             not now, and no attempt is spent
+            An answer may also hold the request's "attempt": then it counts for that attempt alone. Without \
+            it, a handler must not answer an action twice: a second answer may meet the action's next attempt.
             When an attempt is cancelled, by --timeout or a stop, the line {"cancel":7} follows; the \
             process should answer soon. If it has not after --kill-after it is ended, since its queue \
             cannot go on before. Lines that are no answer are reported on standard error. When the \
