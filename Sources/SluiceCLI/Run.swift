@@ -27,7 +27,8 @@ struct Run: AsyncParsableCommand {
             The policy is that of --retry-delay, --retry-limit and --max-attempts. \
             Other lines of standard output are passed on. Commands run in process groups of their own: a \
             Ctrl-C reaches sluice alone. One that is cancelled, by --timeout or a stop, gets SIGTERM and \
-            after --kill-after SIGKILL. If sluice itself is killed with SIGKILL, its commands run on.
+            after --kill-after SIGKILL; its attempt is over when all of its group is. \
+            If sluice itself is killed with SIGKILL, its commands run on.
 
             WITH --pipe, /bin/sh -c starts the command once, and it handles many actions at the same time. \
             Requests come on its standard input, one JSON object a line:
