@@ -158,7 +158,14 @@ BEGIN
     SELECT NEW.queue, CASE typeof(NEW.sort_key) WHEN 'null' THEN 'arrival' ELSE typeof(NEW.sort_key) END
     WHERE NOT EXISTS (SELECT 1 FROM sluice_queue_rows WHERE name = NEW.queue);
 
-    -- A queue without actions, and to which none moves, takes the type of its next one.
+    -- A queue without actions, and to which none moves, takes the type of its next one. A key that is moved
+    -- as it is keeps its type: the view shows a date as text.
+    UPDATE sluice_queue_rows
+    SET sort_type = (SELECT o.sort_type FROM sluice_queue_rows AS o WHERE o.name = OLD.queue)
+    WHERE name = NEW.queue AND NEW.queue IS NOT OLD.queue AND NEW.sort_key IS OLD.sort_key
+      AND NOT EXISTS (SELECT 1 FROM sluice_action_rows AS a WHERE a.queue_id = sluice_queue_rows.queue_id)
+      AND NOT EXISTS (SELECT 1 FROM sluice_state_rows AS s
+                      WHERE s.moves_to_queue_id = sluice_queue_rows.queue_id);
     UPDATE sluice_queue_rows
     SET sort_type = CASE typeof(NEW.sort_key) WHEN 'null' THEN 'arrival' ELSE typeof(NEW.sort_key) END
     WHERE name = NEW.queue

@@ -11,6 +11,10 @@ final class Scheduler: Sendable {
     struct Delegate: Sendable {
         /// Whether a head may run by the broker's routes, asked within the claiming transaction.
         let routing: @Sendable (Head) -> Routing
+        /// A claim is in the file that goes with a settling: its handler starts when the task goes on.
+        ///
+        /// Called before any later commit.
+        let announce: @Sendable (ClaimedAction) -> Void
         /// A claim is in the file: start the handler.
         let start: @Sendable (ClaimedAction, Route) -> Void
         /// The attempt's time is over.
@@ -110,8 +114,9 @@ extension Scheduler {
         while true {
             let request = order.map(request)
             let written = await withCheckedContinuation { continuation in
-                store.settle(receipt, settlement, thenClaim: request?.request) {
-                    continuation.resume(returning: $0)
+                store.settle(receipt, settlement, thenClaim: request?.request) { [delegate] written in
+                    if case .success((_, .claimed(let next))) = written { delegate.announce(next) }
+                    continuation.resume(returning: written)
                 }
             }
             switch written {

@@ -23,7 +23,7 @@ package final class WriteTransaction {
 
     /// Queues that this transaction may have made ready.
     private(set) var touchedQueues: Set<QueueID> = []
-    /// Changes that others made to single actions.
+    /// Changes that others made, to single actions or to queues.
     private(set) var foreignChanges: [ForeignChange] = []
 
     /// What stood here when the transaction began: a start or a stop that is rolled back has not happened.
@@ -153,7 +153,7 @@ extension WriteTransaction {
         try connection.cached("DELETE FROM sluice_changes").run()
         for change in changes {
             touchedQueues.insert(change.queue)
-            if change.action != nil { foreignChanges.append(change) }
+            foreignChanges.append(change)
         }
     }
 }
@@ -255,7 +255,7 @@ extension WriteTransaction {
 package struct CommitReport: Sendable {
     /// Queues that may have become ready.
     package let queues: Set<QueueID>
-    /// Changes that others made to single actions.
+    /// Changes that others made, to single actions or to queues.
     package let foreignChanges: [ForeignChange]
     /// Something was written that a loss of power could still undo.
     package let awaitsSync: Bool
