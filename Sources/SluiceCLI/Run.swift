@@ -123,14 +123,19 @@ struct Run: AsyncParsableCommand {
         _ stop: StopRequests
     ) async throws -> Bool {
         let serving = process.map { process in Task { await process.serve() } }
-        let running = Task { try await broker.run() }
+        let waiting = untilEmpty ? Task { await broker.waitUntilIdle() } : nil
+        let running = Task {
+            // A broker that does not run never becomes idle.
+            defer { waiting?.cancel() }
+            try await broker.run()
+        }
         stop.connect { [grace = policy.graceDuration] count in
             await broker.stop(grace: count == 1 ? grace : .zero)
             // A broker that had not begun to run has nothing to stop: this one must not begin.
             running.cancel()
         }
-        if untilEmpty {
-            await broker.waitUntilIdle()
+        if let waiting {
+            await waiting.value
             await broker.stop(grace: policy.graceDuration)
         }
         let result = await running.result
