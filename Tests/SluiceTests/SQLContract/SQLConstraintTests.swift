@@ -107,7 +107,8 @@ struct SQLConstraintTests {
         // What refers to actions refers to some.
         let lost = """
             SELECT 'place', id FROM sluice_action_rows AS a
-                WHERE not_before_us IS NULL AND id <= (SELECT value FROM sluice_counters WHERE name = 'ordered')
+                WHERE not_before_us IS NULL
+                  AND id <= (SELECT value FROM sluice_counters WHERE name = 'ordered')
                   AND NOT EXISTS (SELECT 1 FROM sluice_order_rows AS o WHERE o.queue_id = a.queue_id
                                   AND o.sort_key = a.sort_key AND o.action_id = a.id)
             UNION ALL
