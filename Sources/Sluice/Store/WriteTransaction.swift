@@ -107,7 +107,7 @@ extension WriteTransaction {
             changesBefore = changes
         }
         return CommitReport(
-            queues: touchedQueues,
+            queues: touchedQueues.sorted(),
             foreignChanges: foreignChanges,
             awaitsSync: !isSynced && changes != changesBefore
         )
@@ -253,8 +253,8 @@ extension WriteTransaction {
 
 /// What a commit changed, for the scheduler.
 package struct CommitReport: Sendable {
-    /// Queues that may have become ready.
-    package let queues: Set<QueueID>
+    /// Queues that may have become ready, in the order in which they came to the file.
+    package let queues: [QueueID]
     /// Changes that others made, to single actions or to queues.
     package let foreignChanges: [ForeignChange]
     /// Something was written that a loss of power could still undo.

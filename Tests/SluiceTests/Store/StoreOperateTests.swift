@@ -124,7 +124,7 @@ struct StoreOperateTests {
         func told(_ body: () async throws -> Void) async throws -> [Set<QueueID>] {
             seen = fixture.commits.elements.count
             try await body()
-            return fixture.commits.elements[seen...].map(\.queues).filter { !$0.isEmpty }
+            return fixture.commits.elements[seen...].map { Set($0.queues) }.filter { !$0.isEmpty }
         }
         #expect(try await told { try await store.add("c", in: "b") } == [[b]])
         #expect(try await told { _ = try await store.retryNow(.exact("a")) } == [])

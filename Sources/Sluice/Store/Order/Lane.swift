@@ -79,6 +79,9 @@ struct Lane {
         return taken
     }
 
+    /// The first of the arrivals.
+    var firstArrival: ActionID? { arrivals.first?.action ?? strays.min?.action }
+
     /// Whether there is nothing that the file would not tell again.
     var holdsNoArrivals: Bool { arrivals.isEmpty && strays.isEmpty }
 }

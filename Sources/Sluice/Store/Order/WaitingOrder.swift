@@ -287,10 +287,13 @@ extension WaitingOrder {
         return places.map(\.action)
     }
 
-    /// Queues that have new actions, in no order.
+    /// Queues that have new actions, those first whose actions have waited longest.
+    ///
+    /// They are settled in about that order, so that rows which stand side by side go together.
     func queuesOfNewest() throws(SQLiteError) -> [QueueID] {
         try load()
-        return Array(lanes.keys)
+        return lanes.map { (queue: $0.key, first: $0.value.firstArrival?.rawValue ?? 0) }
+            .sorted { $0.first < $1.first }.map(\.queue)
     }
 }
 
