@@ -105,6 +105,9 @@ extension Connection {
     /// Rows changed since the connection was opened, those of triggers included.
     package var totalChanges: Int { Int(sqlite3_total_changes64(handle)) }
 
+    /// The rowid of the last row that was inserted into a rowid table.
+    package var lastInsertedRowID: Int64 { sqlite3_last_insert_rowid(handle) }
+
     /// Whether the database lives in memory.
     package var isInMemory: Bool { path == ":memory:" }
 }

@@ -8,7 +8,7 @@ final class Scheduler: Sendable {
     /// What the scheduler asks of its broker.
     ///
     /// Called without the lock.
-    struct Delegate: Sendable {
+    final class Delegate: Sendable {
         /// Whether a head may run by the broker's routes, asked within the claiming transaction.
         let routing: @Sendable (Head) -> Routing
         /// A claim is in the file that goes with a settling: its handler starts when the task goes on.
@@ -22,6 +22,24 @@ final class Scheduler: Sendable {
         let perform: @Sendable (Chore) -> Void
         let becameIdle: @Sendable () -> Void
         let stopped: @Sendable () -> Void
+
+        init(
+            routing: @escaping @Sendable (Head) -> Routing,
+            announce: @escaping @Sendable (ClaimedAction) -> Void,
+            start: @escaping @Sendable (ClaimedAction, Route) -> Void,
+            timeOut: @escaping @Sendable (_ claim: Int64) -> Void,
+            perform: @escaping @Sendable (Chore) -> Void,
+            becameIdle: @escaping @Sendable () -> Void,
+            stopped: @escaping @Sendable () -> Void
+        ) {
+            self.routing = routing
+            self.announce = announce
+            self.start = start
+            self.timeOut = timeOut
+            self.perform = perform
+            self.becameIdle = becameIdle
+            self.stopped = stopped
+        }
     }
 
     /// What the broker's routes say about a head.
@@ -113,7 +131,8 @@ extension Scheduler {
         let hasOwnOrder = order?.queue == receipt.queue
         while true {
             let request = order.map(request)
-            let written = await withCheckedContinuation { continuation in
+            // Unchecked, as it is made for each action that runs; a write's completion is called once.
+            let written = await withUnsafeContinuation { continuation in
                 store.settle(receipt, settlement, thenClaim: request?.request) { [delegate] written in
                     if case .success((_, .claimed(let next))) = written { delegate.announce(next) }
                     continuation.resume(returning: written)

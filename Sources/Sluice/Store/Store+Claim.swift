@@ -70,7 +70,9 @@ package enum ClaimResult: Sendable {
 }
 
 /// An action whose claim is in the file: its handler may start.
-package struct ClaimedAction: Sendable {
+///
+/// A class, as it goes from hand to hand.
+package final class ClaimedAction: Sendable {
     package let receipt: Receipt
     package let queue: QueueName
     package let kind: String
@@ -80,6 +82,26 @@ package struct ClaimedAction: Sendable {
     package let idempotencyKey: String
     package let enqueuedAt: Timestamp
     package let lastError: String?
+
+    init(
+        receipt: Receipt,
+        queue: QueueName,
+        kind: String,
+        payload: String,
+        number: Int,
+        idempotencyKey: String,
+        enqueuedAt: Timestamp,
+        lastError: String?
+    ) {
+        self.receipt = receipt
+        self.queue = queue
+        self.kind = kind
+        self.payload = payload
+        self.number = number
+        self.idempotencyKey = idempotencyKey
+        self.enqueuedAt = enqueuedAt
+        self.lastError = lastError
+    }
 }
 
 extension Store {

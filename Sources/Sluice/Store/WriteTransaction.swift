@@ -221,13 +221,12 @@ extension WriteTransaction {
     /// A new queue, and one without actions, takes the type of the key.
     func queue(named name: QueueName, sorting kind: SortKey.Kind) throws -> QueueID {
         guard let entry = try knownQueue(named: name) else {
-            let id = try connection.cached(
-                "INSERT INTO sluice_queue_rows (name, sort_type) VALUES (?1, ?2) RETURNING queue_id"
-            )
-            .bind(1, name.rawValue).bind(2, kind.rawValue).first { $0.int64(0) }
-            guard let id else { throw SluiceError(.storage, "the queue \(name) could not be added") }
-            directory[name] = QueueDirectory.Entry(id: QueueID(rawValue: id), sortKind: kind)
-            return QueueID(rawValue: id)
+            // Not by RETURNING, which makes a table for its answer.
+            try connection.cached("INSERT INTO sluice_queue_rows (name, sort_type) VALUES (?1, ?2)")
+                .bind(1, name.rawValue).bind(2, kind.rawValue).run()
+            let id = QueueID(rawValue: connection.lastInsertedRowID)
+            directory[name] = QueueDirectory.Entry(id: id, sortKind: kind)
+            return id
         }
         guard entry.sortKind != kind else { return entry.id }
         // An action that moves here when its attempt ends counts: its key has the queue's type already.

@@ -32,7 +32,7 @@ struct StoreOrderModelTests {
     private static let queues = 0..<4
 
     @Test(
-        "G2: heads are right whatever is enqueued, settled, moved, edited, removed, rolled back and restarted",
+        "G2: heads are right whatever is enqueued, settled, moved, edited, removed and rolled back",
         arguments: [(1, 1), (3, 2), (8, 5), (50, 20), (65_536, 16_384)]
     )
     func againstModel(newest: Int, batch: Int) async throws {
@@ -116,7 +116,10 @@ struct StoreOrderModelTests {
 
     private func addByShell(_ queue: Int, _ key: Int64, _ pair: inout Pair) async throws {
         try pair.fixture.execute(
-            "INSERT INTO sluice_actions (queue, kind, payload, sort_key) VALUES ('q/\(queue)', 'n', '1', \(key))"
+            """
+            INSERT INTO sluice_actions (queue, kind, payload, sort_key)
+            VALUES ('q/\(queue)', 'n', '1', \(key))
+            """
         )
         let id = try pair.fixture.row("SELECT value FROM sluice_counters WHERE name = 'action'")
         pair.entries.append(Entry(id: try #require(Int64(id)), queue: queue, key: key))

@@ -36,7 +36,9 @@ struct Lane {
     /// A queue that is asked once costs one; one that is worked through, a look-up for each 64.
     private static let stretchLimit = 64
 
-    var first: First {
+    ///
+    /// Mutating, so that a lane in a dictionary is asked where it stands and not copied.
+    mutating func peek() -> First {
         if stretch.isEmpty {
             if case .everything = reach {} else { return .unknown }
         }

@@ -221,7 +221,7 @@ extension WaitingOrder {
     func head(of queue: QueueID) throws(SQLiteError) -> Place? {
         try load()
         while true {
-            switch lanes[queue, default: Lane()].first {
+            switch lanes[queue, default: Lane()].peek() {
             case .place(let place): return place
             case .none: return nil
             case .unknown: try extend(queue)
