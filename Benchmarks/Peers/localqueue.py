@@ -28,7 +28,7 @@ class Local(Peer):
         mode = DurabilityMode.DURABLE if self.durability == FULL else DurabilityMode.RELAXED
         # A lease that outlives the workload.
         delivery = DeliveryPolicy(lease_seconds=600)
-        self.queue = SimpleQueue(str(self.folder), delivery=delivery, durability=mode)
+        self.queue: SimpleQueue[Message] = SimpleQueue(str(self.folder), delivery=delivery, durability=mode)
 
     def put(self, queue: int, message: Message) -> None:
         self.queue.put(message)

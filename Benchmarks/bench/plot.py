@@ -41,6 +41,7 @@ GROUPS = [
     Group("W4 · drain one queue", "W4 drain", FULL),
     Group("W5 · drain one queue", "W4 drain", NORMAL),
     Group("W6 · enqueue into 10,000 queues, batches of 1,000", "W6 enqueue", FULL),
+    Group("W6 · drain 10,000 queues", "W6 drain", FULL),
     Group("W6 · drain 10,000 queues", "W6 drain", NORMAL),
     Group("W8 · drain with 1 million waiting", "W8b drain", NORMAL, best=9),
 ]

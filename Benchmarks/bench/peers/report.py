@@ -48,7 +48,7 @@ def _cell(found: dict[str, Any]) -> str:
 
 def commits(row: Row) -> str:
     """The level that was read back, and the journal where it is another one than everybody's."""
-    level = LEVELS.get(row.get("synchronous"), "unknown")
+    level = LEVELS.get(row.get("synchronous", -1), "unknown")
     journal = row.get("journal", "wal")
     text = level if journal == "wal" else f"{level}, journal: {journal}"
     return f"{text}, as it comes" if row["durability"] == "default" else text
