@@ -74,7 +74,7 @@ let package = Package(
         ),
         // Core loops, for `make bench-check` to count their instructions; here, not with the other measurements,
         // because it reaches below the public face.
-        .executableTarget(name: "Counted", dependencies: ["Sluice"], path: "Benchmarks/Counted"),
+        .executableTarget(name: "Counted", dependencies: ["SQLite", "Sluice"], path: "Benchmarks/Counted"),
         .testTarget(name: "SQLiteTests", dependencies: ["SQLite", "SluiceTestKit"]),
         .testTarget(
             name: "SluiceTests",

@@ -1,4 +1,4 @@
-internal import Foundation
+internal import SQLite
 
 /// Runs a core loop of the engine so and so often, for a tool that counts instructions.
 ///
@@ -8,6 +8,7 @@ internal import Foundation
 /// ```
 /// Counted                    the loops, a name and two counts on each line
 /// Counted LOOP COUNT FILE    runs one; the file must not exist
+/// Counted version            SQLite's
 /// ```
 @main
 struct Counted {
@@ -17,6 +18,7 @@ struct Counted {
             for loop in Loop.all { print(loop.name, loop.counts.few, loop.counts.many) }
             return
         }
+        if name == "version" { return print(Connection.libraryVersion) }
         guard words.count == 3, let loop = Loop.all.first(where: { $0.name == name }),
             let count = Int(words[2]), (1...loop.counts.many).contains(count)
         else { throw Misuse() }
