@@ -2,10 +2,10 @@
 
 # What the formatter reads: folders by name, so that it never walks into a build.
 SOURCES = $(wildcard Package.swift Sources Tests Examples \
-	Benchmarks/Package.swift Benchmarks/Sources Benchmarks/Benchmarks)
+	Benchmarks/Package.swift Benchmarks/Sources Benchmarks/Benchmarks Benchmarks/Counted)
 
 .DEFAULT_GOAL := help
-.PHONY: demo test bench bench-quick build format lint docs setup setup-tests clean help
+.PHONY: demo test bench bench-quick bench-check build format lint docs setup setup-tests setup-counts clean help
 
 demo: setup  ## Chat over a flaky network, killed once and resumed, checked at the end
 	swift build --product sluice-demo
@@ -24,6 +24,9 @@ bench: setup  ## Measure, beside a plain C loop on the same disk
 bench-quick: setup  ## The same with fewer actions, in two minutes
 	Benchmarks/run quick
 
+bench-check: setup-counts  ## Fail if a core loop takes more instructions than committed
+	Benchmarks/check
+
 build: setup  ## Build the library and the tool for use
 	swift build -c release
 
@@ -38,6 +41,9 @@ docs: setup  ## Write the documentation of the libraries to .build/documentation
 
 setup-tests:
 	@.ci/setup tests
+
+setup-counts:
+	@.ci/setup counts
 
 setup:  ## Install SQLite's headers and shell where they are missing
 	@.ci/setup

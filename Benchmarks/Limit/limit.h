@@ -46,6 +46,10 @@ void first_row(sqlite3_stmt *);
 void begin(void);
 void commit(void);
 
+// insert.c: adds actions to a file that a broker runs, as another program does, one every `interval`
+// microseconds, in turn to `queues` queues. Prints when each was committed, as a JSON list.
+void insert_as_another(int count, int queues, int interval);
+
 // payloads.c
 struct payload {
     const char *text;

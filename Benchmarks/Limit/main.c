@@ -8,6 +8,11 @@
 //   sync, drain_sync                      1 is NORMAL, 2 is FULL, which is the default
 //   drain       0 to enqueue only; 1 is the default
 //
+// Limit insert NAME=VALUE …   another process than the broker's; when it committed each action, as a JSON list
+//
+//   file        a database that a broker runs
+//   count, queues, interval     see insert_as_another
+//
 // Limit version   SQLite's
 
 #include "limit.h"
@@ -49,8 +54,17 @@ static void check_remaining(const char *sql, int expected) {
     sqlite3_finalize(count);
 }
 
+static int insert(char **arguments) {
+    database_open(argument(arguments, "file", 0));
+    insert_as_another(
+        number(arguments, "count", "1"), number(arguments, "queues", "1"), number(arguments, "interval", "1"));
+    database_close();
+    return 0;
+}
+
 int main(int argc, char **argv) {
     if (argc == 2 && strcmp(argv[1], "version") == 0) return puts(sqlite3_libversion()) < 0;
+    if (argc > 2 && strcmp(argv[1], "insert") == 0) return insert(argv + 2);
     char **arguments = argv + 1;
     struct workload work = {
         number(arguments, "count", "1"),      number(arguments, "queues", "1"),

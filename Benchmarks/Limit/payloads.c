@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { maximum_count = 4096, maximum_length = 1 << 16 };
+enum { maximum_count = 4096, maximum_length = 1 << 18 };
 
 static struct payload payloads[maximum_count];
 static int count;

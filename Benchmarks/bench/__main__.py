@@ -6,17 +6,20 @@ import sys
 import tempfile
 from pathlib import Path
 
-from . import machine, report
-from .cells import WORKLOADS, Plan
+from . import machine, numbers, report
+from .cells import WORKLOADS, Plan, Workload
 from .measure import HERE, Bench
+from .scenes import SCENES, Scene, Stage
 
 
 def arguments() -> argparse.Namespace:
+    names = sorted({item.name or item.key for item in WORKLOADS} | {scene.key for scene in SCENES},
+                   key=lambda name: int(name[1:]))
     parser = argparse.ArgumentParser(prog="Benchmarks/run", description=__doc__)
     parser.add_argument("form", nargs="?", choices=["full", "quick"], default="full",
                         help="quick: a fifth of the actions, three rounds")
     parser.add_argument("--only", nargs="+", default=[], metavar="W",
-                        choices=[workload.key for workload in WORKLOADS], help="these workloads alone")
+                        choices=names, help="these workloads alone")
     parser.add_argument("--rounds", type=int, help="samples of each; 5, or 3 if quick")
     parser.add_argument("--scale", type=float, help="times the usual number of actions; 1, or 0.2 if quick")
     parser.add_argument("--directory", type=Path, default=HERE / ".build",
@@ -24,21 +27,33 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def measure(plan: Plan, bench: Bench, disk: machine.Disk) -> report.Samples:
-    samples: report.Samples = {workload.key: [] for workload in plan.workloads()}
+def measure(stage: Stage, scenes: list[Scene]) -> report.Samples:
+    plan = stage.plan
+    samples: report.Samples = {item.key: [] for item in [*plan.workloads(), *scenes]}
     for number in range(plan.rounds):
         for workload in plan.workloads():
-            count = plan.count(workload)
-            print(f"round {number + 1} of {plan.rounds}: {workload.key}", file=sys.stderr)
-            sample = {}
-            # The engine's own layout comes last, right before Sluice.
-            for layout in reversed(workload.layouts):
-                disk.wait()
-                sample[layout] = bench.in_c(workload, count, layout)
-            disk.wait()
-            sample["sluice"] = bench.in_swift(workload, count)
-            samples[workload.key].append(sample)
+            say(plan, number, workload.key)
+            samples[workload.key].append(sample(stage, workload))
+        for scene in scenes:
+            say(plan, number, scene.key)
+            samples[scene.key] += scene.samples(number)
     return samples
+
+
+def say(plan: Plan, number: int, key: str) -> None:
+    print(f"round {number + 1} of {plan.rounds}: {key}", file=sys.stderr)
+
+
+def sample(stage: Stage, workload: Workload) -> dict[str, dict[str, float]]:
+    count = stage.plan.count(workload)
+    found = {}
+    # The engine's own layout comes last, right before Sluice.
+    for layout in reversed(workload.layouts):
+        stage.disk.wait()
+        found[layout] = stage.bench.in_c(workload, count, layout)
+    stage.disk.wait()
+    found["sluice"] = stage.bench.in_swift(workload, count)
+    return found
 
 
 def main() -> None:
@@ -51,16 +66,19 @@ def main() -> None:
         facts = machine.describe(bench.sqlite_version(), disk)
         facts.append(f"{bench.write_payloads()}; medians of {plan.rounds}")
         before = machine.load_average()
-        samples = measure(plan, bench, disk)
+        stage = Stage(plan, bench, disk)
+        scenes = [scene(stage) for scene in SCENES if plan.includes(scene.key)]
+        samples = measure(stage, scenes)
         facts.append(f"load average before {before}, after {machine.load_average()}")
     found = report.rows(plan, samples)
-    text = report.page(facts, found)
+    lines = numbers.found(samples, {scene.key: scene.sizes for scene in scenes})
+    text = report.page(facts, found, lines)
     print(text)
     # Only a whole run is the latest result.
-    name = "latest" if not is_quick and not options.only else "partial"
+    name = "latest" if plan.scale == 1 and not options.only else "partial"
     (HERE / "Results").mkdir(exist_ok=True)
     (HERE / "Results" / f"{name}.md").write_text(text, encoding="utf-8")
-    raw = {"facts": facts, "rows": found}
+    raw = {"facts": facts, "rows": found, "numbers": lines}
     (HERE / "Results" / f"{name}.json").write_text(json.dumps(raw, indent=1) + "\n", encoding="utf-8")
 
 

@@ -11,14 +11,19 @@ class Workload:
 
     key: str
     count: int
+    # As the table has it, where that is not the key.
+    name: str = ""
+    # The kind of payloads: usual or large.
+    payloads: str = "usual"
     queues: int = 1
     batch: int = 1
     callers: int = 1
     durability: str = "standard"
     drain: bool = False
-    # In C: actions in one transaction while enqueuing and while draining, and how draining commits.
+    # In C: actions in one transaction while enqueuing and while draining, and how each commits.
     group: int = 1
     drain_group: int = 1
+    sync: int = FULL
     drain_sync: int = FULL
     # The ways in which C stores the actions; a probe each.
     layouts: tuple[str, ...] = ("engine",)
@@ -46,12 +51,17 @@ class Plan:
     only: list[str] = field(default_factory=list)
 
     def workloads(self) -> list[Workload]:
-        return [workload for workload in WORKLOADS if not self.only or workload.key in self.only]
+        return [workload for workload in WORKLOADS if self.includes(workload.name or workload.key)]
+
+    def includes(self, name: str) -> bool:
+        return not self.only or name in self.only
 
     def count(self, workload: Workload) -> int:
         """Its actions at this scale: whole batches for each caller, and the same for each queue."""
-        unit = max(workload.queues, workload.batch, workload.callers)
-        return max(1, round(workload.count * self.scale / unit)) * unit
+        return self.scaled(workload.count, max(workload.queues, workload.batch, workload.callers))
+
+    def scaled(self, count: int, unit: int = 1) -> int:
+        return max(1, round(count * self.scale / unit)) * unit
 
 
 WORKLOADS = [
@@ -59,9 +69,13 @@ WORKLOADS = [
     Workload("W2", 128_000, queues=64, callers=64, group=64),
     Workload("W3", 300_000, batch=1_000, group=1_000),
     Workload("W4", 20_000, batch=1_000, durability="everything", drain=True, group=1_000),
+    Workload("W4n", 100_000, name="W4", batch=1_000, durability="relaxed", drain=True, group=1_000,
+             sync=NORMAL, drain_sync=NORMAL),
     Workload("W5", 100_000, batch=1_000, drain=True, group=1_000, drain_sync=NORMAL),
     Workload("W6", 400_000, queues=10_000, batch=1_000, drain=True, group=1_000, drain_group=64,
              drain_sync=NORMAL, layouts=("engine", "textbook")),
+    Workload("W13", 4_000, payloads="large", queues=64, callers=8, drain=True, group=8, drain_group=64,
+             drain_sync=NORMAL),
 ]
 
 SETTLED = "NORMAL, synced within a second"
@@ -70,12 +84,15 @@ ROWS = [
     Row("W1", "enqueue, one caller, one at a time", "W1", "enqueue", "FULL", 0.9),
     Row("W2", "enqueue, 64 callers, one at a time each", "W2", "enqueue", "FULL", 0.5),
     Row("W3", "enqueue, batches of 1,000", "W3", "enqueue", "FULL", 0.5),
-    Row("W4", "drain one queue, every settling synced", "W4", "drain", "FULL", 0.8),
+    Row("W4", "drain one queue, every settling committed before the next start", "W4", "drain", "FULL", 0.8),
+    Row("W4n", "the same", "W4n", "drain", SETTLED, 0.5),
     Row("W5", "drain one queue, as set up", "W5", "drain", SETTLED, 0.5),
     Row("W6e", "enqueue into 10,000 queues in turn, batches of 1,000", "W6", "enqueue", "FULL", 0.5),
     Row("W6d", "drain 10,000 queues", "W6", "drain", SETTLED, 0.5),
     Row("W6et", "the same enqueue, C on a textbook schema", "W6", "enqueue", "FULL", 1.5, "textbook"),
     Row("W6dt", "the same drain, C on a textbook schema", "W6", "drain", SETTLED, 1.5, "textbook"),
+    Row("W13e", "enqueue 100 KB each into 64 queues, 8 callers", "W13", "enqueue", "FULL", 0.7),
+    Row("W13d", "drain the same", "W13", "drain", SETTLED, 0.7),
 ]
 
 # What one row of Sluice is to another: key, key, words, goal.

@@ -2,6 +2,7 @@
 
 from statistics import median
 
+from . import numbers
 from .cells import COMPARISONS, ROWS, Plan
 
 # For each workload a list of samples; a sample has seconds by phase, of Sluice and of each probe's layout.
@@ -24,7 +25,7 @@ def rows(plan: Plan, samples: Samples) -> dict[str, dict]:
         probe = [sample[row.layout][row.phase] for sample in samples[row.workload]]
         ratios = sorted(c / swift for c, swift in zip(probe, sluice))
         found[row.key] = {
-            "text": row.text, "workload": row.workload, "commits": row.commits, "goal": row.goal,
+            "text": row.text, "workload": workloads[row.workload].name or row.workload, "commits": row.commits, "goal": row.goal,
             "actions": count, "c": rate(count, probe), "sluice": rate(count, sluice), "ratios": ratios,
         }
     return found
@@ -51,6 +52,8 @@ def comparisons(found: dict[str, dict]) -> list[str]:
     ]
 
 
-def page(facts: list[str], found: dict[str, dict]) -> str:
-    head = ["# Results of `Benchmarks/run`", "", *(f"- {fact}" for fact in facts), ""]
-    return "\n".join([*head, *table(found), "", *comparisons(found)]).rstrip() + "\n"
+def page(facts: list[str], found: dict[str, dict], lines: list[dict]) -> str:
+    head = ["# Results of `Benchmarks/run`", "", *(f"- {fact}" for fact in facts)]
+    ratios = table(found) if found else []
+    parts = [head, ratios, comparisons(found), numbers.table(lines)]
+    return "\n\n".join("\n".join(part) for part in parts if part) + "\n"

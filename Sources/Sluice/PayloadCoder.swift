@@ -5,17 +5,17 @@ internal import Foundation
 #endif
 
 /// Payloads between a user's type and the JSON text in the file.
-struct PayloadCoder: Sendable {
+package struct PayloadCoder: Sendable {
     // Both are configured once, here, and only read afterwards.
     private let encoder = JSONEncoder()
     private let decoder = JSONDecoder()
     private let maximumByteCount: Int
 
-    init(maximumByteCount: Int) {
+    package init(maximumByteCount: Int) {
         self.maximumByteCount = maximumByteCount
     }
 
-    func encode<A: Action>(_ action: A) throws(SluiceError) -> String {
+    package func encode<A: Action>(_ action: A) throws(SluiceError) -> String {
         let data: Data
         do {
             data = try encoder.encode(action)
@@ -50,7 +50,7 @@ struct PayloadCoder: Sendable {
     }
 
     /// Decodes a payload, or says why it does not decode, without saying what is in it (G13).
-    func decode<A: Action>(_ type: A.Type, from payload: String) -> Result<A, Undecodable> {
+    package func decode<A: Action>(_ type: A.Type, from payload: String) -> Result<A, Undecodable> {
         do {
             return .success(try decoder.decode(type, from: Data(payload.utf8)))
         } catch let error as DecodingError {
@@ -64,7 +64,7 @@ struct PayloadCoder: Sendable {
 }
 
 /// Why a payload does not decode, without its values.
-struct Undecodable: Error {
+package struct Undecodable: Error {
     let reason: String
 }
 

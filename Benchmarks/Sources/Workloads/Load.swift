@@ -8,11 +8,11 @@ struct Load {
     let count: Int
     let names: [QueueName]
 
-    init(broker: Broker, messages: [Message], count: Int, queues: Int) {
+    init(broker: Broker, messages: [Message], count: Int, queues: Int, prefix: String = "conversation") {
         self.broker = broker
         self.messages = messages
         self.count = count
-        names = (0..<queues).map { "conversation/\($0)" }
+        names = (0..<queues).map { "\(prefix)/\($0)" }
     }
 
     /// Enqueues all actions, from several tasks that each wait for their own.
@@ -44,7 +44,7 @@ struct Load {
         }
     }
 
-    private func message(_ index: Int) -> Message {
+    func message(_ index: Int) -> Message {
         var message = messages[index % messages.count]
         message.queue = names[index % names.count]
         return message
@@ -61,6 +61,19 @@ struct Load {
         await broker.stop()
         try await running
         return elapsed
+    }
+
+    /// Enqueues all actions and has each queue blocked by its head.
+    @concurrent
+    func park() async throws {
+        _ = try await enqueue(batch: 1_000, callers: 1)
+        try broker.route("blocked/*", Message.self) { _, _ in .fail("no such room") }
+        async let running: Void = broker.run()
+        await broker.waitUntilIdle()
+        await broker.stop()
+        try await running
+        let parked = try await broker.queueSummaries("blocked/*").count { $0.state == "parked" }
+        guard parked == names.count else { throw WrongResult(description: "\(parked) queues are parked") }
     }
 
     /// Throws unless all was stored, and all has run if it was to.

@@ -34,4 +34,17 @@ extension Message {
             )
         }
     }
+
+    /// Messages whose texts are those of several, one after the other, and have a number of bytes at least.
+    static func joined(_ messages: [Message], size: Int, count: Int) -> [Message] {
+        (0..<count).map { number in
+            var next = number
+            var message = messages[number % messages.count]
+            while message.text.utf8.count < size {
+                next += 1
+                message.text += "\n" + messages[next % messages.count].text
+            }
+            return message
+        }
+    }
 }
