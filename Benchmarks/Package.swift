@@ -10,6 +10,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
         // Without its traits: they replace malloc and the runtime's retain and release.
         .package(url: "https://github.com/ordo-one/benchmark", .upToNextMinor(from: "1.38.0"), traits: []),
+        .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
     ],
     targets: [
         // The physical reference: the bare statements of each workload, in C.
@@ -20,6 +21,14 @@ let package = Package(
             dependencies: [
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Sluice", package: "sluice"),
+            ]
+        ),
+        // What one would write by hand instead, on GRDB: one of the peers.
+        .executableTarget(
+            name: "GRDBQueue",
+            dependencies: [
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "GRDB", package: "GRDB.swift"),
             ]
         ),
         // Loops without a disk or a second thread, for `swift package benchmark`.

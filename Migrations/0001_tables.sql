@@ -5,12 +5,13 @@
 -- Numbers that only go up.
 CREATE TABLE sluice_counters (
     -- 'action': the last id given to an action. 'epoch': the last number given to a broker that began to run.
+    -- 'ordered': the last id whose action has its place in sluice_order_rows, if it has one.
     -- 'barrier': commits that were made to have earlier ones synced.
     name  TEXT PRIMARY KEY NOT NULL,
     value INTEGER NOT NULL CHECK (value >= 0)
 ) STRICT, WITHOUT ROWID;
 
-INSERT INTO sluice_counters (name, value) VALUES ('action', 0), ('epoch', 0);
+INSERT INTO sluice_counters (name, value) VALUES ('action', 0), ('epoch', 0), ('ordered', 0);
 
 -- One row for each queue that an action has named. A row stays when its queue is drained.
 CREATE TABLE sluice_queue_rows (
@@ -58,11 +59,21 @@ CREATE TABLE sluice_action_rows (
     payload        TEXT NOT NULL
 ) STRICT;
 
--- The order inside each queue: first what has a place in it, by (sort key, sequence), then what is scheduled,
--- by time. The rowid stands at the end of every index entry.
-CREATE INDEX sluice_action_order ON sluice_action_rows (queue_id, not_before_us, sort_key);
--- What is due next, in any queue.
+-- What is due next, in any queue, and what is scheduled in a queue.
 CREATE INDEX sluice_action_schedule ON sluice_action_rows (not_before_us) WHERE not_before_us IS NOT NULL;
+CREATE INDEX sluice_action_scheduled ON sluice_action_rows (queue_id, not_before_us) WHERE not_before_us IS NOT NULL;
+
+-- The order inside each queue, written behind: an index over all queues costs a page for each action that is
+-- added, so actions are only appended, and take their places here later, many at a time and sorted. Those up to
+-- the counter 'ordered' have: each that waits or runs and is not scheduled for later has its row. Those after it
+-- have none, and are ordered by who reads them. A row whose action is gone, or has another place by now, means
+-- nothing: it is removed later too, many at a time.
+CREATE TABLE sluice_order_rows (
+    queue_id  INTEGER NOT NULL,
+    sort_key  ANY NOT NULL,
+    action_id INTEGER NOT NULL,
+    PRIMARY KEY (queue_id, sort_key, action_id)
+) STRICT, WITHOUT ROWID;
 
 -- What is known of an action beyond its first attempt. Most actions never have a row here.
 CREATE TABLE sluice_state_rows (

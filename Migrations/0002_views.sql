@@ -6,12 +6,31 @@ CREATE VIEW sluice_clock AS
 SELECT CAST(strftime('%s', 'now') AS INTEGER) * 1000000
        + CAST(substr(strftime('%f', 'now'), 4) AS INTEGER) * 1000 AS now_us;
 
+-- Every action with its queue, in three parts, so that those of one queue are found without a look at all
+-- others: what has its place in sluice_order_rows, what is newer than that, what is scheduled for later.
+CREATE VIEW sluice_action_facts AS
+SELECT a.id, a.queue_id, q.name, q.sort_type, a.sort_key, a.not_before_us, a.enqueued_at_us, a.kind, a.payload
+FROM sluice_order_rows AS o
+JOIN sluice_queue_rows AS q ON q.queue_id = o.queue_id
+JOIN sluice_action_rows AS a ON a.id = o.action_id AND a.queue_id = o.queue_id AND a.sort_key = o.sort_key
+WHERE a.not_before_us IS NULL
+UNION ALL
+SELECT a.id, a.queue_id, q.name, q.sort_type, a.sort_key, a.not_before_us, a.enqueued_at_us, a.kind, a.payload
+FROM sluice_action_rows AS a
+JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
+WHERE a.id > (SELECT value FROM sluice_counters WHERE name = 'ordered') AND a.not_before_us IS NULL
+UNION ALL
+SELECT a.id, a.queue_id, q.name, q.sort_type, a.sort_key, a.not_before_us, a.enqueued_at_us, a.kind, a.payload
+FROM sluice_action_rows AS a
+JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
+WHERE a.not_before_us IS NOT NULL;
+
 -- One row for each action that waits or runs. INSERT enqueues, DELETE removes, UPDATE edits: see 0003.
 CREATE VIEW sluice_actions AS
 SELECT a.id,
-       q.name AS queue,
+       a.name AS queue,
        -- What the order compares; NULL where it is the order of arrival, a time where it is a date.
-       CASE q.sort_type
+       CASE a.sort_type
             WHEN 'arrival' THEN NULL
             WHEN 'date' THEN
                 -- The years 0 to 9999; a time outside them is shown as its number.
@@ -42,36 +61,80 @@ SELECT a.id,
        strftime('%Y-%m-%dT%H:%M:%S', a.enqueued_at_us / 1000000, 'unixepoch')
            || printf('.%06dZ', a.enqueued_at_us % 1000000) AS enqueued_at,
        s.last_error
-FROM sluice_action_rows AS a
-JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
+FROM sluice_action_facts AS a
 LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id
 LEFT JOIN sluice_claim_rows AS c ON c.queue_id = a.queue_id AND c.action_id = a.id;
+
+-- One row for each queue that an action has named: how many actions it has, since when, and the first of those
+-- with a place in the order. The newest actions are sorted here, once for all queues.
+CREATE VIEW sluice_queue_depths AS
+WITH newest AS MATERIALIZED (
+    SELECT queue_id, id, sort_key, depth, oldest_us
+    FROM (
+        SELECT a.queue_id, a.id, a.sort_key,
+               row_number() OVER (PARTITION BY a.queue_id ORDER BY a.sort_key, a.id) AS place,
+               count(*) OVER (PARTITION BY a.queue_id) AS depth,
+               min(a.enqueued_at_us) OVER (PARTITION BY a.queue_id) AS oldest_us
+        FROM sluice_action_rows AS a
+        WHERE a.id > (SELECT value FROM sluice_counters WHERE name = 'ordered') AND a.not_before_us IS NULL)
+    WHERE place = 1
+),
+ordered AS (
+    SELECT q.queue_id,
+           (SELECT a.id
+            FROM sluice_order_rows AS o
+            JOIN sluice_action_rows AS a
+              ON a.id = o.action_id AND a.queue_id = o.queue_id AND a.sort_key = o.sort_key
+            WHERE o.queue_id = q.queue_id AND a.not_before_us IS NULL
+            ORDER BY o.sort_key, o.action_id LIMIT 1) AS head_id,
+           (SELECT count(*)
+            FROM sluice_order_rows AS o
+            JOIN sluice_action_rows AS a
+              ON a.id = o.action_id AND a.queue_id = o.queue_id AND a.sort_key = o.sort_key
+            WHERE o.queue_id = q.queue_id AND a.not_before_us IS NULL) AS depth,
+           (SELECT min(a.enqueued_at_us)
+            FROM sluice_order_rows AS o
+            JOIN sluice_action_rows AS a
+              ON a.id = o.action_id AND a.queue_id = o.queue_id AND a.sort_key = o.sort_key
+            WHERE o.queue_id = q.queue_id AND a.not_before_us IS NULL) AS oldest_us,
+           (SELECT count(*) FROM sluice_action_rows AS a
+            WHERE a.queue_id = q.queue_id AND a.not_before_us IS NOT NULL) AS scheduled,
+           (SELECT min(a.enqueued_at_us) FROM sluice_action_rows AS a
+            WHERE a.queue_id = q.queue_id AND a.not_before_us IS NOT NULL) AS oldest_scheduled_us
+    FROM sluice_queue_rows AS q
+)
+SELECT m.queue_id,
+       m.depth + coalesce(n.depth, 0) + m.scheduled AS depth,
+       nullif(min(coalesce(m.oldest_us, 9e18), coalesce(n.oldest_us, 9e18), coalesce(m.oldest_scheduled_us, 9e18)),
+              9e18) AS oldest_us,
+       CASE WHEN h.id IS NULL OR (n.sort_key, n.id) < (h.sort_key, h.id) THEN n.id ELSE h.id END AS first_id
+FROM ordered AS m
+LEFT JOIN newest AS n ON n.queue_id = m.queue_id
+LEFT JOIN sluice_action_rows AS h ON h.id = m.head_id;
 
 -- One row for each queue with work, with the head's facts, for sluice_queues to judge.
 CREATE VIEW sluice_queue_facts AS
 SELECT q.queue_id, q.name, q.blocked_by, q.blocked_action_id, q.blocked_at_us, q.blocked_error,
-       (SELECT count(*) FROM sluice_action_rows AS n WHERE n.queue_id = q.queue_id) AS depth,
-       (SELECT min(o.enqueued_at_us) FROM sluice_action_rows AS o WHERE o.queue_id = q.queue_id) AS oldest_us,
+       d.depth, d.oldest_us,
        c.claim, c.action_id AS running_id, c.started_at_us,
        h.id AS head_id, h.kind AS head_kind, h.not_before_us,
        s.attempts, s.next_attempt_at_us, s.last_error,
        clock.now_us,
        r.pid AS runner_pid
 FROM sluice_queue_rows AS q
+JOIN sluice_queue_depths AS d ON d.queue_id = q.queue_id
 JOIN sluice_clock AS clock
 LEFT JOIN sluice_runner AS r ON r.lease_until_us > clock.now_us
 -- What a process left that died is no run.
 LEFT JOIN sluice_claim_rows AS c ON c.queue_id = q.queue_id AND r.pid IS NOT NULL
 LEFT JOIN sluice_action_rows AS h ON h.id = coalesce(
     c.action_id,
-    (SELECT d.id FROM sluice_action_rows AS d
-     WHERE d.queue_id = q.queue_id AND d.not_before_us IS NULL ORDER BY d.sort_key, d.id LIMIT 1),
+    d.first_id,
     (SELECT l.id FROM sluice_action_rows AS l
      WHERE l.queue_id = q.queue_id AND l.not_before_us IS NOT NULL
      ORDER BY l.not_before_us, l.sort_key, l.id LIMIT 1))
 LEFT JOIN sluice_state_rows AS s ON s.action_id = h.id
-WHERE c.claim IS NOT NULL
-   OR EXISTS (SELECT 1 FROM sluice_action_rows AS e WHERE e.queue_id = q.queue_id);
+WHERE c.claim IS NOT NULL OR d.depth > 0;
 
 -- One row for each queue with work: its state, why it does not move, and what to look at.
 CREATE VIEW sluice_queues AS

@@ -35,9 +35,6 @@ BEGIN
     UPDATE sluice_queue_rows
     SET sort_type = CASE typeof(NEW.sort_key) WHEN 'null' THEN 'arrival' ELSE typeof(NEW.sort_key) END
     WHERE name = NEW.queue
-      AND NOT EXISTS (SELECT 1 FROM sluice_action_rows AS a WHERE a.queue_id = sluice_queue_rows.queue_id)
-      AND NOT EXISTS (SELECT 1 FROM sluice_state_rows AS s
-                      WHERE s.moves_to_queue_id = sluice_queue_rows.queue_id)
       AND NOT CASE sort_type
                     WHEN 'arrival' THEN NEW.sort_key IS NULL
                     WHEN 'date' THEN (typeof(NEW.sort_key) = 'integer'
@@ -46,7 +43,10 @@ BEGIN
                      AND rtrim(substr(NEW.sort_key, 21), 'Z') NOT GLOB '*[^0-9]*'))
                     WHEN 'real' THEN typeof(NEW.sort_key) IN ('real', 'integer')
                     ELSE typeof(NEW.sort_key) = sort_type
-                END;
+                END
+      AND NOT EXISTS (SELECT 1 FROM sluice_action_facts AS a WHERE a.name = NEW.queue)
+      AND NOT EXISTS (SELECT 1 FROM sluice_state_rows AS s
+                      WHERE s.moves_to_queue_id = sluice_queue_rows.queue_id);
 
     SELECT RAISE(ABORT, 'sluice_actions.sort_key must have the type of the other sort keys of its queue')
     FROM sluice_queue_rows AS q
@@ -84,6 +84,16 @@ BEGIN
     FROM sluice_counters AS n JOIN sluice_queue_rows AS q JOIN sluice_clock AS clock
     WHERE n.name = 'action' AND q.name = NEW.queue;
 
+    -- The engine gives the places; this is for a file that none opens for long.
+    INSERT OR IGNORE INTO sluice_order_rows (queue_id, sort_key, action_id)
+    SELECT a.queue_id, a.sort_key, a.id
+    FROM sluice_counters AS n JOIN sluice_counters AS o
+    JOIN sluice_action_rows AS a ON a.id > o.value AND a.id <= o.value + 16384
+    WHERE n.name = 'action' AND o.name = 'ordered' AND n.value - o.value >= 131072 AND a.not_before_us IS NULL
+    ORDER BY a.queue_id, a.sort_key, a.id;
+    UPDATE sluice_counters SET value = value + 16384
+    WHERE name = 'ordered' AND (SELECT value FROM sluice_counters WHERE name = 'action') - value >= 131072;
+
     INSERT INTO sluice_changes (queue_id, action_id, change)
     SELECT q.queue_id, n.value, 'insert'
     FROM sluice_counters AS n JOIN sluice_queue_rows AS q
@@ -103,6 +113,10 @@ BEGIN
     WHERE blocked_action_id = OLD.id AND blocked_by <> 'failing'
       AND queue_id = (SELECT a.queue_id FROM sluice_action_rows AS a WHERE a.id = OLD.id);
 
+    DELETE FROM sluice_order_rows
+    WHERE queue_id = (SELECT a.queue_id FROM sluice_action_rows AS a WHERE a.id = OLD.id)
+      AND sort_key = (SELECT a.sort_key FROM sluice_action_rows AS a WHERE a.id = OLD.id)
+      AND action_id = OLD.id;
     DELETE FROM sluice_action_rows WHERE id = OLD.id;
     DELETE FROM sluice_state_rows WHERE action_id = OLD.id;
     DELETE FROM sluice_attempt_rows WHERE action_id = OLD.id;
@@ -144,13 +158,17 @@ BEGIN
     SELECT NEW.queue, CASE typeof(NEW.sort_key) WHEN 'null' THEN 'arrival' ELSE typeof(NEW.sort_key) END
     WHERE NOT EXISTS (SELECT 1 FROM sluice_queue_rows WHERE name = NEW.queue);
 
-    -- A queue without actions, and to which none moves, takes the type of its next one.
+    -- A queue without actions, and to which none moves, takes the type of its next one. A key that is moved
+    -- as it is keeps its type: the view shows a date as text.
+    UPDATE sluice_queue_rows
+    SET sort_type = (SELECT o.sort_type FROM sluice_queue_rows AS o WHERE o.name = OLD.queue)
+    WHERE name = NEW.queue AND NEW.queue IS NOT OLD.queue AND NEW.sort_key IS OLD.sort_key
+      AND NOT EXISTS (SELECT 1 FROM sluice_action_rows AS a WHERE a.queue_id = sluice_queue_rows.queue_id)
+      AND NOT EXISTS (SELECT 1 FROM sluice_state_rows AS s
+                      WHERE s.moves_to_queue_id = sluice_queue_rows.queue_id);
     UPDATE sluice_queue_rows
     SET sort_type = CASE typeof(NEW.sort_key) WHEN 'null' THEN 'arrival' ELSE typeof(NEW.sort_key) END
     WHERE name = NEW.queue
-      AND NOT EXISTS (SELECT 1 FROM sluice_action_rows AS a WHERE a.queue_id = sluice_queue_rows.queue_id)
-      AND NOT EXISTS (SELECT 1 FROM sluice_state_rows AS s
-                      WHERE s.moves_to_queue_id = sluice_queue_rows.queue_id)
       AND NOT CASE sort_type
                     WHEN 'arrival' THEN NEW.sort_key IS NULL
                     WHEN 'date' THEN (typeof(NEW.sort_key) = 'integer'
@@ -159,7 +177,10 @@ BEGIN
                      AND rtrim(substr(NEW.sort_key, 21), 'Z') NOT GLOB '*[^0-9]*'))
                     WHEN 'real' THEN typeof(NEW.sort_key) IN ('real', 'integer')
                     ELSE typeof(NEW.sort_key) = sort_type
-                END;
+                END
+      AND NOT EXISTS (SELECT 1 FROM sluice_action_facts AS a WHERE a.name = NEW.queue)
+      AND NOT EXISTS (SELECT 1 FROM sluice_state_rows AS s
+                      WHERE s.moves_to_queue_id = sluice_queue_rows.queue_id);
 
     SELECT RAISE(ABORT, 'sluice_actions.sort_key must have the type of the other sort keys of its queue')
     FROM sluice_queue_rows AS q
@@ -173,6 +194,12 @@ BEGIN
                     WHEN 'real' THEN typeof(NEW.sort_key) IN ('real', 'integer')
                     ELSE typeof(NEW.sort_key) = q.sort_type
                 END;
+
+    -- Its place: given up here, and taken anew at the end.
+    DELETE FROM sluice_order_rows
+    WHERE queue_id = (SELECT a.queue_id FROM sluice_action_rows AS a WHERE a.id = OLD.id)
+      AND sort_key = (SELECT a.sort_key FROM sluice_action_rows AS a WHERE a.id = OLD.id)
+      AND action_id = OLD.id;
 
     UPDATE sluice_action_rows
     SET kind = NEW.kind, payload = NEW.payload,
@@ -235,6 +262,11 @@ BEGIN
     UPDATE sluice_action_rows
     SET queue_id = (SELECT queue_id FROM sluice_queue_rows WHERE name = NEW.queue)
     WHERE id = OLD.id AND NEW.queue IS NOT OLD.queue AND OLD.running_since IS NULL;
+
+    INSERT OR IGNORE INTO sluice_order_rows (queue_id, sort_key, action_id)
+    SELECT a.queue_id, a.sort_key, a.id FROM sluice_action_rows AS a
+    WHERE a.id = OLD.id AND a.not_before_us IS NULL
+      AND a.id <= (SELECT value FROM sluice_counters WHERE name = 'ordered');
 END;
 
 -- DELETE FROM sluice_dead purges dead letters and their history.

@@ -1,7 +1,7 @@
 // The engine's own schema, from Migrations/, and of its statements those that no engine could do without.
 //
 // Left out, as they are the engine's way and not the work's: the look at `PRAGMA data_version` in each
-// transaction, and settling's look at whether the action still exists and has a state.
+// transaction, and the order that is written behind. The loop knows the order, as it has made it.
 
 #include "limit.h"
 
@@ -95,15 +95,13 @@ static void settle(const struct slot *slot) {
     static sqlite3_stmt *free_slot, *delete, *forget;
     if (!free_slot) {
         free_slot = prepare(
-            "DELETE FROM sluice_claim_rows WHERE queue_id = ?1 AND slot = 0 AND action_id = ?2 AND claim = ?3"
-            " RETURNING started_at_us");
+            "DELETE FROM sluice_claim_rows WHERE queue_id = ?1 AND slot = 0 AND action_id = ?2 AND claim = ?3");
         delete = prepare("DELETE FROM sluice_action_rows WHERE id = ?1");
         forget = prepare("DELETE FROM sluice_state_rows WHERE action_id = ?1");
     }
     sqlite3_bind_int64(free_slot, 1, slot->queue);
     sqlite3_bind_int64(free_slot, 2, slot->action);
     sqlite3_bind_int64(free_slot, 3, slot->claim);
-    first_row(free_slot);
     run(free_slot);
     sqlite3_bind_int64(delete, 1, slot->action);
     run(delete);
@@ -111,45 +109,35 @@ static void settle(const struct slot *slot) {
     run(forget);
 }
 
-static int64_t head_of(int64_t queue) {
-    static sqlite3_stmt *head;
-    if (!head) {
-        head = prepare(
-            "SELECT q.name, q.blocked_by, q.blocked_action_id, a.id, a.kind, a.enqueued_at_us, a.nonce,"
-            " s.attempts, s.next_attempt_at_us, s.retry_delay_us, s.is_suspect, s.crashes, s.is_cancelled,"
-            " EXISTS (SELECT 1 FROM sluice_claim_rows AS c WHERE c.queue_id = q.queue_id), s.last_error"
-            " FROM sluice_queue_rows AS q"
-            " LEFT JOIN sluice_action_rows AS a ON a.id = ("
-            "  SELECT h.id FROM sluice_action_rows AS h"
-            "  WHERE h.queue_id = q.queue_id AND h.not_before_us IS NULL ORDER BY h.sort_key, h.id LIMIT 1)"
-            " LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id"
-            " WHERE q.queue_id = ?1");
-    }
-    sqlite3_bind_int64(head, 1, queue);
-    first_row(head);
-    if (sqlite3_column_int(head, 13)) fail("a slot is taken twice");
-    int64_t action = sqlite3_column_int64(head, 3);
-    sqlite3_reset(head);
-    return action;
-}
-
 static void claim(const struct slot *slot) {
-    static sqlite3_stmt *insert, *read;
+    static sqlite3_stmt *insert, *head;
     if (!insert) {
         insert = prepare(
             "INSERT INTO sluice_claim_rows (queue_id, slot, action_id, claim, started_at_us, is_alone)"
             " VALUES (?1, 0, ?2, ?3, ?4, 0)");
-        read = prepare("SELECT payload FROM sluice_action_rows WHERE id = ?1");
+        head = prepare(
+            "SELECT q.name, q.blocked_by, a.queue_id = ?2 AND a.not_before_us IS NULL, a.sort_key, a.kind,"
+            " a.enqueued_at_us, a.nonce, s.attempts, s.next_attempt_at_us, s.retry_delay_us, s.is_suspect,"
+            " s.crashes, s.is_cancelled,"
+            " EXISTS (SELECT 1 FROM sluice_claim_rows AS c WHERE c.queue_id = ?2), s.last_error,"
+            " q.blocked_action_id, a.payload"
+            " FROM sluice_action_rows AS a"
+            " JOIN sluice_queue_rows AS q ON q.queue_id = ?2"
+            " LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id"
+            " WHERE a.id = ?1");
     }
+    sqlite3_bind_int64(head, 1, slot->action);
+    sqlite3_bind_int64(head, 2, slot->queue);
+    first_row(head);
+    if (!sqlite3_column_int(head, 2)) fail("an action is not in its queue");
+    if (sqlite3_column_int(head, 13)) fail("a slot is taken twice");
+    payload_take(head, 16);
+    sqlite3_reset(head);
     sqlite3_bind_int64(insert, 1, slot->queue);
     sqlite3_bind_int64(insert, 2, slot->action);
     sqlite3_bind_int64(insert, 3, slot->claim);
     sqlite3_bind_int64(insert, 4, some_time);
     run(insert);
-    sqlite3_bind_int64(read, 1, slot->action);
-    first_row(read);
-    payload_take(read, 0);
-    sqlite3_reset(read);
 }
 
 // Each transaction settles what the one before it claimed, and claims as much again, queue after queue. So a
@@ -166,8 +154,9 @@ static void drain(const struct workload *work) {
                 settle(slot);
                 settled++;
             }
-            slot->queue = queue_ids[turn++ % work->queues];
-            slot->action = head_of(slot->queue);
+            slot->queue = queue_ids[turn % work->queues];
+            slot->action = turn < work->count ? turn + 1 : 0;
+            turn++;
             if (!slot->action) continue;
             slot->claim = ++last_claim;
             claim(slot);

@@ -18,11 +18,10 @@ package final class Connection {
     let handle: OpaquePointer
     /// The path it was opened with, or `:memory:`.
     package let path: String
-    private var statements: [String: Statement] = [:]
+    /// By the address of their text: a literal has one.
+    private var statements: [UnsafePointer<UInt8>: Statement] = [:]
     private var isOpen = true
     let logFrameCounter = LogFrameCounter()
-    /// Statements kept prepared; each text is one of the engine's own constants, so the limit is never met.
-    private static let statementLimit = 512
 
     /// Opens a database.
     ///
@@ -63,12 +62,13 @@ package final class Connection {
 // MARK: - Statements
 
 extension Connection {
-    /// A prepared statement that is kept for the next call with the same text.
-    package func cached(_ sql: String) throws(SQLiteError) -> Statement {
-        if let statement = statements[sql] { return statement }
-        if statements.count >= Connection.statementLimit { statements.removeAll() }
-        let statement = try Statement(connection: handle, sql: sql, isCached: true)
-        statements[sql] = statement
+    /// A prepared statement that is kept for the next call with the same literal.
+    ///
+    /// The text is known by its address, so that a call costs no comparison of texts.
+    package func cached(_ sql: StaticString) throws(SQLiteError) -> Statement {
+        if let statement = statements[sql.utf8Start] { return statement }
+        let statement = try Statement(connection: handle, sql: sql.description, isCached: true)
+        statements[sql.utf8Start] = statement
         return statement
     }
 
@@ -78,7 +78,7 @@ extension Connection {
     }
 
     /// The texts of the statements that are kept, for tests of their query plans.
-    package var cachedTexts: [String] { Array(statements.keys) }
+    package var cachedTexts: [String] { statements.values.map(\.sql) }
 
     /// Runs every statement of a text that takes no arguments; rows are passed over.
     package func execute(_ sql: String) throws(SQLiteError) {
@@ -104,6 +104,9 @@ extension Connection {
 
     /// Rows changed since the connection was opened, those of triggers included.
     package var totalChanges: Int { Int(sqlite3_total_changes64(handle)) }
+
+    /// The rowid of the last row that was inserted into a rowid table.
+    package var lastInsertedRowID: Int64 { sqlite3_last_insert_rowid(handle) }
 
     /// Whether the database lives in memory.
     package var isInMemory: Bool { path == ":memory:" }

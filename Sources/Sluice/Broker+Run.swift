@@ -16,7 +16,8 @@ extension Broker {
         var failure: SluiceError?
         /// All queues that had work at the start have been found.
         var hasLookedAround = false
-        var idleWaiters: [CheckedContinuation<Void, Never>] = []
+        var idleWaiters: [Int: CheckedContinuation<Void, Never>] = [:]
+        var lastIdleWaiter = 0
         var commitMark: Int64?
     }
 
@@ -91,16 +92,26 @@ extension Broker {
 
     /// Returns when a running broker has nothing left that it could run or wait for.
     ///
-    /// Parked queues and those without a route do not count. Returns at once when the broker stops.
+    /// Parked queues and those without a route do not count. Returns at once when the broker stops or the
+    /// task is cancelled. Before ``run()`` it waits for it, so cancel it when `run()` throws.
     public func waitUntilIdle() async {
-        await withCheckedContinuation { continuation in
-            let isOver = life.withLock { life in
-                if life.state == .closed || life.state == .stopping { return true }
-                if life.state == .running && life.hasLookedAround && scheduler.isIdle { return true }
-                life.idleWaiters.append(continuation)
-                return false
+        let waiter = life.withLock { life in
+            life.lastIdleWaiter += 1
+            return life.lastIdleWaiter
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isOver = life.withLock { life in
+                    if Task.isCancelled || life.state == .closed || life.state == .stopping { return true }
+                    if life.state == .running && life.hasLookedAround && scheduler.isIdle { return true }
+                    life.idleWaiters[waiter] = continuation
+                    return false
+                }
+                if isOver { continuation.resume() }
             }
-            if isOver { continuation.resume() }
+        } onCancel: {
+            // The task counts as cancelled by now: a waiter that is not here yet will not wait.
+            life.withLock { $0.idleWaiters.removeValue(forKey: waiter) }?.resume()
         }
     }
 }
@@ -148,16 +159,16 @@ extension Broker {
             scheduler.schedule(.renewLease, after: Store.leaseRenewal)
             scheduler.schedule(.lookForChanges, after: options.foreignChangeInterval)
         }
-        var last: QueueID?
-        repeat {
+        var page: WorkPage? = .newest(thenLimit: Self.queueBatch)
+        while let part = page, isRunning {
             do {
-                let queues = try await store.queuesWithWork(after: last, limit: Self.queueBatch)
-                last = queues.last
+                let (queues, next) = try await store.queuesWithWork(part)
+                page = next
                 scheduler.wake(queues)
             } catch {
                 return fail(error)
             }
-        } while last != nil && isRunning
+        }
         life.withLock { $0.hasLookedAround = true }
         becameIdle()
     }
@@ -193,8 +204,8 @@ extension Broker {
 
     private func releaseIdleWaiters() {
         let waiters = life.withLock { life in
-            defer { life.idleWaiters = [] }
-            return life.idleWaiters
+            defer { life.idleWaiters = [:] }
+            return Array(life.idleWaiters.values)
         }
         for waiter in waiters { waiter.resume() }
     }

@@ -76,6 +76,7 @@ public final class Broker: Sendable {
         scheduler.connect(
             Scheduler.Delegate(
                 routing: { [weak self] head in self?.route(head) ?? .unroutable(hasRoute: false) },
+                announce: { [runner] action in runner.announce(action) },
                 start: { [runner] action, route in runner.start(action, route) },
                 timeOut: { [runner] claim in runner.timeOut(claim) },
                 perform: { [weak self] chore in self?.perform(chore) },

@@ -24,6 +24,9 @@ public struct BrokerOptions: Sendable {
     /// Default: 10 seconds.
     public var lockTimeout: Duration = .seconds(10)
 
+    /// When the order of what waits is written to the file.
+    package var writeBehind = WriteBehindLimits()
+
     /// How long handlers may go on when the broker stops, before they are cancelled.
     ///
     /// Default: 10 seconds.

@@ -43,7 +43,12 @@ public struct QueueName: Sendable {
 extension QueueName: Hashable {
     /// Whether both names have the same bytes.
     public static func == (left: QueueName, right: QueueName) -> Bool {
-        left.rawValue.utf8.elementsEqual(right.rawValue.utf8)
+        let (left, right) = (left.rawValue.utf8, right.rawValue.utf8)
+        guard left.count == right.count else { return false }
+        // A Swift string stores its UTF-8 in one piece; only one bridged from elsewhere does not.
+        return left.withContiguousStorageIfAvailable { left in
+            right.withContiguousStorageIfAvailable { right in left.elementsEqual(right) }
+        }.flatMap { $0 } ?? left.elementsEqual(right)
     }
 
     /// Feeds the bytes of the name to `hasher`.

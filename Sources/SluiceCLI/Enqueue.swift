@@ -42,7 +42,9 @@ struct Enqueue: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The payload; without it, standard input.", valueName: "json"))
     var payload: String?
 
+    // Unconditional: a key may be a negative number.
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp("The place in the queue's order; without it, behind the last.", valueName: "key")
     )
     var sortKey: String?

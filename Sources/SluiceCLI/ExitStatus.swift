@@ -18,7 +18,8 @@ enum ExitStatus: Int32 {
     /// The status for an error of the library.
     init(_ code: SluiceError.Code) {
         switch code {
-        case .invalidQueueName, .invalidPattern, .invalidKind, .invalidOptions: self = .usage
+        case .invalidQueueName, .invalidPattern, .invalidKind, .invalidOptions, .duplicateRoute:
+            self = .usage
         case .sortKeyMismatch, .sortKeyNotANumber, .payloadNotJSON, .payloadTooLarge, .queueFull:
             self = .refused
         case .runningElsewhere: self = .runningElsewhere

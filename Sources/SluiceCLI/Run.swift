@@ -27,7 +27,8 @@ struct Run: AsyncParsableCommand {
             The policy is that of --retry-delay, --retry-limit and --max-attempts. \
             Other lines of standard output are passed on. Commands run in process groups of their own: a \
             Ctrl-C reaches sluice alone. One that is cancelled, by --timeout or a stop, gets SIGTERM and \
-            after --kill-after SIGKILL. If sluice itself is killed with SIGKILL, its commands run on.
+            after --kill-after SIGKILL; its attempt is over when all of its group is. \
+            If sluice itself is killed with SIGKILL, its commands run on.
 
             WITH --pipe, /bin/sh -c starts the command once, and it handles many actions at the same time. \
             Requests come on its standard input, one JSON object a line:
@@ -38,6 +39,8 @@ struct Run: AsyncParsableCommand {
               {"id":7,"outcome":"retry","reason":"…"}  by the policy; the reason is kept
               {"id":7,"outcome":"fail","reason":"…"}   permanent: --on-failure decides
               {"id":7,"outcome":"release"}             not now, and no attempt is spent
+            An answer may also hold the request's "attempt": then it counts for that attempt alone. Without \
+            it, a handler must not answer an action twice: a second answer may meet the action's next attempt.
             When an attempt is cancelled, by --timeout or a stop, the line {"cancel":7} follows; the \
             process should answer soon. If it has not after --kill-after it is ended, since its queue \
             cannot go on before. Lines that are no answer are reported on standard error. When the \
@@ -120,14 +123,19 @@ struct Run: AsyncParsableCommand {
         _ stop: StopRequests
     ) async throws -> Bool {
         let serving = process.map { process in Task { await process.serve() } }
-        let running = Task { try await broker.run() }
+        let waiting = untilEmpty ? Task { await broker.waitUntilIdle() } : nil
+        let running = Task {
+            // A broker that does not run never becomes idle.
+            defer { waiting?.cancel() }
+            try await broker.run()
+        }
         stop.connect { [grace = policy.graceDuration] count in
             await broker.stop(grace: count == 1 ? grace : .zero)
             // A broker that had not begun to run has nothing to stop: this one must not begin.
             running.cancel()
         }
-        if untilEmpty {
-            await broker.waitUntilIdle()
+        if let waiting {
+            await waiting.value
             await broker.stop(grace: policy.graceDuration)
         }
         let result = await running.result

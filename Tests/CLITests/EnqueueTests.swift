@@ -78,7 +78,8 @@ import Testing
             "k",
             "--payload",
             "1",
-            "--sort-key=\(word)",
+            "--sort-key",
+            word,
             "--sort-type",
             type
         )

@@ -126,6 +126,45 @@ import Testing
         #expect(counted.output.trimmingCharacters(in: .whitespacesAndNewlines) == "1000002", "\(counted)")
     }
 
+    @Test(
+        "G3: a cancelled command is over when all that it has started is, which is killed if need be",
+        arguments: ["trap 'sleep 0.3; echo end >> \"$log\"; exit 1' TERM", "trap '' TERM"]
+    )
+    func wholeGroup(trap: String) async throws {
+        let place = try Workplace()
+        try await place.enqueue("q")
+        let script = try place.write(
+            "handler.sh",
+            """
+            log='\(place.path(of: "log"))'
+            if [ "$SLUICE_ATTEMPT" = 2 ]; then
+                grep -q '^State:.[^ZX]' "/proc/$(cat "$log.pid")/status" 2> /dev/null && echo alive >> "$log"
+                echo second >> "$log"
+                exit 0
+            fi
+            echo $$ > "$log.pid"
+            \(trap)
+            while true; do sleep 0.1; done
+            """
+        )
+        // The shell in front has no trap, and ends at once.
+        let result = try await place.sluice(
+            "run",
+            "--exec",
+            "sh '\(script)'; true",
+            "--until-empty",
+            "--timeout",
+            "0.3",
+            "--kill-after",
+            "1",
+            "--retry-delay",
+            "0"
+        )
+        #expect(result.status == .exited(0), "\(result)")
+        let lines = try place.text(of: "log").split(separator: "\n").map(String.init)
+        #expect(lines == (trap.contains("end") ? ["end", "second"] : ["second"]))
+    }
+
     @Test("Only the queues of --queues run, and --concurrency bounds how many at once")
     func selection() async throws {
         let place = try Workplace()
@@ -155,7 +194,8 @@ import Testing
         arguments: [
             [], ["--exec", "true", "--pipe", "true"], ["--exec", "true", "--concurrency", "0"],
             ["--exec", "true", "--timeout", "0"], ["--exec", "true", "--queues", "a*"],
-            ["--exec", "true", "--max-attempts", "0"], ["--exec", "true", "--grace=-1"],
+            ["--exec", "true", "--queues", "a", "--queues", "a"], ["--exec", "true", "--max-attempts", "0"],
+            ["--exec", "true", "--grace=-1"],
         ]
     )
     func usage(arguments: [String]) async throws {

@@ -88,6 +88,24 @@ import Testing
         #expect(queues.first?["last_error"] as? String == "no such room")
     }
 
+    @Test("G6: a second answer that names its attempt does not end the next attempt")
+    func secondAnswer() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q")
+        let body = """
+            if r["attempt"] == 1:
+                say({"id": r["id"], "outcome": "retry", "after": 0})
+            else:
+                say({"id": r["id"], "attempt": 1, "outcome": "success"})
+                say({"id": r["id"], "attempt": 2, "outcome": "fail", "reason": "the second attempt's own"})
+            """
+        let result = try await run(place, body)
+        #expect(result.status == .exited(1), "\(result)")
+        #expect(result.errors.contains("nothing is in work under its id"))
+        let queues = try await place.queues()
+        #expect(queues.first?["last_error"] as? String == "the second attempt's own")
+    }
+
     @Test("Lines that are no answer are reported with their number and text, and harm nothing")
     func badAnswers() async throws {
         let place = try Workplace()

@@ -29,6 +29,9 @@ struct CrashChild {
         let log = try Log(log, run: run)
         let everybody = Rendezvous(count: lanes)
         var options = BrokerOptions()
+        // So few that a kill also meets the order while it is written to the file.
+        options.writeBehind.newest = 8
+        options.writeBehind.batch = 4
         options.concurrency = lanes
         let broker = try await Broker(file: file, options: options)
         let route = RouteOptions(failure: FailurePolicies(crashed: .skip))

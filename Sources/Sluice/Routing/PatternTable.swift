@@ -8,7 +8,7 @@ struct PatternTable<Value: Sendable>: Sendable {
 
     /// The values of the patterns that match a name, the most specific first.
     func matches(_ name: QueueName) -> some Sequence<Value> {
-        let first = exact[name].map { [$0] } ?? []
+        let first = exact.isEmpty ? [] : exact[name].map { [$0] } ?? []
         return first + prefixes.lazy.filter { name.rawValue.utf8.starts(with: $0.bytes) }.map(\.value)
     }
 

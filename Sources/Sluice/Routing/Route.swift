@@ -1,5 +1,7 @@
 /// What runs the actions of one kind, or of any, in the queues of one pattern.
-struct Route: Sendable {
+///
+/// A class, as it goes with each action that runs.
+final class Route: Sendable {
     let id: RouteID
     let pattern: QueuePattern
     /// `nil`: any kind that has no route of its own at the same pattern.
@@ -9,6 +11,20 @@ struct Route: Sendable {
     ///
     /// Never throws: what user code throws is a result.
     let perform: @Sendable (ClaimedAction, Attempt) async -> HandlerResult
+
+    init(
+        id: RouteID,
+        pattern: QueuePattern,
+        kind: String?,
+        options: RouteOptions,
+        perform: @escaping @Sendable (ClaimedAction, Attempt) async -> HandlerResult
+    ) {
+        self.id = id
+        self.pattern = pattern
+        self.kind = kind
+        self.options = options
+        self.perform = perform
+    }
 }
 
 /// What a handler's run ended with.

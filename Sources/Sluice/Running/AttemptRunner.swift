@@ -7,8 +7,8 @@ final class AttemptRunner: Sendable {
         var tasks: [Int64: AttemptTask] = [:]
         /// The claims of running actions, so that a change to an action finds its handler.
         var claims: [ActionID: Int64] = [:]
-        /// Claims whose time was over before their handler had begun: a very short timeout can be that quick.
-        var overdue: Set<Int64> = []
+        /// Why claims are to be cancelled whose handler has not begun: it is, as soon as it does.
+        var early: [Int64: CancelReason] = [:]
         var statistics = Statistics()
         var randomness: any RandomNumberGenerator & Sendable
         /// The broker has cancelled its handlers to stop: what cannot be written is left to the next start.
@@ -35,16 +35,11 @@ final class AttemptRunner: Sendable {
 // MARK: - Cancelling
 
 extension AttemptRunner {
-    /// Cancels the handler of a claim, if it runs.
-    func cancel(_ claim: Int64, _ reason: CancelReason) {
-        state.withLock { $0.tasks[claim] }?.cancel(claim, reason)
-    }
-
     /// Cancels the handler of a claim whose time is over.
     func timeOut(_ claim: Int64) {
         let task = state.withLock { state in
             guard let task = state.tasks[claim] else {
-                state.overdue.insert(claim)
+                state.early[claim] = .timeout
                 return nil as AttemptTask?
             }
             state.statistics.timeouts += 1
@@ -53,10 +48,17 @@ extension AttemptRunner {
         task?.cancel(claim, .timeout)
     }
 
-    /// Cancels the handler of an action, if it runs.
+    /// Cancels the handler of an action, if it runs or is about to.
     func cancel(_ action: ActionID, _ reason: CancelReason) {
-        guard let claim = state.withLock({ $0.claims[action] }) else { return }
-        cancel(claim, reason)
+        let running = state.withLock { state -> (claim: Int64, task: AttemptTask)? in
+            guard let claim = state.claims[action] else { return nil }
+            guard let task = state.tasks[claim] else {
+                state.early[claim] = reason
+                return nil
+            }
+            return (claim, task)
+        }
+        if let running { running.task.cancel(running.claim, reason) }
     }
 
     /// Cancels every handler that runs.
@@ -72,7 +74,7 @@ extension AttemptRunner {
     func reset() {
         state.withLock { state in
             state.isCancelling = false
-            state.overdue = []
+            state.early = [:]
         }
     }
 }
@@ -80,6 +82,11 @@ extension AttemptRunner {
 // MARK: - Running
 
 extension AttemptRunner {
+    /// An action has been claimed, and its handler is about to begin: from now on a cancellation finds it.
+    func announce(_ action: ClaimedAction) {
+        state.withLock { $0.claims[action.receipt.action] = action.receipt.claim }
+    }
+
     /// Runs the handler of a claimed action, in a task of its own.
     func start(_ action: ClaimedAction, _ route: Route) {
         let attemptTask = AttemptTask(claim: action.receipt.claim)
@@ -114,9 +121,9 @@ extension AttemptRunner {
             state.claims[action.receipt.action] = claim
             state.statistics.started += 1
             if state.isCancelling { return .stop }
-            guard state.overdue.remove(claim) != nil else { return nil }
-            state.statistics.timeouts += 1
-            return .timeout
+            guard let reason = state.early.removeValue(forKey: claim) else { return nil }
+            if case .timeout = reason { state.statistics.timeouts += 1 }
+            return reason
         }
         if let reason { task.cancel(claim, reason) }
     }

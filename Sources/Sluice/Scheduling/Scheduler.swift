@@ -8,9 +8,13 @@ final class Scheduler: Sendable {
     /// What the scheduler asks of its broker.
     ///
     /// Called without the lock.
-    struct Delegate: Sendable {
+    final class Delegate: Sendable {
         /// Whether a head may run by the broker's routes, asked within the claiming transaction.
         let routing: @Sendable (Head) -> Routing
+        /// A claim is in the file that goes with a settling: its handler starts when the task goes on.
+        ///
+        /// Called before any later commit.
+        let announce: @Sendable (ClaimedAction) -> Void
         /// A claim is in the file: start the handler.
         let start: @Sendable (ClaimedAction, Route) -> Void
         /// The attempt's time is over.
@@ -18,6 +22,24 @@ final class Scheduler: Sendable {
         let perform: @Sendable (Chore) -> Void
         let becameIdle: @Sendable () -> Void
         let stopped: @Sendable () -> Void
+
+        init(
+            routing: @escaping @Sendable (Head) -> Routing,
+            announce: @escaping @Sendable (ClaimedAction) -> Void,
+            start: @escaping @Sendable (ClaimedAction, Route) -> Void,
+            timeOut: @escaping @Sendable (_ claim: Int64) -> Void,
+            perform: @escaping @Sendable (Chore) -> Void,
+            becameIdle: @escaping @Sendable () -> Void,
+            stopped: @escaping @Sendable () -> Void
+        ) {
+            self.routing = routing
+            self.announce = announce
+            self.start = start
+            self.timeOut = timeOut
+            self.perform = perform
+            self.becameIdle = becameIdle
+            self.stopped = stopped
+        }
     }
 
     /// What the broker's routes say about a head.
@@ -109,9 +131,11 @@ extension Scheduler {
         let hasOwnOrder = order?.queue == receipt.queue
         while true {
             let request = order.map(request)
-            let written = await withCheckedContinuation { continuation in
-                store.settle(receipt, settlement, thenClaim: request?.request) {
-                    continuation.resume(returning: $0)
+            // Unchecked, as it is made for each action that runs; a write's completion is called once.
+            let written = await withUnsafeContinuation { continuation in
+                store.settle(receipt, settlement, thenClaim: request?.request) { [delegate] written in
+                    if case .success((_, .claimed(let next))) = written { delegate.announce(next) }
+                    continuation.resume(returning: written)
                 }
             }
             switch written {

@@ -126,8 +126,28 @@ final class GroupCommitter {
         }
     }
 
+    /// Whether there is work to do between two groups.
+    var isUpkeepDue: Bool { transaction.isWriteBehindDue || isCheckpointDue }
+
+    /// Does what is due between two groups.
+    func performUpkeep() {
+        if transaction.isWriteBehindDue { writeBehind() }
+        if isCheckpointDue { checkpoint() }
+    }
+
+    /// Writes the order of what waits to the file, in a transaction of its own.
+    ///
+    /// A failure leaves it in memory, or to the next start; the next try follows when there is more.
+    private func writeBehind() {
+        let write = WriteBehind()
+        _ = commit([write], waitsForLock: true)
+        guard let error = write.failure else { return }
+        transaction.postponeWriteBehind()
+        logger.debug("writing the order behind failed", metadata: ["error": "\(error.code)"])
+    }
+
     /// Whether the log has grown enough since the last checkpoint.
-    var isCheckpointDue: Bool {
+    private var isCheckpointDue: Bool {
         // A commit after a complete checkpoint begins the log anew.
         if connection.logFrames < framesAtCheckpoint { framesAtCheckpoint = 0 }
         return connection.logFrames - framesAtCheckpoint >= Self.checkpointFrames
@@ -136,7 +156,7 @@ final class GroupCommitter {
     /// Copies the log into the database, as far as readers allow.
     ///
     /// A failure leaves the log whole, only longer; the next try follows when it has grown by as much again.
-    func checkpoint() {
+    private func checkpoint() {
         framesAtCheckpoint = connection.logFrames
         do {
             let result = try connection.checkpoint(.passive)
@@ -148,4 +168,19 @@ final class GroupCommitter {
             logger.debug("checkpoint failed", metadata: ["error": "\(error.code)"])
         }
     }
+}
+
+/// The write of ``WriteTransaction/writeBehind()``.
+private final class WriteBehind: PendingWrite {
+    let sync = SyncNeed.later
+    /// Why it failed, if it has.
+    ///
+    /// Set and read by the writer's leader alone.
+    private(set) nonisolated(unsafe) var failure: SluiceError?
+
+    func perform(in transaction: WriteTransaction) throws { try transaction.writeBehind() }
+
+    func complete() {}
+
+    func complete(failing error: SluiceError) { failure = error }
 }

@@ -70,7 +70,9 @@ package enum ClaimResult: Sendable {
 }
 
 /// An action whose claim is in the file: its handler may start.
-package struct ClaimedAction: Sendable {
+///
+/// A class, as it goes from hand to hand.
+package final class ClaimedAction: Sendable {
     package let receipt: Receipt
     package let queue: QueueName
     package let kind: String
@@ -80,6 +82,26 @@ package struct ClaimedAction: Sendable {
     package let idempotencyKey: String
     package let enqueuedAt: Timestamp
     package let lastError: String?
+
+    init(
+        receipt: Receipt,
+        queue: QueueName,
+        kind: String,
+        payload: String,
+        number: Int,
+        idempotencyKey: String,
+        enqueuedAt: Timestamp,
+        lastError: String?
+    ) {
+        self.receipt = receipt
+        self.queue = queue
+        self.kind = kind
+        self.payload = payload
+        self.number = number
+        self.idempotencyKey = idempotencyKey
+        self.enqueuedAt = enqueuedAt
+        self.lastError = lastError
+    }
 }
 
 extension Store {
@@ -100,48 +122,69 @@ extension WriteTransaction {
         // Another process has taken the queues over: every slot is its own. The renewal of the lease tells.
         guard epoch != nil else { return .taken }
         for _ in 0..<Self.headLimit {
-            guard let row = try headRow(of: request.queue) else { return .empty }
-            if row.isTaken { return .taken }
-            if let parking = row.parking {
-                guard parking == "failing" else { return .parked }
-                if try failBatch(of: request.queue) { return .unfinished }
+            guard let place = try order.head(of: request.queue) else {
+                guard try failRest(of: request.queue) else {
+                    order.release(request.queue)
+                    return .empty
+                }
                 continue
             }
-            guard let head = row.head else { return .empty }
-            if row.isCancelled {
-                try remove(head.action, in: request.queue)
+            guard let row = try headRow(at: place, of: request) else {
+                try order.pass(place, of: request.queue, isLeftover: true)
                 continue
             }
-            if let wait = row.wait, request.waitedFor != wait, wait.nextAttemptAt > now {
-                // Never longer than the delay that was asked: the wall clock may have jumped back since (G8).
-                return .waiting(wait, remaining: min(wait.nextAttemptAt - now, row.retryDelay))
-            }
-            let admission = request.admit(head)
-            switch admission {
-            case .run(let isAlone):
-                return .claimed(try claim(row, head, in: request.queue, isAlone: isAlone))
-            case .fail(let cause, let policy, let error):
-                try fail(head.action, in: request.queue, cause, policy, error: error)
-            case .unroutable(let hasRoute):
-                try note(
-                    hasRoute ? "unknown kind" : "no route",
-                    head.action,
-                    in: request.queue,
-                    was: row.blockedBy
-                )
-                return .notAdmitted(head, admission)
-            case .notNow:
-                return .notAdmitted(head, admission)
+            if let result = try claim(row, at: place, request) {
+                if case .claimed = result {} else { order.release(request.queue) }
+                return result
             }
         }
         return .unfinished
     }
 
-    private func claim(_ row: HeadRow, _ head: Head, in queue: QueueID, isAlone: Bool) throws -> ClaimedAction
-    {
+    /// Claims a head, or says why not; `nil` when it has gone and the next is to be asked.
+    private func claim(_ row: HeadRow, at place: Place, _ request: ClaimRequest) throws -> ClaimResult? {
+        let head = row.head
+        if row.isTaken { return .taken }
+        if let parking = row.parking {
+            guard parking == "failing" else { return .parked }
+            return try failBatch(of: request.queue) ? .unfinished : nil
+        }
+        if row.isCancelled {
+            try remove(head.action, in: request.queue)
+            try order.pass(place, of: request.queue, isLeftover: false)
+            return nil
+        }
+        if let wait = row.wait, request.waitedFor != wait, wait.nextAttemptAt > now {
+            // Never longer than the delay that was asked: the wall clock may have jumped back since (G8).
+            return .waiting(wait, remaining: min(wait.nextAttemptAt - now, row.retryDelay))
+        }
+        let admission = request.admit(head)
+        switch admission {
+        case .run(let isAlone):
+            return .claimed(try run(row, at: place, in: request.queue, isAlone: isAlone))
+        case .fail(let cause, let policy, let error):
+            try fail(head.action, in: request.queue, cause, policy, error: error)
+            return nil
+        case .unroutable(let hasRoute):
+            let reason = hasRoute ? "unknown kind" : "no route"
+            try note(reason, head.action, in: request.queue, was: row.blockedBy)
+            return .notAdmitted(head, admission)
+        case .notNow:
+            return .notAdmitted(head, admission)
+        }
+    }
+
+    private func run(
+        _ row: HeadRow,
+        at place: Place,
+        in queue: QueueID,
+        isAlone: Bool
+    ) throws -> ClaimedAction {
         guard let epoch else { preconditionFailure("a claim was made without an epoch") }
+        let head = row.head
         claimCount += 1
         let receipt = Receipt(action: head.action, claim: epoch << 32 + claimCount, queue: queue, slot: 0)
+        order.take(place, for: receipt)
         try connection.cached(
             """
             INSERT INTO sluice_claim_rows (queue_id, slot, action_id, claim, started_at_us, is_alone)
@@ -152,14 +195,11 @@ extension WriteTransaction {
         .bind(5, now.microseconds).bind(6, isAlone).run()
         // What kept the head from running before it was claimed no longer does.
         if row.blockedBy != nil { try unblock(queue) }
-        let payload = try connection.cached("SELECT payload FROM sluice_action_rows WHERE id = ?1")
-            .bind(1, head.action.rawValue).first { $0.text(0) }
-        guard let payload else { preconditionFailure("a head vanished inside a transaction") }
         return ClaimedAction(
             receipt: receipt,
             queue: head.queue,
             kind: head.kind,
-            payload: payload,
+            payload: row.payload,
             number: row.attempts + 1,
             idempotencyKey: Self.idempotencyKey(nonce: row.nonce, action: head.action),
             enqueuedAt: row.enqueuedAt,
@@ -182,42 +222,46 @@ extension WriteTransaction {
 
 // MARK: - Reading a head
 
-/// One row of the claim's query.
+/// What is known of the action at a place that comes first in its queue.
 private struct HeadRow {
-    let head: Head?
+    let head: Head
+    let payload: String
     let isTaken: Bool
     /// What stands in `blocked_by`, if it holds for this head or for the queue as a whole.
     let blockedBy: String?
     let enqueuedAt: Timestamp
     let nonce: Int64
     let attempts: Int
-    let nextAttemptAt: Timestamp?
+    /// The retry that the head waits for, or waited for.
+    let wait: RetryWait?
     let retryDelay: Duration
     let lastError: String?
     let isCancelled: Bool
 
-    init(_ row: Row) {
-        let action = row.optionalInt64(3).map(ActionID.init(rawValue:))
-        head = action.map {
-            Head(
-                queue: QueueName(row.text(0)),
-                action: $0,
-                kind: row.text(4),
-                isSuspect: row.bool(10),
-                crashes: row.int(11)
-            )
-        }
+    /// Reads a row of ``WriteTransaction/headRow(at:of:)``; `nil` when the action has another place by now.
+    init?(_ row: Row, at place: Place) {
+        guard row.bool(2), PlaceKey(row, 3) == place.key else { return nil }
+        head = Head(
+            queue: QueueName(row.text(0)),
+            action: place.action,
+            kind: row.text(4),
+            isSuspect: row.bool(10),
+            crashes: row.int(11)
+        )
         isTaken = row.bool(13)
         let blocked = row.optionalText(1)
         let isOfHead = blocked.map(Self.reasonsOfHead.contains) ?? false
-        blockedBy = isOfHead && row.optionalInt64(2) != action?.rawValue ? nil : blocked
+        blockedBy = isOfHead && row.optionalInt64(15) != place.action.rawValue ? nil : blocked
         enqueuedAt = Timestamp(microseconds: row.int64(5))
         nonce = row.int64(6)
         attempts = row.int(7)
-        nextAttemptAt = row.optionalInt64(8).map(Timestamp.init(microseconds:))
+        wait = row.optionalInt64(8).map {
+            RetryWait(action: place.action, nextAttemptAt: Timestamp(microseconds: $0))
+        }
         retryDelay = .microseconds(row.int64(9))
         isCancelled = row.bool(12)
         lastError = row.optionalText(14)
+        payload = row.text(16)
     }
 
     /// Values of `blocked_by` that hold for one action and not for another that becomes the head.
@@ -229,32 +273,37 @@ private struct HeadRow {
     var parking: String? {
         blockedBy.flatMap { $0 == "unknown kind" || $0 == "no route" ? nil : $0 }
     }
-
-    /// The retry that the head waits for, or waited for.
-    var wait: RetryWait? {
-        guard let head, let nextAttemptAt else { return nil }
-        return RetryWait(action: head.action, nextAttemptAt: nextAttemptAt)
-    }
 }
 
 extension WriteTransaction {
-    private func headRow(of queue: QueueID) throws(SQLiteError) -> HeadRow? {
-        try connection.cached(
+    private func headRow(at place: Place, of request: ClaimRequest) throws(SQLiteError) -> HeadRow? {
+        let row = try connection.cached(
             """
-            SELECT q.name, q.blocked_by, q.blocked_action_id, a.id, a.kind, a.enqueued_at_us, a.nonce,
-                   s.attempts, s.next_attempt_at_us, s.retry_delay_us, s.is_suspect, s.crashes,
-                   s.is_cancelled,
-                   EXISTS (SELECT 1 FROM sluice_claim_rows AS c WHERE c.queue_id = q.queue_id),
-                   s.last_error
-            FROM sluice_queue_rows AS q
-            LEFT JOIN sluice_action_rows AS a ON a.id = (
-                SELECT h.id FROM sluice_action_rows AS h
-                WHERE h.queue_id = q.queue_id AND h.not_before_us IS NULL
-                ORDER BY h.sort_key, h.id LIMIT 1)
+            SELECT q.name, q.blocked_by, a.queue_id = ?2 AND a.not_before_us IS NULL, a.sort_key, a.kind,
+                   a.enqueued_at_us, a.nonce, s.attempts, s.next_attempt_at_us, s.retry_delay_us,
+                   s.is_suspect, s.crashes, s.is_cancelled,
+                   EXISTS (SELECT 1 FROM sluice_claim_rows AS c WHERE c.queue_id = ?2),
+                   s.last_error, q.blocked_action_id, a.payload
+            FROM sluice_action_rows AS a
+            JOIN sluice_queue_rows AS q ON q.queue_id = ?2
             LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id
-            WHERE q.queue_id = ?1
+            WHERE a.id = ?1
             """
         )
-        .bind(1, queue.rawValue).first(HeadRow.init)
+        .bind(1, place.action.rawValue).bind(2, request.queue.rawValue)
+        .first { HeadRow($0, at: place) }
+        return row ?? nil
+    }
+
+    /// Goes on setting aside a queue that fails as a whole and has nothing left in its order.
+    ///
+    /// - Returns: Whether there was something to do.
+    private func failRest(of queue: QueueID) throws(SQLiteError) -> Bool {
+        let isFailing = try connection.cached(
+            "SELECT 1 FROM sluice_queue_rows WHERE queue_id = ?1 AND blocked_by = 'failing'"
+        )
+        .bind(1, queue.rawValue).hasRow()
+        if isFailing { try failBatch(of: queue) }
+        return isFailing
     }
 }

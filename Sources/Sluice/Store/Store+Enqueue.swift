@@ -59,6 +59,7 @@ extension WriteTransaction {
     private func enqueue(_ draft: ActionDraft) throws -> ActionID {
         let queue = try queue(named: draft.queue, sorting: draft.sortKey.kind)
         let id = try nextActionID()
+        let key = PlaceKey(draft.sortKey)
         let insert = try connection.cached(
             """
             INSERT INTO sluice_action_rows
@@ -66,10 +67,11 @@ extension WriteTransaction {
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
             """
         )
-        try insert.bind(1, id.rawValue).bind(2, queue.rawValue).bind(3, draft.sortKey.value)
+        try insert.bind(1, id.rawValue).bind(2, queue.rawValue).bind(3, key)
             .bind(4, draft.notBefore?.microseconds).bind(5, now.microseconds).bind(6, nonce)
             .bind(7, draft.kind).bind(8, draft.payload)
             .run()
+        order.added(id, key: key, to: queue, isPlaced: draft.notBefore == nil)
         touch(queue)
         return id
     }
@@ -84,29 +86,12 @@ extension WriteTransaction {
                 if adding > limit { return full(draft.queue, limit) }
                 continue
             }
-            let depth = try connection.cached(
-                "SELECT count(*) FROM (SELECT 1 FROM sluice_action_rows WHERE queue_id = ?1 LIMIT ?2)"
-            )
-            .bind(1, entry.id.rawValue).bind(2, limit).first { $0.int(0) }
-            if (depth ?? 0) + adding > limit { return full(draft.queue, limit) }
+            if try order.depth(of: entry.id) + adding > limit { return full(draft.queue, limit) }
         }
         return nil
     }
 
     private func full(_ queue: QueueName, _ limit: Int) -> SluiceError {
         SluiceError(.queueFull, "the queue '\(queue)' holds \(limit) actions, as many as its options allow")
-    }
-}
-
-extension SortKey {
-    /// What the column `sort_key` holds.
-    var value: Value {
-        switch storage {
-        case .arrival: .integer(0)
-        case .integer(let integer): .integer(integer)
-        case .date(let time): .integer(time.microseconds)
-        case .real(let real): .real(real)
-        case .text(let text): .text(text)
-        }
     }
 }

@@ -17,10 +17,10 @@ extension WriteTransaction {
         case .block:
             try block(queue, by: cause.rawValue, action, error: error)
         case .skip:
-            try bury(action, cause.rawValue, error: error)
+            try bury(action, of: queue, cause.rawValue, error: error)
         case .failQueue:
             let last = try lastActionID()
-            try bury(action, cause.rawValue, error: error)
+            try bury(action, of: queue, cause.rawValue, error: error)
             try connection.cached(
                 """
                 UPDATE sluice_queue_rows
@@ -43,24 +43,56 @@ extension WriteTransaction {
     /// - Returns: Whether any are left; if none, the queue moves again.
     @discardableResult
     func failBatch(of queue: QueueID) throws(SQLiteError) -> Bool {
-        let batch = try connection.cached(
-            """
-            SELECT a.id FROM sluice_action_rows AS a JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
-            WHERE a.queue_id = ?1 AND a.id <= q.fail_through_id LIMIT ?2
-            """
+        let failing = try connection.cached(
+            "SELECT fail_through_id, blocked_error FROM sluice_queue_rows WHERE queue_id = ?1"
         )
-        .bind(1, queue.rawValue).bind(2, Self.failBatchSize).all { ActionID(rawValue: $0.int64(0)) }
-        let error = try connection.cached("SELECT blocked_error FROM sluice_queue_rows WHERE queue_id = ?1")
-            .bind(1, queue.rawValue).first { $0.text(0) }
-        for action in batch { try bury(action, "behind", error: error ?? "") }
-        guard batch.count < Self.failBatchSize else { return true }
+        .bind(1, queue.rawValue).first { (through: ActionID(rawValue: $0.int64(0)), error: $0.text(1)) }
+        if let failing {
+            let batch = try actions(in: queue, through: failing.through, limit: Self.failBatchSize)
+            for action in batch { try bury(action, of: queue, "behind", error: failing.error) }
+            guard batch.count < Self.failBatchSize else { return true }
+        }
         try unblock(queue)
         return false
     }
 
-    /// Makes an action a dead letter; its history stays.
-    private func bury(_ action: ActionID, _ cause: String, error: String) throws(SQLiteError) {
-        try connection.cached(
+    /// Actions of a queue, in no order, that are not newer than a given one; the newest of them are taken out
+    /// of the order.
+    private func actions(
+        in queue: QueueID,
+        through last: ActionID,
+        limit: Int
+    ) throws(SQLiteError) -> [ActionID] {
+        var found = try order.takeNewest(of: queue, through: last, limit: limit)
+        found += try connection.cached(
+            """
+            SELECT o.action_id FROM sluice_order_rows AS o
+            WHERE o.queue_id = ?1 AND o.action_id <= ?2
+              AND EXISTS (SELECT 1 FROM sluice_action_rows AS a WHERE a.id = o.action_id AND a.queue_id = ?1)
+            LIMIT ?3
+            """
+        )
+        .bind(1, queue.rawValue).bind(2, last.rawValue).bind(3, limit - found.count)
+        .all { ActionID(rawValue: $0.int64(0)) }
+        found += try connection.cached(
+            """
+            SELECT id FROM sluice_action_rows
+            WHERE queue_id = ?1 AND not_before_us IS NOT NULL AND id <= ?2 LIMIT ?3
+            """
+        )
+        .bind(1, queue.rawValue).bind(2, last.rawValue).bind(3, limit - found.count)
+        .all { ActionID(rawValue: $0.int64(0)) }
+        return found
+    }
+
+    /// Makes an action of a queue a dead letter, if the queue has it; its history stays.
+    private func bury(
+        _ action: ActionID,
+        of queue: QueueID,
+        _ cause: String,
+        error: String
+    ) throws(SQLiteError) {
+        let buried = try connection.cached(
             """
             INSERT INTO sluice_dead_rows
                 (id, queue_id, sort_key, sort_type, enqueued_at_us, nonce, kind, attempts, died_at_us, cause,
@@ -69,10 +101,14 @@ extension WriteTransaction {
                    coalesce(s.attempts, 0), ?2, ?3, ?4, a.payload
             FROM sluice_action_rows AS a JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
             LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id
-            WHERE a.id = ?1
+            WHERE a.id = ?1 AND a.queue_id = ?5
             """
         )
-        .bind(1, action.rawValue).bind(2, now.microseconds).bind(3, cause).bind(4, bounded(error)).run()
+        .bind(1, action.rawValue).bind(2, now.microseconds).bind(3, cause).bind(4, bounded(error))
+        .bind(5, queue.rawValue).run()
+        guard buried > 0 else { return }
+        try order.leaving(action, of: queue)
+        order.count(-1, in: queue)
         try connection.cached("DELETE FROM sluice_action_rows WHERE id = ?1").bind(1, action.rawValue).run()
         try connection.cached("DELETE FROM sluice_state_rows WHERE action_id = ?1").bind(1, action.rawValue)
             .run()

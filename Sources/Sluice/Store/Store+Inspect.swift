@@ -37,33 +37,30 @@ extension Store {
         _ form: QueuePattern.Form,
         limit: Int
     ) async throws(SluiceError) -> [ActionSummary] {
-        let (first, last) = form.bounds
-        return try await read { connection in
-            try connection.cached(
-                """
-                SELECT v.id, v.queue, v.kind, v.sort_key, v.attempts, v.running_since, v.next_attempt_at,
-                       v.not_before, v.enqueued_at, v.last_error, v.payload
-                FROM sluice_queue_rows AS q
-                JOIN sluice_action_rows AS a ON a.queue_id = q.queue_id
-                JOIN sluice_actions AS v ON v.id = a.id
-                WHERE q.name >= ?1 AND (?2 IS NULL OR q.name < ?2)
-                ORDER BY q.name, a.not_before_us, a.sort_key, a.id LIMIT ?3
-                """
-            )
-            .bind(1, first).bind(2, last).bind(3, limit).all {
-                ActionSummary(
-                    id: ActionID(rawValue: $0.int64(0)),
-                    queue: QueueName($0.text(1)),
-                    kind: $0.text(2),
-                    sortKey: $0.optionalText(3),
-                    attempts: $0.int(4),
-                    runningSince: $0.optionalText(5),
-                    nextAttemptAt: $0.optionalText(6),
-                    notBefore: $0.optionalText(7),
-                    enqueuedAt: $0.text(8),
-                    lastError: $0.optionalText(9),
-                    payload: $0.text(10)
+        try await read { connection in
+            try OrderReader(connection).actions(form, limit: limit).compactMap { action in
+                try connection.cached(
+                    """
+                    SELECT id, queue, kind, sort_key, attempts, running_since, next_attempt_at, not_before,
+                           enqueued_at, last_error, payload
+                    FROM sluice_actions WHERE id = ?1
+                    """
                 )
+                .bind(1, action.rawValue).first {
+                    ActionSummary(
+                        id: ActionID(rawValue: $0.int64(0)),
+                        queue: QueueName($0.text(1)),
+                        kind: $0.text(2),
+                        sortKey: $0.optionalText(3),
+                        attempts: $0.int(4),
+                        runningSince: $0.optionalText(5),
+                        nextAttemptAt: $0.optionalText(6),
+                        notBefore: $0.optionalText(7),
+                        enqueuedAt: $0.text(8),
+                        lastError: $0.optionalText(9),
+                        payload: $0.text(10)
+                    )
+                }
             }
         }
     }

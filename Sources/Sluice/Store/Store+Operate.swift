@@ -103,12 +103,14 @@ extension WriteTransaction {
     func requeue(_ action: ActionID) throws -> Bool {
         let found = try connection.cached(
             """
-            SELECT q.name, d.sort_type FROM sluice_dead_rows AS d
+            SELECT q.name, d.sort_type, d.sort_key FROM sluice_dead_rows AS d
             JOIN sluice_queue_rows AS q ON q.queue_id = d.queue_id WHERE d.id = ?1
             """
         )
-        .bind(1, action.rawValue).first { (QueueName($0.text(0)), SortKey.Kind(rawValue: $0.text(1))) }
-        guard let (name, kind) = found, let kind else { return false }
+        .bind(1, action.rawValue).first {
+            (QueueName($0.text(0)), SortKey.Kind(rawValue: $0.text(1)), PlaceKey($0, 2))
+        }
+        guard let (name, kind, key) = found, let kind else { return false }
         // The queue may have been emptied and taken another type of sort key since.
         let queue = try queue(named: name, sorting: kind)
         try connection.cached(
@@ -128,7 +130,8 @@ extension WriteTransaction {
         )
         .bind(1, action.rawValue).run()
         try connection.cached("DELETE FROM sluice_dead_rows WHERE id = ?1").bind(1, action.rawValue).run()
-        touch(queue)
+        order.count(1, in: queue)
+        try restore(Place(key: key, action: action), in: queue)
         return true
     }
 }

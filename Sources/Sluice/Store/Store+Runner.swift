@@ -27,9 +27,14 @@ extension Store {
         try await write(sync: .later) { try $0.stopRunning() }
     }
 
-    /// The next queues with work behind a given one, in the order of their numbers.
-    package func queuesWithWork(after last: QueueID?, limit: Int) async throws(SluiceError) -> [QueueID] {
-        try await write(sync: .later) { try $0.queuesWithWork(after: last, limit: limit) }
+    /// Queues with work, a page at a time: those with new actions, then the others in the order of their
+    /// numbers.
+    ///
+    /// A queue may be named twice, and one that has become empty a moment ago too.
+    package func queuesWithWork(
+        _ page: WorkPage
+    ) async throws(SluiceError) -> (queues: [QueueID], next: WorkPage?) {
+        try await write(sync: .later) { try $0.queuesWithWork(page) }
     }
 
     /// Gives the scheduled actions that are due their place in the order, and tells when the next is due.
@@ -50,6 +55,19 @@ extension Store {
     /// Makes all earlier commits survive a loss of power.
     package func sync() async throws(SluiceError) {
         try await write(sync: .forced) { try $0.writeBarrier() }
+    }
+}
+
+/// What part of the queues with work is asked for.
+package enum WorkPage: Sendable, Hashable {
+    /// The first, without a limit: memory has them anyway.
+    case newest(thenLimit: Int)
+    case ordered(after: QueueID, limit: Int)
+
+    var limit: Int {
+        switch self {
+        case .newest(let limit), .ordered(_, let limit): limit
+        }
     }
 }
 
@@ -92,6 +110,7 @@ extension WriteTransaction {
         try suspectOrphans()
         try liftUndecodable()
         try endReleases()
+        followOrder()
     }
 
     func renewLease() throws {
@@ -103,8 +122,10 @@ extension WriteTransaction {
 
     func stopRunning() throws {
         guard let epoch else { return }
+        try order.removeLeftovers()
         try connection.cached("DELETE FROM sluice_runner WHERE epoch = ?1").bind(1, epoch).run()
         self.epoch = nil
+        followOrder()
     }
 
     private var lostLease: SluiceError {
@@ -167,37 +188,46 @@ extension WriteTransaction {
         .run()
     }
 
-    func queuesWithWork(after last: QueueID?, limit: Int) throws(SQLiteError) -> [QueueID] {
-        // One step down the index for each queue, however many actions it holds.
-        try connection.cached(
+    func queuesWithWork(_ page: WorkPage) throws(SQLiteError) -> (queues: [QueueID], next: WorkPage?) {
+        guard case .ordered(let last, let limit) = page else {
+            return (try order.queuesOfNewest(), .ordered(after: QueueID(rawValue: 0), limit: page.limit))
+        }
+        // One step down the order for each queue, however many actions it holds.
+        let queues = try connection.cached(
             """
             WITH RECURSIVE busy (queue_id) AS (
-                SELECT (SELECT min(queue_id) FROM sluice_action_rows WHERE queue_id > ?1)
+                SELECT (SELECT min(queue_id) FROM sluice_order_rows WHERE queue_id > ?1)
                 UNION ALL
-                SELECT (SELECT min(queue_id) FROM sluice_action_rows WHERE queue_id > busy.queue_id)
+                SELECT (SELECT min(queue_id) FROM sluice_order_rows WHERE queue_id > busy.queue_id)
                 FROM busy WHERE busy.queue_id IS NOT NULL
                 LIMIT ?2
             )
             SELECT queue_id FROM busy WHERE queue_id IS NOT NULL
             """
         )
-        .bind(1, last?.rawValue ?? 0).bind(2, limit).all { QueueID(rawValue: $0.int64(0)) }
+        .bind(1, last.rawValue).bind(2, limit).all { QueueID(rawValue: $0.int64(0)) }
+        return (queues, queues.last.map { .ordered(after: $0, limit: limit) })
     }
 
     /// The most scheduled actions that one transaction gives their place.
     private static let scheduleBatchSize = 1_000
 
     func admitScheduled() throws(SQLiteError) -> Timestamp? {
-        let queues = try connection.cached(
+        let due = try connection.cached(
             """
             UPDATE sluice_action_rows SET not_before_us = NULL
             WHERE id IN (SELECT id FROM sluice_action_rows WHERE not_before_us <= ?1
                          ORDER BY not_before_us LIMIT ?2)
-            RETURNING queue_id
+            RETURNING queue_id, sort_key, id
             """
         )
-        .bind(1, now.microseconds).bind(2, Self.scheduleBatchSize).all { QueueID(rawValue: $0.int64(0)) }
-        for queue in queues { touch(queue) }
+        .bind(1, now.microseconds).bind(2, Self.scheduleBatchSize).all {
+            (
+                queue: QueueID(rawValue: $0.int64(0)),
+                place: Place(key: PlaceKey($0, 1), action: ActionID(rawValue: $0.int64(2)))
+            )
+        }
+        for (queue, place) in due { try restore(place, in: queue) }
         return try connection.cached(
             "SELECT min(not_before_us) FROM sluice_action_rows WHERE not_before_us IS NOT NULL"
         )

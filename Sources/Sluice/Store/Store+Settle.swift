@@ -57,17 +57,16 @@ extension Settlement {
 
 extension WriteTransaction {
     func settle(_ receipt: Receipt, _ settlement: Settlement) throws -> SettleResult {
-        guard let startedAt = try takeSlot(of: receipt) else { return .stale }
-        guard try exists(receipt.action) else { return .removed }
+        guard settlement != .success else { return try succeed(receipt) }
+        guard let startedAt = try takeSlot(of: receipt) else { return try refuse(receipt) }
+        guard try order.ended(receipt.action) != nil, try exists(receipt.action) else { return .removed }
         let state = try ActionState.read(receipt.action, in: self)
-        if state.isCancelled && settlement != .success {
+        if state.isCancelled {
             try remove(receipt.action, in: receipt.queue)
             return .removed
         }
         switch settlement {
-        case .success:
-            // Its claim has lifted what blocked it.
-            try discard(receipt.action)
+        case .success: preconditionFailure("a success is settled by its own method")
         case .retry(let delay, let error):
             let run = FailedRun(receipt: receipt, startedAt: startedAt, number: state.attempts + 1)
             try record(run, "retry", error: error)
@@ -84,6 +83,27 @@ extension WriteTransaction {
         }
         if let target = state.movesTo { try move(receipt.action, from: receipt.queue, to: target) }
         return .settled
+    }
+
+    /// Frees the slot if the receipt holds it, and removes the action.
+    ///
+    /// What blocked it has been lifted by its claim.
+    private func succeed(_ receipt: Receipt) throws(SQLiteError) -> SettleResult {
+        let freed = try connection.cached(
+            """
+            DELETE FROM sluice_claim_rows WHERE queue_id = ?1 AND slot = ?2 AND action_id = ?3 AND claim = ?4
+            """
+        )
+        .bind(1, receipt.queue.rawValue).bind(2, receipt.slot)
+        .bind(3, receipt.action.rawValue).bind(4, receipt.claim).run()
+        guard freed > 0 else { return try refuse(receipt) }
+        return try discard(receipt.action, of: receipt.queue) ? .settled : .removed
+    }
+
+    /// Settles nothing: the receipt does not hold the slot.
+    private func refuse(_ receipt: Receipt) throws(SQLiteError) -> SettleResult {
+        try order.lost(receipt)
+        return .stale
     }
 
     /// Frees the slot if the receipt holds it (G6), and tells when the run began.
@@ -107,17 +127,25 @@ extension WriteTransaction {
 
     /// Removes an action with all that is known of it, and lifts the parking that it caused.
     func remove(_ action: ActionID, in queue: QueueID) throws(SQLiteError) {
-        try discard(action)
+        try discard(action, of: queue)
         try liftBlock(of: action, in: queue)
     }
 
-    private func discard(_ action: ActionID) throws(SQLiteError) {
-        try connection.cached("DELETE FROM sluice_action_rows WHERE id = ?1").bind(1, action.rawValue).run()
+    /// Removes an action.
+    ///
+    /// - Returns: Whether it was there.
+    @discardableResult
+    private func discard(_ action: ActionID, of queue: QueueID) throws(SQLiteError) -> Bool {
+        try order.leaving(action, of: queue)
+        let removed = try connection.cached("DELETE FROM sluice_action_rows WHERE id = ?1")
+            .bind(1, action.rawValue).run()
+        if removed > 0 { order.count(-1, in: queue) }
         let hadState = try connection.cached("DELETE FROM sluice_state_rows WHERE action_id = ?1")
             .bind(1, action.rawValue).run()
-        guard hadState > 0 else { return }
+        guard hadState > 0 else { return removed > 0 }
         try connection.cached("DELETE FROM sluice_attempt_rows WHERE action_id = ?1").bind(1, action.rawValue)
             .run()
+        return removed > 0
     }
 
     /// Writes when a head is tried again.
@@ -176,11 +204,13 @@ extension WriteTransaction {
     private func move(_ action: ActionID, from queue: QueueID, to target: QueueID) throws(SQLiteError) {
         try connection.cached("UPDATE sluice_state_rows SET moves_to_queue_id = NULL WHERE action_id = ?1")
             .bind(1, action.rawValue).run()
-        let moved = try connection.cached("UPDATE sluice_action_rows SET queue_id = ?2 WHERE id = ?1")
+        guard let place = try order.leaving(action, of: queue) else { return }
+        try connection.cached("UPDATE sluice_action_rows SET queue_id = ?2 WHERE id = ?1")
             .bind(1, action.rawValue).bind(2, target.rawValue).run()
-        guard moved > 0 else { return }
+        order.count(-1, in: queue)
+        order.count(1, in: target)
         try liftBlock(of: action, in: queue)
-        touch(target)
+        try restore(place, in: target)
     }
 }
 

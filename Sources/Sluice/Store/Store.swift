@@ -45,7 +45,8 @@ package final class Store: Sendable {
             GroupCommitter(
                 transaction: WriteTransaction(
                     connection: connection,
-                    nonce: Int64.random(in: .min ... .max)
+                    nonce: Int64.random(in: .min ... .max),
+                    writeBehind: options.writeBehind
                 ),
                 registration: registration,
                 durability: options.durability,

@@ -23,7 +23,7 @@ package final class WriteTransaction {
 
     /// Queues that this transaction may have made ready.
     private(set) var touchedQueues: Set<QueueID> = []
-    /// Changes that others made to single actions.
+    /// Changes that others made, to single actions or to queues.
     private(set) var foreignChanges: [ForeignChange] = []
 
     /// What stood here when the transaction began: a start or a stop that is rolled back has not happened.
@@ -33,14 +33,19 @@ package final class WriteTransaction {
     private var actionCounter: Int64?
     private var savedActionCounter: Int64?
     private var directory = QueueDirectory()
+    /// What waits in each queue, in order.
+    let order: WaitingOrder
+    /// Actions that were put back into the order, for the engine that runs them.
+    private var restoredActions: [(action: ActionID, queue: QueueID)] = []
     /// Another process runs the queues: its engine is told of what this one enqueues.
     ///
     /// Cleared by the start of this one.
     var isRunElsewhere = false
 
-    init(connection: Connection, nonce: Int64) {
+    init(connection: Connection, nonce: Int64, writeBehind: WriteBehindLimits) {
         self.connection = connection
         self.nonce = nonce
+        order = WaitingOrder(connection: connection, limits: writeBehind)
     }
 }
 
@@ -50,6 +55,7 @@ extension WriteTransaction {
     func begin(now: Timestamp) throws(SQLiteError) {
         before = (epoch, claimCount)
         try connection.beginImmediate()
+        order.begin()
         self.now = now
         let version = try connection.cached("PRAGMA data_version").first { $0.int64(0) }
         guard version != dataVersion else { return }
@@ -68,9 +74,17 @@ extension WriteTransaction {
                 try connection.cached("INSERT INTO sluice_changes (queue_id, change) VALUES (?1, 'wake')")
                     .bind(1, queue.rawValue).run()
             }
+            for (action, queue) in restoredActions {
+                try connection.cached(
+                    "INSERT INTO sluice_changes (queue_id, action_id, change) VALUES (?1, ?2, 'update')"
+                )
+                .bind(1, queue.rawValue).bind(2, action.rawValue).run()
+            }
         }
         try connection.commit()
         savedActionCounter = actionCounter
+        restoredActions.removeAll()
+        order.committed()
     }
 
     func rollback() {
@@ -78,6 +92,8 @@ extension WriteTransaction {
         epoch = before.epoch
         claimCount = max(claimCount, before.claimCount)
         forget()
+        order.rolledBack()
+        if (epoch != nil) != order.isFollowed { followOrder() }
         // Read the changes of others again: what was taken in has been rolled back too.
         dataVersion = nil
     }
@@ -91,7 +107,7 @@ extension WriteTransaction {
             changesBefore = changes
         }
         return CommitReport(
-            queues: touchedQueues,
+            queues: touchedQueues.sorted(),
             foreignChanges: foreignChanges,
             awaitsSync: !isSynced && changes != changesBefore
         )
@@ -103,14 +119,26 @@ extension WriteTransaction {
         directory.removeAll()
         touchedQueues.removeAll(keepingCapacity: true)
         foreignChanges.removeAll()
+        restoredActions.removeAll()
+    }
+
+    /// Keeps the order in memory while this process runs the queues, and not otherwise.
+    func followOrder() {
+        if epoch != nil { order.follow() } else { order.unfollow() }
     }
 
     /// Reads what other connections have logged since the last transaction, and who runs the queues.
     private func takeIn() throws(SQLiteError) {
         let runner = try connection.cached("SELECT epoch FROM sluice_runner").first { $0.int64(0) }
         isRunElsewhere = runner != nil && runner != epoch
-        if epoch != nil && runner != epoch { epoch = nil }
-        guard epoch != nil else { return }
+        if epoch != nil && runner != epoch {
+            epoch = nil
+            followOrder()
+        }
+        guard epoch != nil else {
+            _ = try order.takeIn([])
+            return
+        }
         let changes = try connection.cached(
             "SELECT queue_id, action_id, change FROM sluice_changes ORDER BY id"
         ).all {
@@ -120,11 +148,12 @@ extension WriteTransaction {
                 isDeletion: $0.text(2) == "delete"
             )
         }
+        touchedQueues.formUnion(try order.takeIn(changes.compactMap { $0.isDeletion ? nil : $0.action }))
         guard !changes.isEmpty else { return }
         try connection.cached("DELETE FROM sluice_changes").run()
         for change in changes {
             touchedQueues.insert(change.queue)
-            if change.action != nil { foreignChanges.append(change) }
+            foreignChanges.append(change)
         }
     }
 }
@@ -134,26 +163,45 @@ extension WriteTransaction {
 extension WriteTransaction {
     /// The next action's sequence.
     func nextActionID() throws(SQLiteError) -> ActionID {
-        if actionCounter == nil {
-            actionCounter = try connection.cached("SELECT value FROM sluice_counters WHERE name = 'action'")
-                .first { $0.int64(0) }
-            savedActionCounter = actionCounter
-        }
-        let next = (actionCounter ?? 0) + 1
-        actionCounter = next
-        return ActionID(rawValue: next)
+        let next = ActionID(rawValue: try lastActionID().rawValue + 1)
+        actionCounter = next.rawValue
+        return next
     }
 
     /// The last sequence that was given.
     func lastActionID() throws(SQLiteError) -> ActionID {
-        let next = try nextActionID()
-        actionCounter = next.rawValue - 1
-        return ActionID(rawValue: next.rawValue - 1)
+        if let actionCounter { return ActionID(rawValue: actionCounter) }
+        let value = try connection.cached("SELECT value FROM sluice_counters WHERE name = 'action'")
+            .first { $0.int64(0) }
+        actionCounter = value ?? 0
+        savedActionCounter = value
+        _ = try order.readOrdered()
+        return ActionID(rawValue: value ?? 0)
+    }
+
+    /// Whether the order of what waits is to be written behind.
+    var isWriteBehindDue: Bool { order.isWriteBehindDue(lastAction: actionCounter) }
+
+    /// Gives actions their places in the file's order, and removes those of actions that are gone.
+    func writeBehind() throws(SQLiteError) {
+        try order.writeBehind(lastAction: try lastActionID().rawValue)
+    }
+
+    /// Leaves the order as it is until as much again has come together.
+    func postponeWriteBehind() {
+        order.postponeWriteBehind(lastAction: actionCounter)
     }
 
     /// Notes that a queue may have become ready.
     func touch(_ queue: QueueID) {
         touchedQueues.insert(queue)
+    }
+
+    /// Gives an action that was stored before its place in a queue: it was scheduled, elsewhere or dead.
+    func restore(_ place: Place, in queue: QueueID) throws(SQLiteError) {
+        try order.placed(place, in: queue)
+        if isRunElsewhere { restoredActions.append((place.action, queue)) }
+        touch(queue)
     }
 
     /// The queue of a name, if the file knows it.
@@ -173,19 +221,18 @@ extension WriteTransaction {
     /// A new queue, and one without actions, takes the type of the key.
     func queue(named name: QueueName, sorting kind: SortKey.Kind) throws -> QueueID {
         guard let entry = try knownQueue(named: name) else {
-            let id = try connection.cached(
-                "INSERT INTO sluice_queue_rows (name, sort_type) VALUES (?1, ?2) RETURNING queue_id"
-            )
-            .bind(1, name.rawValue).bind(2, kind.rawValue).first { $0.int64(0) }
-            guard let id else { throw SluiceError(.storage, "the queue \(name) could not be added") }
-            directory[name] = QueueDirectory.Entry(id: QueueID(rawValue: id), sortKind: kind)
-            return QueueID(rawValue: id)
+            // Not by RETURNING, which makes a table for its answer.
+            try connection.cached("INSERT INTO sluice_queue_rows (name, sort_type) VALUES (?1, ?2)")
+                .bind(1, name.rawValue).bind(2, kind.rawValue).run()
+            let id = QueueID(rawValue: connection.lastInsertedRowID)
+            directory[name] = QueueDirectory.Entry(id: id, sortKind: kind)
+            return id
         }
         guard entry.sortKind != kind else { return entry.id }
         // An action that moves here when its attempt ends counts: its key has the queue's type already.
         let hasActions = try connection.cached(
             """
-            SELECT 1 WHERE EXISTS (SELECT 1 FROM sluice_action_rows WHERE queue_id = ?1)
+            SELECT 1 WHERE EXISTS (SELECT 1 FROM sluice_action_facts WHERE queue_id = ?1)
                         OR EXISTS (SELECT 1 FROM sluice_state_rows WHERE moves_to_queue_id = ?1)
             """
         )
@@ -205,9 +252,9 @@ extension WriteTransaction {
 
 /// What a commit changed, for the scheduler.
 package struct CommitReport: Sendable {
-    /// Queues that may have become ready.
-    package let queues: Set<QueueID>
-    /// Changes that others made to single actions.
+    /// Queues that may have become ready, in the order in which they came to the file.
+    package let queues: [QueueID]
+    /// Changes that others made, to single actions or to queues.
     package let foreignChanges: [ForeignChange]
     /// Something was written that a loss of power could still undo.
     package let awaitsSync: Bool

@@ -104,7 +104,7 @@ extension Writer {
                 _ = self.committer?.commit(group, waitsForLock: true)
                 self.leadAll()
             }
-        } else if committer.isCheckpointDue || !endLeadingIfIdle() {
+        } else if committer.isUpkeepDue || !endLeadingIfIdle() {
             queue.async { self.leadAll() }
         }
     }
@@ -112,7 +112,7 @@ extension Writer {
     /// Commits groups until nothing waits, and closes the connection if that was asked for.
     private func leadAll() {
         repeat {
-            if let committer, committer.isCheckpointDue { committer.checkpoint() }
+            if let committer, committer.isUpkeepDue { committer.performUpkeep() }
             let group = nextGroup()
             guard let committer else {
                 for write in group { write.complete(failing: Self.closed) }

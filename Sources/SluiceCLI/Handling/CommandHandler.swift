@@ -19,6 +19,19 @@ struct CommandHandler: Sendable {
     let patience: Duration
 
     func handle(_ payload: String, _ attempt: Attempt) async throws -> Outcome {
+        let group = ProcessGroup()
+        do {
+            let outcome = try await run(payload, attempt, group)
+            if Task.isCancelled { await group.end(patience: patience) }
+            return outcome
+        } catch {
+            // What the command has started may heed SIGTERM more slowly than the shell, or not at all.
+            if Task.isCancelled { await group.end(patience: patience) }
+            throw error
+        }
+    }
+
+    private func run(_ payload: String, _ attempt: Attempt, _ group: ProcessGroup) async throws -> Outcome {
         let result = try await Subprocess.run(
             .path("/bin/sh"),
             arguments: ["-c", command],
@@ -28,6 +41,7 @@ struct CommandHandler: Sendable {
             output: .sequence,
             error: .currentStandardError
         ) { execution in
+            group.begin(execution.processIdentifier.value)
             // Both at once: a command may write before it has read all.
             async let isWritten: Void = Self.write(payload, to: execution.standardInputWriter)
             let delay = try await Self.passOn(execution.standardOutput)

@@ -39,7 +39,7 @@ final class HandlerProcess: Sendable {
             try await withCheckedThrowingContinuation { continuation in
                 // Cancelled before it was there to be cancelled.
                 guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
-                state.withLock { $0.attempts.add(id, request, continuation) }
+                state.withLock { $0.attempts.add(id, attempt.number, request, continuation) }
                 linesWait()
             }
         } onCancel: {
@@ -171,7 +171,9 @@ extension HandlerProcess {
     ///
     /// - Returns: `false` when there is none.
     private func finish(_ answer: PipeProtocol.Answer) -> Bool {
-        guard let continuation = state.withLock({ $0.attempts.finish(answer.id) }) else { return false }
+        guard let continuation = state.withLock({ $0.attempts.finish(answer.id, answer.attempt) }) else {
+            return false
+        }
         continuation.resume(with: answer.result.mapError { $0 })
         return true
     }

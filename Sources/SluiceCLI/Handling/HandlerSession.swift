@@ -60,6 +60,18 @@ final class HandlerSession: Sendable {
     /// Runs the command from its start to its end.
     func run(_ command: String, patience: Duration) async throws -> TerminationStatus {
         wake.yield()
+        let group = ProcessGroup()
+        let status = try await start(command, patience: patience, group)
+        // What it had in work is retried: nothing of it may be at work still.
+        await group.end(patience: patience)
+        return status
+    }
+
+    private func start(
+        _ command: String,
+        patience: Duration,
+        _ group: ProcessGroup
+    ) async throws -> TerminationStatus {
         let result = try await Subprocess.run(
             .path("/bin/sh"),
             arguments: ["-c", command],
@@ -68,6 +80,7 @@ final class HandlerSession: Sendable {
             output: .sequence,
             error: .currentStandardError
         ) { execution in
+            group.begin(execution.processIdentifier.value)
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { await self.send(to: execution.standardInputWriter) }
                 group.addTask { await self.seeToTheEnd(patience) { await execution.teardown(using: $0) } }

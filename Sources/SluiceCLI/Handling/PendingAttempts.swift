@@ -7,6 +7,7 @@ struct PendingAttempts {
     typealias Continuation = CheckedContinuation<Outcome, any Error>
 
     private struct Pending {
+        let number: Int
         let request: String
         let continuation: Continuation
         var isSent = false
@@ -25,8 +26,8 @@ struct PendingAttempts {
     /// Whether there is something to be sent.
     var hasLines: Bool { !outbox.isEmpty }
 
-    mutating func add(_ id: Int64, _ request: String, _ continuation: Continuation) {
-        pending[id] = Pending(request: request, continuation: continuation)
+    mutating func add(_ id: Int64, _ number: Int, _ request: String, _ continuation: Continuation) {
+        pending[id] = Pending(number: number, request: request, continuation: continuation)
         outbox.append(.request(id))
     }
 
@@ -72,9 +73,10 @@ struct PendingAttempts {
         return text
     }
 
-    /// Ends an attempt that is in work.
-    mutating func finish(_ id: Int64) -> Continuation? {
+    /// Ends an attempt that is in work; where the attempt's number is given, no other attempt of the action.
+    mutating func finish(_ id: Int64, _ number: Int? = nil) -> Continuation? {
         guard let attempt = pending[id], attempt.isSent else { return nil }
+        guard number == nil || number == attempt.number else { return nil }
         pending[id] = nil
         attempt.patience?.cancel()
         return attempt.continuation

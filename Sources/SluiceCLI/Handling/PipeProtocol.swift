@@ -43,6 +43,8 @@ enum PipeProtocol {
     /// What the handler says about one action.
     struct Answer: Decodable {
         let id: Int64
+        /// The attempt that is meant; without it, the one in work.
+        let attempt: Int?
         let outcome: String
         let after: Double?
         let reason: String?

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import SQLite
 import Sluice
 import SluiceTestKit
 import Synchronization
@@ -80,6 +81,36 @@ import Testing
         try await #expect(broker.actionCount() == 0)
         try await broker.enqueue(raw: actions.prefix(1))
         try await #expect(broker.actionSummaries().map(\.payload) == [#"{"a":[1,null,"é"]}"#])
+    }
+
+    @Test("A raw payload is taken if SQLite takes it as JSON, and refused if not")
+    func grammar() async throws {
+        let good = [
+            "null", "true", "false", " \t\r\n1 \n", "-0", "0.5e-10", "1E+9", "1e999", "[]", "{}", "[[], {}]",
+            #"{"":{"a":[1,2 , 3]}}"#, #""\"\\\/\b\f\n\r\t\u00e9\ud800 é\#u{7f}""#,
+            String(repeating: "[", count: 500) + String(repeating: "]", count: 500),
+        ]
+        let bad = [
+            "", " ", "\u{FEFF}{}", "1\0", "\"\0a\0\"\0", "{}\0", "[1,]", #"{"a":1,}"#, "01", "-", "1.", ".5",
+            "1e", "+1", "NaN", "\"a\tb\"", "\"a\nb\"", #""\x""#, #""\u12g4""#, #""\u12"#, "\"", "\"\\",
+            "'a'", "{a:1}", #"{"a"}"#, #"{"a":}"#, #"{1:2}"#, "[1 2]", "[", "{", "]", "[}", "tru", "nulll",
+            "1 2", "// x\n1", "\u{a0}1", String(repeating: "[", count: 3_000),
+        ]
+        let site = try Site()
+        let broker = try await site.broker()
+        let connection = try Connection(path: #require(site.file).path, mode: .read)
+        for (payloads, code) in [(good, nil), (bad, SluiceError.Code.payloadNotJSON)] {
+            for payload in payloads {
+                let action = RawAction(queue: "q", kind: "k", payload: payload)
+                #expect(await refusal { try await broker.enqueue(raw: [action]) } == code, "\(payload)")
+                guard !payload.utf8.contains(0) else { continue }
+                let isValid = try connection.prepare("SELECT json_valid(?)").bind(1, payload)
+                    .first { $0.bool(0) }
+                #expect(isValid == (code == nil), "\(payload)")
+            }
+        }
+        try await #expect(broker.actionSummaries().map(\.payload) == good)
+        await broker.close()
     }
 
     @Test("The blocking form keeps the order of the calls, beside other callers", arguments: Place.allCases)

@@ -253,6 +253,23 @@ import Testing
         #expect(broker.statistics.started == (runs ? 1 : 0))
     }
 
+    @Test("Waiting for idleness ends when its task is cancelled, before it has begun to wait or after")
+    func waitUntilIdleCancelled() async throws {
+        let broker = try await Site(.memory).broker()
+        let waiting = Task { await broker.waitUntilIdle() }
+        await until { broker.life.withLock { !$0.idleWaiters.isEmpty } }
+        waiting.cancel()
+        await waiting.value
+        let late = Task {
+            await until { Task.isCancelled }
+            await broker.waitUntilIdle()
+        }
+        late.cancel()
+        await late.value
+        #expect(broker.life.withLock { $0.idleWaiters.isEmpty })
+        await broker.close()
+    }
+
     @Test("A second broker on a file is refused in the process, by whatever path, until the first is closed")
     func secondBroker() async throws {
         let site = try Site()

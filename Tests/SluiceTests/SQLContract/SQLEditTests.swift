@@ -54,6 +54,29 @@ struct SQLEditTests {
         #expect(try await store.drain() == ["2", "1"])
     }
 
+    @Test("G2: a key keeps its type when its action moves to a queue without actions, new or drained")
+    func keepsType() async throws {
+        let fixture = try await StoreFixture()
+        let (store, shell) = (fixture.store, fixture.shell)
+        let keys: [(QueueName, SortKey)] = [
+            ("date", .date(Date(timeIntervalSince1970: 1.5))), ("integer", .integer(1)),
+            ("real", .real(1)), ("text", .text("2026-01-01T00:00:00Z")), ("arrival", .arrival),
+        ]
+        for (index, (name, key)) in keys.enumerated() {
+            // One that was ordered by text, or by integers, before.
+            try await store.add("x", in: "drained \(name)", by: index < 3 ? .text("x") : .integer(1))
+            #expect(try await store.drain("drained \(name)") == ["x"])
+            for target in ["new \(name)", "drained \(name)"] {
+                let id = try await store.add("moved", in: name, by: key)
+                try await shell.run("UPDATE sluice_actions SET queue = '\(target)' WHERE id = \(id)")
+                let type = "SELECT sort_type FROM sluice_queue_rows WHERE name = '\(target)'"
+                #expect(try await shell.line(type) == name.rawValue, "\(target)")
+                try await store.add("added", in: QueueName(target), by: key)
+                #expect(try await store.drain(QueueName(target)) == ["moved", "added"])
+            }
+        }
+    }
+
     @Test("UPDATE of one column leaves the others as they were, dates to the microsecond")
     func untouched() async throws {
         let fixture = try await StoreFixture()

@@ -132,6 +132,16 @@ import Testing
         #expect(machine.readyCount == 0)
     }
 
+    @Test("A stop waits until the outcome of the last handler has been written")
+    func stopWhileSettling() {
+        let machine = TestMachine()
+        machine.runAll([1])
+        #expect(machine.stop().isEmpty)
+        #expect(machine.finishing(1) == nil)
+        #expect(machine.timeReached(.zero).isEmpty)
+        #expect(machine.settled(1) == [.stopped])
+    }
+
     @Test("It is idle when nothing is ready, runs, waits or is scheduled, and says so each time")
     func idle() {
         let machine = TestMachine()

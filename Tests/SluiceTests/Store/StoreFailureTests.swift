@@ -201,4 +201,20 @@ struct StoreFailureTests {
         try await store.liftUndecodable()
         #expect(try await store.drain() == ["b"])
     }
+
+    @Test("G11: what others have changed is taken in again when the write that took it in fails")
+    func takenInAgain() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.store.add("a", by: .integer(1))
+        let count = fixture.commits.elements.count
+        try fixture.execute(
+            "INSERT INTO sluice_actions (queue, kind, payload, sort_key) VALUES ('q', 'note', '\"b\"', 2)"
+        )
+        #expect(await refusal { try await fixture.store.add("c", by: .text("c")) } == .sortKeyMismatch)
+        #expect(fixture.commits.elements.count == count)
+        try await fixture.store.takeInForeignChanges()
+        let reports = fixture.commits.elements.dropFirst(count)
+        #expect(reports.flatMap(\.foreignChanges).map(\.action?.rawValue) == [2])
+        #expect(try fixture.row("SELECT count(*) FROM sluice_changes") == "0")
+    }
 }

@@ -1,0 +1,87 @@
+internal import SQLite
+
+/// Reads the order of what waits from a snapshot of the file, without the memory that the writer keeps.
+struct OrderReader {
+    private let connection: Connection
+
+    init(_ connection: Connection) {
+        self.connection = connection
+    }
+
+    /// Actions of the queues that a pattern matches: by queue, in the order in which it runs them, and then
+    /// what is scheduled in it, by time.
+    func actions(_ form: QueuePattern.Form, limit: Int) throws(SQLiteError) -> [ActionID] {
+        let (first, last) = form.bounds
+        let newest = try newestPlaces(first, last)
+        var found: [ActionID] = []
+        var page = try queues(from: first, isBehind: false, before: last)
+        while !page.isEmpty, found.count < limit {
+            for (queue, _) in page where found.count < limit {
+                found += try actions(in: queue, newest[queue] ?? [], limit: limit - found.count)
+            }
+            guard let name = page.last?.name else { break }
+            page = try queues(from: name, isBehind: true, before: last)
+        }
+        return found
+    }
+
+    /// Queues that are read at once.
+    private static let pageSize = 1_000
+
+    private func queues(
+        from first: String,
+        isBehind: Bool,
+        before last: String?
+    ) throws(SQLiteError) -> [(id: QueueID, name: String)] {
+        try connection.cached(
+            """
+            SELECT queue_id, name FROM sluice_queue_rows
+            WHERE name >= ?1 AND (?2 IS NULL OR name < ?2) AND NOT (?3 AND name = ?1) ORDER BY name LIMIT ?4
+            """
+        )
+        .bind(1, first).bind(2, last).bind(3, isBehind).bind(4, Self.pageSize)
+        .all { (QueueID(rawValue: $0.int64(0)), $0.text(1)) }
+    }
+
+    /// The places of the newest actions, which have none in the file, by queue.
+    private func newestPlaces(_ first: String, _ last: String?) throws(SQLiteError) -> [QueueID: [Place]] {
+        let rows = try connection.cached(
+            """
+            SELECT a.queue_id, a.sort_key, a.id
+            FROM sluice_action_rows AS a JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
+            WHERE a.id > (SELECT value FROM sluice_counters WHERE name = 'ordered')
+              AND a.not_before_us IS NULL AND q.name >= ?1 AND (?2 IS NULL OR q.name < ?2)
+            """
+        )
+        .bind(1, first).bind(2, last).all {
+            (
+                queue: QueueID(rawValue: $0.int64(0)),
+                place: Place(key: PlaceKey($0, 1), action: ActionID(rawValue: $0.int64(2)))
+            )
+        }
+        return Dictionary(grouping: rows, by: \.queue).mapValues { $0.map(\.place) }
+    }
+
+    private func actions(in queue: QueueID, _ newest: [Place], limit: Int) throws(SQLiteError) -> [ActionID] {
+        let ordered = try connection.cached(
+            """
+            SELECT o.sort_key, o.action_id FROM sluice_order_rows AS o
+            JOIN sluice_action_rows AS a
+              ON a.id = o.action_id AND a.queue_id = o.queue_id AND a.sort_key = o.sort_key
+            WHERE o.queue_id = ?1 AND a.not_before_us IS NULL ORDER BY o.sort_key, o.action_id LIMIT ?2
+            """
+        )
+        .bind(1, queue.rawValue).bind(2, limit).all {
+            Place(key: PlaceKey($0, 0), action: ActionID(rawValue: $0.int64(1)))
+        }
+        let places = (ordered + newest).sorted().prefix(limit)
+        let scheduled = try connection.cached(
+            """
+            SELECT id FROM sluice_action_rows WHERE queue_id = ?1 AND not_before_us IS NOT NULL
+            ORDER BY not_before_us, sort_key, id LIMIT ?2
+            """
+        )
+        .bind(1, queue.rawValue).bind(2, limit - places.count).all { ActionID(rawValue: $0.int64(0)) }
+        return places.map(\.action) + scheduled
+    }
+}

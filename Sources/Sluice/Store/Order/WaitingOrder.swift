@@ -1,0 +1,377 @@
+internal import SQLite
+
+/// When the order of what waits is written to the file.
+package struct WriteBehindLimits: Sendable, Hashable {
+    /// Actions without a place in the file from which on the oldest get theirs: it bounds memory, some 2
+    /// MB, and the time of a start.
+    ///
+    /// The triggers of `Migrations/0003_triggers.sql` wait for twice as many.
+    package var newest = 65_536
+    /// Places that are given or removed in one transaction, which takes some 50 ms: it bounds how long
+    /// others wait.
+    package var batch = 16_384
+
+    package init() {}
+}
+
+/// The order of what waits in each queue, written behind.
+///
+/// An index over all queues is what costs when there are many: each insert and each delete writes another
+/// page of it. So actions are only appended to `sluice_action_rows`. Those after the counter `ordered` have
+/// their order in memory alone (``Lane``), in the process that runs the queues, which rebuilds it from the
+/// rows when it starts. When they have become many, the oldest get their places in `sluice_order_rows`,
+/// thousands at a time and sorted; what was settled before has never been there. The places of what is
+/// settled later are left over, pass as nothing, and are removed as many at a time.
+///
+/// Nothing here is believed without a look at the action's row: a place may be left over, or named twice.
+/// So a transaction that is rolled back only gives back what it took away, and a row that another connection
+/// has changed counts as it is.
+///
+/// Confined to the writer's leader, like the transaction that it belongs to.
+final class WaitingOrder {
+    let connection: Connection
+    let limits: WriteBehindLimits
+
+    /// Whether this process runs the queues, and so is asked for their heads.
+    private(set) var isFollowed = false
+    /// The newest actions have been read since memory was last forgotten.
+    private var isLoaded = false
+    private var lanes: [QueueID: Lane] = [:]
+    /// The places of what runs, for when it ends.
+    private var running: [ActionID: Run] = [:]
+    /// Places in the file whose actions are gone.
+    var leftovers: [(queue: QueueID, place: Place)] = []
+    /// Exact depths of queues that have been asked for one.
+    private var depths: [QueueID: Int] = [:]
+
+    /// The counter `ordered`; `nil` until it is read.
+    private(set) var ordered: Int64?
+    /// The newest action that memory has seen.
+    private(set) var newest: Int64 = 0
+
+    private var newestBefore: Int64 = 0
+    private var undo: [Undo] = []
+    /// What `ordered` becomes with the commit.
+    var orderedNext: Int64?
+    /// How many of the leftovers go with the commit.
+    var leftoversCleared = 0
+    /// After a failure: what there must be until it is tried again.
+    var dueAgain: (leftovers: Int, action: Int64) = (0, 0)
+
+    private struct Run {
+        let queue: QueueID
+        let place: Place
+        let claim: Int64
+    }
+
+    /// What a rollback gives back.
+    private enum Undo {
+        case untake(QueueID, Place)
+        case resume(Run)
+    }
+
+    init(connection: Connection, limits: WriteBehindLimits) {
+        self.connection = connection
+        self.limits = limits
+    }
+}
+
+// MARK: - Transactions
+
+extension WaitingOrder {
+    func begin() {
+        newestBefore = newest
+    }
+
+    func committed() {
+        undo.removeAll(keepingCapacity: true)
+        if leftoversCleared > 0 {
+            leftovers.removeFirst(leftoversCleared)
+            leftoversCleared = 0
+        }
+        guard let through = orderedNext else { return }
+        orderedNext = nil
+        ordered = through
+        forgetLanes(through: ActionID(rawValue: through))
+    }
+
+    func rolledBack() {
+        orderedNext = nil
+        leftoversCleared = 0
+        depths.removeAll()
+        // What was added stays: it names rows that are not there. Their numbers may be given again.
+        newest = newestBefore
+        while let step = undo.popLast() {
+            switch step {
+            case .untake(let queue, let place):
+                running[place.action] = nil
+                lanes[queue, default: Lane()].add(place)
+            case .resume(let run):
+                running[run.place.action] = run
+            }
+        }
+        // A stretch may have been read from what is undone.
+        for queue in Array(lanes.keys) { lanes[queue]?.forget(through: ActionID(rawValue: ordered ?? 0)) }
+    }
+
+    private func forgetLanes(through last: ActionID) {
+        for queue in Array(lanes.keys) {
+            guard let index = lanes.index(forKey: queue) else { continue }
+            lanes.values[index].forget(through: last)
+            if lanes.values[index].holdsNoArrivals { lanes.remove(at: index) }
+        }
+    }
+}
+
+// MARK: - Following the file
+
+extension WaitingOrder {
+    /// This process runs the queues from now on.
+    func follow() {
+        isFollowed = true
+        forget()
+    }
+
+    /// It no longer does.
+    func unfollow() {
+        isFollowed = false
+        forget()
+    }
+
+    private func forget() {
+        isLoaded = false
+        lanes = [:]
+        running = [:]
+        undo = []
+        depths = [:]
+        ordered = nil
+    }
+
+    /// Takes in what another connection may have committed.
+    ///
+    /// - Returns: Queues that have new actions.
+    func takeIn(_ changed: [ActionID]) throws(SQLiteError) -> [QueueID] {
+        depths.removeAll()
+        let known = ordered
+        ordered = nil
+        guard isFollowed, isLoaded else { return [] }
+        // Another engine has written order behind; memory is built anew.
+        guard try readOrdered() == known else {
+            isLoaded = false
+            return []
+        }
+        for action in changed {
+            if let (queue, place) = try waitingPlace(of: action) { lanes[queue, default: Lane()].add(place) }
+        }
+        return try readNewest()
+    }
+
+    /// Reads the newest actions unless memory has them.
+    private func load() throws(SQLiteError) {
+        guard !isLoaded else { return }
+        lanes = [:]
+        newest = try readOrdered()
+        _ = try readNewest()
+        isLoaded = true
+    }
+
+    /// Reads the actions that memory has not seen.
+    private func readNewest() throws(SQLiteError) -> [QueueID] {
+        let found = try connection.cached(
+            """
+            SELECT id, queue_id, sort_key, not_before_us IS NULL FROM sluice_action_rows
+            WHERE id > ?1 ORDER BY id
+            """
+        )
+        .bind(1, newest).all {
+            (
+                queue: QueueID(rawValue: $0.int64(1)),
+                place: Place(key: PlaceKey($0, 2), action: ActionID(rawValue: $0.int64(0))),
+                isPlaced: $0.bool(3)
+            )
+        }
+        for row in found where row.isPlaced { lanes[row.queue, default: Lane()].add(row.place) }
+        if let last = found.last { newest = last.place.action.rawValue }
+        return found.map(\.queue)
+    }
+
+    func readOrdered() throws(SQLiteError) -> Int64 {
+        if let ordered { return ordered }
+        let value = try connection.cached("SELECT value FROM sluice_counters WHERE name = 'ordered'")
+            .first { $0.int64(0) }
+        ordered = value ?? 0
+        return value ?? 0
+    }
+
+    /// The queue and place of an action, unless it is gone or scheduled for later.
+    private func waitingPlace(of action: ActionID) throws(SQLiteError) -> (QueueID, Place)? {
+        try connection.cached(
+            "SELECT queue_id, sort_key FROM sluice_action_rows WHERE id = ?1 AND not_before_us IS NULL"
+        )
+        .bind(1, action.rawValue).first {
+            (QueueID(rawValue: $0.int64(0)), Place(key: PlaceKey($0, 1), action: action))
+        }
+    }
+}
+
+// MARK: - Heads
+
+extension WaitingOrder {
+    /// The first place in a queue, as far as memory and the order in the file know.
+    func head(of queue: QueueID) throws(SQLiteError) -> Place? {
+        try load()
+        while true {
+            switch lanes[queue, default: Lane()].peek() {
+            case .place(let place): return place
+            case .none: return nil
+            case .unknown: try extend(queue)
+            }
+        }
+    }
+
+    private func extend(_ queue: QueueID) throws(SQLiteError) {
+        let (after, limit) = lanes[queue, default: Lane()].extent
+        let statement: Statement
+        if let after {
+            statement = try connection.cached(
+                """
+                SELECT sort_key, action_id FROM sluice_order_rows
+                WHERE queue_id = ?1 AND (sort_key, action_id) > (?3, ?4)
+                ORDER BY sort_key, action_id LIMIT ?2
+                """
+            )
+            .bind(3, after.key).bind(4, after.action.rawValue)
+        } else {
+            statement = try connection.cached(
+                """
+                SELECT sort_key, action_id FROM sluice_order_rows
+                WHERE queue_id = ?1 ORDER BY sort_key, action_id LIMIT ?2
+                """
+            )
+        }
+        let places = try statement.bind(1, queue.rawValue).bind(2, limit).all {
+            Place(key: PlaceKey($0, 0), action: ActionID(rawValue: $0.int64(1)))
+        }
+        lanes[queue, default: Lane()].extend(places, limit: limit)
+    }
+
+    /// Takes the first place of a queue away: its action runs.
+    func take(_ place: Place, for receipt: Receipt) {
+        drop(place, of: receipt.queue)
+        running[place.action] = Run(queue: receipt.queue, place: place, claim: receipt.claim)
+    }
+
+    /// Takes the first place of a queue away: its action is gone, or has another place.
+    ///
+    /// - Parameter isLeftover: Whether the action has no such place in the file's order either.
+    func pass(_ place: Place, of queue: QueueID, isLeftover: Bool) throws(SQLiteError) {
+        drop(place, of: queue)
+        if isLeftover { try leave(place, of: queue) }
+    }
+
+    private func drop(_ place: Place, of queue: QueueID) {
+        lanes[queue]?.removeFirst(place)
+        undo.append(.untake(queue, place))
+    }
+
+    /// Keeps nothing of a queue that the file would not tell again: it waits, or is empty.
+    func release(_ queue: QueueID) {
+        if lanes[queue]?.holdsNoArrivals == true { lanes[queue] = nil }
+    }
+
+    /// Of the newest actions in a queue, takes away up to a number that are not newer than a given one.
+    func takeNewest(of queue: QueueID, through last: ActionID, limit: Int) throws(SQLiteError) -> [ActionID] {
+        try load()
+        let places = lanes[queue]?.removeArrivals(through: last, limit: limit) ?? []
+        for place in places { undo.append(.untake(queue, place)) }
+        return places.map(\.action)
+    }
+
+    /// Queues that have new actions, those first whose actions have waited longest.
+    ///
+    /// They are settled in about that order, so that rows which stand side by side go together.
+    func queuesOfNewest() throws(SQLiteError) -> [QueueID] {
+        try load()
+        return lanes.map { (queue: $0.key, first: $0.value.firstArrival?.rawValue ?? 0) }
+            .sorted { $0.first < $1.first }.map(\.queue)
+    }
+}
+
+// MARK: - Changes
+
+extension WaitingOrder {
+    /// A new action, the newest of all, has its place at once, or is scheduled for later.
+    func added(_ action: ActionID, key: PlaceKey, to queue: QueueID, isPlaced: Bool) {
+        depths[queue]? += 1
+        guard isFollowed, isLoaded else { return }
+        newest = action.rawValue
+        if isPlaced { lanes[queue, default: Lane()].add(Place(key: key, action: action)) }
+    }
+
+    /// An action that was stored before has got its place in a queue: it was scheduled, elsewhere or dead.
+    func placed(_ place: Place, in queue: QueueID) throws(SQLiteError) {
+        if place.action.rawValue <= (try readOrdered()) {
+            try connection.cached(
+                "INSERT OR IGNORE INTO sluice_order_rows (queue_id, sort_key, action_id) VALUES (?1, ?2, ?3)"
+            )
+            .bind(1, queue.rawValue).bind(2, place.key).bind(3, place.action.rawValue).run()
+        }
+        if isFollowed, isLoaded { lanes[queue, default: Lane()].add(place) }
+    }
+
+    /// An action that ran waits again, at its place.
+    ///
+    /// - Returns: Its place; `nil` when it is gone.
+    @discardableResult
+    func ended(_ action: ActionID) throws(SQLiteError) -> Place? {
+        guard let (queue, place) = try end(action) else { return nil }
+        if isFollowed, isLoaded { lanes[queue, default: Lane()].add(place) }
+        return place
+    }
+
+    /// The claim of a run has gone from the file, whoever took it: its action may wait again.
+    func lost(_ receipt: Receipt) throws(SQLiteError) {
+        if running[receipt.action]?.claim == receipt.claim { try ended(receipt.action) }
+    }
+
+    /// An action is about to be removed, or to lose its place.
+    ///
+    /// - Returns: The place; `nil` when it has none.
+    @discardableResult
+    func leaving(_ action: ActionID, of queue: QueueID) throws(SQLiteError) -> Place? {
+        guard let (_, place) = try end(action) else { return nil }
+        try leave(place, of: queue)
+        return place
+    }
+
+    /// Counts actions that have come to a queue or gone from it.
+    func count(_ change: Int, in queue: QueueID) {
+        depths[queue]? += change
+    }
+
+    /// How many actions a queue has, those that run or are scheduled included.
+    func depth(of queue: QueueID) throws(SQLiteError) -> Int {
+        if let depth = depths[queue] { return depth }
+        let depth =
+            try connection.cached("SELECT count(*) FROM sluice_action_facts WHERE queue_id = ?1")
+            .bind(1, queue.rawValue).first { $0.int(0) } ?? 0
+        if depths.count >= Self.depthLimit { depths.removeAll() }
+        depths[queue] = depth
+        return depth
+    }
+
+    /// The most depths that are kept.
+    private static let depthLimit = 65_536
+
+    private func end(_ action: ActionID) throws(SQLiteError) -> (QueueID, Place)? {
+        if let run = running.removeValue(forKey: action) {
+            undo.append(.resume(run))
+            return (run.queue, run.place)
+        }
+        return try waitingPlace(of: action)
+    }
+
+    private func leave(_ place: Place, of queue: QueueID) throws(SQLiteError) {
+        if place.action.rawValue <= (try readOrdered()) { leftovers.append((queue, place)) }
+    }
+}

@@ -1,0 +1,189 @@
+import SQLite
+import SluiceTestKit
+import Testing
+
+@testable import Sluice
+
+/// The write-behind order beside the plainest model of it: a sorted list for each queue.
+@Suite("Order written behind")
+struct StoreOrderModelTests {
+    /// What the model holds of an action.
+    private struct Entry {
+        var id: Int64
+        var queue: Int
+        var key: Int64
+        var isRunning = false
+    }
+
+    /// A store, and what it should hold.
+    private struct Pair {
+        var fixture: StoreFixture
+        var entries: [Entry] = []
+        var running: [Int: ClaimedAction] = [:]
+        var generator: SplitMix
+
+        func name(_ queue: Int) -> QueueName { "q/\(queue)" }
+
+        func head(_ queue: Int) -> Entry? {
+            entries.filter { $0.queue == queue }.min { ($0.key, $0.id) < ($1.key, $1.id) }
+        }
+    }
+
+    private static let queues = 0..<4
+
+    @Test(
+        "G2: heads are right whatever is enqueued, settled, moved, edited, removed and rolled back",
+        arguments: [(1, 1), (3, 2), (8, 5), (50, 20), (65_536, 16_384)]
+    )
+    func againstModel(newest: Int, batch: Int) async throws {
+        let seed = UInt64.random(in: 0...UInt64.max)
+        let adjust = { @Sendable (options: inout BrokerOptions) in
+            options.writeBehind.newest = newest
+            options.writeBehind.batch = batch
+        }
+        var pair = Pair(
+            fixture: try await StoreFixture(adjust: adjust),
+            generator: SplitMix(seed: seed)
+        )
+        do {
+            for round in 0..<600 {
+                try await step(&pair)
+                if round % 97 == 96 {
+                    await pair.fixture.store.close()
+                    try pair.fixture.killRunner()
+                    pair.fixture = try await StoreFixture(
+                        file: pair.fixture.file,
+                        clock: pair.fixture.clock,
+                        adjust: adjust
+                    )
+                    pair.running = [:]
+                    for index in pair.entries.indices { pair.entries[index].isRunning = false }
+                }
+                if round % 20 == 19 { try await compareViews(pair) }
+            }
+            for queue in Self.queues { try await drain(queue, &pair) }
+        } catch {
+            Issue.record("seed \(seed): \(error)")
+        }
+        #expect(pair.entries.isEmpty, "seed \(seed)")
+        // What is left over goes with the stop.
+        try await pair.fixture.store.stopRunning()
+        #expect(try pair.fixture.row("SELECT count(*) FROM sluice_order_rows") == "0", "seed \(seed)")
+        await pair.fixture.store.close()
+    }
+
+    private func step(_ pair: inout Pair) async throws {
+        let store = pair.fixture.store
+        let queue = Int.random(in: Self.queues, using: &pair.generator)
+        let other = Int.random(in: Self.queues, using: &pair.generator)
+        let key = Int64.random(in: 0..<6, using: &pair.generator)
+        let waiting = pair.entries.filter { !$0.isRunning }.randomElement(using: &pair.generator)
+        switch Int.random(in: 0..<13, using: &pair.generator) {
+        case 0...3:
+            let count = Int.random(in: 1...4, using: &pair.generator)
+            let drafts = (0..<count).map { _ in ActionDraft("x", in: pair.name(queue), by: .integer(key)) }
+            let ids = try await store.add(drafts)
+            pair.entries += ids.map { Entry(id: $0.rawValue, queue: queue, key: key) }
+        case 4: try await addByShell(queue, key, &pair)
+        case 5...8: try await runOrSettle(queue, &pair)
+        case 9:
+            guard let waiting else { return }
+            #expect(try await store.cancel(ActionID(rawValue: waiting.id)) == .removed)
+            pair.entries.removeAll { $0.id == waiting.id }
+        case 10:
+            guard let waiting else { return }
+            try pair.fixture.execute("DELETE FROM sluice_actions WHERE id = \(waiting.id)")
+            pair.entries.removeAll { $0.id == waiting.id }
+        case 11:
+            guard let waiting, let index = pair.entries.firstIndex(where: { $0.id == waiting.id }) else {
+                return
+            }
+            try pair.fixture.execute(
+                "UPDATE sluice_actions SET queue = 'q/\(other)', sort_key = \(key) WHERE id = \(waiting.id)"
+            )
+            pair.entries[index].queue = other
+            pair.entries[index].key = key
+        default:
+            // A key of another type: the whole group is rolled back.
+            guard pair.head(queue) != nil else { return }
+            let drafts = [
+                ActionDraft("x", in: pair.name(queue), by: .integer(key)),
+                ActionDraft("x", in: pair.name(queue), by: .text("no number")),
+            ]
+            #expect(await refusal { try await store.add(drafts) } == .sortKeyMismatch)
+        }
+    }
+
+    private func addByShell(_ queue: Int, _ key: Int64, _ pair: inout Pair) async throws {
+        try pair.fixture.execute(
+            """
+            INSERT INTO sluice_actions (queue, kind, payload, sort_key)
+            VALUES ('q/\(queue)', 'n', '1', \(key))
+            """
+        )
+        let id = try pair.fixture.row("SELECT value FROM sluice_counters WHERE name = 'action'")
+        pair.entries.append(Entry(id: try #require(Int64(id)), queue: queue, key: key))
+    }
+
+    private func runOrSettle(_ queue: Int, _ pair: inout Pair) async throws {
+        let store = pair.fixture.store
+        if let action = pair.running.removeValue(forKey: queue) {
+            let index = try #require(pair.entries.firstIndex { $0.id == action.receipt.action.rawValue })
+            switch Int.random(in: 0..<5, using: &pair.generator) {
+            case 0:
+                try await store.settle(action, .retry(after: .zero, error: "e"))
+                pair.entries[index].isRunning = false
+            case 1:
+                // Dead, and at its place again.
+                try await store.settle(action, .fail(.failed, .skip, error: "e"))
+                #expect(try await store.requeue(action.receipt.action))
+                pair.entries[index].isRunning = false
+            default:
+                let result = try await store.settle(action, .success)
+                #expect(result.result == .settled)
+                pair.entries.remove(at: index)
+            }
+            return
+        }
+        guard let head = pair.head(queue) else { return }
+        let action = try await store.take(pair.name(queue))
+        #expect(action.receipt.action.rawValue == head.id)
+        let index = try #require(pair.entries.firstIndex { $0.id == head.id })
+        pair.entries[index].isRunning = true
+        pair.running[queue] = action
+    }
+
+    private func drain(_ queue: Int, _ pair: inout Pair) async throws {
+        if let action = pair.running.removeValue(forKey: queue) {
+            try await pair.fixture.store.settle(action, .success)
+            pair.entries.removeAll { $0.id == action.receipt.action.rawValue }
+        }
+        while let head = pair.head(queue) {
+            let action = try await pair.fixture.store.take(pair.name(queue))
+            guard action.receipt.action.rawValue == head.id else {
+                throw Unexpected(description: "\(action.receipt.action) ran in place of \(head.id)")
+            }
+            try await pair.fixture.store.settle(action, .success)
+            pair.entries.removeAll { $0.id == head.id }
+        }
+        #expect(try await pair.fixture.store.claim(pair.name(queue)).word == "empty")
+    }
+
+    /// What SQL shows, with what is in memory unseen.
+    private func compareViews(_ pair: Pair) async throws {
+        for queue in Self.queues {
+            let entries = pair.entries.filter { $0.queue == queue }.sorted {
+                ($0.key, $0.id) < ($1.key, $1.id)
+            }
+            let name = pair.name(queue)
+            let actions = try await pair.fixture.store.actionSummaries(.exact(name), limit: 1_000)
+            #expect(actions.map(\.id.rawValue) == entries.map(\.id))
+            let line = try pair.fixture.row(
+                "SELECT depth || ' ' || head_id FROM sluice_queues WHERE queue = '\(name)'"
+            )
+            // The views go by the wall clock, in which no process runs these queues.
+            let head = entries.first?.id ?? 0
+            #expect(line == (entries.isEmpty ? "nothing" : "\(entries.count) \(head)"))
+        }
+    }
+}
