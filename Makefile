@@ -21,7 +21,7 @@ test: setup-tests  ## Build with warnings as errors, lint, run all tests
 bench: setup  ## Measure, beside a plain C loop on the same disk
 	Benchmarks/run
 
-bench-quick: setup  ## The same with fewer actions, in two minutes
+bench-quick: setup  ## The same with fewer actions, in two to three minutes
 	Benchmarks/run quick
 
 bench-check: setup-counts  ## Fail if a core loop takes more instructions than committed

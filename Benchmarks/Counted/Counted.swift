@@ -30,9 +30,12 @@ struct Counted {
 
 /// Something that is done over and over.
 struct Loop: Sendable {
+    /// The most turns of a loop.
+    static let most = 1_500
+
     let name: String
     /// How often, to tell the cost of one from that of the start.
-    var counts = (few: 500, many: 1_500)
+    var counts = (few: 500, many: most)
     /// The file is there for what needs one.
     let run: @Sendable (_ count: Int, _ file: String) throws -> Void
 }

@@ -107,12 +107,12 @@ extension Loop {
     private static func drain(_ count: Int, _ file: String, queues: Int) throws {
         let store = try Store(.file(file), options: relaxed) { _ in }
         // As many for each count, and one more for each queue, so that all claims succeed.
-        let stored = try store.enqueueBlocking(drafts(1_500 + queues, queues: queues))
+        let stored = try store.enqueueBlocking(drafts(most + queues, queues: queues))
         let ids = try wait {
             try await store.startRunning()
             return try await store.queuesWithWork(.newest(thenLimit: queues)).queues
         }
-        guard stored.count == 1_500 + queues, ids.count == queues else { throw WrongCount() }
+        guard stored.count == most + queues, ids.count == queues else { throw WrongCount() }
         let requests = ids.map { ClaimRequest(queue: $0, waitedFor: nil) { _ in .run(isAlone: false) } }
         var running = try completed { store.claim(requests, completion: $0) }
         try countedTurns {
