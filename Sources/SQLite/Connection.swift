@@ -105,6 +105,14 @@ extension Connection {
     /// Rows changed since the connection was opened, those of triggers included.
     package var totalChanges: Int { Int(sqlite3_total_changes64(handle)) }
 
+    /// The write-ahead log's path as SQLite has it, whether there is one or not; `nil` in memory.
+    package var logPath: String? {
+        guard let file = sqlite3_db_filename(handle, "main"), file.pointee != 0,
+            let log = sqlite3_filename_wal(file)
+        else { return nil }
+        return String(cString: log)
+    }
+
     /// Whether the database lives in memory.
     package var isInMemory: Bool { path == ":memory:" }
 }
