@@ -7,7 +7,7 @@ internal import Sluice
 /// `Benchmarks/run` repeats, compares and tabulates.
 @main
 struct Workloads: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(subcommands: [Measure.self, Payloads.self])
+    static let configuration = CommandConfiguration(subcommands: [Measure.self, Payloads.self, Wake.self])
 }
 
 /// Enqueues, and drains if asked to, and writes the seconds of each phase as a JSON object.
