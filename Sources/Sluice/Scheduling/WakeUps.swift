@@ -114,8 +114,7 @@ extension WakeUps {
         // A log whose path is not known is not watched: the first poll says what ails the file.
         guard state.watch == nil, let path = try? delegate.logPath() else { return }
         state.watch = FileWatch(path: path, queue: queue) { [weak self] in
-            self?.state.plan.fired(at: Self.now)
-            self?.proceed()
+            self?.fired()
         }
         guard state.watch != nil else { return }
         let timer = DispatchSource.makeTimerSource(queue: queue)
@@ -135,6 +134,11 @@ extension WakeUps {
         state = State()
         isOn.store(false, ordering: .relaxed)
         if let watch { watch.end(ended) } else { ended() }
+    }
+
+    private func fired() {
+        state.plan.fired(at: Self.now, turns: delegate.turns())
+        proceed()
     }
 
     private func proceed() {

@@ -12,7 +12,7 @@
 /// - **Our own commits cost nothing**, though they fire the watch too. The writer reads what others have
 ///   committed whenever it has taken the write lock, and counts that as a *turn*. What had been written to
 ///   the log before a turn has become visible before it, so a turn behind the setting of the watch ends the
-///   looking. And in a storm of writes the watch is set less and less often.
+///   looking. And the settings of the watch are rationed, so that a storm of writes is sampled only.
 /// - **Nothing is to be done when nothing happens.**
 struct WatchPlan {
     enum Step: Equatable {
@@ -30,22 +30,35 @@ struct WatchPlan {
         case set
     }
 
-    /// The least time between two settings of the watch: at first, and in a storm of writes.
+    /// The least time between two settings of the watch.
+    static let pause: Duration = .milliseconds(1)
+
+    /// How long it stays unset when the writer has fired it, for a claim or an outcome that follows.
+    static let pauseAfterTurn: Duration = .milliseconds(2)
+
+    /// The mean time between two settings in a storm of writes.
     ///
-    /// The longer one bounds how late a change is seen that comes in such a storm just when the writer
-    /// becomes idle.
-    static let pauses: ClosedRange<Duration> = .milliseconds(1) ... .milliseconds(10)
+    /// It bounds how late a change is seen that comes in such a storm just when the writer becomes idle.
+    static let stormPause: Duration = .milliseconds(5)
+
+    /// How many settings are made at the shorter pause before the longer one applies: a change from
+    /// outside, and what we write in answer to it, is no storm.
+    static let burst = 20
 
     /// When to look after the watch has been set, if nobody but others can have fired it.
     static let looks: [Duration] =
         [.zero] + (0...11).map { .microseconds(250 << $0) }
 
     /// The same when the writer has committed meanwhile, which most likely was what fired it.
-    static let looksAfterTurn: [Duration] = [.milliseconds(2), .milliseconds(32), .milliseconds(512)]
+    ///
+    /// What is looked for is a commit of another that was hidden in ours: it is rare, and each of our own
+    /// pays for these looks.
+    static let looksAfterTurn: [Duration] = [.zero, .milliseconds(16), .milliseconds(512)]
 
     private var phase = Phase.off
     private var setAt: Duration?
-    private var pause = Self.pauses.lowerBound
+    /// When the settings so far would have been made at the longer pause.
+    private var paidUntil: Duration?
     /// The writer's turns when they were last asked for.
     private var turns = 0
     /// Looks that are left, counted from the setting of the watch.
@@ -73,11 +86,11 @@ extension WatchPlan {
     }
 
     /// The watch has told of a write, and is not set any more.
-    mutating func fired(at now: Duration) {
+    mutating func fired(at now: Duration, turns: Int) {
         guard phase == .set, let setAt else { return }
-        let isStorm = now - setAt <= pause * 2
-        pause = isStorm ? min(pause * 2, Self.pauses.upperBound) : Self.pauses.lowerBound
-        phase = .pausing(until: max(now, setAt + pause))
+        let ration = paidUntil.map { $0 - Self.stormPause * (Self.burst - 1) } ?? now
+        let pause = turns == self.turns ? setAt + Self.pause : now + Self.pauseAfterTurn
+        phase = .pausing(until: max(now, pause, ration))
     }
 
     /// The watch has been set; from now on it tells of each write.
@@ -85,6 +98,7 @@ extension WatchPlan {
         looks = turns == self.turns ? Self.looks[...] : Self.looksAfterTurn[...]
         self.turns = turns
         setAt = now
+        paidUntil = max(paidUntil ?? now, now) + Self.stormPause
         phase = .set
     }
 
@@ -96,13 +110,12 @@ extension WatchPlan {
 
     /// What to do now; to be asked again until it is nothing.
     mutating func step(at now: Duration, turns: Int) -> Step? {
-        guard let time = nextTime, time <= now else { return nil }
-        guard phase == .set, let setAt else { return .arm }
-        guard turns == self.turns else {
+        if phase == .set && turns != self.turns {
             self.turns = turns
             looks = []
-            return nil
         }
+        guard let time = nextTime, time <= now else { return nil }
+        guard phase == .set, let setAt else { return .arm }
         looks = looks.drop { setAt + $0 <= now }
         return .look
     }

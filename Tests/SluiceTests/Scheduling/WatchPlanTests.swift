@@ -39,7 +39,7 @@ private struct Rehearsal {
     mutating func pass(_ duration: Duration) { pass(until: now + duration) }
 
     mutating func fire() {
-        plan.fired(at: now)
+        plan.fired(at: now, turns: turns)
         goOn()
     }
 
@@ -101,13 +101,13 @@ struct WatchPlanTests {
             rehearsal.fire()
         }
         let gaps = zip(rehearsal.looked, rehearsal.looked.dropFirst()).map { $1 - $0 }
-        #expect(try #require(gaps.max()) <= WatchPlan.pauses.upperBound + .microseconds(interval))
+        #expect(try #require(gaps.max()) <= WatchPlan.stormPause + .microseconds(interval))
         // What was written last, between two settings of the watch, is looked for behind the next.
         rehearsal.pass(.seconds(2))
         #expect(rehearsal.looked.count { $0 > end + .milliseconds(20) } >= 5)
     }
 
-    @Test("A storm of our own commits sets the watch once in ten milliseconds, and never looks")
+    @Test("A storm of our own commits sets the watch and looks once in five milliseconds")
     func ownStorm() {
         var rehearsal = Rehearsal.quiet()
         for _ in 0..<100_000 {
@@ -115,8 +115,8 @@ struct WatchPlanTests {
             rehearsal.turns += 1
             rehearsal.fire()
         }
-        #expect((200...320).contains(rehearsal.armed.count), "\(rehearsal.armed.count)")
-        #expect(rehearsal.looked.isEmpty)
+        #expect((500...630).contains(rehearsal.armed.count), "\(rehearsal.armed.count)")
+        #expect(rehearsal.looked.count <= rehearsal.armed.count)
     }
 
     @Test("G11: the end of a storm of our own is followed by looks, in case another commit was hidden in it")
@@ -130,8 +130,8 @@ struct WatchPlanTests {
         let end = rehearsal.now
         rehearsal.pass(.seconds(2))
         let armed = try #require(rehearsal.armed.last)
-        #expect(armed - end <= WatchPlan.pauses.upperBound)
-        #expect(rehearsal.looked.map { $0 - armed } == WatchPlan.looksAfterTurn)
+        #expect(armed - end <= WatchPlan.stormPause)
+        #expect(rehearsal.looked.suffix(3).map { $0 - armed } == WatchPlan.looksAfterTurn)
     }
 
     @Test("A turn of the writer behind the setting of the watch ends the looking")
@@ -146,6 +146,20 @@ struct WatchPlanTests {
         #expect(rehearsal.plan.nextTime == nil)
     }
 
+    @Test("What we write in answer to an event sets the watch once")
+    func answer() {
+        var rehearsal = Rehearsal.quiet()
+        let event = rehearsal.now
+        rehearsal.fire()
+        for _ in 0..<5 {
+            rehearsal.pass(.microseconds(300))
+            rehearsal.turns += 1
+            rehearsal.fire()
+        }
+        rehearsal.pass(.seconds(2))
+        #expect(rehearsal.armed == [event, event + .microseconds(300) + WatchPlan.pauseAfterTurn])
+    }
+
     @Test("After a discharge the next event counts as another's again")
     func afterDischarge() {
         var rehearsal = Rehearsal.quiet()
@@ -157,20 +171,37 @@ struct WatchPlanTests {
         #expect(rehearsal.looked == [rehearsal.now])
     }
 
-    @Test("After a storm the pause is short again")
+    @Test("After a storm the watch is set at once again")
     func recovery() {
         var rehearsal = Rehearsal.quiet()
-        for _ in 0..<1_000 {
+        for _ in 0..<10_000 {
             rehearsal.pass(.microseconds(30))
             rehearsal.fire()
         }
         rehearsal.pass(.milliseconds(100))
-        let now = rehearsal.now
-        rehearsal.fire()
-        #expect(rehearsal.armed.last == now && rehearsal.looked.last == now)
-        rehearsal.pass(.milliseconds(3))
-        rehearsal.fire()
-        #expect(rehearsal.armed.last == rehearsal.now)
+        for _ in 0..<10 {
+            let now = rehearsal.now
+            rehearsal.fire()
+            #expect(rehearsal.armed.last == now && rehearsal.looked.last == now)
+            rehearsal.pass(.milliseconds(3))
+        }
+    }
+
+    @Test("G11: events that are far enough apart are each looked into at once, our answers to them included")
+    func steadyEvents() {
+        var rehearsal = Rehearsal.quiet()
+        for _ in 0..<1_000 {
+            let now = rehearsal.now
+            rehearsal.fire()
+            #expect(rehearsal.armed.last == now && rehearsal.looked.last == now)
+            // The writer takes it in, claims and settles.
+            for _ in 0..<3 {
+                rehearsal.pass(.microseconds(300))
+                rehearsal.turns += 1
+                rehearsal.fire()
+            }
+            rehearsal.pass(.milliseconds(12))
+        }
     }
 
     @Test("A watch that cannot be set is off until it is tried again, and its events are of the past")
@@ -181,7 +212,7 @@ struct WatchPlanTests {
         #expect(plan.step(at: .zero, turns: 0) == .arm)
         plan.failed()
         #expect(!plan.isOn && plan.nextTime == nil)
-        plan.fired(at: .seconds(1))
+        plan.fired(at: .seconds(1), turns: 0)
         #expect(plan.step(at: .seconds(1), turns: 0) == nil)
         plan.start(at: .seconds(1))
         #expect(plan.step(at: .seconds(1), turns: 0) == .arm)
