@@ -29,11 +29,11 @@ public struct BrokerOptions: Sendable {
     /// Default: 10 seconds.
     public var stopGrace: Duration = .seconds(10)
 
-    /// How often a running broker looks for commits by other connections and processes where it cannot watch
-    /// the log, or is not to.
+    /// How often a running broker looks for commits by other connections and processes where it cannot
+    /// watch the log, or is not to.
     ///
     /// It bounds the time until what such a commit made ready starts (G11). Default: 100 milliseconds, which
-    /// costs far less than one per cent of a core. Beside the watch the broker looks once a second, or at this
+    /// costs less than one per cent of a core. Beside the watch the broker looks once a second, or at this
     /// interval if it is longer.
     public var foreignChangeInterval: Duration = .milliseconds(100)
 

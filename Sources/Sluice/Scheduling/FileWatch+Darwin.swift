@@ -11,8 +11,9 @@ internal import Dispatch
 /// may open the database or its `-shm`. The log is the exception: SQLite locks bytes of those two and never
 /// of the log (<https://www.sqlite.org/walformat.html>, 2.3), so there is no lock to be dropped.
 final class FileWatch: Sendable {
-    /// What is to be done when a source's descriptor is closed; confined to the queue.
+    /// What is to be done when a source's descriptor is closed.
     private final class Ending: Sendable {
+        /// Confined to the queue.
         nonisolated(unsafe) var ended: @Sendable () -> Void = {}
     }
 
@@ -30,6 +31,7 @@ final class FileWatch: Sendable {
     ///
     /// Confined to the queue.
     private nonisolated(unsafe) var opened: Opened?
+    /// Confined to the queue.
     private nonisolated(unsafe) var isSet = false
 
     init?(path: String, queue: DispatchQueue, fired: @escaping @Sendable () -> Void) {

@@ -26,6 +26,7 @@ final class FileWatch: Sendable {
     ///
     /// Confined to the queue.
     private nonisolated(unsafe) var watched: Int32?
+    /// Confined to the queue.
     private nonisolated(unsafe) var ended: (@Sendable () -> Void)?
 
     /// Makes a watch that is not set yet.

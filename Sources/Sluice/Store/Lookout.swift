@@ -11,8 +11,9 @@ final class Lookout: Sendable {
     let queue = DispatchQueue(label: "sluice.lookout", qos: .userInitiated)
     private let file: DatabaseFile
     private let path: String
-    /// Confined to `queue`, as is the next.
+    /// Confined to `queue`.
     private nonisolated(unsafe) var connection: Connection?
+    /// Confined to `queue`.
     private nonisolated(unsafe) var isClosed = false
 
     init(_ file: DatabaseFile, _ path: String) {

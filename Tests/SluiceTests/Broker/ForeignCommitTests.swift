@@ -153,6 +153,32 @@ struct ForeignCommitTests {
         await broker.close()
     }
 
+    @Test("The writer counts each turn in which it reads what others have committed, and no other")
+    func turns() async throws {
+        let fixture = try await StoreFixture()
+        let start = fixture.store.turns.count
+        try await fixture.store.takeInForeignChanges()
+        #expect(fixture.store.turns.count == start + 1)
+        await #expect(throws: SluiceError.self) {
+            try await fixture.store.write(sync: .later) { _ in throw Refusal("rolled back") }
+        }
+        #expect(fixture.store.turns.count == start + 1)
+    }
+
+    @Test("A look sees what another connection has logged, until the writer takes it in")
+    func look() async throws {
+        let fixture = try await StoreFixture()
+        let lookout = try #require(fixture.store.lookout)
+        func look() throws -> Bool { try lookout.queue.sync { try lookout.hasForeignChanges() } }
+        #expect(try !look())
+        try await fixture.store.add("q")
+        #expect(try !look())
+        try fixture.execute(Self.insert("a"))
+        #expect(try look())
+        try await fixture.store.takeInForeignChanges()
+        #expect(try !look())
+    }
+
     @Test("In memory there is no other connection, and nothing is watched")
     func inMemory() async throws {
         let broker = try await Site(.memory).broker()

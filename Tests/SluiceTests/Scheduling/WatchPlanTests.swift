@@ -79,7 +79,7 @@ struct WatchPlanTests {
     }
 
     @Test(
-        "G11: a commit that becomes visible after the last event of its log is seen in twice the time it took",
+        "G11: a commit that becomes visible after the last event of its log is seen in twice its time",
         arguments: [1, 100, 240, 260, 900, 1_100, 5_000, 20_000, 70_000, 200_000, 500_000]
     )
     func lateVisibility(microseconds: Int) throws {
