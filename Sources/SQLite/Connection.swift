@@ -108,6 +108,14 @@ extension Connection {
     /// The rowid of the last row that was inserted into a rowid table.
     package var lastInsertedRowID: Int64 { sqlite3_last_insert_rowid(handle) }
 
+    /// The write-ahead log's path as SQLite has it, whether there is one or not; `nil` in memory.
+    package var logPath: String? {
+        guard let file = sqlite3_db_filename(handle, "main"), file.pointee != 0,
+            let log = sqlite3_filename_wal(file)
+        else { return nil }
+        return String(cString: log)
+    }
+
     /// Whether the database lives in memory.
     package var isInMemory: Bool { path == ":memory:" }
 }

@@ -18,7 +18,6 @@ extension Broker {
         var hasLookedAround = false
         var idleWaiters: [Int: CheckedContinuation<Void, Never>] = [:]
         var lastIdleWaiter = 0
-        var commitMark: Int64?
     }
 
     /// How long a commit that was not synced may stay so.
@@ -58,6 +57,7 @@ extension Broker {
             requestStop(grace: .zero)
         }
         scheduler.silence()
+        await wakeUps?.stop()
         let failure = life.withLock { $0.failure }
         if let failure { throw failure }
         try await store.stopRunning()
@@ -155,8 +155,9 @@ extension Broker {
     /// Wakes every queue with work, and sets the chores.
     private func lookAround() async {
         scheduler.schedule(.admitScheduled, within: .zero)
-        if case .file = store.location {
+        if let wakeUps {
             scheduler.schedule(.renewLease, after: Store.leaseRenewal)
+            if options.watchesLog { wakeUps.start() }
             scheduler.schedule(.lookForChanges, after: options.foreignChangeInterval)
         }
         var page: WorkPage? = .newest(thenLimit: Self.queueBatch)
@@ -219,10 +220,7 @@ extension Broker {
         switch chore {
         case .endGrace: runner.cancelAll(.stop)
         case .renewLease: attempt(chore, again: Store.leaseRenewal) { try await $0.renewLease() }
-        case .lookForChanges:
-            attempt(chore, again: options.foreignChangeInterval) { [weak self] in
-                try await self?.lookForChanges($0)
-            }
+        case .lookForChanges: lookForChanges()
         case .sync: attempt(chore, again: nil) { try await $0.sync() }
         case .admitScheduled: admitScheduled()
         }
@@ -254,13 +252,13 @@ extension Broker {
     }
 
     /// Takes in what other connections have committed, if they have.
-    private func lookForChanges(_ store: Store) async throws {
-        let mark = try await store.commitMark()
-        let isNew = life.withLock { life in
-            defer { life.commitMark = mark }
-            return life.commitMark != mark
+    private func lookForChanges() {
+        guard let wakeUps else { return }
+        let interval = options.foreignChangeInterval
+        let next = wakeUps.isWatching ? max(interval, WakeUps.safetyInterval) : interval
+        attempt(.lookForChanges, again: next) { store in
+            if try await wakeUps.poll() { try await store.takeInForeignChanges() }
         }
-        if isNew { try await store.takeInForeignChanges() }
     }
 
     private func admitScheduled() {

@@ -21,6 +21,8 @@ public final class Broker: Sendable {
     let runner: AttemptRunner
     let coder: PayloadCoder
     let options: BrokerOptions
+    /// Tells of commits by others; `nil` in memory.
+    let wakeUps: WakeUps?
     let routing = Mutex(Routing())
     let life = Mutex(Life())
 
@@ -65,6 +67,7 @@ public final class Broker: Sendable {
         coder = PayloadCoder(maximumByteCount: options.maximumPayloadByteCount)
         scheduler = Scheduler(store: store, options: options)
         runner = AttemptRunner(scheduler: scheduler, options: options)
+        wakeUps = WakeUps(of: store)
         connect()
         relay.connect { [weak self] in self?.committed($0) }
     }

@@ -32,12 +32,25 @@ public struct BrokerOptions: Sendable {
     /// Default: 10 seconds.
     public var stopGrace: Duration = .seconds(10)
 
-    /// How often a running broker looks for writes by other connections and processes while it is idle
-    /// itself.
+    /// How often a running broker looks for commits by other connections and processes where it cannot
+    /// watch the log, or is not to.
     ///
-    /// It bounds the time until a queue that such a write made ready starts. Default: 100 milliseconds, which
-    /// costs far less than one per cent of a core.
+    /// It bounds the time until what such a commit made ready starts (G11). Default: 100 milliseconds, which
+    /// costs less than one per cent of a core. Beside the watch the broker looks once a second, or at this
+    /// interval if it is longer.
     public var foreignChangeInterval: Duration = .milliseconds(100)
+
+    /// Whether a running broker watches the file's log, so that it is told of commits by other connections
+    /// and processes.
+    ///
+    /// With it, what such a commit made ready starts within twice the time that the commit's sync takes and
+    /// 20 milliseconds, mostly in one or two, at no cost while nobody commits. It takes one of the user's
+    /// inotify instances on Linux (`fs.inotify.max_user_instances`) and a descriptor of the log on Apple
+    /// systems; where that cannot be had, the broker looks every ``foreignChangeInterval``. A file system
+    /// that does not tell of the writes of others leaves the look once a second: set this to `false` there.
+    ///
+    /// Default: `true`.
+    public var watchesLog = true
 
     /// Where the engine's time comes from.
     public var clock: any BrokerClock = SystemClock()

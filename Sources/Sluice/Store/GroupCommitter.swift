@@ -10,6 +10,7 @@ final class GroupCommitter {
     static let checkpointFrames = 10_000
 
     let transaction: WriteTransaction
+    private let turns: TurnCounter
     private var connection: Connection { transaction.connection }
     private let registration: OpenFiles.Registration?
     private let durability: Durability
@@ -25,6 +26,7 @@ final class GroupCommitter {
 
     init(
         transaction: WriteTransaction,
+        turns: TurnCounter,
         registration: OpenFiles.Registration?,
         durability: Durability,
         lockTimeout: Duration,
@@ -33,6 +35,7 @@ final class GroupCommitter {
         onCommit: @escaping @Sendable (CommitReport) -> Void
     ) {
         self.transaction = transaction
+        self.turns = turns
         self.registration = registration
         self.durability = durability
         self.lockTimeout = lockTimeout
@@ -63,6 +66,7 @@ final class GroupCommitter {
             isolate(group, after: SluiceError(wrapping: error, doing: "writing"))
             return true
         }
+        turns.add()
         do {
             try transaction.commit()
         } catch {

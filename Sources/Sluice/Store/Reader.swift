@@ -25,10 +25,6 @@ final class Reader: Sendable {
         try await perform { connection in try connection.snapshot { try body(connection) } }
     }
 
-    func commitMark() async throws(SluiceError) -> Int64? {
-        try await perform { try $0.cached("PRAGMA data_version").first { $0.int64(0) } }
-    }
-
     func close() async {
         await withCheckedContinuation { continuation in
             queue.async {

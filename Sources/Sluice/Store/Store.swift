@@ -12,6 +12,9 @@ package final class Store: Sendable {
     let writer: Writer
     let clock: any BrokerClock
     private let reader: Reader?
+    /// Looks for what others have committed; `nil` in memory.
+    let lookout: Lookout?
+    let turns = TurnCounter()
 
     /// Opens the file, creating and migrating it as needed.
     ///
@@ -29,8 +32,10 @@ package final class Store: Sendable {
             try DatabaseFile.createPrivateFile(path)
             registration = try OpenFiles.register(path)
             reader = Reader(file, path)
+            lookout = Lookout(file, path)
         } else {
             reader = nil
+            lookout = nil
         }
         let connection: Connection
         do {
@@ -48,6 +53,7 @@ package final class Store: Sendable {
                     nonce: Int64.random(in: .min ... .max),
                     writeBehind: options.writeBehind
                 ),
+                turns: turns,
                 registration: registration,
                 durability: options.durability,
                 lockTimeout: options.lockTimeout,
@@ -60,16 +66,17 @@ package final class Store: Sendable {
 
     deinit {
         // A store that was closed has nothing left to do here.
-        Task { [reader, writer] in await Self.close(reader, writer) }
+        Task { [reader, lookout, writer] in await Self.close(reader, lookout, writer) }
     }
 
     /// Commits what waits, refuses what comes, and closes the file.
     package func close() async {
-        await Self.close(reader, writer)
+        await Self.close(reader, lookout, writer)
     }
 
     /// The writer's connection is the last to be closed: it ends the registration of the file.
-    private static func close(_ reader: Reader?, _ writer: Writer) async {
+    private static func close(_ reader: Reader?, _ lookout: Lookout?, _ writer: Writer) async {
+        await lookout?.close()
         await reader?.close()
         await writer.close()
     }
@@ -153,12 +160,6 @@ extension Store {
     ) async throws(SluiceError) -> Output {
         guard let reader else { return try await write(sync: .later) { try body($0.connection) } }
         return try await reader.read(body)
-    }
-
-    /// A number that changes with every commit to the file, by whatever connection; `nil` in memory.
-    package func commitMark() async throws(SluiceError) -> Int64? {
-        guard let reader else { return nil }
-        return try await reader.commitMark()
     }
 }
 

@@ -65,7 +65,6 @@ struct SecondOpeningTests {
         try await first.add("a")
         #expect(try await first.actionCount() == 1)
         #expect(try await second.actionCount() == 0)
-        #expect(try await first.commitMark() == nil)
         for store in [first, second] { await store.close() }
     }
 }

@@ -1,0 +1,104 @@
+#if canImport(Darwin)
+internal import Darwin
+internal import Dispatch
+
+/// Tells of the next write to a file, once each time it is set, by kqueue.
+///
+/// Untested: the project's machines run Linux.
+///
+/// It needs a descriptor of the file, opened for events alone. Closing a descriptor drops the locks that the
+/// process has on the file (<https://www.sqlite.org/howtocorrupt.html>, 2.2), which is why nothing but SQLite
+/// may open the database or its `-shm`. The log is the exception: SQLite locks bytes of those two and never
+/// of the log (<https://www.sqlite.org/walformat.html>, 2.3), so there is no lock to be dropped.
+final class FileWatch: Sendable {
+    /// What is to be done when a source's descriptor is closed.
+    private final class Ending: Sendable {
+        /// Confined to the queue.
+        nonisolated(unsafe) var ended: @Sendable () -> Void = {}
+    }
+
+    private struct Opened {
+        let source: any DispatchSourceFileSystemObject
+        let device: dev_t
+        let inode: ino_t
+        let ending: Ending
+    }
+
+    private let path: String
+    private let queue: DispatchQueue
+    private let fired: @Sendable () -> Void
+    /// The file that is watched, its source suspended while the watch is not set.
+    ///
+    /// Confined to the queue.
+    private nonisolated(unsafe) var opened: Opened?
+    /// Confined to the queue.
+    private nonisolated(unsafe) var isSet = false
+
+    init?(path: String, queue: DispatchQueue, fired: @escaping @Sendable () -> Void) {
+        self.path = path
+        self.queue = queue
+        self.fired = fired
+    }
+
+    /// Sets the watch; called on the queue.
+    ///
+    /// - Returns: Whether it is set.
+    func arm() -> Bool {
+        guard !isSet else { return true }
+        var status = stat()
+        guard stat(path, &status) == 0 else { return false }
+        if let opened, opened.device != status.st_dev || opened.inode != status.st_ino { release {} }
+        if opened == nil { open() }
+        guard let opened else { return false }
+        isSet = true
+        opened.source.resume()
+        return true
+    }
+
+    /// Ends the watch, once; called on the queue.
+    ///
+    /// - Parameter ended: Called when the descriptor is closed.
+    func end(_ ended: @escaping @Sendable () -> Void) {
+        release(ended)
+    }
+
+    private func open() {
+        let descriptor = Darwin.open(path, O_EVTONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else {
+            close(descriptor)
+            return
+        }
+        let source = DispatchSource.makeFileSystemObjectSource(
+            fileDescriptor: descriptor,
+            eventMask: [.write, .extend, .delete, .rename, .revoke],
+            queue: queue
+        )
+        let ending = Ending()
+        source.setEventHandler { [weak self] in self?.fire() }
+        source.setCancelHandler {
+            close(descriptor)
+            ending.ended()
+        }
+        opened = Opened(source: source, device: status.st_dev, inode: status.st_ino, ending: ending)
+    }
+
+    private func fire() {
+        guard isSet, let opened else { return }
+        isSet = false
+        opened.source.suspend()
+        fired()
+    }
+
+    private func release(_ ended: @escaping @Sendable () -> Void) {
+        guard let opened else { return ended() }
+        opened.ending.ended = ended
+        opened.source.cancel()
+        // The handler of a suspended source is not called.
+        if !isSet { opened.source.resume() }
+        self.opened = nil
+        isSet = false
+    }
+}
+#endif

@@ -1,0 +1,12 @@
+#if !os(Linux) && !canImport(Darwin)
+internal import Dispatch
+
+/// Here nothing tells of writes to a file: the broker polls.
+final class FileWatch: Sendable {
+    init?(path: String, queue: DispatchQueue, fired: @escaping @Sendable () -> Void) { return nil }
+
+    func arm() -> Bool { false }
+
+    func end(_ ended: @escaping @Sendable () -> Void) { ended() }
+}
+#endif

@@ -1,0 +1,174 @@
+internal import Dispatch
+internal import Synchronization
+
+/// Notices what other connections and processes commit while the broker runs (G11).
+///
+/// A watch on the log tells of their writes within a millisecond or so and costs nothing while there are
+/// none. Where it cannot be set the broker polls, and it polls at ``safetyInterval`` beside it too, for file
+/// systems that do not tell of every write.
+///
+/// The watch goes by the time of the system, not by the broker's clock: the pauses are between calls of the
+/// system, and what is waited for is another process. What it decides is in ``WatchPlan``, which is told the
+/// time.
+final class WakeUps: Sendable {
+    /// What is asked of the broker's store, on the queue.
+    struct Delegate: Sendable {
+        /// The file that every commit writes to.
+        let logPath: @Sendable () throws -> String
+        /// Whether others have committed something that the writer has not taken in.
+        let look: @Sendable () throws -> Bool
+        /// Has the writer take it in; it must not block for long.
+        let takeIn: @Sendable (_ completion: @escaping @Sendable () -> Void) -> Void
+        /// How often the writer has read what others have committed.
+        let turns: @Sendable () -> Int
+    }
+
+    /// How often the broker looks while the watch is set.
+    static let safetyInterval: Duration = .seconds(1)
+
+    private struct State {
+        var plan = WatchPlan()
+        var watch: FileWatch?
+        var timer: (any DispatchSourceTimer)?
+        var timerTime: Duration?
+        var isTakingIn = false
+    }
+
+    private let queue: DispatchQueue
+    private let delegate: Delegate
+    private let isOn = Atomic(false)
+    /// Confined to `queue`.
+    private nonisolated(unsafe) var state = State()
+
+    init(queue: DispatchQueue, delegate: Delegate) {
+        self.queue = queue
+        self.delegate = delegate
+    }
+
+    /// Joins it with the store of a file; `nil` in memory, where there are no others.
+    convenience init?(of store: Store) {
+        guard let lookout = store.lookout else { return nil }
+        let delegate = Delegate(
+            logPath: { try lookout.logPath() },
+            look: { try lookout.hasForeignChanges() },
+            takeIn: { completion in
+                store.write(sync: .later) { _ in
+                } completion: { _ in
+                    completion()
+                }
+            },
+            turns: { store.turns.count }
+        )
+        self.init(queue: lookout.queue, delegate: delegate)
+    }
+
+    /// Whether the watch tells of writes, so that polling is but a safety net.
+    var isWatching: Bool { isOn.load(ordering: .relaxed) }
+
+    /// Whether no look is due, for tests to wait for.
+    func isQuiet() async -> Bool {
+        await withCheckedContinuation { continuation in
+            queue.async { continuation.resume(returning: self.state.plan.nextTime == nil) }
+        }
+    }
+
+    /// Sets the watch.
+    func start() {
+        queue.async { self.begin() }
+    }
+
+    /// Ends the watch, and returns when its descriptor is closed.
+    func stop() async {
+        await withCheckedContinuation { continuation in
+            queue.async { self.end { continuation.resume() } }
+        }
+    }
+
+    /// Looks once, and tries to set the watch if it is not.
+    ///
+    /// - Returns: Whether others have committed something that the writer has not taken in.
+    func poll() async throws -> Bool {
+        try await withCheckedThrowingContinuation { continuation in
+            queue.async {
+                if self.state.watch != nil {
+                    self.state.plan.start(at: Self.now)
+                    self.proceed()
+                }
+                continuation.resume(with: Result { try self.delegate.look() })
+            }
+        }
+    }
+}
+
+// MARK: - On the queue
+
+extension WakeUps {
+    private static var now: Duration { .nanoseconds(DispatchTime.now().uptimeNanoseconds) }
+
+    private static func point(_ time: Duration) -> DispatchTime {
+        let (seconds, attoseconds) = time.components
+        return DispatchTime(uptimeNanoseconds: UInt64(seconds * 1_000_000_000 + attoseconds / 1_000_000_000))
+    }
+
+    private func begin() {
+        // A log whose path is not known is not watched: the first poll says what ails the file.
+        guard state.watch == nil, let path = try? delegate.logPath() else { return }
+        state.watch = FileWatch(path: path, queue: queue) { [weak self] in
+            self?.fired()
+        }
+        guard state.watch != nil else { return }
+        let timer = DispatchSource.makeTimerSource(queue: queue)
+        timer.setEventHandler { [weak self] in
+            self?.state.timerTime = nil
+            self?.proceed()
+        }
+        timer.activate()
+        state.timer = timer
+        state.plan.start(at: Self.now)
+        proceed()
+    }
+
+    private func end(_ ended: @escaping @Sendable () -> Void) {
+        let watch = state.watch
+        state.timer?.cancel()
+        state = State()
+        isOn.store(false, ordering: .relaxed)
+        if let watch { watch.end(ended) } else { ended() }
+    }
+
+    private func fired() {
+        state.plan.fired(at: Self.now, turns: delegate.turns())
+        proceed()
+    }
+
+    private func proceed() {
+        while let step = state.plan.step(at: Self.now, turns: delegate.turns()) {
+            switch step {
+            case .arm:
+                if state.watch?.arm() == true {
+                    state.plan.armed(at: Self.now, turns: delegate.turns())
+                } else {
+                    state.plan.failed()
+                }
+            case .look: look()
+            }
+        }
+        isOn.store(state.plan.isOn, ordering: .relaxed)
+        setTimer(state.plan.nextTime)
+    }
+
+    /// Looks; an error is left to the next look, or to the next poll, which reports it.
+    private func look() {
+        guard !state.isTakingIn, (try? delegate.look()) == true else { return }
+        state.isTakingIn = true
+        delegate.takeIn {
+            self.queue.async { self.state.isTakingIn = false }
+        }
+    }
+
+    private func setTimer(_ time: Duration?) {
+        guard time != state.timerTime else { return }
+        state.timerTime = time
+        state.timer?.schedule(deadline: time.map(Self.point) ?? .distantFuture, leeway: .nanoseconds(0))
+    }
+}

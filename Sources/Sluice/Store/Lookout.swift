@@ -1,0 +1,70 @@
+internal import Dispatch
+internal import SQLite
+internal import Synchronization
+
+/// A connection that looks whether others have committed something that the writer has not taken in.
+///
+/// A connection of its own, so that a look never stands behind a long read. It takes no lock that holds
+/// another connection up, and does not wait for any.
+final class Lookout: Sendable {
+    /// Where ``hasForeignChanges()`` and ``logPath()`` are called.
+    let queue = DispatchQueue(label: "sluice.lookout", qos: .userInitiated)
+    private let file: DatabaseFile
+    private let path: String
+    /// Confined to `queue`.
+    private nonisolated(unsafe) var connection: Connection?
+    /// Confined to `queue`.
+    private nonisolated(unsafe) var isClosed = false
+
+    init(_ file: DatabaseFile, _ path: String) {
+        self.file = file
+        self.path = path
+    }
+
+    /// Whether triggers have logged changes of other connections that still stand there.
+    func hasForeignChanges() throws -> Bool {
+        try opened().cached("SELECT 1 FROM sluice_changes LIMIT 1").hasRow()
+    }
+
+    /// The path of the log, as SQLite has it: beside the file that symbolic links lead to.
+    ///
+    /// The log is there as long as a connection is open.
+    func logPath() throws -> String {
+        _ = try hasForeignChanges()
+        guard let path = try opened().logPath else { throw SluiceError(.storage, "the file has no log") }
+        return path
+    }
+
+    func close() async {
+        await withCheckedContinuation { continuation in
+            queue.async {
+                self.connection?.close()
+                self.connection = nil
+                self.isClosed = true
+                continuation.resume()
+            }
+        }
+    }
+
+    private func opened() throws -> Connection {
+        dispatchPrecondition(condition: .onQueue(queue))
+        if isClosed { throw SluiceError(.closed, "the broker was closed") }
+        if let connection { return connection }
+        let opened = try file.openReader(path)
+        opened.setBusyTimeout(.zero)
+        connection = opened
+        return opened
+    }
+}
+
+/// How often the writer has had its turn: it had the write lock and had read what others had committed.
+///
+/// What others wrote to the log before a turn has come to its end before it: no two hold the write lock.
+final class TurnCounter: Sendable {
+    private let value = Atomic(0)
+
+    /// Called with the write lock held.
+    func add() { value.add(1, ordering: .acquiringAndReleasing) }
+
+    var count: Int { value.load(ordering: .acquiring) }
+}

@@ -1,0 +1,169 @@
+import Dispatch
+import Foundation
+import SluiceTestKit
+import Synchronization
+import Testing
+
+@testable import Sluice
+
+/// Wake-ups on a plain file that stands for a log, with looks that the test scripts.
+private struct Rig {
+    /// What the looks see, and what became of it.
+    final class Script: Sendable {
+        let looks = EventLog<Bool>()
+        let takenIn = Signal()
+        /// How many looks are too early before one sees something; `nil`: there is nothing to be seen.
+        private let tooEarly = Mutex<Int?>(nil)
+
+        /// Something becomes visible after as many looks.
+        func becomeVisible(afterLooks count: Int) { tooEarly.withLock { $0 = count } }
+
+        func look() -> Bool {
+            let sees = tooEarly.withLock { count -> Bool in
+                guard let left = count else { return false }
+                count = left > 0 ? left - 1 : nil
+                return left == 0
+            }
+            looks.append(sees)
+            return sees
+        }
+    }
+
+    let file: TemporaryFile
+    let script = Script()
+    let wakeUps: WakeUps
+
+    init(fileExists: Bool = true) throws {
+        let file = try TemporaryFile(name: "log")
+        self.file = file
+        wakeUps = WakeUps(
+            queue: DispatchQueue(label: "test"),
+            delegate: WakeUps.Delegate(
+                logPath: { file.path },
+                look: { [script] in script.look() },
+                takeIn: { [script] completion in
+                    script.takenIn.send()
+                    completion()
+                },
+                turns: { 0 }
+            )
+        )
+        if fileExists { try create() }
+    }
+
+    private var url: URL { URL(fileURLWithPath: file.path) }
+
+    func create() throws { try Data("header".utf8).write(to: url) }
+
+    func remove() throws { try FileManager.default.removeItem(at: url) }
+
+    /// Another file takes the path.
+    func replace() throws {
+        let other = url.appendingPathExtension("other")
+        try Data("header".utf8).write(to: other)
+        guard rename(other.path, file.path) == 0 else { throw Refusal("rename: \(errno)") }
+    }
+
+    func write() throws {
+        let handle = try FileHandle(forWritingTo: url)
+        try handle.seekToEnd()
+        try handle.write(contentsOf: Data("frame".utf8))
+        try handle.close()
+    }
+
+    func truncate() throws {
+        let handle = try FileHandle(forWritingTo: url)
+        try handle.truncate(atOffset: 0)
+        try handle.close()
+    }
+
+    /// Returns when the looks that follow an event are over: from then on only another event has it look.
+    func settle(after event: () throws -> Void) async rethrows {
+        let looks = script.looks.elements.count
+        try event()
+        _ = await script.looks.wait(forCount: looks + 1)
+        await until { await wakeUps.isQuiet() }
+    }
+}
+
+#if os(Linux) || canImport(Darwin)
+@Suite("The watch on the log", .timeLimit(.minutes(2)))
+struct WakeUpsTests {
+    @Test("G11: what becomes visible only after the last write to the log is seen", arguments: [0, 1])
+    func lateVisibility(tooEarly: Int) async throws {
+        let rig = try Rig()
+        await rig.settle { rig.wakeUps.start() }
+        #expect(rig.script.takenIn.elements.isEmpty)
+        let looks = rig.script.looks.elements.count
+        rig.script.becomeVisible(afterLooks: tooEarly)
+        try rig.write()
+        await rig.script.takenIn.received()
+        #expect(rig.script.looks.elements.count > looks + tooEarly)
+        await rig.wakeUps.stop()
+    }
+
+    @Test("G11: the watch survives that its log is cut to nothing")
+    func truncation() async throws {
+        let rig = try Rig()
+        await rig.settle { rig.wakeUps.start() }
+        try await rig.settle { try rig.truncate() }
+        rig.script.becomeVisible(afterLooks: 0)
+        try rig.write()
+        await rig.script.takenIn.received()
+        await rig.wakeUps.stop()
+    }
+
+    @Test("G11: when another file takes the log's place, that is watched")
+    func replacement() async throws {
+        let rig = try Rig()
+        await rig.settle { rig.wakeUps.start() }
+        try await rig.settle { try rig.replace() }
+        rig.script.becomeVisible(afterLooks: 0)
+        try rig.write()
+        await rig.script.takenIn.received()
+        #expect(rig.wakeUps.isWatching)
+        await rig.wakeUps.stop()
+    }
+
+    @Test("G11: while there is no log to be watched polling must do, which sets the watch when there is one")
+    func missing() async throws {
+        let rig = try Rig(fileExists: false)
+        rig.wakeUps.start()
+        #expect(try await !rig.wakeUps.poll())
+        #expect(!rig.wakeUps.isWatching)
+        rig.script.becomeVisible(afterLooks: 0)
+        #expect(try await rig.wakeUps.poll())
+        try rig.create()
+        _ = try await rig.wakeUps.poll()
+        #expect(rig.wakeUps.isWatching)
+        await until { await rig.wakeUps.isQuiet() }
+        rig.script.becomeVisible(afterLooks: 0)
+        try rig.write()
+        await rig.script.takenIn.received()
+        try rig.remove()
+        await until { !rig.wakeUps.isWatching }
+        try rig.create()
+        _ = try await rig.wakeUps.poll()
+        #expect(rig.wakeUps.isWatching)
+        await rig.wakeUps.stop()
+    }
+
+    @Test("After its end the watch tells of nothing, until it is begun anew")
+    func restart() async throws {
+        let rig = try Rig()
+        await rig.settle { rig.wakeUps.start() }
+        await rig.wakeUps.stop()
+        #expect(!rig.wakeUps.isWatching)
+        let looks = rig.script.looks.elements.count
+        try rig.write()
+        // The queue has had its turn.
+        await rig.wakeUps.stop()
+        #expect(rig.script.looks.elements.count == looks)
+        rig.script.becomeVisible(afterLooks: 0)
+        rig.wakeUps.start()
+        await rig.script.takenIn.received()
+        await until { rig.wakeUps.isWatching }
+        await rig.wakeUps.stop()
+    }
+}
+#endif
