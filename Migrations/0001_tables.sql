@@ -24,9 +24,11 @@ CREATE TABLE sluice_queue_rows (
     -- Why the queue does not move, beyond what its head says:
     --   failed, exhausted, expired, crashed: parked by a failure policy, whatever arrives. Cleared by an
     --       operator's retry, or when the action that parked it is removed.
-    --   failing: all actions up to fail_through_id are becoming dead letters, in batches. Cleared by the last.
-    --   undecodable, unknown kind, no route: the broker could not run the head. Holds for blocked_action_id
-    --       alone. Cleared when that action is claimed, edited or removed, and by the start of a broker.
+    --   failing: all actions behind it, up to fail_through_id, are becoming dead letters, in batches. Cleared by the last.
+    --   undecodable: parked likewise. Cleared also when that action is edited, by a new route and by the start
+    --       of a broker.
+    --   unknown kind, no route: the broker could not run the head. Holds for blocked_action_id alone. Cleared
+    --       when that action is claimed, edited or removed, and by the start of a broker.
     blocked_by        TEXT CHECK (blocked_by IN ('failed', 'exhausted', 'expired', 'crashed', 'failing',
                                                  'undecodable', 'unknown kind', 'no route')),
     blocked_action_id INTEGER,

@@ -143,7 +143,7 @@ WITH judged AS (
            CASE
                WHEN claim IS NOT NULL AND runner_pid IS NOT NULL THEN 'running'
                WHEN blocked_by IN ('failed', 'exhausted', 'expired', 'crashed', 'failing') THEN 'parked'
-               WHEN blocked_by IS NOT NULL AND blocked_action_id = head_id THEN blocked_by
+               WHEN blocked_by = 'undecodable' OR blocked_action_id = head_id THEN blocked_by
                WHEN next_attempt_at_us > now_us THEN 'retry'
                WHEN not_before_us > now_us THEN 'scheduled'
                WHEN runner_pid IS NOT NULL THEN 'ready'

@@ -260,7 +260,7 @@ private struct HeadRow {
     }
 
     /// Values of `blocked_by` that hold for one action and not for another that becomes the head.
-    private static let reasonsOfHead: Set<String> = ["unknown kind", "no route", "undecodable"]
+    private static let reasonsOfHead: Set<String> = ["unknown kind", "no route"]
 
     /// The value of `blocked_by` for which the queue does not move.
     ///

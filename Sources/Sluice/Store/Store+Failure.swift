@@ -44,11 +44,27 @@ extension WriteTransaction {
     @discardableResult
     func failBatch(of queue: QueueID) throws(SQLiteError) -> Bool {
         let failing = try connection.cached(
-            "SELECT fail_through_id, blocked_error FROM sluice_queue_rows WHERE queue_id = ?1"
+            """
+            SELECT q.fail_through_id, q.blocked_error, q.blocked_action_id, d.sort_key
+            FROM sluice_queue_rows AS q LEFT JOIN sluice_dead_rows AS d ON d.id = q.blocked_action_id
+            WHERE q.queue_id = ?1
+            """
         )
-        .bind(1, queue.rawValue).first { (through: ActionID(rawValue: $0.int64(0)), error: $0.text(1)) }
+        .bind(1, queue.rawValue).first {
+            (
+                through: ActionID(rawValue: $0.int64(0)), error: $0.text(1),
+                // Its dead letter may have been purged: then all that came before it is behind it.
+                failed: $0.isNull(3)
+                    ? nil : Place(key: PlaceKey($0, 3), action: ActionID(rawValue: $0.int64(2)))
+            )
+        }
         if let failing {
-            let batch = try actions(in: queue, through: failing.through, limit: Self.failBatchSize)
+            let batch = try actions(
+                in: queue,
+                behind: failing.failed,
+                through: failing.through,
+                limit: Self.failBatchSize
+            )
             for action in batch { try bury(action, of: queue, "behind", error: failing.error) }
             guard batch.count < Self.failBatchSize else { return true }
         }
@@ -56,32 +72,37 @@ extension WriteTransaction {
         return false
     }
 
-    /// Actions of a queue, in no order, that are not newer than a given one; the newest of them are taken out
-    /// of the order.
+    /// Actions of a queue, in no order, that sort behind a place and are not newer than a given one.
+    ///
+    /// The newest of them are taken out of the order.
     private func actions(
         in queue: QueueID,
+        behind place: Place?,
         through last: ActionID,
         limit: Int
     ) throws(SQLiteError) -> [ActionID] {
-        var found = try order.takeNewest(of: queue, through: last, limit: limit)
-        found += try connection.cached(
+        var found = try order.takeNewest(of: queue, behind: place, through: last, limit: limit)
+        let ordered = try connection.cached(
             """
             SELECT o.action_id FROM sluice_order_rows AS o
             WHERE o.queue_id = ?1 AND o.action_id <= ?2
+              AND (?4 OR (o.sort_key, o.action_id) > (?5, ?6))
               AND EXISTS (SELECT 1 FROM sluice_action_rows AS a WHERE a.id = o.action_id AND a.queue_id = ?1)
             LIMIT ?3
             """
         )
-        .bind(1, queue.rawValue).bind(2, last.rawValue).bind(3, limit - found.count)
-        .all { ActionID(rawValue: $0.int64(0)) }
-        found += try connection.cached(
+        let scheduled = try connection.cached(
             """
             SELECT id FROM sluice_action_rows
-            WHERE queue_id = ?1 AND not_before_us IS NOT NULL AND id <= ?2 LIMIT ?3
+            WHERE queue_id = ?1 AND not_before_us IS NOT NULL AND id <= ?2
+              AND (?4 OR (sort_key, id) > (?5, ?6)) LIMIT ?3
             """
         )
-        .bind(1, queue.rawValue).bind(2, last.rawValue).bind(3, limit - found.count)
-        .all { ActionID(rawValue: $0.int64(0)) }
+        for statement in [ordered, scheduled] {
+            found += try statement.bind(1, queue.rawValue).bind(2, last.rawValue).bind(3, limit - found.count)
+                .bind(4, place == nil).bind(5, place?.key ?? .integer(0)).bind(6, place?.action.rawValue ?? 0)
+                .all { ActionID(rawValue: $0.int64(0)) }
+        }
         return found
     }
 

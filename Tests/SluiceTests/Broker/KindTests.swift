@@ -181,22 +181,25 @@ import Testing
         #expect(log.elements == ["a"])
     }
 
-    @Test("An arrival that sorts before an undecodable head runs; the head is still undecodable behind it")
+    @Test("G4: an arrival that sorts before an undecodable head does not lift its parking; a removal does")
     func arrivalBeforeUndecodable() async throws {
         let site = try Site(clock: .farAhead())
         let broker = try await site.broker()
         let log = EventLog<String>()
         try broker.routeNotes(to: log)
         let bad = RawAction(queue: "notes", kind: "note", sortKey: .integer(5), payload: "{}")
-        try await broker.enqueue(raw: [bad])
+        let ids = try await broker.enqueue(raw: [bad])
         try await running(broker) {
             await broker.waitUntilIdle()
             try await broker.enqueue(Note("early", order: .integer(1)))
             try await broker.enqueue(Note("late", order: .integer(9)))
             await broker.waitUntilIdle()
             try await #expect(broker.summary("notes")?.state == "undecodable")
+            #expect(log.elements == [])
+            try await #expect(broker.cancel(ids[0]) == .removed)
+            await broker.waitUntilIdle()
         }
-        #expect(log.elements == ["early"])
+        #expect(log.elements == ["early", "late"])
         await broker.close()
     }
 

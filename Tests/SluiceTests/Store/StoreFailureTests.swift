@@ -125,6 +125,25 @@ struct StoreFailureTests {
         #expect(try fixture.row("SELECT blocked_by FROM sluice_queue_rows WHERE name = 'q'") == "NULL")
     }
 
+    @Test("Failing a queue spares what has come to sort before the action that failed")
+    func failQueueSpares() async throws {
+        let fixture = try await StoreFixture()
+        let store = fixture.store
+        try await store.add((5..<15).map { ActionDraft("\($0)", by: .integer(Int64($0))) })
+        let action = try await store.take()
+        let later = fixture.clock.now + .seconds(60)
+        try await store.add([
+            ActionDraft("earlier", by: .integer(1)),
+            ActionDraft("earlier, in an hour", by: .integer(2), notBefore: later),
+        ])
+        try await store.settle(action, .fail(.failed, .failQueue, error: "room closed"))
+        #expect(try await store.drain() == ["earlier"])
+        fixture.clock.advance(by: .seconds(60))
+        _ = try await store.admitScheduled()
+        #expect(try await store.drain() == ["earlier, in an hour"])
+        #expect(try fixture.row("SELECT count(*) FROM sluice_dead") == "10")
+    }
+
     @Test("The failing of a queue goes on after a restart")
     func failQueueRestart() async throws {
         var fixture = try await StoreFixture()
@@ -188,18 +207,19 @@ struct StoreFailureTests {
         #expect(try fixture.row("SELECT blocked_by FROM sluice_queue_rows") == "NULL")
     }
 
-    @Test("G10: an arrival before an action that cannot be run is run")
-    func arrivalBeforeUnroutable() async throws {
+    @Test("G10: an arrival before an action without a route is run; G4: one before a parked action waits")
+    func arrivalBefore() async throws {
         let fixture = try await StoreFixture()
         let store = fixture.store
         try await store.add("b", by: .integer(2))
-        try await store.settle(try await store.take(), .fail(.undecodable, .block, error: "e"))
-        #expect(try await store.claim().word == "parked")
+        #expect(try await store.claim { _ in .unroutable(hasRoute: true) }.word == "notAdmitted")
         try await store.add("a", by: .integer(1))
         #expect(try await store.drainOne() == "a")
+        try await store.settle(try await store.take(), .fail(.undecodable, .block, error: "e"))
+        try await store.add("a", by: .integer(1))
         #expect(try await store.claim().word == "parked")
         try await store.liftUndecodable()
-        #expect(try await store.drain() == ["b"])
+        #expect(try await store.drain() == ["a", "b"])
     }
 
     @Test("G11: what others have changed is taken in again when the write that took it in fails")

@@ -68,11 +68,13 @@ struct Lane {
         while stretch.first == place { stretch.removeFirst() }
     }
 
-    /// Takes away, of the arrivals, up to a number of those that are not newer than an action.
-    mutating func removeArrivals(through last: ActionID, limit: Int) -> [Place] {
+    /// Takes away, of the arrivals, up to a number of those that sort behind a place and are not newer than
+    /// an action.
+    mutating func removeArrivals(behind first: Place?, through last: ActionID, limit: Int) -> [Place] {
         var taken: [Place] = []
         func isTaken(_ place: Place) -> Bool {
             guard taken.count < limit, place.action.rawValue <= last.rawValue else { return false }
+            if let first, place < first { return false }
             taken.append(place)
             return true
         }

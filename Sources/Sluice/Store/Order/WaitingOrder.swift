@@ -279,10 +279,16 @@ extension WaitingOrder {
         if lanes[queue]?.holdsNoArrivals == true { lanes[queue] = nil }
     }
 
-    /// Of the newest actions in a queue, takes away up to a number that are not newer than a given one.
-    func takeNewest(of queue: QueueID, through last: ActionID, limit: Int) throws(SQLiteError) -> [ActionID] {
+    /// Of the newest actions in a queue, takes away up to a number that sort behind a place and are not
+    /// newer than a given one.
+    func takeNewest(
+        of queue: QueueID,
+        behind place: Place?,
+        through last: ActionID,
+        limit: Int
+    ) throws(SQLiteError) -> [ActionID] {
         try load()
-        let places = lanes[queue]?.removeArrivals(through: last, limit: limit) ?? []
+        let places = lanes[queue]?.removeArrivals(behind: place, through: last, limit: limit) ?? []
         for place in places { undo.append(.untake(queue, place)) }
         return places.map(\.action)
     }
