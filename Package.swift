@@ -72,7 +72,7 @@ let package = Package(
             ],
             path: "Examples/Demo"
         ),
-        // Core loops, for `make bench-check` to count their instructions; here, and not with the other
+        // Core loops, for `make bench-check` to count their instructions; here, not with the other
         // measurements, because it reaches below the public face.
         .executableTarget(name: "Counted", dependencies: ["SQLite", "Sluice"], path: "Benchmarks/Counted"),
         .testTarget(name: "SQLiteTests", dependencies: ["SQLite", "SluiceTestKit"]),

@@ -110,7 +110,7 @@ extension Loop {
         let stored = try store.enqueueBlocking(drafts(most + queues, queues: queues))
         let ids = try wait {
             try await store.startRunning()
-            return try await store.queuesWithWork(after: nil, limit: queues)
+            return try await store.queuesWithWork(.newest(thenLimit: queues)).queues
         }
         guard stored.count == most + queues, ids.count == queues else { throw WrongCount() }
         let requests = ids.map { ClaimRequest(queue: $0, waitedFor: nil) { _ in .run(isAlone: false) } }

@@ -3,7 +3,7 @@
 from statistics import median
 
 from . import numbers
-from .cells import COMPARISONS, ROWS, Plan
+from .cells import BOTH, COMPARISONS, ROWS, Plan, Row
 
 # For each workload a list of samples; a sample has seconds by phase, of Sluice and of each probe's layout.
 Samples = dict[str, list[dict[str, dict[str, float]]]]
@@ -11,6 +11,10 @@ Samples = dict[str, list[dict[str, dict[str, float]]]]
 
 def rate(count: int, seconds: list[float]) -> float:
     return count / median(seconds)
+
+
+def seconds(phases: dict[str, float], row: Row) -> float:
+    return phases["enqueue"] + phases["drain"] if row.phase == BOTH else phases[row.phase]
 
 
 def rows(plan: Plan, samples: Samples) -> dict[str, dict]:
@@ -21,12 +25,12 @@ def rows(plan: Plan, samples: Samples) -> dict[str, dict]:
         if row.workload not in workloads:
             continue
         count = plan.count(workloads[row.workload])
-        sluice = [sample["sluice"][row.phase] for sample in samples[row.workload]]
-        probe = [sample[row.layout][row.phase] for sample in samples[row.workload]]
+        sluice = [seconds(sample["sluice"], row) for sample in samples[row.workload]]
+        probe = [seconds(sample[row.layout], row) for sample in samples[row.workload]]
         ratios = sorted(c / swift for c, swift in zip(probe, sluice))
         found[row.key] = {
-            "text": row.text, "workload": workloads[row.workload].name or row.workload, "commits": row.commits, "goal": row.goal,
-            "actions": count, "c": rate(count, probe), "sluice": rate(count, sluice), "ratios": ratios,
+            "text": row.text, "workload": workloads[row.workload].name or row.workload,
+            "commits": row.commits, "goal": row.goal, "actions": count, "c": rate(count, probe), "sluice": rate(count, sluice), "ratios": ratios,
         }
     return found
 
@@ -40,7 +44,7 @@ def table(found: dict[str, dict]) -> list[str]:
         ratios = row["ratios"]
         lines.append(
             f"| {row['workload']} | {row['text']} | {row['actions']:,} | {row['commits']} | {row['c']:,.0f} | "
-            f"{row['sluice']:,.0f} | {median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f}) | {row['goal']} |"
+            f"{row['sluice']:,.0f} | {median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f}) | {row['goal'] or ''} |"
         )
     return lines
 

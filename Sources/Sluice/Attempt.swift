@@ -19,7 +19,13 @@ public struct Attempt: Sendable, Hashable {
     public let number: Int
     /// The same text at each attempt of this action, and of no other action, in any file: hand it to the
     /// server so that it can tell a repetition (G5).
-    public let idempotencyKey: String
+    public var idempotencyKey: String {
+        // Sixteen hexadecimal digits of the opening that enqueued the action, a hyphen, and its number.
+        let digits = String(UInt64(bitPattern: nonce), radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits + "-\(id)"
+    }
+    /// The random number of the opening that enqueued the action.
+    let nonce: Int64
     /// When the action was enqueued, by the wall clock of then.
     public let enqueuedAt: Date
     /// The error of the attempt before, if one failed; at most ``SluiceError/maximumTextByteCount`` bytes.

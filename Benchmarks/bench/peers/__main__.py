@@ -47,7 +47,7 @@ def write(found: dict[str, Any], name: str) -> str:
     raw = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     raw["peers"] = found
     path.write_text(json.dumps(raw, indent=1) + "\n", encoding="utf-8")
-    own = report.page(raw["facts"], raw["rows"]) if "rows" in raw else "# Results of `Benchmarks/run`\n"
+    own = report.page(raw["facts"], raw["rows"], raw.get("numbers", [])) if "rows" in raw else "# Results of `Benchmarks/run`\n"
     text = f"{own}\n![Ratios to C]({name}.svg)\n\n{peers_report.page(found)}"
     (RESULTS / f"{name}.md").write_text(text, encoding="utf-8")
     (RESULTS / f"{name}.svg").write_text(plot.draw(found), encoding="utf-8")

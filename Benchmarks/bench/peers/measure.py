@@ -120,7 +120,7 @@ class Runner:
         bench = self.bench
         with _Folder(bench.folder) as folder:
             result = subprocess.run([
-                str(bench.limit), f"file={folder / 'c'}", f"payloads={bench.payloads}",
+                str(bench.limit), f"file={folder / 'c'}", f"payloads={bench.payloads('usual')}",
                 f"migrations={ROOT / 'Migrations'}", *arguments,
             ], check=True, stdout=subprocess.PIPE)
         return json.loads(result.stdout)
@@ -134,7 +134,7 @@ class Runner:
             program = [str(install.PYTHON) if peer.package else sys.executable, "-m", f"Peers.{peer.key}"]
         with _Folder(self.bench.folder) as folder:
             result = subprocess.run([
-                *program, "--folder", str(folder), "--payloads", str(self.bench.payloads),
+                *program, "--folder", str(folder), "--payloads", str(self.bench.payloads('usual')),
                 "--phases", *cell.phases, "--count", str(count), "--backlog", str(backlog),
                 "--queues", str(cell.queues), "--batch", str(cell.batch), "--callers", str(cell.callers),
                 "--durability", durability, "--seconds", str(self.section.seconds),
@@ -158,7 +158,7 @@ class Runner:
         with _Folder(self.bench.folder) as folder:
             result = subprocess.run([
                 str(self.bench.workloads), "measure", "--file", str(folder / "sluice.sqlite"),
-                "--payloads", str(self.bench.payloads), "--count", str(count), "--queues", str(cell.queues),
+                "--payloads", str(self.bench.payloads('usual')), "--count", str(count), "--queues", str(cell.queues),
                 "--batch", str(batch), "--callers", str(cell.callers),
                 "--durability", "everything" if durability == "full" else "standard",
                 *(["--drain"] if "drain" in cell.phases else []),

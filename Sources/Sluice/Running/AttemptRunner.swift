@@ -168,7 +168,7 @@ extension Attempt {
         queue = action.queue
         kind = action.kind
         number = action.number
-        idempotencyKey = action.idempotencyKey
+        nonce = action.nonce
         enqueuedAt = action.enqueuedAt.date
         lastError = action.lastError
     }

@@ -79,7 +79,8 @@ package final class ClaimedAction: Sendable {
     package let payload: String
     /// The attempt's number, counted from 1.
     package let number: Int
-    package let idempotencyKey: String
+    /// The random number of the opening that enqueued the action.
+    package let nonce: Int64
     package let enqueuedAt: Timestamp
     package let lastError: String?
 
@@ -89,7 +90,7 @@ package final class ClaimedAction: Sendable {
         kind: String,
         payload: String,
         number: Int,
-        idempotencyKey: String,
+        nonce: Int64,
         enqueuedAt: Timestamp,
         lastError: String?
     ) {
@@ -98,7 +99,7 @@ package final class ClaimedAction: Sendable {
         self.kind = kind
         self.payload = payload
         self.number = number
-        self.idempotencyKey = idempotencyKey
+        self.nonce = nonce
         self.enqueuedAt = enqueuedAt
         self.lastError = lastError
     }
@@ -201,16 +202,10 @@ extension WriteTransaction {
             kind: head.kind,
             payload: row.payload,
             number: row.attempts + 1,
-            idempotencyKey: Self.idempotencyKey(nonce: row.nonce, action: head.action),
+            nonce: row.nonce,
             enqueuedAt: row.enqueuedAt,
             lastError: row.lastError
         )
-    }
-
-    /// Sixteen hexadecimal digits of the opening that enqueued the action, a hyphen, and its number.
-    private static func idempotencyKey(nonce: Int64, action: ActionID) -> String {
-        let digits = String(UInt64(bitPattern: nonce), radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits + "-\(action)"
     }
 
     /// Notes in the file why the broker cannot run a head, once.

@@ -10,7 +10,7 @@ import Testing
             queue: "q",
             kind: "note",
             number: number,
-            idempotencyKey: "k",
+            nonce: 1,
             enqueuedAt: Date(timeIntervalSince1970: 0),
             lastError: nil
         )

@@ -9,7 +9,7 @@ import Testing
         queue: "q",
         kind: "note",
         number: 2,
-        idempotencyKey: "k",
+        nonce: 1,
         enqueuedAt: Date(timeIntervalSince1970: 0),
         lastError: nil
     )

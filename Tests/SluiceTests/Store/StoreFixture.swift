@@ -112,6 +112,8 @@ extension ActionDraft {
 extension ClaimedAction {
     /// The payload of ``ActionDraft/init(_:in:kind:by:notBefore:depthLimit:)`` without its quotes.
     var text: String { String(payload.dropFirst().dropLast()) }
+
+    var idempotencyKey: String { Attempt(self).idempotencyKey }
 }
 
 extension Store {
