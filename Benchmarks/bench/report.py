@@ -14,7 +14,7 @@ def rate(count: int, seconds: list[float]) -> float:
 
 
 def seconds(phases: dict[str, float], row: Row) -> float:
-    return sum(phases.values()) if row.phase == BOTH else phases[row.phase]
+    return phases["enqueue"] + phases["drain"] if row.phase == BOTH else phases[row.phase]
 
 
 def rows(plan: Plan, samples: Samples) -> dict[str, dict]:
