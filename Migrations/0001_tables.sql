@@ -49,8 +49,9 @@ CREATE TABLE sluice_action_rows (
     -- The sequence: from the counter 'action', given in the committing transaction, never used again.
     id             INTEGER PRIMARY KEY,
     queue_id       INTEGER NOT NULL,
-    -- 0 where the order is that of arrival; microseconds where it is a date.
-    sort_key       ANY NOT NULL CHECK (typeof(sort_key) IN ('integer', 'real', 'text')),
+    -- 0 where the order is that of arrival; microseconds where it is a date. An integer, a real or text; said so
+    -- because SQLite would make a table of the three names for each insert.
+    sort_key       ANY NOT NULL CHECK (typeof(sort_key) <> 'blob'),
     -- Set while the action is scheduled for later and has no place in the order; cleared when it is due.
     not_before_us  INTEGER,
     enqueued_at_us INTEGER NOT NULL,

@@ -197,6 +197,23 @@ struct SQLConstraintTests {
         #expect(steps.count == 2)
     }
 
+    @Test("What runs for each action makes no table for the time of the statement")
+    func noEphemeralTables() async throws {
+        let fixture = try await StoreFixture()
+        let texts = try await statementsOfUse(fixture.store)
+        let tables = ["sluice_action_rows", "sluice_claim_rows", "sluice_state_rows"]
+        let hot = texts.filter { text in
+            tables.contains { text.hasPrefix("INSERT INTO \($0)") || text.hasPrefix("DELETE FROM \($0)") }
+                && !text.contains("RETURNING") && !text.contains("SELECT")
+        }
+        #expect(hot.count >= 5)
+        let connection = try fixture.connect()
+        for statement in hot + texts.filter({ $0.hasPrefix("SELECT q.name, q.blocked_by") }) {
+            let operations = try connection.prepare("EXPLAIN \(statement)").all { $0.text(1) }
+            #expect(!operations.contains("OpenEphemeral"), "\(statement)")
+        }
+    }
+
     @Test("The head of a queue is found by one look-up in the views too")
     func viewPlans() async throws {
         let (_, shell) = try await closedFile()
