@@ -2,7 +2,7 @@
 
 from statistics import median
 
-from . import numbers
+from . import numbers, reasons
 from .cells import BOTH, COMPARISONS, ROWS, Plan, Row
 
 # For each workload a list of samples; a sample has seconds by phase, of Sluice and of each probe's layout.
@@ -59,5 +59,5 @@ def comparisons(found: dict[str, dict]) -> list[str]:
 def page(facts: list[str], found: dict[str, dict], lines: list[dict]) -> str:
     head = ["# Results of `Benchmarks/run`", "", *(f"- {fact}" for fact in facts)]
     ratios = table(found) if found else []
-    parts = [head, ratios, comparisons(found), numbers.table(lines)]
+    parts = [head, ratios, comparisons(found), numbers.table(lines), reasons.section(found, lines)]
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
