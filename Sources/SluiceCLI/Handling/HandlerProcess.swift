@@ -162,7 +162,8 @@ extension HandlerProcess {
             state.session = nil
             return (state.attempts.finishAllInWork(), state.isClosed)
         }
-        if !wasClosed { Terminal.remark("\(end); it had \(cut.count) actions in work, which are retried") }
+        let cutShort = cut.count == 1 ? "1 action in work, which is" : "\(cut.count) actions in work, which are"
+        if !wasClosed { Terminal.remark("\(end); it had \(cutShort) retried") }
         for continuation in cut { continuation.resume(throwing: end) }
         return session.hasAnswered
     }
