@@ -55,7 +55,12 @@ struct Enqueue: AsyncParsableCommand {
     @Option(help: ArgumentHelp("A file with one JSON value a line; - is standard input.", valueName: "path"))
     var from: String?
 
-    @Option(help: ArgumentHelp("The field that names the queue: text or an integer, at the top level.", valueName: "field"))
+    @Option(
+        help: ArgumentHelp(
+            "The field that names the queue: text or an integer, at the top level.",
+            valueName: "field"
+        )
+    )
     var queueField: String?
 
     @Option(help: ArgumentHelp("What stands before the name in the queue field.", valueName: "text"))

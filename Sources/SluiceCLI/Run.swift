@@ -50,9 +50,9 @@ struct Run: AsyncParsableCommand {
             while it answers nothing. When its standard input ends it should finish and exit: then sluice \
             stops, or has been killed.
 
-            AFTER A FAILURE. What --on-failure skip and fail-queue set aside is in the view sluice_dead; it does \
-            not count for the exit status. A parked queue stays parked at the next run, until its head is \
-            removed or tried again. Both are statements for the sqlite3 shell:
+            AFTER A FAILURE. What --on-failure skip and fail-queue set aside is in the view sluice_dead; it \
+            does not count for the exit status. A parked queue stays parked at the next run, until its head \
+            is removed or tried again. Both are statements for the sqlite3 shell:
               DELETE FROM sluice_actions WHERE id = 7
               UPDATE sluice_actions SET next_attempt_at = NULL WHERE id = 7
 
