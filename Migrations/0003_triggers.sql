@@ -246,14 +246,13 @@ BEGIN
     SET moves_to_queue_id = (SELECT queue_id FROM sluice_queue_rows WHERE name = NEW.queue)
     WHERE action_id = OLD.id AND NEW.queue IS NOT OLD.queue AND OLD.running_since IS NOT NULL;
 
-    -- An edit is an operator's answer to what blocked the head; a new time for its next attempt, or its move
-    -- to another queue, also lifts the parking that it caused.
+    -- An edit is an operator's answer to what blocked the head; its move to another queue also lifts the parking
+    -- that it caused.
     UPDATE sluice_queue_rows
     SET blocked_by = NULL, blocked_action_id = NULL, blocked_at_us = NULL, blocked_error = NULL
     WHERE name = OLD.queue AND blocked_action_id = OLD.id
       AND (blocked_by IN ('undecodable', 'unknown kind', 'no route')
-           OR (blocked_by <> 'failing' AND (NEW.next_attempt_at IS NOT OLD.next_attempt_at
-                                            OR NEW.queue IS NOT OLD.queue)));
+           OR (blocked_by <> 'failing' AND NEW.queue IS NOT OLD.queue));
 
     INSERT INTO sluice_changes (queue_id, action_id, change)
     SELECT q.queue_id, OLD.id, 'update' FROM sluice_queue_rows AS q
@@ -267,6 +266,15 @@ BEGIN
     SELECT a.queue_id, a.sort_key, a.id FROM sluice_action_rows AS a
     WHERE a.id = OLD.id AND a.not_before_us IS NULL
       AND a.id <= (SELECT value FROM sluice_counters WHERE name = 'ordered');
+END;
+
+-- A time for the next attempt, given to an action, also lifts the parking that the action caused. It does so where the
+-- value is what it was: a head that is parked mostly has none, and `next_attempt_at = NULL` still means "now".
+CREATE TRIGGER sluice_actions_retry INSTEAD OF UPDATE OF next_attempt_at ON sluice_actions
+BEGIN
+    UPDATE sluice_queue_rows
+    SET blocked_by = NULL, blocked_action_id = NULL, blocked_at_us = NULL, blocked_error = NULL
+    WHERE name = OLD.queue AND blocked_action_id = OLD.id AND blocked_by <> 'failing';
 END;
 
 -- DELETE FROM sluice_dead purges dead letters and their history.

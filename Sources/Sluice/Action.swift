@@ -12,7 +12,9 @@
 /// ```
 ///
 /// The stored properties are the payload. It is kept as JSON text, so that `payload ->> '$.text'` works in
-/// SQL.
+/// SQL. It is what `JSONEncoder` makes by default: a `Date` is a number of seconds since the start of 2001,
+/// and ISO 8601 text in its place does not decode. A type that shares its payloads with other programs brings
+/// its own `encode(to:)` and `init(from:)`, or holds a `String`.
 public protocol Action: Codable, Sendable {
     /// The name under which actions of this type are stored; 1 to 255 bytes.
     ///
@@ -32,12 +34,17 @@ extension Action {
 }
 
 /// An action whose kind and payload are known at run time only, such as one read from a file.
+///
+/// One that a type's route is to run has the type's kind, its queue, its type of sort key and a payload that
+/// decodes as the type.
 public struct RawAction: Sendable, Hashable {
     /// The queue that the action waits in.
     public var queue: QueueName
     /// The kind that routes match; 1 to 255 bytes.
     public var kind: String
     /// What the action is ordered by in its queue.
+    ///
+    /// The first action of an empty queue sets the type for those that follow.
     public var sortKey: SortKey
     /// The payload: one JSON value as text.
     public var payload: String

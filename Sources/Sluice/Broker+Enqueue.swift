@@ -8,10 +8,6 @@ public import struct Foundation.Date
 
 /// Enqueuing. What is enqueued survives a kill of the process and, at the default durability, a loss of
 /// power, when the call returns (G1).
-///
-/// All forms throw ``SluiceError``: ``SluiceError/Code/sortKeyMismatch``, ``SluiceError/Code/queueFull``,
-/// ``SluiceError/Code/payloadTooLarge``, ``SluiceError/Code/databaseLocked``, ``SluiceError/Code/diskFull``
-/// and others. Nothing has been stored then, but for ``SluiceError/Code/unknownCommit`` (G14).
 extension Broker {
     /// Enqueues an action.
     ///
@@ -20,8 +16,11 @@ extension Broker {
     ///   - date: When it takes its place in the queue's order; until then it blocks nothing. `nil` is at
     ///     once.
     /// - Returns: The action's number.
-    /// - Throws: `CancellationError` when the task was cancelled before the write began; `SluiceError` as
-    ///   above.
+    /// - Throws: `CancellationError` when the task was cancelled before the write began; ``SluiceError`` with
+    ///   ``SluiceError/Code/sortKeyMismatch``, ``SluiceError/Code/queueFull``,
+    ///   ``SluiceError/Code/payloadTooLarge``, ``SluiceError/Code/databaseLocked``,
+    ///   ``SluiceError/Code/diskFull`` and others. Nothing has been stored then, but for
+    ///   ``SluiceError/Code/unknownCommit`` (G14).
     @discardableResult
     public func enqueue<A: Action>(_ action: A, notBefore date: Date? = nil) async throws -> ActionID {
         try await store(drafts: [draft(action, notBefore: date)])[0]
@@ -49,6 +48,8 @@ extension Broker {
     ///
     /// Actions are stored in the order of the calls; calls in separately started tasks have none. For code
     /// that cannot wait in another way; a commit takes as long as the disk's sync.
+    ///
+    /// - Throws: As ``enqueue(_:notBefore:)``, but for `CancellationError`.
     @discardableResult
     public func enqueueBlocking<A: Action>(
         _ action: A,

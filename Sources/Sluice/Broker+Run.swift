@@ -93,7 +93,8 @@ extension Broker {
     /// Returns when a running broker has nothing left that it could run or wait for.
     ///
     /// Parked queues and those without a route do not count. Returns at once when the broker stops or the
-    /// task is cancelled. Before ``run()`` it waits for it, so cancel it when `run()` throws.
+    /// task is cancelled. Before ``run()`` it waits for it, and so it does after a `run()` that has thrown:
+    /// cancel it then.
     public func waitUntilIdle() async {
         let waiter = life.withLock { life in
             life.lastIdleWaiter += 1

@@ -4,7 +4,8 @@ public enum FailureCause: String, Sendable, Hashable, CaseIterable {
     case failed
     /// The retry policy allows no further attempt.
     case exhausted
-    /// The action's time was over before it could start.
+    /// The action's time was over before it could start. Nothing causes it yet: an action cannot be given
+    /// an end.
     case expired
     /// The payload does not decode as the type of its route.
     case undecodable

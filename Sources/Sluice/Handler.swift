@@ -25,6 +25,9 @@ public protocol CompletionHandler<Input>: Sendable {
 
     /// Begins to perform an action and returns.
     ///
-    /// - Parameter completion: To be called once. Until it is called, or dropped, the queue waits.
+    /// - Parameters:
+    ///   - action: What is to be done.
+    ///   - attempt: Which attempt it is, and the idempotency key.
+    ///   - completion: To be called once. Until it is called, or dropped, the queue waits.
     func handle(_ action: Input, _ attempt: Attempt, completion: Completion)
 }

@@ -55,13 +55,18 @@ struct Enqueue: AsyncParsableCommand {
     @Option(help: ArgumentHelp("A file with one JSON value a line; - is standard input.", valueName: "path"))
     var from: String?
 
-    @Option(help: ArgumentHelp("The field that names the queue.", valueName: "field"))
+    @Option(
+        help: ArgumentHelp(
+            "The field that names the queue: text or an integer, at the top level.",
+            valueName: "field"
+        )
+    )
     var queueField: String?
 
     @Option(help: ArgumentHelp("What stands before the name in the queue field.", valueName: "text"))
     var queuePrefix: String?
 
-    @Option(help: ArgumentHelp("The field that holds the sort key.", valueName: "field"))
+    @Option(help: ArgumentHelp("The field that holds the sort key, at the top level.", valueName: "field"))
     var sortField: String?
 
     @Option(help: ArgumentHelp("The most lines stored at once.", valueName: "lines"))

@@ -41,10 +41,16 @@ struct Queues: AsyncParsableCommand {
         for queue in queues {
             table.add([
                 queue.queue.rawValue, String(queue.depth), queue.state, queue.head?.description ?? "",
-                queue.headKind ?? "", String(queue.attempt), age(queue.oldestAge), queue.because,
+                queue.headKind ?? "", String(queue.attempt), age(queue.oldestAge), because(queue),
             ])
         }
         return table
+    }
+
+    /// Why it does not move, with the last error where the reason does not tell it.
+    private static func because(_ queue: QueueSummary) -> String {
+        guard let error = queue.lastError, !queue.because.hasSuffix(error) else { return queue.because }
+        return "\(queue.because); \(error)"
     }
 
     private static func json(_ queue: QueueSummary) -> String {

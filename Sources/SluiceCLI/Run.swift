@@ -33,7 +33,8 @@ struct Run: AsyncParsableCommand {
             WITH --pipe, /bin/sh -c starts the command once, and it handles many actions at the same time. \
             Requests come on its standard input, one JSON object a line:
               {"id":7,"queue":"q","kind":"k","attempt":1,"idempotency_key":"…","payload":…}
-            It answers on standard output, one JSON object a line, in any order:
+            It answers on standard output, one JSON object a line, in any order; it must flush each line, \
+            which many languages do not do on a pipe by themselves:
               {"id":7,"outcome":"success"}
               {"id":7,"outcome":"retry","after":1.5}   seconds; may be missing
               {"id":7,"outcome":"retry","reason":"…"}  by the policy; the reason is kept
@@ -48,6 +49,12 @@ struct Run: AsyncParsableCommand {
             delay that doubles up to \(Int(HandlerProcess.longestRestartDelay.components.seconds)) seconds \
             while it answers nothing. When its standard input ends it should finish and exit: then sluice \
             stops, or has been killed.
+
+            AFTER A FAILURE. What --on-failure skip and fail-queue set aside is in the view sluice_dead; it \
+            does not count for the exit status. A parked queue stays parked at the next run, until its head \
+            is removed or tried again. Both are statements for the sqlite3 shell:
+              DELETE FROM sluice_actions WHERE id = 7
+              UPDATE sluice_actions SET next_attempt_at = NULL WHERE id = 7
 
             SIGNALS. SIGTERM and SIGINT start no more actions and let those that run finish, up to --grace; \
             a second signal cancels them at once. Neither costs an attempt.
@@ -155,7 +162,8 @@ struct Run: AsyncParsableCommand {
         }
         guard left > 0 else { return true }
         let count = left >= Self.leftoverLimit ? "\(left) or more" : "\(left)"
-        Terminal.remark("\(count) queues still have actions, \(parked) of them parked; see `sluice queues`")
+        let queues = count == "1" ? "1 queue still has" : "\(count) queues still have"
+        Terminal.remark("\(queues) actions, \(parked) parked; see `sluice queues`")
         return false
     }
 

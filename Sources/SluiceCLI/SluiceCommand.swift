@@ -15,6 +15,9 @@ struct SluiceCommand: AsyncParsableCommand {
               sluice enqueue --file q.sqlite --queue hello --kind greet --payload '"Ada"'
               sluice run --file q.sqlite --exec 'cat; echo' --until-empty
 
+            Removing, editing, moving and retrying are statements for the sqlite3 shell, on the views \
+            sluice_actions and sluice_dead; `sluice help run` has two of them.
+
             \(ExitStatus.help)
             """,
         subcommands: [Enqueue.self, Run.self, Queues.self, Actions.self]

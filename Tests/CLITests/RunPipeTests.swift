@@ -217,7 +217,7 @@ import Testing
         #expect(
             first == [
                 "sluice: the handler has not answered the cancellation of action 1; it is ended",
-                "sluice: signal 15 ended the handler process; it had 1 actions in work, which are retried",
+                "sluice: signal 15 ended the handler process; it had 1 action in work, which is retried",
             ]
         )
         #expect(Set(try log(place).dropLast()).count > 1)

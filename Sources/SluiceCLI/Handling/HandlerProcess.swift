@@ -162,7 +162,11 @@ extension HandlerProcess {
             state.session = nil
             return (state.attempts.finishAllInWork(), state.isClosed)
         }
-        if !wasClosed { Terminal.remark("\(end); it had \(cut.count) actions in work, which are retried") }
+        if !wasClosed {
+            let actions =
+                cut.count == 1 ? "1 action in work, which is" : "\(cut.count) actions in work, which are"
+            Terminal.remark("\(end); it had \(actions) retried")
+        }
         for continuation in cut { continuation.resume(throwing: end) }
         return session.hasAnswered
     }

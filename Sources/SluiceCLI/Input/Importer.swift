@@ -85,7 +85,7 @@ struct Importer {
         guard let payload = String(validating: bytes, as: UTF8.self) else { throw Refusal("it is not UTF-8") }
         let fields = try JSONLine(Data(bytes), fields: plan.fields)
         let sortKey = try plan.sortField.map { name throws(Refusal) in
-            try plan.sortType.key(fields[name], of: name)
+            try plan.sortType.key(fields[name], of: "the field '\(name)'")
         }
         return RawAction(
             queue: QueueName(plan.queuePrefix + (try plan.queueName(fields))),

@@ -23,22 +23,22 @@ struct Refusal: Error {
 extension SortType {
     /// The sort key that a field holds.
     ///
-    /// - Parameter name: The field's name, for the refusal.
+    /// - Parameter name: What holds the value, for the refusal: `the field 'sentAt'`.
     func key(_ value: JSONScalar, of name: String) throws(Refusal) -> SortKey {
         switch (self, value) {
-        case (_, .missing): throw Refusal("the field '\(name)' is missing")
+        case (_, .missing): throw Refusal("\(name) is missing")
         case (.auto, .text(let text)):
             if let time = DateTime(text) { return .date(try date(time, name)) }
             return .text(text)
         case (.date, .text(let text)):
-            guard let time = DateTime(text) else { throw Refusal("the field '\(name)' is no ISO 8601 date") }
+            guard let time = DateTime(text) else { throw Refusal("\(name) is no ISO 8601 date") }
             return .date(try date(time, name))
         case (.text, .text(let text)): return .text(text)
         case (.auto, .integer(let integer)), (.integer, .integer(let integer)): return .integer(integer)
         case (.auto, .real(let real)), (.real, .real(let real)): return .real(real)
         case (.real, .integer(let integer)): return .real(Double(integer))
         default:
-            throw Refusal("the field '\(name)' is \(value.article), not \(article)")
+            throw Refusal("\(name) is \(value.article), not \(article)")
         }
     }
 
@@ -62,7 +62,7 @@ extension SortType {
 
     private func date(_ time: DateTime, _ name: String) throws(Refusal) -> Date {
         guard let date = time.date else {
-            throw Refusal("the field '\(name)' is a date too far away to be kept to the microsecond")
+            throw Refusal("\(name) is a date too far away to be kept to the microsecond")
         }
         return date
     }

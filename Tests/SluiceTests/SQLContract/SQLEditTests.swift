@@ -165,6 +165,21 @@ struct SQLEditTests {
         #expect(try await store.drain() == ["b"])
     }
 
+    @Test("UPDATE of next_attempt_at to NULL lifts a parking, though the parked head had no such time")
+    func nextAttemptOfAParkedHead() async throws {
+        let fixture = try await StoreFixture()
+        let (store, shell) = (fixture.store, fixture.shell)
+        try await store.add("a")
+        try await store.add("b")
+        try await store.settle(try await store.take(), .fail(.failed, .block, error: "e"))
+        let hasNone = try await shell.line("SELECT next_attempt_at IS NULL FROM sluice_actions WHERE id = 1")
+        #expect(hasNone == "1")
+        try await shell.run("UPDATE sluice_actions SET next_attempt_at = NULL WHERE id = 2")
+        #expect(try await store.claim().word == "parked")
+        try await shell.run("UPDATE sluice_actions SET next_attempt_at = NULL WHERE id = 1")
+        #expect(try await store.drain() == ["a", "b"])
+    }
+
     @Test("UPDATE of next_attempt_at and not_before sets and clears the wait")
     func times() async throws {
         let fixture = try await StoreFixture()
