@@ -14,6 +14,8 @@ extension Broker {
         var ended = Event()
         /// Why the broker stopped by itself.
         var failure: SluiceError?
+        /// The last ``Broker/run()`` has thrown, or has not returned yet.
+        var hasThrown = false
         /// All queues that had work at the start have been found.
         var hasLookedAround = false
         var idleWaiters: [Int: CheckedContinuation<Void, Never>] = [:]
@@ -62,6 +64,7 @@ extension Broker {
         if let failure { throw failure }
         try await store.stopRunning()
         try await store.sync()
+        life.withLock { $0.hasThrown = false }
     }
 
     /// Stops the broker and returns when no handler runs any more.
@@ -93,8 +96,7 @@ extension Broker {
     /// Returns when a running broker has nothing left that it could run or wait for.
     ///
     /// Parked queues and those without a route do not count. Returns at once when the broker stops or the
-    /// task is cancelled. Before ``run()`` it waits for it, and so it does after a `run()` that has thrown:
-    /// cancel it then.
+    /// task is cancelled, and after a ``run()`` that has thrown. Before the first `run()` it waits for it.
     public func waitUntilIdle() async {
         let waiter = life.withLock { life in
             life.lastIdleWaiter += 1
@@ -104,6 +106,7 @@ extension Broker {
             await withCheckedContinuation { continuation in
                 let isOver = life.withLock { life in
                     if Task.isCancelled || life.state == .closed || life.state == .stopping { return true }
+                    if life.state == .idle && life.hasThrown { return true }
                     if life.state == .running && life.hasLookedAround && scheduler.isIdle { return true }
                     life.idleWaiters[waiter] = continuation
                     return false
@@ -128,6 +131,7 @@ extension Broker {
             case .starting, .running, .stopping: throw SluiceError(.alreadyRunning, "the broker runs already")
             }
             life.state = .starting
+            life.hasThrown = true
             life.drained = Event()
             life.ended = Event()
             life.failure = nil

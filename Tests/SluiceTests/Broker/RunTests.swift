@@ -253,6 +253,20 @@ import Testing
         #expect(broker.statistics.started == (runs ? 1 : 0))
     }
 
+    @Test("Waiting for idleness returns at once behind a run that was refused")
+    func waitUntilIdleAfterRefusal() async throws {
+        let site = try Site()
+        let broker = try await site.broker()
+        try site.shell(
+            "INSERT INTO sluice_runner (only, epoch, pid, process, lease_until_us) VALUES (1, 9, 1, '', 9e18)"
+        )
+        let error = await #expect(throws: SluiceError.self) { try await broker.run() }
+        #expect(error?.code == .runningElsewhere)
+        await broker.waitUntilIdle()
+        #expect(broker.life.withLock { $0.idleWaiters.isEmpty })
+        await broker.close()
+    }
+
     @Test("Waiting for idleness ends when its task is cancelled, before it has begun to wait or after")
     func waitUntilIdleCancelled() async throws {
         let broker = try await Site(.memory).broker()
