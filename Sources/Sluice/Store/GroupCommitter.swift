@@ -13,7 +13,7 @@ final class GroupCommitter {
     private let turns: TurnCounter
     private var connection: Connection { transaction.connection }
     private let registration: OpenFiles.Registration?
-    private let durability: Durability
+    let durability: Durability
     private let lockTimeout: Duration
     private let clock: any BrokerClock
     private let onCommit: @Sendable (CommitReport) -> Void

@@ -10,6 +10,9 @@ internal import Synchronization
 /// change of threads, and many callers share the cost of a commit. Only the thread that leads touches the
 /// connection.
 ///
+/// Callers who have shared a sync come back together, one after the other: the first must not have a sync for
+/// itself. So after a group with several of them, the next one is gathered first (``Gathering``).
+///
 /// When a write fails, its group is rolled back and its members run each in a transaction of its own, so that
 /// the error reaches the one at fault (G14).
 package final class Writer: Sendable {
@@ -18,6 +21,7 @@ package final class Writer: Sendable {
 
     private struct Waiting {
         var writes: Deque<any PendingWrite> = []
+        var gathering = Gathering()
         var hasLeader = false
         var isClosed = false
         var onClose: [@Sendable () -> Void] = []
@@ -25,11 +29,15 @@ package final class Writer: Sendable {
 
     private let waiting = Mutex(Waiting())
     private let queue = DispatchQueue(label: "sluice.writer", qos: .userInitiated)
+    /// Signalled when all have come that a group is gathered for.
+    private let gathered = DispatchSemaphore(value: 0)
     /// Confined to the leader: `Waiting.hasLeader` is the lock.
     private nonisolated(unsafe) var committer: GroupCommitter?
+    private let durability: Durability
 
     init(_ committer: GroupCommitter) {
         self.committer = committer
+        durability = committer.durability
     }
 
     /// What is under way, for tests to wait for.
@@ -50,16 +58,19 @@ package final class Writer: Sendable {
     /// It may commit on the calling thread before it returns. It never does when it is called from a
     /// completion.
     func submit(_ write: any PendingWrite) {
-        enum Next { case lead, follow, refuse }
+        enum Next { case lead, gather, completeGathering, follow, refuse }
         let next: Next = waiting.withLock { waiting in
             if waiting.isClosed { return .refuse }
             waiting.writes.append(write)
-            if waiting.hasLeader { return .follow }
+            let isComplete = durability.syncs(write.sync) && waiting.gathering.came()
+            if waiting.hasLeader { return isComplete ? .completeGathering : .follow }
             waiting.hasLeader = true
-            return .lead
+            return waiting.gathering.isWorthwhile ? .gather : .lead
         }
         switch next {
         case .lead: leadOnce()
+        case .gather: queue.async { self.leadAll() }
+        case .completeGathering: gathered.signal()
         case .follow: break
         case .refuse: write.complete(failing: Self.closed)
         }
@@ -72,6 +83,7 @@ package final class Writer: Sendable {
         waiting.withLock { waiting in
             guard let index = waiting.writes.firstIndex(where: { $0 === write }) else { return false }
             waiting.writes.remove(at: index)
+            if durability.syncs(write.sync) { waiting.gathering.left() }
             return true
         }
     }
@@ -113,12 +125,13 @@ extension Writer {
     private func leadAll() {
         repeat {
             if let committer, committer.isUpkeepDue { committer.performUpkeep() }
+            gather()
             let group = nextGroup()
             guard let committer else {
                 for write in group { write.complete(failing: Self.closed) }
                 continue
             }
-            _ = committer.commit(group, waitsForLock: true)
+            commit(group, with: committer)
         } while !endLeadingIfIdle()
     }
 
@@ -142,8 +155,36 @@ extension Writer {
             let count = min(waiting.writes.count, Self.groupLimit)
             let group = Array(waiting.writes.prefix(count))
             waiting.writes.removeFirst(count)
+            waiting.gathering.took(syncedCount(of: group))
             return group
         }
+    }
+
+    /// Waits for writes that are likely to come and share a sync with those in line.
+    ///
+    /// On the writer's own thread, so that no thread of the callers is held up.
+    private func gather() {
+        guard let patience = waiting.withLock({ $0.gathering.begin() }) else { return }
+        let result = gathered.wait(timeout: .now() + .nanoseconds(Int(patience / .nanoseconds(1))))
+        let isSignalled = waiting.withLock { $0.gathering.end() }
+        // The last has come after the time was over: its signal is not to wake a later wait.
+        if isSignalled && result == .timedOut { gathered.wait() }
+    }
+
+    private func commit(_ group: [any PendingWrite], with committer: GroupCommitter) {
+        let count = syncedCount(of: group)
+        guard count > 0 else {
+            _ = committer.commit(group, waitsForLock: true)
+            return
+        }
+        let start = ContinuousClock.now
+        _ = committer.commit(group, waitsForLock: true)
+        let duration = start.duration(to: .now)
+        waiting.withLock { $0.gathering.committed(count, in: duration) }
+    }
+
+    private func syncedCount(of group: [any PendingWrite]) -> Int {
+        group.count { durability.syncs($0.sync) }
     }
 
     private static let closed = SluiceError(.closed, "the broker was closed")
