@@ -6,12 +6,13 @@
 CREATE TABLE sluice_counters (
     -- 'action': the last id given to an action. 'epoch': the last number given to a broker that began to run.
     -- 'ordered': the last id whose action has its place in sluice_order_rows, if it has one.
+    -- 'opening': how often a gate has been opened.
     -- 'barrier': commits that were made to have earlier ones synced.
     name  TEXT PRIMARY KEY NOT NULL,
     value INTEGER NOT NULL CHECK (value >= 0)
 ) STRICT, WITHOUT ROWID;
 
-INSERT INTO sluice_counters (name, value) VALUES ('action', 0), ('epoch', 0), ('ordered', 0);
+INSERT INTO sluice_counters (name, value) VALUES ('action', 0), ('epoch', 0), ('ordered', 0), ('opening', 0);
 
 -- One row for each queue that an action has named. A row stays when its queue is drained.
 CREATE TABLE sluice_queue_rows (
@@ -29,10 +30,13 @@ CREATE TABLE sluice_queue_rows (
     --       of a broker.
     --   unknown kind, no route: the broker could not run the head. Holds for blocked_action_id alone. Cleared
     --       when that action is claimed, edited or removed, and by the start of a broker.
+    --   gate: the head's route asks for a gate that is closed. Holds for blocked_action_id alone, and while the
+    --       gate is closed. Cleared when that action is claimed or removed.
     blocked_by        TEXT CHECK (blocked_by IN ('failed', 'exhausted', 'expired', 'crashed', 'failing',
-                                                 'undecodable', 'unknown kind', 'no route')),
+                                                 'undecodable', 'unknown kind', 'no route', 'gate')),
     blocked_action_id INTEGER,
     blocked_at_us     INTEGER,
+    -- The error that parked it; where a gate blocks it, the gate's name.
     blocked_error     TEXT,
     fail_through_id   INTEGER,
     CHECK ((blocked_by IS NULL) = (blocked_action_id IS NULL)),
@@ -59,8 +63,41 @@ CREATE TABLE sluice_action_rows (
     nonce          INTEGER NOT NULL,
     kind           TEXT NOT NULL CHECK (length(CAST(kind AS BLOB)) BETWEEN 1 AND 255),
     -- JSON text. Whoever writes it has checked it: the engine by encoding it, the trigger by json_valid().
-    payload        TEXT NOT NULL
+    payload        TEXT NOT NULL,
+    -- The version of the kind that the payload was written in.
+    version        INTEGER NOT NULL DEFAULT 1 CHECK (version >= 1),
+    -- What follows is NULL for most actions.
+    -- A name under which the application finds the action again, alone or among others.
+    tag            TEXT CHECK (length(CAST(tag AS BLOB)) BETWEEN 1 AND 255),
+    -- After this it is not started any more. Set by whoever enqueues or edits it.
+    expires_at_us  INTEGER,
+    -- A gate that must be open for it to start.
+    gate           TEXT,
+    -- The trace that it was enqueued in: a JSON object of the fields that a propagator has written.
+    trace          TEXT
 ) STRICT;
+
+CREATE INDEX sluice_action_tag ON sluice_action_rows (tag) WHERE tag IS NOT NULL;
+
+-- What expires next.
+CREATE INDEX sluice_action_expiry ON sluice_action_rows (expires_at_us) WHERE expires_at_us IS NOT NULL;
+
+-- Keys by which callers have their actions enqueued once. A row is written with its action and stays for a time
+-- after the action has gone.
+CREATE TABLE sluice_key_rows (
+    queue_id  INTEGER NOT NULL,
+    key       TEXT NOT NULL CHECK (length(CAST(key AS BLOB)) BETWEEN 1 AND 255),
+    -- The action that was enqueued under the key last.
+    action_id INTEGER NOT NULL,
+    -- How long the key is kept when the action has gone.
+    keep_us   INTEGER NOT NULL CHECK (keep_us >= 0),
+    -- When the row may go. Set when the action goes, cleared by a requeue; NULL while it waits or runs.
+    until_us  INTEGER,
+    PRIMARY KEY (queue_id, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX sluice_key_action ON sluice_key_rows (action_id);
+CREATE INDEX sluice_key_end ON sluice_key_rows (until_us) WHERE until_us IS NOT NULL;
 
 -- What is due next, in any queue, and what is scheduled in a queue.
 CREATE INDEX sluice_action_schedule ON sluice_action_rows (not_before_us) WHERE not_before_us IS NOT NULL;
@@ -99,6 +136,9 @@ CREATE TABLE sluice_state_rows (
     is_cancelled       INTEGER NOT NULL DEFAULT 0 CHECK (is_cancelled IN (0, 1)),
     -- The queue it moves to when the running attempt ends.
     moves_to_queue_id  INTEGER,
+    -- The gate that it waits for, beside the time. Set by a retry or a release that names one; cleared by the next
+    -- wait.
+    waits_for_gate     TEXT,
     CHECK ((next_attempt_at_us IS NULL) = (retry_delay_us IS NULL))
 ) STRICT;
 
@@ -114,6 +154,8 @@ CREATE TABLE sluice_claim_rows (
     started_at_us INTEGER NOT NULL,
     -- 1: the action is a suspect, and nothing else ran in its process.
     is_alone      INTEGER NOT NULL CHECK (is_alone IN (0, 1)),
+    -- The counter 'opening' at that time: a gate opened since has opened during the attempt.
+    opening       INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (queue_id, slot)
 ) STRICT, WITHOUT ROWID;
 
@@ -143,10 +185,46 @@ CREATE TABLE sluice_dead_rows (
     attempts       INTEGER NOT NULL,
     died_at_us     INTEGER NOT NULL,
     -- behind: it stood behind an action whose failure policy set the whole queue aside.
+    -- skipped: an operator had the queue pass it over.
     cause          TEXT NOT NULL CHECK (cause IN ('failed', 'exhausted', 'expired', 'undecodable', 'crashed',
-                                                  'behind')),
+                                                  'behind', 'skipped')),
     error          TEXT NOT NULL,
-    payload        TEXT NOT NULL
+    payload        TEXT NOT NULL,
+    version        INTEGER NOT NULL,
+    tag            TEXT,
+    gate           TEXT,
+    trace          TEXT
+) STRICT;
+
+-- What is purged next.
+CREATE INDEX sluice_dead_age ON sluice_dead_rows (died_at_us);
+
+-- Gates: conditions that are open or closed. One that has no row is closed.
+CREATE TABLE sluice_gate_rows (
+    name          TEXT PRIMARY KEY NOT NULL
+                  CHECK (length(CAST(name AS BLOB)) BETWEEN 1 AND 255 AND instr(name, char(0)) = 0),
+    is_open       INTEGER NOT NULL CHECK (is_open IN (0, 1)),
+    -- The value that the counter 'opening' got when it was opened last; 0 if it never was.
+    opening       INTEGER NOT NULL DEFAULT 0,
+    changed_at_us INTEGER NOT NULL,
+    -- The opening of the file (its nonce) for whose life the row holds; NULL: it stays.
+    owner         INTEGER
+) STRICT, WITHOUT ROWID;
+
+-- Holds: pauses of one queue, of those with a prefix, or of all. Several can stand at once.
+CREATE TABLE sluice_hold_rows (
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    -- A queue's name, a prefix that ends in /*, or *.
+    scope      TEXT NOT NULL
+               CHECK (length(CAST(scope AS BLOB)) BETWEEN 1 AND 512 AND instr(scope, char(0)) = 0
+                      AND (instr(scope, '*') = 0 OR scope = '*'
+                           OR (instr(scope, '*') = length(scope) AND scope LIKE '%/*'))),
+    -- Who holds, and why, for people.
+    holder     TEXT NOT NULL CHECK (length(holder) <= 255),
+    reason     TEXT NOT NULL CHECK (length(reason) <= 1000),
+    since_us   INTEGER NOT NULL,
+    -- When it ends by itself; NULL: it does not.
+    until_us   INTEGER
 ) STRICT;
 
 -- The process that runs the queues of this file. No row: none does, or it stopped in order.
@@ -166,8 +244,10 @@ CREATE TABLE sluice_runner (
 -- engines in other processes, and only while a process runs the queues; emptied by that process.
 CREATE TABLE sluice_changes (
     id        INTEGER PRIMARY KEY AUTOINCREMENT,
-    queue_id  INTEGER NOT NULL,
+    -- NULL: holds or gates.
+    queue_id  INTEGER,
     -- NULL: something about the queue as a whole, or several of its actions.
     action_id INTEGER,
-    change    TEXT NOT NULL CHECK (change IN ('insert', 'update', 'delete', 'wake'))
+    change    TEXT NOT NULL CHECK (change IN ('insert', 'update', 'delete', 'wake', 'hold', 'gate')),
+    CHECK ((queue_id IS NULL) = (change IN ('hold', 'gate')))
 ) STRICT;

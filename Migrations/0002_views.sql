@@ -9,18 +9,21 @@ SELECT CAST(strftime('%s', 'now') AS INTEGER) * 1000000
 -- Every action with its queue, in three parts, so that those of one queue are found without a look at all
 -- others: what has its place in sluice_order_rows, what is newer than that, what is scheduled for later.
 CREATE VIEW sluice_action_facts AS
-SELECT a.id, a.queue_id, q.name, q.sort_type, a.sort_key, a.not_before_us, a.enqueued_at_us, a.kind, a.payload
+SELECT a.id, a.queue_id, q.name, q.sort_type, a.sort_key, a.not_before_us, a.enqueued_at_us, a.kind, a.payload,
+       a.version, a.tag, a.expires_at_us, a.gate
 FROM sluice_order_rows AS o
 JOIN sluice_queue_rows AS q ON q.queue_id = o.queue_id
 JOIN sluice_action_rows AS a ON a.id = o.action_id AND a.queue_id = o.queue_id AND a.sort_key = o.sort_key
 WHERE a.not_before_us IS NULL
 UNION ALL
-SELECT a.id, a.queue_id, q.name, q.sort_type, a.sort_key, a.not_before_us, a.enqueued_at_us, a.kind, a.payload
+SELECT a.id, a.queue_id, q.name, q.sort_type, a.sort_key, a.not_before_us, a.enqueued_at_us, a.kind, a.payload,
+       a.version, a.tag, a.expires_at_us, a.gate
 FROM sluice_action_rows AS a
 JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
 WHERE a.id > (SELECT value FROM sluice_counters WHERE name = 'ordered') AND a.not_before_us IS NULL
 UNION ALL
-SELECT a.id, a.queue_id, q.name, q.sort_type, a.sort_key, a.not_before_us, a.enqueued_at_us, a.kind, a.payload
+SELECT a.id, a.queue_id, q.name, q.sort_type, a.sort_key, a.not_before_us, a.enqueued_at_us, a.kind, a.payload,
+       a.version, a.tag, a.expires_at_us, a.gate
 FROM sluice_action_rows AS a
 JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
 WHERE a.not_before_us IS NOT NULL;
@@ -60,7 +63,17 @@ SELECT a.id,
            || printf('.%06dZ', c.started_at_us % 1000000) AS running_since,
        strftime('%Y-%m-%dT%H:%M:%S', a.enqueued_at_us / 1000000, 'unixepoch')
            || printf('.%06dZ', a.enqueued_at_us % 1000000) AS enqueued_at,
-       s.last_error
+       s.last_error,
+       a.version,
+       a.tag,
+       -- The gate that it waits for: its own, or the one that its last attempt named.
+       coalesce(a.gate, s.waits_for_gate) AS gate,
+       CASE WHEN a.expires_at_us BETWEEN -62167219200000000 AND 253402300799999999
+            THEN strftime('%Y-%m-%dT%H:%M:%S',
+                          (a.expires_at_us - (a.expires_at_us % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
+                 || printf('.%06dZ', (a.expires_at_us % 1000000 + 1000000) % 1000000)
+            ELSE a.expires_at_us
+       END AS expires_at
 FROM sluice_action_facts AS a
 LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id
 LEFT JOIN sluice_claim_rows AS c ON c.queue_id = a.queue_id AND c.action_id = a.id;
@@ -112,13 +125,29 @@ FROM ordered AS m
 LEFT JOIN newest AS n ON n.queue_id = m.queue_id
 LEFT JOIN sluice_action_rows AS h ON h.id = m.head_id;
 
--- One row for each queue with work, with the head's facts, for sluice_queues to judge.
+-- One row for each queue with work, with the head's facts, for sluice_queues to judge. Of several holds the oldest
+-- is told, of several closed gates the action's own first.
 CREATE VIEW sluice_queue_facts AS
 SELECT q.queue_id, q.name, q.blocked_by, q.blocked_action_id, q.blocked_at_us, q.blocked_error,
        d.depth, d.oldest_us,
        c.claim, c.action_id AS running_id, c.started_at_us,
        h.id AS head_id, h.kind AS head_kind, h.not_before_us,
        s.attempts, s.next_attempt_at_us, s.last_error,
+       (SELECT min(x.id) FROM sluice_hold_rows AS x
+        WHERE (x.until_us IS NULL OR x.until_us > clock.now_us)
+          AND (x.scope = q.name OR x.scope = '*'
+               OR (x.scope LIKE '%/*' AND substr(q.name, 1, length(x.scope) - 1) = rtrim(x.scope, '*')))) AS hold_id,
+       CASE
+           WHEN h.gate IS NOT NULL
+                AND NOT EXISTS (SELECT 1 FROM sluice_gate_rows AS g WHERE g.name = h.gate AND g.is_open)
+               THEN h.gate
+           WHEN s.waits_for_gate IS NOT NULL
+                AND NOT EXISTS (SELECT 1 FROM sluice_gate_rows AS g WHERE g.name = s.waits_for_gate AND g.is_open)
+               THEN s.waits_for_gate
+           WHEN q.blocked_by = 'gate' AND q.blocked_action_id = h.id
+                AND NOT EXISTS (SELECT 1 FROM sluice_gate_rows AS g WHERE g.name = q.blocked_error AND g.is_open)
+               THEN q.blocked_error
+       END AS closed_gate,
        clock.now_us,
        r.pid AS runner_pid
 FROM sluice_queue_rows AS q
@@ -139,17 +168,20 @@ WHERE c.claim IS NOT NULL OR d.depth > 0;
 -- One row for each queue with work: its state, why it does not move, and what to look at.
 CREATE VIEW sluice_queues AS
 WITH judged AS (
-    SELECT *,
+    SELECT f.*, x.holder, x.reason, x.until_us,
            CASE
                WHEN claim IS NOT NULL AND runner_pid IS NOT NULL THEN 'running'
                WHEN blocked_by IN ('failed', 'exhausted', 'expired', 'crashed', 'failing') THEN 'parked'
-               WHEN blocked_by = 'undecodable' OR blocked_action_id = head_id THEN blocked_by
+               WHEN blocked_by = 'undecodable' THEN blocked_by
+               WHEN blocked_by <> 'gate' AND blocked_action_id = head_id THEN blocked_by
+               WHEN hold_id IS NOT NULL THEN 'held'
+               WHEN closed_gate IS NOT NULL THEN 'gate'
                WHEN next_attempt_at_us > now_us THEN 'retry'
                WHEN not_before_us > now_us THEN 'scheduled'
                WHEN runner_pid IS NOT NULL THEN 'ready'
                ELSE 'stopped'
            END AS state
-    FROM sluice_queue_facts
+    FROM sluice_queue_facts AS f LEFT JOIN sluice_hold_rows AS x ON x.id = f.hold_id
 )
 SELECT name AS queue,
        depth,
@@ -160,6 +192,8 @@ SELECT name AS queue,
                || printf('.%06dZ', started_at_us % 1000000)
                                || ', attempt ' || (coalesce(attempts, 0) + 1)
            WHEN 'parked' THEN 'parked after failure (' || blocked_by || '): ' || blocked_error
+           WHEN 'held' THEN 'held by ' || holder || iif(reason = '', '', ': ' || reason)
+           WHEN 'gate' THEN 'waiting for gate ' || closed_gate
            WHEN 'retry' THEN 'waiting for retry until '
                || strftime('%Y-%m-%dT%H:%M:%S', next_attempt_at_us / 1000000, 'unixepoch')
                || printf('.%06dZ', next_attempt_at_us % 1000000)
@@ -174,13 +208,15 @@ SELECT name AS queue,
        head_kind,
        coalesce(attempts, 0) + (claim IS NOT NULL AND running_id = head_id) AS attempt,
        CASE state
+           WHEN 'held' THEN strftime('%Y-%m-%dT%H:%M:%S', until_us / 1000000, 'unixepoch')
+               || printf('.%06dZ', until_us % 1000000)
            WHEN 'retry' THEN strftime('%Y-%m-%dT%H:%M:%S', next_attempt_at_us / 1000000, 'unixepoch')
                || printf('.%06dZ', next_attempt_at_us % 1000000)
            WHEN 'scheduled' THEN strftime('%Y-%m-%dT%H:%M:%S', not_before_us / 1000000, 'unixepoch')
                || printf('.%06dZ', not_before_us % 1000000)
        END AS blocked_until,
        (now_us - oldest_us) / 1000000 AS oldest_age_s,
-       coalesce(last_error, blocked_error) AS last_error
+       coalesce(last_error, iif(blocked_by = 'gate', NULL, blocked_error)) AS last_error
 FROM judged;
 
 -- Attempts that did not succeed, of actions that wait and of dead letters.
@@ -207,3 +243,24 @@ SELECT d.id,
            || printf('.%06dZ', d.died_at_us % 1000000) AS died_at
 FROM sluice_dead_rows AS d
 JOIN sluice_queue_rows AS q ON q.queue_id = d.queue_id;
+
+-- Gates that have been opened or closed. INSERT opens, DELETE closes, UPDATE of the state does either: see 0004. A
+-- gate that is not listed is closed.
+CREATE VIEW sluice_gates AS
+SELECT name AS gate,
+       iif(is_open, 'open', 'closed') AS state,
+       strftime('%Y-%m-%dT%H:%M:%S', changed_at_us / 1000000, 'unixepoch')
+           || printf('.%06dZ', changed_at_us % 1000000) AS since,
+       -- 1: it stays open or closed; 0: the broker that set it has it closed when the file is opened again.
+       owner IS NULL AS is_kept
+FROM sluice_gate_rows;
+
+-- Holds that stand. INSERT holds, DELETE resumes: see 0004.
+CREATE VIEW sluice_holds AS
+SELECT x.id, x.scope, x.holder, x.reason,
+       strftime('%Y-%m-%dT%H:%M:%S', x.since_us / 1000000, 'unixepoch')
+           || printf('.%06dZ', x.since_us % 1000000) AS since,
+       strftime('%Y-%m-%dT%H:%M:%S', x.until_us / 1000000, 'unixepoch')
+           || printf('.%06dZ', x.until_us % 1000000) AS until
+FROM sluice_hold_rows AS x JOIN sluice_clock AS clock
+WHERE x.until_us IS NULL OR x.until_us > clock.now_us;

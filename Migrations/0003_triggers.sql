@@ -1,8 +1,8 @@
 -- Writing with the plain sqlite3 shell. The engine's own writes go to the tables directly and pass these by.
 -- Each trigger logs the change for a broker that runs; without one there is nobody to tell.
 
--- INSERT INTO sluice_actions (queue, kind, payload) VALUES (...) enqueues; sort_key and not_before may be
--- given.
+-- INSERT INTO sluice_actions (queue, kind, payload) VALUES (...) enqueues; sort_key, not_before, expires_at, tag,
+-- gate and version may be given.
 CREATE TRIGGER sluice_actions_insert INSTEAD OF INSERT ON sluice_actions
 BEGIN
     SELECT CASE
@@ -10,7 +10,7 @@ BEGIN
             THEN RAISE(ABORT, 'sluice_actions.id is given by the database: leave it out')
         WHEN coalesce(NEW.attempts, NEW.next_attempt_at, NEW.running_since, NEW.enqueued_at, NEW.last_error)
              IS NOT NULL
-            THEN RAISE(ABORT, 'sluice_actions: give queue, kind, payload, sort_key and not_before only')
+            THEN RAISE(ABORT, 'sluice_actions: leave out attempts, next_attempt_at, running_since, enqueued_at and last_error')
         WHEN typeof(NEW.queue) IS NOT 'text' OR length(CAST(NEW.queue AS BLOB)) NOT BETWEEN 1 AND 512
              OR instr(NEW.queue, char(0)) > 0
             THEN RAISE(ABORT, 'sluice_actions.queue must be text of 1 to 512 bytes without NUL')
@@ -25,6 +25,18 @@ BEGIN
                      AND length(NEW.not_before) BETWEEN 19 AND 27 AND substr(NEW.not_before, 20, 1) IN ('', 'Z', '.')
                      AND rtrim(substr(NEW.not_before, 21), 'Z') NOT GLOB '*[^0-9]*'))
             THEN RAISE(ABORT, 'sluice_actions.not_before must be ISO 8601 in UTC, or microseconds since 1970')
+        WHEN NEW.expires_at IS NOT NULL AND NOT (typeof(NEW.expires_at) = 'integer'
+                 OR (typeof(NEW.expires_at) = 'text' AND strftime('%s', substr(NEW.expires_at, 1, 19)) IS NOT NULL
+                     AND length(NEW.expires_at) BETWEEN 19 AND 27 AND substr(NEW.expires_at, 20, 1) IN ('', 'Z', '.')
+                     AND rtrim(substr(NEW.expires_at, 21), 'Z') NOT GLOB '*[^0-9]*'))
+            THEN RAISE(ABORT, 'sluice_actions.expires_at must be ISO 8601 in UTC, or microseconds since 1970')
+        WHEN NEW.tag IS NOT NULL AND (typeof(NEW.tag) <> 'text' OR length(CAST(NEW.tag AS BLOB)) NOT BETWEEN 1 AND 255)
+            THEN RAISE(ABORT, 'sluice_actions.tag must be text of 1 to 255 bytes')
+        WHEN NEW.gate IS NOT NULL AND (typeof(NEW.gate) <> 'text' OR instr(NEW.gate, char(0)) > 0
+                                       OR length(CAST(NEW.gate AS BLOB)) NOT BETWEEN 1 AND 255)
+            THEN RAISE(ABORT, 'sluice_actions.gate must be text of 1 to 255 bytes without NUL')
+        WHEN NEW.version IS NOT NULL AND (typeof(NEW.version) <> 'integer' OR NEW.version < 1)
+            THEN RAISE(ABORT, 'sluice_actions.version must be an integer of 1 or more')
     END;
 
     INSERT INTO sluice_queue_rows (name, sort_type)
@@ -63,7 +75,8 @@ BEGIN
 
     UPDATE sluice_counters SET value = value + 1 WHERE name = 'action';
 
-    INSERT INTO sluice_action_rows (id, queue_id, sort_key, not_before_us, enqueued_at_us, nonce, kind, payload)
+    INSERT INTO sluice_action_rows (id, queue_id, sort_key, not_before_us, enqueued_at_us, nonce, kind, payload,
+                                    version, tag, expires_at_us, gate)
     SELECT n.value, q.queue_id,
            CASE q.sort_type
                WHEN 'arrival' THEN 0
@@ -80,7 +93,13 @@ BEGIN
                                 + CAST(substr(rtrim(substr(NEW.not_before, 21), 'Z') || '000000', 1, 6) AS INTEGER)
                ELSE NEW.not_before
            END,
-           clock.now_us, random(), NEW.kind, NEW.payload
+           clock.now_us, random(), NEW.kind, NEW.payload, coalesce(NEW.version, 1), NEW.tag,
+           CASE typeof(NEW.expires_at)
+               WHEN 'text' THEN CAST(strftime('%s', substr(NEW.expires_at, 1, 19)) AS INTEGER) * 1000000
+                                + CAST(substr(rtrim(substr(NEW.expires_at, 21), 'Z') || '000000', 1, 6) AS INTEGER)
+               ELSE NEW.expires_at
+           END,
+           NEW.gate
     FROM sluice_counters AS n JOIN sluice_queue_rows AS q JOIN sluice_clock AS clock
     WHERE n.name = 'action' AND q.name = NEW.queue;
 
@@ -117,20 +136,21 @@ BEGIN
     WHERE queue_id = (SELECT a.queue_id FROM sluice_action_rows AS a WHERE a.id = OLD.id)
       AND sort_key = (SELECT a.sort_key FROM sluice_action_rows AS a WHERE a.id = OLD.id)
       AND action_id = OLD.id;
+    UPDATE sluice_key_rows SET until_us = (SELECT now_us FROM sluice_clock) + keep_us WHERE action_id = OLD.id;
     DELETE FROM sluice_action_rows WHERE id = OLD.id;
     DELETE FROM sluice_state_rows WHERE action_id = OLD.id;
     DELETE FROM sluice_attempt_rows WHERE action_id = OLD.id;
 END;
 
--- UPDATE sluice_actions SET column = value edits queue, sort_key, kind, payload, next_attempt_at or
--- not_before. What is edited while the action runs applies to its next attempt; a move to another queue, when
--- the attempt ends.
+-- UPDATE sluice_actions SET column = value edits queue, sort_key, kind, payload, version, tag, gate, expires_at,
+-- next_attempt_at or not_before. What is edited while the action runs applies to its next attempt; a move to
+-- another queue, when the attempt ends.
 CREATE TRIGGER sluice_actions_update INSTEAD OF UPDATE ON sluice_actions
 BEGIN
     SELECT CASE
         WHEN NEW.id IS NOT OLD.id OR NEW.attempts IS NOT OLD.attempts OR NEW.enqueued_at IS NOT OLD.enqueued_at
              OR NEW.running_since IS NOT OLD.running_since OR NEW.last_error IS NOT OLD.last_error
-            THEN RAISE(ABORT, 'sluice_actions: set queue, sort_key, kind, payload, next_attempt_at or not_before only')
+            THEN RAISE(ABORT, 'sluice_actions: id, attempts, enqueued_at, running_since and last_error cannot be set')
         WHEN typeof(NEW.queue) IS NOT 'text' OR length(CAST(NEW.queue AS BLOB)) NOT BETWEEN 1 AND 512
              OR instr(NEW.queue, char(0)) > 0
             THEN RAISE(ABORT, 'sluice_actions.queue must be text of 1 to 512 bytes without NUL')
@@ -145,6 +165,18 @@ BEGIN
                      AND length(NEW.not_before) BETWEEN 19 AND 27 AND substr(NEW.not_before, 20, 1) IN ('', 'Z', '.')
                      AND rtrim(substr(NEW.not_before, 21), 'Z') NOT GLOB '*[^0-9]*'))
             THEN RAISE(ABORT, 'sluice_actions.not_before must be ISO 8601 in UTC, or microseconds since 1970')
+        WHEN NEW.expires_at IS NOT NULL AND NOT (typeof(NEW.expires_at) = 'integer'
+                 OR (typeof(NEW.expires_at) = 'text' AND strftime('%s', substr(NEW.expires_at, 1, 19)) IS NOT NULL
+                     AND length(NEW.expires_at) BETWEEN 19 AND 27 AND substr(NEW.expires_at, 20, 1) IN ('', 'Z', '.')
+                     AND rtrim(substr(NEW.expires_at, 21), 'Z') NOT GLOB '*[^0-9]*'))
+            THEN RAISE(ABORT, 'sluice_actions.expires_at must be ISO 8601 in UTC, or microseconds since 1970')
+        WHEN NEW.tag IS NOT NULL AND (typeof(NEW.tag) <> 'text' OR length(CAST(NEW.tag AS BLOB)) NOT BETWEEN 1 AND 255)
+            THEN RAISE(ABORT, 'sluice_actions.tag must be text of 1 to 255 bytes')
+        WHEN NEW.gate IS NOT NULL AND (typeof(NEW.gate) <> 'text' OR instr(NEW.gate, char(0)) > 0
+                                       OR length(CAST(NEW.gate AS BLOB)) NOT BETWEEN 1 AND 255)
+            THEN RAISE(ABORT, 'sluice_actions.gate must be text of 1 to 255 bytes without NUL')
+        WHEN NEW.version IS NOT NULL AND (typeof(NEW.version) <> 'integer' OR NEW.version < 1)
+            THEN RAISE(ABORT, 'sluice_actions.version must be an integer of 1 or more')
         WHEN NEW.next_attempt_at IS NOT NULL AND NOT (typeof(NEW.next_attempt_at) = 'integer'
                  OR (typeof(NEW.next_attempt_at) = 'text' AND strftime('%s', substr(NEW.next_attempt_at, 1, 19)) IS NOT NULL
                      AND length(NEW.next_attempt_at) BETWEEN 19 AND 27 AND substr(NEW.next_attempt_at, 20, 1) IN ('', 'Z', '.')
@@ -202,7 +234,13 @@ BEGIN
       AND action_id = OLD.id;
 
     UPDATE sluice_action_rows
-    SET kind = NEW.kind, payload = NEW.payload,
+    SET kind = NEW.kind, payload = NEW.payload, version = coalesce(NEW.version, version), tag = NEW.tag,
+        gate = CASE WHEN NEW.gate IS OLD.gate THEN gate ELSE NEW.gate END,
+        expires_at_us = CASE WHEN NEW.expires_at IS OLD.expires_at THEN expires_at_us ELSE CASE typeof(NEW.expires_at)
+               WHEN 'text' THEN CAST(strftime('%s', substr(NEW.expires_at, 1, 19)) AS INTEGER) * 1000000
+                                + CAST(substr(rtrim(substr(NEW.expires_at, 21), 'Z') || '000000', 1, 6) AS INTEGER)
+               ELSE NEW.expires_at
+           END END,
         sort_key = (SELECT CASE q.sort_type
                WHEN 'arrival' THEN 0
                WHEN 'date' THEN CASE typeof(NEW.sort_key)
@@ -221,7 +259,12 @@ BEGIN
            END
     WHERE id = OLD.id
       AND (NEW.kind IS NOT OLD.kind OR NEW.payload IS NOT OLD.payload OR NEW.sort_key IS NOT OLD.sort_key
-           OR NEW.not_before IS NOT OLD.not_before OR NEW.queue IS NOT OLD.queue);
+           OR NEW.not_before IS NOT OLD.not_before OR NEW.queue IS NOT OLD.queue OR NEW.tag IS NOT OLD.tag
+           OR NEW.version IS NOT OLD.version OR NEW.gate IS NOT OLD.gate OR NEW.expires_at IS NOT OLD.expires_at);
+    UPDATE sluice_state_rows SET waits_for_gate = NULL WHERE action_id = OLD.id AND NEW.gate IS NOT OLD.gate;
+    -- Its key goes along, and counts there from now on.
+    UPDATE OR REPLACE sluice_key_rows SET queue_id = (SELECT queue_id FROM sluice_queue_rows WHERE name = NEW.queue)
+    WHERE action_id = OLD.id AND NEW.queue IS NOT OLD.queue AND until_us IS NULL;
 
     -- The facts that an attempt changes.
     INSERT INTO sluice_state_rows (action_id)

@@ -113,7 +113,7 @@ extension Loop {
             return try await store.queuesWithWork(.newest(thenLimit: queues)).queues
         }
         guard stored.count == most + queues, ids.count == queues else { throw WrongCount() }
-        let requests = ids.map { ClaimRequest(queue: $0, waitedFor: nil) { _ in .run(isAlone: false) } }
+        let requests = ids.map { ClaimRequest(queue: $0, waitedFor: nil) { _, _ in .run(isAlone: false) } }
         var running = try completed { store.claim(requests, completion: $0) }
         try countedTurns {
             for turn in 0..<count {

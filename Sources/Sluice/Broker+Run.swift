@@ -226,6 +226,7 @@ extension Broker {
         case .endGrace: runner.cancelAll(.stop)
         case .renewLease: attempt(chore, again: Store.leaseRenewal) { try await $0.renewLease() }
         case .lookForChanges: lookForChanges()
+        case .endHolds: scheduler.holdsChanged()
         case .sync: attempt(chore, again: nil) { try await $0.sync() }
         case .admitScheduled: admitScheduled()
         }

@@ -95,6 +95,8 @@ public final class Broker: Sendable {
             if let action = change.action { runner.cancel(action, .removal) }
         }
         scheduler.wake(report.queues)
+        if report.changesHolds { scheduler.holdsChanged() }
+        if !report.openings.isEmpty { scheduler.gatesOpened(report.openings) }
         if !report.foreignChanges.isEmpty && isRunning { scheduler.schedule(.admitScheduled, within: .zero) }
         if report.awaitsSync { scheduler.schedule(.sync, within: Self.syncInterval) }
     }

@@ -5,9 +5,9 @@ public struct Outcome: Sendable, Hashable {
     enum Storage: Sendable, Hashable {
         case success
         /// `nil`: as long as the route's retry policy says.
-        case retry(after: Duration?)
+        case retry(after: Duration?, whenOpen: GateName?)
         case fail(reason: String)
-        case release
+        case release(untilOpen: GateName?)
     }
 
     let storage: Storage
@@ -16,14 +16,27 @@ public struct Outcome: Sendable, Hashable {
     public static let success = Outcome(storage: .success)
 
     /// Try again, when and whether the route's retry policy says.
-    public static let retry = Outcome(storage: .retry(after: nil))
+    public static let retry = Outcome(storage: .retry(after: nil, whenOpen: nil))
 
     /// Try again after a duration; nothing of the queue runs before.
     ///
     /// The route's limit of attempts still counts.
     ///
     /// - Parameter delay: Zero or less is at once; more than 100 years is 100 years.
-    public static func retry(after delay: Duration) -> Outcome { Outcome(storage: .retry(after: delay)) }
+    public static func retry(after delay: Duration) -> Outcome {
+        Outcome(storage: .retry(after: delay, whenOpen: nil))
+    }
+
+    /// Try again as soon as a gate opens.
+    ///
+    /// A gate that has been opened since the attempt began counts: the action is tried again at once. If the
+    /// gate was open all the time, the action waits as long as the route's retry policy says, and for the
+    /// gate should it have closed by then. The route's limit of attempts counts.
+    ///
+    /// - Parameter gate: A gate with a name outside its limits counts as one that is closed.
+    public static func retry(whenOpen gate: GateName) -> Outcome {
+        Outcome(storage: .retry(after: nil, whenOpen: gate))
+    }
 
     /// The action can never succeed: the route's failure policy for ``FailureCause/failed`` decides.
     ///
@@ -35,5 +48,13 @@ public struct Outcome: Sendable, Hashable {
     ///
     /// So that it cannot spin, the head then waits for ``Broker/retryNow(_:)``, a restart, or
     /// ``RouteOptions/releaseDelay``, whichever comes first.
-    public static let release = Outcome(storage: .release)
+    public static let release = Outcome(storage: .release(untilOpen: nil))
+
+    /// Give the action back without spending the attempt, until a gate opens.
+    ///
+    /// It waits as ``retry(whenOpen:)`` does, with ``RouteOptions/releaseDelay`` in the place of the policy's
+    /// delay.
+    public static func release(untilOpen gate: GateName) -> Outcome {
+        Outcome(storage: .release(untilOpen: gate))
+    }
 }

@@ -34,7 +34,7 @@ extension SluiceError {
     /// A kind of failure; more may come with later versions.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Value: String {
-            case invalidQueueName, invalidPattern, invalidKind, invalidOptions
+            case invalidQueueName, invalidPattern, invalidKind, invalidOptions, invalidGate
             case duplicateRoute, duplicateQueueOptions
             case sortKeyMismatch, sortKeyNotANumber
             case payloadNotEncodable, payloadNotJSON, payloadTooLarge, queueFull
@@ -60,6 +60,8 @@ extension SluiceError {
         public static let invalidKind = Code(.invalidKind)
         /// An option is outside its limits.
         public static let invalidOptions = Code(.invalidOptions)
+        /// A gate's name is empty, longer than 255 bytes or contains a NUL.
+        public static let invalidGate = Code(.invalidGate)
         /// A route for the same pattern and kind exists.
         public static let duplicateRoute = Code(.duplicateRoute)
         /// Options for the same pattern exist.

@@ -19,6 +19,11 @@ public struct RouteOptions: Sendable {
     /// A cap below ``BrokerOptions/concurrency`` keeps a slow route from taking every permit (G9).
     public var concurrency: Int?
 
+    /// Gates that must be open for an action of the route to start; none by default.
+    ///
+    /// An action whose gate closes while it runs is not touched.
+    public var gates: [GateName] = []
+
     /// The number of deaths of the process while the action ran alone after which it counts as
     /// ``FailureCause/crashed``; at least 1.
     ///
@@ -44,6 +49,7 @@ public struct RouteOptions: Sendable {
     }
 
     func validate() throws(SluiceError) {
+        for gate in gates { try gate.validate() }
         if let timeout, timeout <= .zero {
             throw SluiceError(.invalidOptions, "a route's timeout is not positive")
         }

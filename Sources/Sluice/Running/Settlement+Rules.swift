@@ -12,14 +12,15 @@ extension Settlement {
             switch outcome.storage {
             case .success:
                 self = .success
-            case .release:
-                self = .release(after: options.releaseDelay)
+            case .release(let gate):
+                self = .release(after: options.releaseDelay, untilOpen: gate)
             case .fail(let reason):
                 self = .fail(.failed, options.failure.failed, error: reason)
-            case .retry(let delay):
+            case .retry(let delay, let gate):
                 self.init(
                     retrying: attempt,
                     after: delay,
+                    whenOpen: gate,
                     error: nil,
                     cancelledBy: reason,
                     options,
@@ -30,6 +31,7 @@ extension Settlement {
             self.init(
                 retrying: attempt,
                 after: nil,
+                whenOpen: nil,
                 error: error,
                 cancelledBy: reason,
                 options,
@@ -43,6 +45,7 @@ extension Settlement {
     private init(
         retrying attempt: Attempt,
         after delay: Duration?,
+        whenOpen gate: GateName?,
         error: (any Error)?,
         cancelledBy reason: CancelReason?,
         _ options: RouteOptions,
@@ -59,7 +62,7 @@ extension Settlement {
         }
         let failure = AttemptFailure(attempt: attempt, error: error)
         switch options.retry.decision(after: failure, using: &generator) {
-        case .retry(let policyDelay): self = .retry(after: delay ?? policyDelay, error: text)
+        case .retry(let policyDelay): self = .retry(after: delay ?? policyDelay, untilOpen: gate, error: text)
         case .giveUp: self = .fail(.exhausted, options.failure.exhausted, error: text)
         case .halt: self = .fail(.exhausted, .block, error: text)
         }

@@ -10,6 +10,8 @@ package enum Chore: Hashable, Sendable, CaseIterable {
     case admitScheduled
     /// Make commits that were not synced survive a loss of power.
     case sync
+    /// A hold ends by itself.
+    case endHolds
     /// The time that handlers had to finish by themselves is over.
     case endGrace
 }

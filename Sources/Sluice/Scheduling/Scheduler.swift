@@ -94,6 +94,13 @@ extension Scheduler {
 
     func routesChanged() { update { $0.routesChanged() } }
 
+    func holdsChanged() { update { $0.holdsChanged() } }
+
+    func gatesOpened(_ openings: [GateOpening]) {
+        let now = clock.uptime
+        update { $0.gatesOpened(openings, at: now) }
+    }
+
     /// Performs a chore at a time, instead of the time set before.
     func schedule(_ chore: Chore, at time: Duration) { update { $0.schedule(chore, at: time) } }
 
@@ -226,18 +233,26 @@ extension Scheduler {
 
     private func request(_ order: SchedulerStateMachine.Order) -> RoutedRequest {
         let admission = AdmittedRoute()
-        let request = ClaimRequest(queue: order.queue, waitedFor: order.waitedFor) { [self] head in
-            admit(head, of: order.queue, admission)
+        let request = ClaimRequest(queue: order.queue, waitedFor: order.waitedFor) { [self] head, controls in
+            admit(head, of: order.queue, admission, controls)
         }
         return RoutedRequest(request: request, admission: admission)
     }
 
-    private func admit(_ head: Head, of queue: QueueID, _ admission: AdmittedRoute) -> Admission {
+    private func admit(
+        _ head: Head,
+        of queue: QueueID,
+        _ admission: AdmittedRoute,
+        _ controls: Controls
+    ) -> Admission {
         switch delegate.routing(head) {
         case .unroutable(let hasRoute):
+            if head.isExpired { return .fail(.expired, FailurePolicies().expired, error: Self.expired) }
             admission.state.withLock { $0 = (nil, .unroutable) }
             return .unroutable(hasRoute: hasRoute)
         case .route(let route):
+            if head.isExpired { return .fail(.expired, route.options.failure.expired, error: Self.expired) }
+            if let gate = route.options.gates.first(where: { !controls.isOpen($0) }) { return .gated(gate) }
             if head.crashes >= route.options.crashLimit {
                 let error = "the process died \(head.crashes) times while the action ran alone"
                 return .fail(.crashed, route.options.failure.crashed, error: error)
@@ -256,6 +271,8 @@ extension Scheduler {
         }
     }
 
+    private static let expired = "its time was over before it could start"
+
     /// Tells the state machine how a claim ended, and the caller if it is a run.
     private func conclude(_ request: RoutedRequest, _ result: ClaimResult) -> (ClaimedAction, Route)? {
         let queue = request.request.queue
@@ -268,6 +285,10 @@ extension Scheduler {
             update { $0.started(queue, claim: action.receipt.claim, timeOutAt: timeOutAt) }
             return (action, route)
         case .empty, .taken, .parked: conclusion = .nothing
+        case .gated(let gate): conclusion = .gated(gate)
+        case .held(let end):
+            conclusion = .held
+            if case .after(let duration) = end { schedule(.endHolds, within: duration) }
         case .unfinished: conclusion = .unfinished
         case .waiting(let wait, let remaining): conclusion = .waiting(wait, until: clock.uptime + remaining)
         case .notAdmitted:

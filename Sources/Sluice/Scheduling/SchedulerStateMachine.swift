@@ -54,6 +54,10 @@ package struct SchedulerStateMachine {
         case mustBeAlone(crashes: Int)
         /// There is no route for the head: a new route changes that, or a wake.
         case unroutable
+        /// The head asks for a gate that is closed.
+        case gated(GateName)
+        /// A hold covers the queue.
+        case held
     }
 
     /// What is to be done.
@@ -71,23 +75,24 @@ package struct SchedulerStateMachine {
     /// How many handlers run at the same time at most.
     package let concurrency: Int
 
-    private(set) var phases: [QueueID: Phase] = [:]
+    var phases: [QueueID: Phase] = [:]
     private var ready: Deque<QueueID> = []
-    private var unroutable: Set<QueueID> = []
+    /// Queues that wait for what others do: they cost a look-up in this table and nothing else.
+    var obstacles: [QueueID: Obstacle] = [:]
     private var suspects: [(queue: QueueID, crashes: Int)] = []
     /// Waits whose queues are looked at again: because they are over, or because of a wake before.
     ///
     /// A wall clock that jumped back must not make such a wait begin anew (G8).
     private var waits: [QueueID: (wait: RetryWait, until: Duration, isOver: Bool)] = [:]
     private var routes = RoutePermits()
-    private var deadlines = DeadlineQueue()
+    var deadlines = DeadlineQueue()
     /// Claims under way and handlers that run, each a permit.
     private var permitsInUse = 0
     /// Queues whose outcome is being written.
     private var settling = 0
     /// The queue whose suspect is being claimed to run alone, or runs.
     private var lone: QueueID?
-    private var isOpen = false
+    private(set) var isOpen = false
     private var isStopping = false
 
     package init(concurrency: Int) {
@@ -120,14 +125,6 @@ extension SchedulerStateMachine {
         // When it starts, every queue with work is looked at.
         guard isOpen else { return [] }
         for queue in queues { wake(queue) }
-        return decide()
-    }
-
-    /// A new route may serve what had none.
-    package mutating func routesChanged() -> [Decision] {
-        for queue in unroutable { wake(queue) }
-        // A claim under way may have looked for a route before this one was there.
-        for queue in phases.keys where isClaiming(queue) { wake(queue) }
         return decide()
     }
 
@@ -199,7 +196,13 @@ extension SchedulerStateMachine {
             suspects.insert((queue, crashes), at: index)
         case .unroutable:
             phases[queue] = nil
-            unroutable.insert(queue)
+            obstacles[queue] = .route
+        case .gated(let gate):
+            phases[queue] = nil
+            obstacles[queue] = .gate(gate)
+        case .held:
+            phases[queue] = nil
+            obstacles[queue] = .hold
         }
         return decide()
     }
@@ -284,12 +287,12 @@ extension SchedulerStateMachine {
 // MARK: - Deciding
 
 extension SchedulerStateMachine {
-    private func isClaiming(_ queue: QueueID) -> Bool {
+    func isClaiming(_ queue: QueueID) -> Bool {
         if case .claiming = phases[queue] { true } else { false }
     }
 
-    private mutating func wake(_ queue: QueueID) {
-        unroutable.remove(queue)
+    mutating func wake(_ queue: QueueID) {
+        if !obstacles.isEmpty { obstacles[queue] = nil }
         switch phases[queue] {
         case nil: makeReady(queue)
         case .claiming: phases[queue] = .claiming(wasWoken: true)
@@ -329,7 +332,7 @@ extension SchedulerStateMachine {
         if let route = routes.endCall(of: queue) { callNext(for: route) }
     }
 
-    private mutating func decide() -> [Decision] {
+    mutating func decide() -> [Decision] {
         guard isOpen else {
             guard isStopping, permitsInUse == 0, settling == 0 else { return [] }
             isStopping = false
@@ -362,7 +365,7 @@ extension SchedulerStateMachine {
     private mutating func forget() {
         phases.removeAll()
         ready.removeAll()
-        unroutable.removeAll()
+        obstacles.removeAll()
         suspects.removeAll()
         waits.removeAll()
         routes = RoutePermits()
@@ -380,7 +383,7 @@ extension SchedulerStateMachine.Conclusion {
     /// Permits and suspicion are looked at again in any case.
     fileprivate var isOutdatedByWake: Bool {
         switch self {
-        case .nothing, .waiting, .unroutable: true
+        case .nothing, .waiting, .unroutable, .gated, .held: true
         case .unfinished, .lacksPermit, .mustBeAlone: false
         }
     }

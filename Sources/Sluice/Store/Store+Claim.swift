@@ -8,9 +8,13 @@ package struct ClaimRequest: Sendable {
     /// Whether the head may run.
     ///
     /// Called in the claiming transaction, perhaps more than once; it must not block.
-    package let admit: @Sendable (Head) -> Admission
+    package let admit: @Sendable (Head, Controls) -> Admission
 
-    package init(queue: QueueID, waitedFor: RetryWait?, admit: @escaping @Sendable (Head) -> Admission) {
+    package init(
+        queue: QueueID,
+        waitedFor: RetryWait?,
+        admit: @escaping @Sendable (Head, Controls) -> Admission
+    ) {
         self.queue = queue
         self.waitedFor = waitedFor
         self.admit = admit
@@ -38,6 +42,8 @@ package struct Head: Sendable, Hashable {
     package let isSuspect: Bool
     /// Deaths of a process while it ran alone.
     package let crashes: Int
+    /// Its time is over.
+    package let isExpired: Bool
 }
 
 /// Whether a head may run.
@@ -48,6 +54,8 @@ package enum Admission: Sendable, Hashable {
     case fail(FailureCause, FailurePolicy, error: String)
     /// Its queue has no route at all, or none for its kind: stands in the file for SQL to show.
     case unroutable(hasRoute: Bool)
+    /// Its route asks for a gate that is closed: stands in the file for SQL to show.
+    case gated(GateName)
     /// Not now: its route has no permit, or others run and it must be alone.
     case notNow
 }
@@ -63,6 +71,10 @@ package enum ClaimResult: Sendable {
     case waiting(RetryWait, remaining: Duration)
     /// The queue is parked.
     case parked
+    /// A hold covers the queue.
+    case held(HoldEnd)
+    /// The head waits for a gate.
+    case gated(GateName)
     /// The head was not admitted.
     case notAdmitted(Head, Admission)
     /// Heads were removed or set aside, and there may be more: ask again.
@@ -155,21 +167,29 @@ extension WriteTransaction {
             try order.pass(place, of: request.queue, isLeftover: false)
             return nil
         }
-        if let wait = row.wait, request.waitedFor != wait, wait.nextAttemptAt > now {
+        let controls = try controls()
+        if let end = controls.hold(of: head.queue, at: now) { return .held(end) }
+        if !head.isExpired, let gate = row.gates.first(where: { !controls.isOpen($0) }) {
+            return .gated(gate)
+        }
+        if let wait = row.wait, !head.isExpired, request.waitedFor != wait, wait.nextAttemptAt > now {
             // Never longer than the delay that was asked: the wall clock may have jumped back since (G8).
             return .waiting(wait, remaining: min(wait.nextAttemptAt - now, row.retryDelay))
         }
-        let admission = request.admit(head)
+        let admission = request.admit(head, controls)
         switch admission {
         case .run(let isAlone):
-            return .claimed(try run(row, at: place, in: request.queue, isAlone: isAlone))
+            let opening = controls.opening
+            return .claimed(try run(row, at: place, in: request.queue, isAlone: isAlone, opening: opening))
         case .fail(let cause, let policy, let error):
             try fail(head.action, in: request.queue, cause, policy, error: error)
             return nil
         case .unroutable(let hasRoute):
-            let reason = hasRoute ? "unknown kind" : "no route"
-            try note(reason, head.action, in: request.queue, was: row.blockedBy)
+            try note(hasRoute ? "unknown kind" : "no route", nil, of: row, in: request.queue)
             return .notAdmitted(head, admission)
+        case .gated(let gate):
+            try note("gate", gate.rawValue, of: row, in: request.queue)
+            return .gated(gate)
         case .notNow:
             return .notAdmitted(head, admission)
         }
@@ -179,7 +199,8 @@ extension WriteTransaction {
         _ row: HeadRow,
         at place: Place,
         in queue: QueueID,
-        isAlone: Bool
+        isAlone: Bool,
+        opening: Int64
     ) throws -> ClaimedAction {
         guard let epoch else { preconditionFailure("a claim was made without an epoch") }
         let head = row.head
@@ -188,12 +209,12 @@ extension WriteTransaction {
         order.take(place, for: receipt)
         try connection.cached(
             """
-            INSERT INTO sluice_claim_rows (queue_id, slot, action_id, claim, started_at_us, is_alone)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+            INSERT INTO sluice_claim_rows (queue_id, slot, action_id, claim, started_at_us, is_alone, opening)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
             """
         )
         .bind(1, queue.rawValue).bind(2, receipt.slot).bind(3, head.action.rawValue).bind(4, receipt.claim)
-        .bind(5, now.microseconds).bind(6, isAlone).run()
+        .bind(5, now.microseconds).bind(6, isAlone).bind(7, opening).run()
         // What kept the head from running before it was claimed no longer does.
         if row.blockedBy != nil { try unblock(queue) }
         return ClaimedAction(
@@ -209,9 +230,9 @@ extension WriteTransaction {
     }
 
     /// Notes in the file why the broker cannot run a head, once.
-    private func note(_ reason: String, _ action: ActionID, in queue: QueueID, was: String?) throws {
-        guard was != reason else { return }
-        try block(queue, by: reason, action, error: nil)
+    private func note(_ reason: String, _ detail: String?, of row: HeadRow, in queue: QueueID) throws {
+        guard row.blockedBy != reason || row.blockedError != detail else { return }
+        try block(queue, by: reason, row.head.action, error: detail)
     }
 }
 
@@ -224,6 +245,9 @@ private struct HeadRow {
     let isTaken: Bool
     /// What stands in `blocked_by`, if it holds for this head or for the queue as a whole.
     let blockedBy: String?
+    let blockedError: String?
+    /// Gates that the action asks for, itself or by its last outcome.
+    let gates: [GateName]
     let enqueuedAt: Timestamp
     let nonce: Int64
     let attempts: Int
@@ -234,19 +258,24 @@ private struct HeadRow {
     let isCancelled: Bool
 
     /// Reads a row of ``WriteTransaction/headRow(at:of:)``; `nil` when the action has another place by now.
-    init?(_ row: Row, at place: Place) {
+    init?(_ row: Row, at place: Place, _ now: Timestamp) {
         guard row.bool(2), PlaceKey(row, 3) == place.key else { return nil }
         head = Head(
             queue: QueueName(row.text(0)),
             action: place.action,
             kind: row.text(4),
             isSuspect: row.bool(10),
-            crashes: row.int(11)
+            crashes: row.int(11),
+            isExpired: row.optionalInt64(19).map { $0 <= now.microseconds } ?? false
         )
         isTaken = row.bool(13)
         let blocked = row.optionalText(1)
         let isOfHead = blocked.map(Self.reasonsOfHead.contains) ?? false
         blockedBy = isOfHead && row.optionalInt64(15) != place.action.rawValue ? nil : blocked
+        blockedError = blocked == nil ? nil : row.optionalText(20)
+        gates =
+            row.isNull(17) && row.isNull(18)
+            ? [] : [row.optionalText(17), row.optionalText(18)].compactMap { $0.map { GateName($0) } }
         enqueuedAt = Timestamp(microseconds: row.int64(5))
         nonce = row.int64(6)
         attempts = row.int(7)
@@ -260,13 +289,13 @@ private struct HeadRow {
     }
 
     /// Values of `blocked_by` that hold for one action and not for another that becomes the head.
-    private static let reasonsOfHead: Set<String> = ["unknown kind", "no route"]
+    private static let reasonsOfHead: Set<String> = ["unknown kind", "no route", "gate"]
 
     /// The value of `blocked_by` for which the queue does not move.
     ///
-    /// Whether there is a route is asked anew each time.
+    /// Whether there is a route, and whether its gates are open, is asked anew each time.
     var parking: String? {
-        blockedBy.flatMap { $0 == "unknown kind" || $0 == "no route" ? nil : $0 }
+        blockedBy.flatMap { Self.reasonsOfHead.contains($0) ? nil : $0 }
     }
 }
 
@@ -278,7 +307,8 @@ extension WriteTransaction {
                    a.enqueued_at_us, a.nonce, s.attempts, s.next_attempt_at_us, s.retry_delay_us,
                    s.is_suspect, s.crashes, s.is_cancelled,
                    EXISTS (SELECT 1 FROM sluice_claim_rows AS c WHERE c.queue_id = ?2),
-                   s.last_error, q.blocked_action_id, a.payload
+                   s.last_error, q.blocked_action_id, a.payload, a.gate, s.waits_for_gate, a.expires_at_us,
+                   q.blocked_error
             FROM sluice_action_rows AS a
             JOIN sluice_queue_rows AS q ON q.queue_id = ?2
             LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id
@@ -286,7 +316,7 @@ extension WriteTransaction {
             """
         )
         .bind(1, place.action.rawValue).bind(2, request.queue.rawValue)
-        .first { HeadRow($0, at: place) }
+        .first { HeadRow($0, at: place, now) }
         return row ?? nil
     }
 

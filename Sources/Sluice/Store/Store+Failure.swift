@@ -117,9 +117,9 @@ extension WriteTransaction {
             """
             INSERT INTO sluice_dead_rows
                 (id, queue_id, sort_key, sort_type, enqueued_at_us, nonce, kind, attempts, died_at_us, cause,
-                 error, payload)
+                 error, payload, version, tag, gate, trace)
             SELECT a.id, a.queue_id, a.sort_key, q.sort_type, a.enqueued_at_us, a.nonce, a.kind,
-                   coalesce(s.attempts, 0), ?2, ?3, ?4, a.payload
+                   coalesce(s.attempts, 0), ?2, ?3, ?4, a.payload, a.version, a.tag, a.gate, a.trace
             FROM sluice_action_rows AS a JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
             LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id
             WHERE a.id = ?1 AND a.queue_id = ?5

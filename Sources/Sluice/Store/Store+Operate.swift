@@ -115,8 +115,9 @@ extension WriteTransaction {
         let queue = try queue(named: name, sorting: kind)
         try connection.cached(
             """
-            INSERT INTO sluice_action_rows (id, queue_id, sort_key, enqueued_at_us, nonce, kind, payload)
-            SELECT id, queue_id, sort_key, enqueued_at_us, nonce, kind, payload
+            INSERT INTO sluice_action_rows
+                (id, queue_id, sort_key, enqueued_at_us, nonce, kind, payload, version, tag, gate, trace)
+            SELECT id, queue_id, sort_key, enqueued_at_us, nonce, kind, payload, version, tag, gate, trace
             FROM sluice_dead_rows WHERE id = ?1
             """
         )

@@ -107,6 +107,8 @@ extension WriteTransaction {
         claimCount = 0
         // All queues with work are looked at now.
         try connection.cached("DELETE FROM sluice_changes").run()
+        try forgetGates()
+        try removeEndedHolds()
         try suspectOrphans()
         try liftUndecodable()
         try endReleases()
@@ -181,7 +183,8 @@ extension WriteTransaction {
     private func endReleases() throws(SQLiteError) {
         try connection.cached(
             """
-            UPDATE sluice_state_rows SET next_attempt_at_us = NULL, retry_delay_us = NULL, is_released = 0
+            UPDATE sluice_state_rows
+            SET next_attempt_at_us = NULL, retry_delay_us = NULL, waits_for_gate = NULL, is_released = 0
             WHERE is_released = 1
             """
         )

@@ -5,11 +5,11 @@ package enum Settlement: Sendable, Hashable {
     /// The action is done and removed.
     case success
     /// It waits and is tried again.
-    case retry(after: Duration, error: String)
+    case retry(after: Duration, untilOpen: GateName? = nil, error: String)
     /// It cannot go on.
     case fail(FailureCause, FailurePolicy, error: String)
     /// It is given back, the attempt not spent, and waits.
-    case release(after: Duration)
+    case release(after: Duration, untilOpen: GateName? = nil)
     /// It is given back by a broker that stops, and waits for nothing.
     case stop
 }
@@ -58,7 +58,7 @@ extension Settlement {
 extension WriteTransaction {
     func settle(_ receipt: Receipt, _ settlement: Settlement) throws -> SettleResult {
         guard settlement != .success else { return try succeed(receipt) }
-        guard let startedAt = try takeSlot(of: receipt) else { return try refuse(receipt) }
+        guard let (startedAt, opening) = try takeSlot(of: receipt) else { return try refuse(receipt) }
         guard try order.ended(receipt.action) != nil, try exists(receipt.action) else { return .removed }
         let state = try ActionState.read(receipt.action, in: self)
         if state.isCancelled {
@@ -67,12 +67,14 @@ extension WriteTransaction {
         }
         switch settlement {
         case .success: preconditionFailure("a success is settled by its own method")
-        case .retry(let delay, let error):
+        case .retry(let delay, let gate, let error):
             let run = FailedRun(receipt: receipt, startedAt: startedAt, number: state.attempts + 1)
             try record(run, "retry", error: error)
-            try wait(receipt.action, delay, after: state, spendingAttempt: true, error: error)
-        case .release(let delay):
-            try wait(receipt.action, delay, after: state, spendingAttempt: false, error: state.lastError)
+            let wait = try Wait(delay, untilOpen: gate, openedSince: opening, controls())
+            try begin(wait, of: receipt.action, after: state, spendingAttempt: true, error: error)
+        case .release(let delay, let gate):
+            let wait = try Wait(delay, untilOpen: gate, openedSince: opening, controls())
+            try begin(wait, of: receipt.action, after: state, spendingAttempt: false, error: state.lastError)
         case .stop:
             if state.isSuspect { try clearSuspicion(receipt.action) }
         case .fail(let cause, let policy, let error):
@@ -106,18 +108,21 @@ extension WriteTransaction {
         return .stale
     }
 
-    /// Frees the slot if the receipt holds it (G6), and tells when the run began.
-    private func takeSlot(of receipt: Receipt) throws(SQLiteError) -> Timestamp? {
+    /// Frees the slot if the receipt holds it (G6), and tells when the run began and how often gates had been
+    /// opened then.
+    private func takeSlot(
+        of receipt: Receipt
+    ) throws(SQLiteError) -> (startedAt: Timestamp, opening: Int64)? {
         try connection.cached(
             """
             DELETE FROM sluice_claim_rows
             WHERE queue_id = ?1 AND slot = ?2 AND action_id = ?3 AND claim = ?4
-            RETURNING started_at_us
+            RETURNING started_at_us, opening
             """
         )
         .bind(1, receipt.queue.rawValue).bind(2, receipt.slot)
         .bind(3, receipt.action.rawValue).bind(4, receipt.claim)
-        .all { Timestamp(microseconds: $0.int64(0)) }.first
+        .all { (Timestamp(microseconds: $0.int64(0)), $0.int64(1)) }.first
     }
 
     private func exists(_ action: ActionID) throws(SQLiteError) -> Bool {
@@ -151,28 +156,29 @@ extension WriteTransaction {
     /// Writes when a head is tried again.
     ///
     /// An attempt that finished also clears its suspicion.
-    private func wait(
-        _ action: ActionID,
-        _ delay: Duration,
+    private func begin(
+        _ wait: Wait,
+        of action: ActionID,
         after state: ActionState,
         spendingAttempt: Bool,
         error: String?
     ) throws(SQLiteError) {
-        let delay = max(delay, .zero)
         try connection.cached(
             """
             INSERT INTO sluice_state_rows
-                (action_id, attempts, next_attempt_at_us, retry_delay_us, last_error, is_released)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+                (action_id, attempts, next_attempt_at_us, retry_delay_us, last_error, is_released,
+                 waits_for_gate)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
             ON CONFLICT (action_id) DO UPDATE SET
                 attempts = excluded.attempts, next_attempt_at_us = excluded.next_attempt_at_us,
                 retry_delay_us = excluded.retry_delay_us, last_error = excluded.last_error,
-                is_released = excluded.is_released, is_suspect = 0, crashes = 0
+                is_released = excluded.is_released, waits_for_gate = excluded.waits_for_gate,
+                is_suspect = 0, crashes = 0
             """
         )
         .bind(1, action.rawValue).bind(2, state.attempts + (spendingAttempt ? 1 : 0))
-        .bind(3, (now + delay).microseconds).bind(4, delay.wholeMicroseconds).bind(5, error.map(bounded))
-        .bind(6, !spendingAttempt).run()
+        .bind(3, wait.delay.map { (now + $0).microseconds }).bind(4, wait.delay?.wholeMicroseconds)
+        .bind(5, error.map(bounded)).bind(6, !spendingAttempt).bind(7, wait.gate?.rawValue).run()
     }
 
     private func clearSuspicion(_ action: ActionID) throws(SQLiteError) {
@@ -241,6 +247,27 @@ private struct ActionState {
                 movesTo: $0.optionalInt64(4).map(QueueID.init(rawValue:))
             )
         } ?? ActionState()
+    }
+}
+
+/// What an action waits for before it is tried again.
+private struct Wait {
+    /// `nil`: for the gate alone.
+    let delay: Duration?
+    let gate: GateName?
+
+    /// - Parameters:
+    ///   - delay: The wait, unless a gate shortens it.
+    ///   - opening: The counter `opening` when the attempt began: what was opened since was opened during it.
+    init(_ delay: Duration, untilOpen gate: GateName?, openedSince opening: Int64, _ controls: Controls) {
+        self.gate = gate
+        guard let gate else {
+            self.delay = max(delay, .zero)
+            return
+        }
+        let state = controls.gates[gate]
+        let isOpen = state?.isOpen ?? false
+        self.delay = !isOpen ? nil : (state?.opening ?? 0) > opening ? .zero : max(delay, .zero)
     }
 }
 

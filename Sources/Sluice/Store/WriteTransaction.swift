@@ -41,6 +41,13 @@ package final class WriteTransaction {
     ///
     /// Cleared by the start of this one.
     var isRunElsewhere = false
+    /// Gates and holds; `nil` until they are asked for.
+    private var knownControls: Controls?
+    /// What this transaction has changed of them.
+    private var controlChanges: ControlChanges = []
+    private var openings: [GateOpening] = []
+    /// The counter `opening` as it was when others' openings were last looked for.
+    private var seenOpening: Int64 = 0
 
     init(connection: Connection, nonce: Int64, writeBehind: WriteBehindLimits) {
         self.connection = connection
@@ -80,6 +87,9 @@ extension WriteTransaction {
                 )
                 .bind(1, queue.rawValue).bind(2, action.rawValue).run()
             }
+            for (change, name) in ControlChanges.names where controlChanges.contains(change) {
+                try connection.cached("INSERT INTO sluice_changes (change) VALUES (?1)").bind(1, name).run()
+            }
         }
         try connection.commit()
         savedActionCounter = actionCounter
@@ -104,11 +114,15 @@ extension WriteTransaction {
         defer {
             touchedQueues.removeAll(keepingCapacity: true)
             foreignChanges.removeAll()
+            openings.removeAll()
+            controlChanges = []
             changesBefore = changes
         }
         return CommitReport(
             queues: touchedQueues.sorted(),
             foreignChanges: foreignChanges,
+            openings: openings,
+            changesHolds: controlChanges.contains(.holds),
             awaitsSync: !isSynced && changes != changesBefore
         )
     }
@@ -120,6 +134,9 @@ extension WriteTransaction {
         touchedQueues.removeAll(keepingCapacity: true)
         foreignChanges.removeAll()
         restoredActions.removeAll()
+        knownControls = nil
+        openings.removeAll()
+        controlChanges = []
     }
 
     /// Keeps the order in memory while this process runs the queues, and not otherwise.
@@ -140,7 +157,7 @@ extension WriteTransaction {
             return
         }
         let changes = try connection.cached(
-            "SELECT queue_id, action_id, change FROM sluice_changes ORDER BY id"
+            "SELECT queue_id, action_id, change FROM sluice_changes WHERE queue_id IS NOT NULL ORDER BY id"
         ).all {
             ForeignChange(
                 queue: QueueID(rawValue: $0.int64(0)),
@@ -148,14 +165,61 @@ extension WriteTransaction {
                 isDeletion: $0.text(2) == "delete"
             )
         }
+        try takeInControls()
         touchedQueues.formUnion(try order.takeIn(changes.compactMap { $0.isDeletion ? nil : $0.action }))
-        guard !changes.isEmpty else { return }
+        guard !changes.isEmpty || !controlChanges.isEmpty || !openings.isEmpty else { return }
         try connection.cached("DELETE FROM sluice_changes").run()
         for change in changes {
             touchedQueues.insert(change.queue)
             foreignChanges.append(change)
         }
     }
+}
+
+// MARK: - Gates and holds
+
+extension WriteTransaction {
+    /// Gates and holds as the file has them.
+    func controls() throws(SQLiteError) -> Controls {
+        if let knownControls { return knownControls }
+        let controls = try Self.readControls(connection)
+        knownControls = controls
+        return controls
+    }
+
+    func changedControls(_ change: ControlChanges) {
+        controlChanges.insert(change)
+        knownControls = nil
+    }
+
+    func opened(_ opening: GateOpening) {
+        openings.append(opening)
+    }
+
+    /// Finds out which gates others have opened, and whether they have touched a hold.
+    private func takeInControls() throws(SQLiteError) {
+        let changes = try connection.cached(
+            "SELECT DISTINCT change FROM sluice_changes WHERE queue_id IS NULL"
+        )
+        .all { $0.text(0) }
+        if changes.contains("hold") { controlChanges.insert(.holds) }
+        let controls = try controls()
+        for (name, gate) in controls.gates where gate.isOpen && gate.opening > seenOpening {
+            opened(GateOpening(gate: name, spread: .zero))
+        }
+        seenOpening = controls.opening
+    }
+}
+
+/// What may have changed besides actions.
+struct ControlChanges: OptionSet {
+    let rawValue: Int
+
+    static let holds = ControlChanges(rawValue: 1)
+    static let gates = ControlChanges(rawValue: 2)
+
+    /// As `sluice_changes` names them.
+    static let names = [(holds, "hold"), (gates, "gate")]
 }
 
 // MARK: - What it knows
@@ -256,10 +320,16 @@ package struct CommitReport: Sendable {
     package let queues: [QueueID]
     /// Changes that others made, to single actions or to queues.
     package let foreignChanges: [ForeignChange]
+    /// Gates that were closed before.
+    package let openings: [GateOpening]
+    /// Whether holds may have come or gone.
+    package let changesHolds: Bool
     /// Something was written that a loss of power could still undo.
     package let awaitsSync: Bool
 
-    var isEmpty: Bool { queues.isEmpty && foreignChanges.isEmpty && !awaitsSync }
+    var isEmpty: Bool {
+        queues.isEmpty && foreignChanges.isEmpty && openings.isEmpty && !changesHolds && !awaitsSync
+    }
 }
 
 /// A change that another connection has logged.

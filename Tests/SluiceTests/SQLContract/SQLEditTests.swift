@@ -205,15 +205,17 @@ struct SQLEditTests {
 
     /// Assignments, and what the refusal must name.
     static let refused: [(assignment: String, named: String)] = [
-        ("id = 9", "queue, sort_key, kind"), ("attempts = 9", "queue, sort_key, kind"),
-        ("last_error = 'e'", "queue, sort_key, kind"), ("enqueued_at = NULL", "queue, sort_key, kind"),
-        ("running_since = '2026-01-01T00:00:00Z'", "queue, sort_key, kind"), ("queue = ''", "queue"),
+        ("id = 9", "id"), ("attempts = 9", "attempts"),
+        ("last_error = 'e'", "last_error"), ("enqueued_at = NULL", "enqueued_at"),
+        ("running_since = '2026-01-01T00:00:00Z'", "running_since"), ("queue = ''", "queue"),
         ("queue = NULL", "queue"), ("queue = 'numbers'", "sort_key"), ("kind = NULL", "kind"),
         ("kind = ''", "kind"),
         ("payload = 'no JSON'", "payload"), ("payload = NULL", "payload"),
         ("sort_key = 5", "sort_key"), ("sort_key = x'00'", "sort_key"),
         ("next_attempt_at = 'soon'", "next_attempt_at"), ("next_attempt_at = 1.5", "next_attempt_at"),
         ("not_before = '2026-02-30'", "not_before"),
+        ("expires_at = 'soon'", "expires_at"), ("tag = ''", "tag"), ("gate = 5", "gate"),
+        ("version = 0", "version"), ("version = 'two'", "version"),
     ]
 
     @Test("A bad value is refused with a message that names the column, and nothing is changed")

@@ -122,8 +122,12 @@ struct SQLInsertTests {
         ("queue, kind, payload, not_before", "'q', 'note', '1', 0.5", "not_before"),
         ("queue, kind, payload, not_before", "'q', 'note', '1', 'now'", "not_before"),
         ("queue, kind, payload, id", "'q', 'note', '1', 5", "id"),
-        ("queue, kind, payload, attempts", "'q', 'note', '1', 5", "queue, kind, payload"),
-        ("queue, kind, payload, last_error", "'q', 'note', '1', 'e'", "queue, kind, payload"),
+        ("queue, kind, payload, attempts", "'q', 'note', '1', 5", "attempts"),
+        ("queue, kind, payload, last_error", "'q', 'note', '1', 'e'", "last_error"),
+        ("queue, kind, payload, expires_at", "'q', 'note', '1', 'soon'", "expires_at"),
+        ("queue, kind, payload, tag", "'q', 'note', '1', ''", "tag"),
+        ("queue, kind, payload, gate", "'q', 'note', '1', x'00'", "gate"),
+        ("queue, kind, payload, version", "'q', 'note', '1', 0", "version"),
     ]
 
     @Test("A bad value is refused with a message that names the column, and nothing is stored")

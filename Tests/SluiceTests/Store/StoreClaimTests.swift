@@ -72,7 +72,7 @@ struct StoreClaimTests {
             _ = await refusal {
                 try await fixture.store.write(sync: .later) { transaction in
                     _ = try transaction.claim(
-                        ClaimRequest(queue: queue, waitedFor: nil) { _ in .run(isAlone: false) }
+                        ClaimRequest(queue: queue, waitedFor: nil) { _, _ in .run(isAlone: false) }
                     )
                     throw SluiceError(.storage, "made up")
                 }
@@ -163,7 +163,8 @@ struct StoreClaimTests {
         try await store.add(["a", "b", "c"].map { ActionDraft($0) })
         var action = try await store.take()
         let before = seen.elements.count
-        let request = ClaimRequest(queue: action.receipt.queue, waitedFor: nil) { _ in .run(isAlone: false) }
+        let queue = action.receipt.queue
+        let request = ClaimRequest(queue: queue, waitedFor: nil) { _, _ in .run(isAlone: false) }
         for text in ["b", "c"] {
             let (result, next) = try await store.settle(action, .success, then: request)
             #expect(result == .settled)
@@ -186,7 +187,7 @@ struct StoreClaimTests {
         let first = try await fixture.store.take()
         try await fixture.store.settle(first, .success)
         let other = try await fixture.store.queueID("other")
-        let request = ClaimRequest(queue: other, waitedFor: nil) { _ in .run(isAlone: false) }
+        let request = ClaimRequest(queue: other, waitedFor: nil) { _, _ in .run(isAlone: false) }
         let (result, next) = try await fixture.store.settle(first, .success, then: request)
         #expect(result == .stale)
         #expect(next?.word == "claimed")

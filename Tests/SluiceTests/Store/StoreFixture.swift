@@ -143,7 +143,8 @@ extension Store {
         waitedFor: RetryWait? = nil,
         admit: @escaping @Sendable (Head) -> Admission = { .run(isAlone: $0.isSuspect) }
     ) async throws -> ClaimResult {
-        let request = ClaimRequest(queue: try await queueID(name), waitedFor: waitedFor, admit: admit)
+        let queue = try await queueID(name)
+        let request = ClaimRequest(queue: queue, waitedFor: waitedFor) { head, _ in admit(head) }
         let results = try await withCheckedThrowingContinuation { continuation in
             claim([request]) { continuation.resume(with: $0) }
         }

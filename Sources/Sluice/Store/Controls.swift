@@ -1,0 +1,56 @@
+/// What the file says about gates and holds.
+///
+/// There are few of either, so that the writer knows them all.
+package struct Controls: Sendable {
+    struct GateState: Sendable {
+        var isOpen: Bool
+        /// The value that the counter `opening` got when it was opened last.
+        var opening: Int64
+    }
+
+    struct StandingHold: Sendable {
+        let pattern: QueuePattern.Form
+        let until: Timestamp?
+    }
+
+    var gates: [GateName: GateState] = [:]
+    var holds: [StandingHold] = []
+    /// The counter `opening`.
+    var opening: Int64 = 0
+
+    /// Whether what waits for a gate may start.
+    package func isOpen(_ gate: GateName) -> Bool { gates[gate]?.isOpen ?? false }
+
+    /// Whether a hold covers a queue, and when that ends by itself.
+    func hold(of queue: QueueName, at now: Timestamp) -> HoldEnd? {
+        var end: HoldEnd?
+        for hold in holds where hold.pattern.matches(queue) {
+            guard let until = hold.until else { return .never }
+            if until > now { end = max(end ?? .after(.zero), .after(until - now)) }
+        }
+        return end
+    }
+}
+
+/// When a queue that is held moves again by itself.
+package enum HoldEnd: Hashable, Comparable, Sendable {
+    case after(Duration)
+    case never
+}
+
+extension QueuePattern.Form {
+    /// Whether a name has this pattern.
+    func matches(_ name: QueueName) -> Bool {
+        switch self {
+        case .exact(let exact): exact == name
+        case .prefix(let bytes): name.rawValue.utf8.starts(with: bytes)
+        }
+    }
+}
+
+/// A gate that a commit has opened.
+package struct GateOpening: Sendable, Hashable {
+    package let gate: GateName
+    /// The time over which those who wait are to start.
+    package let spread: Duration
+}

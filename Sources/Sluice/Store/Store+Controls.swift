@@ -1,0 +1,167 @@
+internal import SQLite
+
+/// Gates and holds.
+extension Store {
+    func setGate(
+        _ gate: GateName,
+        isOpen: Bool,
+        isKept: Bool,
+        spread: Duration
+    ) async throws(SluiceError) {
+        try await write(sync: isKept ? .owed : .later) {
+            try $0.setGate(gate, isOpen: isOpen, isKept: isKept, spread: spread)
+        }
+    }
+
+    func gates() async throws(SluiceError) -> [Gate] {
+        try await read { connection in
+            try connection.cached(
+                "SELECT name, is_open, changed_at_us, owner IS NULL FROM sluice_gate_rows ORDER BY name"
+            )
+            .all {
+                Gate(
+                    name: GateName($0.text(0)),
+                    isOpen: $0.bool(1),
+                    since: Timestamp(microseconds: $0.int64(2)).date,
+                    isKept: $0.bool(3)
+                )
+            }
+        }
+    }
+
+    func hold(
+        _ pattern: QueuePattern,
+        by holder: String,
+        reason: String,
+        for duration: Duration?
+    ) async throws(SluiceError) -> HoldID {
+        try await write(sync: .owed) {
+            try $0.hold(pattern, by: holder, reason: reason, for: duration)
+        }
+    }
+
+    func resume(_ hold: HoldID) async throws(SluiceError) -> Bool {
+        try await write(sync: .owed) { try $0.resume(hold) }
+    }
+
+    func resume(_ pattern: QueuePattern, by holder: String?) async throws(SluiceError) -> Int {
+        try await write(sync: .owed) { try $0.resume(pattern, by: holder) }
+    }
+
+    func holds() async throws(SluiceError) -> [Hold] {
+        let now = clock.now
+        return try await read { connection in
+            try connection.cached(
+                """
+                SELECT id, scope, holder, reason, since_us, until_us FROM sluice_hold_rows
+                WHERE until_us IS NULL OR until_us > ?1 ORDER BY id
+                """
+            )
+            .bind(1, now.microseconds).all {
+                Hold(
+                    id: HoldID(rawValue: $0.int64(0)),
+                    pattern: QueuePattern($0.text(1)),
+                    holder: $0.text(2),
+                    reason: $0.text(3),
+                    since: Timestamp(microseconds: $0.int64(4)).date,
+                    until: $0.optionalInt64(5).map { Timestamp(microseconds: $0).date }
+                )
+            }
+        }
+    }
+}
+
+extension WriteTransaction {
+    /// Opens or closes a gate.
+    func setGate(_ gate: GateName, isOpen: Bool, isKept: Bool, spread: Duration) throws(SQLiteError) {
+        let known = try controls().gates[gate]
+        let isOpened = isOpen && known?.isOpen != true
+        if isOpened {
+            try connection.cached("UPDATE sluice_counters SET value = value + 1 WHERE name = 'opening'").run()
+        }
+        // A gate that is kept is not made one that ends with this opening of the file.
+        try connection.cached(
+            """
+            INSERT INTO sluice_gate_rows (name, is_open, opening, changed_at_us, owner)
+            VALUES (?1, ?2,
+                    CASE WHEN ?3 THEN (SELECT value FROM sluice_counters WHERE name = 'opening') ELSE 0 END,
+                    ?4, ?5)
+            ON CONFLICT (name) DO UPDATE SET
+                opening = iif(?3, excluded.opening, opening),
+                changed_at_us = iif(is_open = excluded.is_open, changed_at_us, excluded.changed_at_us),
+                is_open = excluded.is_open, owner = excluded.owner
+            """
+        )
+        .bind(1, gate.rawValue).bind(2, isOpen).bind(3, isOpened).bind(4, now.microseconds)
+        .bind(5, isKept ? nil : nonce).run()
+        changedControls(.gates)
+        if isOpened { opened(GateOpening(gate: gate, spread: spread)) }
+    }
+
+    /// Closes the gates that an earlier opening of the file had opened for its own life.
+    func forgetGates() throws(SQLiteError) {
+        try connection.cached("DELETE FROM sluice_gate_rows WHERE owner <> ?1").bind(1, nonce).run()
+        changedControls(.gates)
+    }
+
+    func hold(
+        _ pattern: QueuePattern,
+        by holder: String,
+        reason: String,
+        for duration: Duration?
+    ) throws(SQLiteError) -> HoldID {
+        try connection.cached(
+            """
+            INSERT INTO sluice_hold_rows (scope, holder, reason, since_us, until_us)
+            VALUES (?1, ?2, ?3, ?4, ?5)
+            """
+        )
+        .bind(1, pattern.rawValue).bind(2, holder).bind(3, reason).bind(4, now.microseconds)
+        .bind(5, duration.map { (now + $0).microseconds }).run()
+        changedControls(.holds)
+        return HoldID(rawValue: connection.lastInsertedRowID)
+    }
+
+    func resume(_ hold: HoldID) throws(SQLiteError) -> Bool {
+        let ended = try connection.cached("DELETE FROM sluice_hold_rows WHERE id = ?1").bind(1, hold.rawValue)
+            .run()
+        changedControls(.holds)
+        return ended > 0
+    }
+
+    func resume(_ pattern: QueuePattern, by holder: String?) throws(SQLiteError) -> Int {
+        let ended = try connection.cached(
+            "DELETE FROM sluice_hold_rows WHERE scope = ?1 AND (?2 IS NULL OR holder = ?2)"
+        )
+        .bind(1, pattern.rawValue).bind(2, holder).run()
+        changedControls(.holds)
+        return ended
+    }
+
+    /// Removes the holds that have ended by themselves.
+    func removeEndedHolds() throws(SQLiteError) {
+        try connection.cached("DELETE FROM sluice_hold_rows WHERE until_us <= ?1").bind(1, now.microseconds)
+            .run()
+        changedControls(.holds)
+    }
+
+    /// Reads gates and holds from the file.
+    static func readControls(_ connection: Connection) throws(SQLiteError) -> Controls {
+        var controls = Controls()
+        let gates = try connection.cached("SELECT name, is_open, opening FROM sluice_gate_rows").all {
+            (GateName($0.text(0)), Controls.GateState(isOpen: $0.bool(1), opening: $0.int64(2)))
+        }
+        controls.gates = Dictionary(gates) { _, last in last }
+        controls.holds = try connection.cached("SELECT scope, until_us FROM sluice_hold_rows").all {
+            (QueuePattern($0.text(0)), $0.optionalInt64(1).map(Timestamp.init(microseconds:)))
+        }
+        .compactMap { pattern, until in
+            // The table's CHECK lets no other scope in than those that are patterns.
+            (try? pattern.form()).map { Controls.StandingHold(pattern: $0, until: until) }
+        }
+        controls.opening =
+            try connection.cached("SELECT value FROM sluice_counters WHERE name = 'opening'")
+            .first { $0.int64(0) } ?? 0
+        return controls
+    }
+}
