@@ -44,6 +44,16 @@ final class TestMachine {
     func stop() -> [Machine.Decision] { machine.stop() }
     func wake(_ queues: [QueueID]) -> [Machine.Decision] { machine.wake(queues) }
     func routesChanged() -> [Machine.Decision] { machine.routesChanged() }
+    func holdsChanged() -> [Machine.Decision] { machine.holdsChanged() }
+
+    func opened(
+        _ gate: GateName,
+        spread: Duration = .zero,
+        at now: Duration = .zero
+    ) -> [Machine.Decision] {
+        machine.gatesOpened([GateOpening(gate: gate, spread: spread)], at: now)
+    }
+
     func settled(_ queue: QueueID) -> [Machine.Decision] { machine.settled(queue) }
     func timeReached(_ now: Duration) -> [Machine.Decision] { machine.timeReached(now) }
 
