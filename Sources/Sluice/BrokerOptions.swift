@@ -24,6 +24,10 @@ public struct BrokerOptions: Sendable {
     /// Default: 10 seconds.
     public var lockTimeout: Duration = .seconds(10)
 
+    /// The name of what stands between SQLite and the file, for tests of disks that fail; `nil` is the
+    /// system's.
+    package var vfs: String?
+
     /// When the order of what waits is written to the file.
     package var writeBehind = WriteBehindLimits()
 

@@ -30,10 +30,13 @@ package struct DatabaseFile {
 
     package let location: Location
     package let lockTimeout: Duration
+    private let vfs: String?
 
-    package init(_ location: Location, lockTimeout: Duration) {
+    /// - Parameter vfs: What stands between SQLite and the file; `nil` is the system's.
+    package init(_ location: Location, lockTimeout: Duration, vfs: String? = nil) {
         self.location = location
         self.lockTimeout = lockTimeout
+        self.vfs = vfs
     }
 
     /// Opens the database, ready for the writer.
@@ -67,7 +70,7 @@ package struct DatabaseFile {
 
     /// Opens a second connection that only reads.
     func openReader(_ path: String) throws -> Connection {
-        let connection = try Connection(path: Self.literalPath(path), mode: .read)
+        let connection = try Connection(path: Self.literalPath(path), mode: .read, vfs: vfs)
         connection.setBusyTimeout(lockTimeout)
         connection.harden()
         for pragma in [Pragma("query_only", true), Pragma("mmap_size", 0), Pragma("trusted_schema", false)] {
@@ -85,7 +88,7 @@ package struct DatabaseFile {
 
     private func openFile(_ path: String, now: Timestamp) throws -> Connection {
         let hasLog = access("\(path)-wal", F_OK) == 0
-        let connection = try Connection(path: Self.literalPath(path), mode: .write)
+        let connection = try Connection(path: Self.literalPath(path), mode: .write, vfs: vfs)
         // A log that another process left stays beside a file that is refused: the close does not copy it.
         if hasLog { connection.setCheckpointOnClose(false) }
         connection.setBusyTimeout(lockTimeout)

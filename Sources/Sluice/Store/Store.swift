@@ -26,7 +26,11 @@ package final class Store: Sendable {
         onCommit: @escaping @Sendable (CommitReport) -> Void
     ) throws(SluiceError) {
         try options.validate()
-        let file = DatabaseFile(location, lockTimeout: options.lockTimeout)
+        let file = DatabaseFile(
+            location,
+            lockTimeout: options.lockTimeout,
+            vfs: options.vfs
+        )
         var registration: OpenFiles.Registration?
         if case .file(let path) = location {
             try DatabaseFile.createPrivateFile(path)
