@@ -16,7 +16,7 @@ test: export SLUICE_STRICT = 1
 test: setup-tests  ## Build with warnings as errors, lint, run all tests
 	swift build --build-tests --enable-all-traits
 	@$(MAKE) --no-print-directory lint
-	swift test --skip-build --enable-all-traits --disable-xctest
+	@.ci/test
 
 bench: setup  ## Measure, beside a plain C loop on the same disk
 	Benchmarks/run

@@ -76,9 +76,12 @@ let package = Package(
         // measurements, because it reaches below the public face.
         .executableTarget(name: "Counted", dependencies: ["SQLite", "Sluice"], path: "Benchmarks/Counted"),
         .testTarget(name: "SQLiteTests", dependencies: ["SQLite", "SluiceTestKit"]),
+        // A disk that fails when a test asks it to.
+        .target(name: "FaultVFS", dependencies: ["CSQLite"], path: "Tests/FaultVFS"),
         .testTarget(
             name: "SluiceTests",
             dependencies: [
+                "FaultVFS",
                 "SQLite",
                 "Sluice",
                 "SluiceTestKit",

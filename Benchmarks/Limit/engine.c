@@ -73,6 +73,7 @@ static void enqueue(const struct workload *work) {
             int64_t *queue = &queue_ids[done % work->queues];
             if (!*queue) *queue = add_queue(done % work->queues);
             struct payload payload = payload_at(done);
+            if (work->parses) json_parse(payload);
             sqlite3_bind_int64(insert, 1, ++done);
             sqlite3_bind_int64(insert, 2, *queue);
             sqlite3_bind_int64(insert, 3, some_time);
@@ -109,7 +110,7 @@ static void settle(const struct slot *slot) {
     run(forget);
 }
 
-static void claim(const struct slot *slot) {
+static void claim(const struct slot *slot, int parses) {
     static sqlite3_stmt *insert, *head;
     if (!insert) {
         insert = prepare(
@@ -131,8 +132,9 @@ static void claim(const struct slot *slot) {
     first_row(head);
     if (!sqlite3_column_int(head, 2)) fail("an action is not in its queue");
     if (sqlite3_column_int(head, 13)) fail("a slot is taken twice");
-    payload_take(head, 16);
+    struct payload payload = payload_take(head, 16);
     sqlite3_reset(head);
+    if (parses) json_parse(payload);
     sqlite3_bind_int64(insert, 1, slot->queue);
     sqlite3_bind_int64(insert, 2, slot->action);
     sqlite3_bind_int64(insert, 3, slot->claim);
@@ -159,7 +161,7 @@ static void drain(const struct workload *work) {
             turn++;
             if (!slot->action) continue;
             slot->claim = ++last_claim;
-            claim(slot);
+            claim(slot, work->parses);
         }
         commit();
     }

@@ -16,6 +16,8 @@ struct workload {
     // Of each commit: 1 is NORMAL, 2 is FULL.
     int sync;
     int drain_sync;
+    // Whether each payload is parsed before it is stored and after it is read, as the layout says.
+    int parses;
 };
 
 // A way to store the actions: the engine's, or what a textbook says.
@@ -58,8 +60,12 @@ struct payload {
 void payloads_read(const char *path);
 struct payload payload_at(int index);
 // Copies the text in a column, as somebody does who needs it after the statement has moved on.
-void payload_take(sqlite3_stmt *, int column);
+struct payload payload_take(sqlite3_stmt *, int column);
 // The name of a queue; valid until the next call.
 struct payload queue_name(int queue);
+
+// json.c: checks that a payload is one JSON text, RFC 8259 and UTF-8 included, and copies what its strings
+// and numbers say, as any program does that has a value in hand and not a text. Ends the process if it is none.
+void json_parse(struct payload);
 
 #endif

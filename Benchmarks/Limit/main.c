@@ -3,7 +3,7 @@
 //   file        the database; it must not exist
 //   payloads    one JSON text a line
 //   migrations  the folder of the engine's schema
-//   layout      engine (default) or textbook
+//   layout      engine (default), textbook, or parsing: engine, with each payload parsed in each direction
 //   count, queues, group, drain_group     see struct workload; 1 where left out
 //   sync, drain_sync                      1 is NORMAL, 2 is FULL, which is the default
 //   drain       0 to enqueue only; 1 is the default
@@ -66,12 +66,15 @@ int main(int argc, char **argv) {
     if (argc == 2 && strcmp(argv[1], "version") == 0) return puts(sqlite3_libversion()) < 0;
     if (argc > 2 && strcmp(argv[1], "insert") == 0) return insert(argv + 2);
     char **arguments = argv + 1;
+    const char *name = argument(arguments, "layout", "engine");
+    int is_textbook = strcmp(name, "textbook") == 0, parses = strcmp(name, "parsing") == 0;
+    if (!is_textbook && !parses && strcmp(name, "engine") != 0) fail("there is no such layout");
     struct workload work = {
         number(arguments, "count", "1"),      number(arguments, "queues", "1"),
         number(arguments, "group", "1"),      number(arguments, "drain_group", "1"),
         number(arguments, "sync", "2"),       number(arguments, "drain_sync", "2"),
+        parses,
     };
-    int is_textbook = strcmp(argument(arguments, "layout", "engine"), "textbook") == 0;
     const struct layout *layout = is_textbook ? &textbook_layout : &engine_layout;
     const char *path = argument(arguments, "file", 0);
     if (access(path, F_OK) == 0) fail("the file exists");

@@ -26,12 +26,13 @@ struct payload payload_at(int index) {
     return payloads[index % count];
 }
 
-void payload_take(sqlite3_stmt *statement, int column) {
+struct payload payload_take(sqlite3_stmt *statement, int column) {
     static char copy[maximum_length];
     const unsigned char *text = sqlite3_column_text(statement, column);
     int length = sqlite3_column_bytes(statement, column);
     if (!text || length >= maximum_length) fail("a payload is missing or too long");
     memcpy(copy, text, (size_t)length + 1);
+    return (struct payload){copy, length};
 }
 
 struct payload queue_name(int queue) {

@@ -26,7 +26,10 @@ package final class Connection {
     /// Opens a database.
     ///
     /// SQLite reads nothing of the file yet: a file that is no database is found by the first statement.
-    package init(path: String, mode: Mode) throws(SQLiteError) {
+    ///
+    /// - Parameter vfs: The name of what stands between SQLite and the files
+    ///   (<https://www.sqlite.org/vfs.html>); `nil` is the system's.
+    package init(path: String, mode: Mode, vfs: String? = nil) throws(SQLiteError) {
         let access =
             switch mode {
             case .create: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
@@ -34,7 +37,7 @@ package final class Connection {
             case .read: SQLITE_OPEN_READONLY
             }
         var handle: OpaquePointer?
-        let code = sqlite3_open_v2(path, &handle, access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
+        let code = sqlite3_open_v2(path, &handle, access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, vfs)
         guard code == SQLITE_OK, let handle else {
             let error = SQLiteError(code, on: handle)
             sqlite3_close_v2(handle)

@@ -24,6 +24,13 @@ public struct BrokerOptions: Sendable {
     /// Default: 10 seconds.
     public var lockTimeout: Duration = .seconds(10)
 
+    /// Whether a missing file, its tables and steps of its schema are made; else their lack is an error.
+    package var makesMissing = true
+
+    /// The name of what stands between SQLite and the file, for tests of disks that fail; `nil` is the
+    /// system's.
+    package var vfs: String?
+
     /// When the order of what waits is written to the file.
     package var writeBehind = WriteBehindLimits()
 

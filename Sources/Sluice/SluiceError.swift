@@ -38,7 +38,8 @@ extension SluiceError {
             case duplicateRoute, duplicateQueueOptions
             case sortKeyMismatch, sortKeyNotANumber
             case payloadNotEncodable, payloadNotJSON, payloadTooLarge, queueFull
-            case cannotOpen, notADatabase, newerSchema, unsupportedSQLite, readOnly, unsupportedDatabase
+            case cannotOpen, notADatabase, newerSchema, schemaMissing
+            case unsupportedSQLite, readOnly, unsupportedDatabase
             case alreadyOpen, alreadyRunning, runningElsewhere, closed
             case databaseLocked, diskFull, inputOutput, corrupt, outOfMemory, unknownCommit, storage
         }
@@ -84,6 +85,8 @@ extension SluiceError {
         public static let notADatabase = Code(.notADatabase)
         /// The file was written by a newer version of the library.
         public static let newerSchema = Code(.newerSchema)
+        /// The file has no tables of the library, or older ones, and was opened for a look, which makes none.
+        public static let schemaMissing = Code(.schemaMissing)
         /// The system's SQLite is older than 3.37, or lacks JSON.
         public static let unsupportedSQLite = Code(.unsupportedSQLite)
         /// The file or its directory cannot be written.

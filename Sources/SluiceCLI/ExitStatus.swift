@@ -23,7 +23,8 @@ enum ExitStatus: Int32 {
         case .sortKeyMismatch, .sortKeyNotANumber, .payloadNotJSON, .payloadTooLarge, .queueFull:
             self = .refused
         case .runningElsewhere: self = .runningElsewhere
-        case .cannotOpen, .readOnly, .notADatabase, .newerSchema, .unsupportedSQLite, .unsupportedDatabase:
+        case .cannotOpen, .readOnly, .notADatabase, .newerSchema, .schemaMissing, .unsupportedSQLite,
+            .unsupportedDatabase:
             self = .cannotOpen
         case .diskFull, .inputOutput, .corrupt, .unknownCommit: self = .inputOutput
         case .databaseLocked: self = .locked
@@ -44,7 +45,7 @@ enum ExitStatus: Int32 {
           69  another process runs the queues of the file
           70  an error inside the library
           73  the file cannot be opened: no directory, no permission, no database,
-              or one of a newer version
+              one without queues to list, or one of a newer version
           74  input or output failed, the disk is full, or the file is damaged
           75  another process holds the file's lock; try again
         """

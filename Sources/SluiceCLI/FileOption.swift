@@ -22,11 +22,13 @@ struct FileOption: ParsableArguments {
         try await Broker(file: path, options: options)
     }
 
-    /// Opens the file for a look; a missing one is an error, so that a slip of the hand creates nothing.
+    /// Opens the file for a look, which makes nothing: neither a file nor tables in somebody else's.
     func openExisting() async throws -> Broker {
         if access(path, F_OK) != 0 && errno == ENOENT {
             throw Failure(.cannotOpen, "there is no file \(path)")
         }
-        return try await open()
+        var options = BrokerOptions()
+        options.makesMissing = false
+        return try await open(options)
     }
 }

@@ -2,14 +2,17 @@ internal import Synchronization
 
 /// What has happened, in order, for a test that waits for it instead of sleeping.
 public final class EventLog<Element: Sendable>: Sendable {
+    private typealias Answer = Result<[Element], CancellationError>
+
     private struct Waiter {
         let count: Int
-        let continuation: CheckedContinuation<[Element], Never>
+        let continuation: CheckedContinuation<Answer, Never>
     }
 
     private struct State {
         var elements: [Element] = []
-        var waiters: [Waiter] = []
+        var waiters: [Int: Waiter] = [:]
+        var lastNumber = 0
     }
 
     private let state = Mutex(State())
@@ -25,22 +28,36 @@ public final class EventLog<Element: Sendable>: Sendable {
         let (elements, ready) = state.withLock { state in
             state.elements.append(element)
             let count = state.elements.count
-            let ready = state.waiters.filter { $0.count <= count }
-            state.waiters.removeAll { $0.count <= count }
-            return (state.elements, ready)
+            let ready = state.waiters.filter { $0.value.count <= count }
+            for number in ready.keys { state.waiters[number] = nil }
+            return (state.elements, ready.values)
         }
-        for waiter in ready { waiter.continuation.resume(returning: elements) }
+        for waiter in ready { waiter.continuation.resume(returning: .success(elements)) }
     }
 
     /// Returns everything so far once there are as many elements.
-    public func wait(forCount count: Int) async -> [Element] {
-        await withCheckedContinuation { continuation in
-            let elements = state.withLock { state -> [Element]? in
-                if state.elements.count >= count { return state.elements }
-                state.waiters.append(Waiter(count: count, continuation: continuation))
-                return nil
-            }
-            if let elements { continuation.resume(returning: elements) }
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled before, as by a test's time limit: what a
+    ///   test waits for in vain does not hang the run.
+    public func wait(forCount count: Int) async throws(CancellationError) -> [Element] {
+        let number = state.withLock { state in
+            state.lastNumber += 1
+            return state.lastNumber
         }
+        return try await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let answer = state.withLock { state -> Answer? in
+                    if state.elements.count >= count { return .success(state.elements) }
+                    if Task.isCancelled { return .failure(CancellationError()) }
+                    state.waiters[number] = Waiter(count: count, continuation: continuation)
+                    return nil
+                }
+                if let answer { continuation.resume(returning: answer) }
+            }
+        } onCancel: {
+            // The task counts as cancelled by now: a waiter that is not here yet will not wait.
+            state.withLock { $0.waiters.removeValue(forKey: number) }?.continuation
+                .resume(returning: .failure(CancellationError()))
+        }.get()
     }
 }

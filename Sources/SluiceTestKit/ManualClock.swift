@@ -19,14 +19,24 @@ public final class ManualClock: BrokerClock {
         let continuation: CheckedContinuation<Void, any Error>
     }
 
+    /// A test that waits for somebody to sleep.
+    private struct Watcher {
+        let deadline: Duration
+        let continuation: CheckedContinuation<Result<Void, CancellationError>, Never>
+    }
+
     private struct State {
         var wallMicroseconds: Int64
         var uptime: Duration = .zero
         var sleepers: [Int: Sleeper] = [:]
         var cancelled: Set<Int> = []
+        var watchers: [Int: Watcher] = [:]
         var lastNumber = 0
-        /// Tests that wait for somebody to wait, with the point they wait for.
-        var watchers: [(deadline: Duration, continuation: CheckedContinuation<Void, Never>)] = []
+
+        mutating func nextNumber() -> Int {
+            lastNumber += 1
+            return lastNumber
+        }
     }
 
     private let state: Mutex<State>
@@ -66,23 +76,32 @@ public final class ManualClock: BrokerClock {
     /// Returns when somebody sleeps until a point of ``uptime`` at or before `deadline`.
     ///
     /// A test calls it to be sure that the engine waits for a time before it looks at what has not happened.
-    public func waitForSleeper(untilUptime deadline: Duration) async {
-        await withCheckedContinuation { continuation in
-            let isThere = state.withLock { state in
-                if state.sleepers.values.contains(where: { $0.deadline <= deadline }) { return true }
-                state.watchers.append((deadline, continuation))
-                return false
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled before, as by a test's time limit.
+    public func waitForSleeper(untilUptime deadline: Duration) async throws(CancellationError) {
+        let number = state.withLock { $0.nextNumber() }
+        try await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let answer = state.withLock { state -> Result<Void, CancellationError>? in
+                    if state.sleepers.values.contains(where: { $0.deadline <= deadline }) {
+                        return .success(())
+                    }
+                    if Task.isCancelled { return .failure(CancellationError()) }
+                    state.watchers[number] = Watcher(deadline: deadline, continuation: continuation)
+                    return nil
+                }
+                if let answer { continuation.resume(returning: answer) }
             }
-            if isThere { continuation.resume() }
-        }
+        } onCancel: {
+            // The task counts as cancelled by now: a watcher that is not here yet will not wait.
+            state.withLock { $0.watchers.removeValue(forKey: number) }?.continuation
+                .resume(returning: .failure(CancellationError()))
+        }.get()
     }
 
     /// Sleeps until the clock has been moved to a point.
     public func sleep(untilUptime deadline: Duration) async throws {
-        let number = state.withLock { state in
-            state.lastNumber += 1
-            return state.lastNumber
-        }
+        let number = state.withLock { $0.nextNumber() }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 enter(number, Sleeper(deadline: deadline, continuation: continuation))
@@ -94,15 +113,15 @@ public final class ManualClock: BrokerClock {
 
     private func enter(_ number: Int, _ sleeper: Sleeper) {
         enum Next { case sleep, goOn, throwCancellation }
-        let (next, watchers) = state.withLock { state -> (Next, [CheckedContinuation<Void, Never>]) in
+        let (next, watchers) = state.withLock { state -> (Next, [Watcher]) in
             if state.cancelled.remove(number) != nil { return (.throwCancellation, []) }
             if sleeper.deadline <= state.uptime { return (.goOn, []) }
             state.sleepers[number] = sleeper
-            let watchers = state.watchers.filter { sleeper.deadline <= $0.deadline }
-            state.watchers.removeAll { sleeper.deadline <= $0.deadline }
-            return (.sleep, watchers.map(\.continuation))
+            let watchers = state.watchers.filter { sleeper.deadline <= $0.value.deadline }
+            for number in watchers.keys { state.watchers[number] = nil }
+            return (.sleep, Array(watchers.values))
         }
-        for watcher in watchers { watcher.resume() }
+        for watcher in watchers { watcher.continuation.resume(returning: .success(())) }
         switch next {
         case .sleep: break
         case .goOn: sleeper.continuation.resume()

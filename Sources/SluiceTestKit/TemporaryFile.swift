@@ -1,10 +1,22 @@
+internal import Synchronization
+
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials
 #else
 internal import Foundation
 #endif
 
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
 /// A path for a database in a directory of its own, which goes when the value goes.
+///
+/// If the value lives until the process exits, the directory goes then.
 public final class TemporaryFile: Sendable {
     private let directory: String
 
@@ -21,10 +33,40 @@ public final class TemporaryFile: Sendable {
         try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
         directory = root.path
         path = root.appendingPathComponent(name).path
+        TemporaryDirectories.add(directory)
     }
 
     deinit {
-        // What cannot be removed stays in the system's temporary directory, which is cleaned by others.
-        try? FileManager.default.removeItem(atPath: directory)
+        TemporaryDirectories.remove(directory)
+    }
+}
+
+/// The directories that this process has made and not removed.
+private enum TemporaryDirectories {
+    private static let living = Mutex<Set<String>>([])
+
+    /// How often a removal begins anew: a database in it that is closed meanwhile takes its log away, and
+    /// what has vanished ends a removal half way.
+    private static let attempts = 100
+
+    private static let removesAtExit: Void = {
+        atexit {
+            for directory in TemporaryDirectories.living.withLock({ $0 }) {
+                TemporaryDirectories.remove(directory)
+            }
+        }
+    }()
+
+    static func add(_ directory: String) {
+        removesAtExit
+        living.withLock { _ = $0.insert(directory) }
+    }
+
+    static func remove(_ directory: String) {
+        living.withLock { _ = $0.remove(directory) }
+        for _ in 0..<attempts where FileManager.default.fileExists(atPath: directory) {
+            // What cannot be removed stays in the system's temporary directory, which others clean.
+            try? FileManager.default.removeItem(atPath: directory)
+        }
     }
 }

@@ -17,10 +17,11 @@ import Glibc
         _ place: Workplace,
         _ words: String,
         through program: [String] = [],
+        verbs: [[String]] = Self.verbs,
         _ location: SourceLocation = #_sourceLocation
     ) async throws {
         let before = try? Data(contentsOf: URL(fileURLWithPath: place.path))
-        for verb in Self.verbs {
+        for verb in verbs {
             let command = program + [Tool.path] + verb + ["--file", place.path]
             let result = try await Tool.launch(command[0], Array(command.dropFirst()))
             #expect(result.status == .exited(73), "\(verb) \(result)", sourceLocation: location)
@@ -68,6 +69,18 @@ import Glibc
         let place = try Workplace()
         try FileManager.default.removeItem(atPath: place.directory)
         try await expectRefusal(place, "no")
+    }
+
+    @Test("A listing adds nothing to a database of somebody else, or to an empty file")
+    func listingAddsNothing() async throws {
+        for statement in ["", "CREATE TABLE own (a)", "PRAGMA journal_mode = WAL; CREATE TABLE own (a)"] {
+            let place = try Workplace()
+            _ = try place.write("queues.sqlite", "")
+            if !statement.isEmpty { _ = try await place.sql(statement) }
+            try await expectRefusal(place, "has no queues", verbs: [["queues"], ["actions"]])
+            let files = try FileManager.default.contentsOfDirectory(atPath: place.directory)
+            #expect(files == ["queues.sqlite"])
+        }
     }
 
     @Test("A listing makes no file")

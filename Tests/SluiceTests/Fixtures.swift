@@ -28,10 +28,17 @@ struct Note: Action {
     }
 }
 
+/// How long tests wait for a lock that somebody is about to give up; their time limits are shorter.
+let patience = Duration.seconds(600)
+
 extension BrokerOptions {
     /// The defaults, on a clock of the test's.
+    ///
+    /// But for the lock timeout, which SQLite takes by the machine's time: a test that holds the lock gives
+    /// it up when it gets its turn, and on a busy machine hundreds of tests may have theirs before.
     static func on(_ clock: ManualClock, concurrency: Int = 64) -> BrokerOptions {
         var options = BrokerOptions()
+        options.lockTimeout = patience
         options.clock = clock
         options.concurrency = concurrency
         return options

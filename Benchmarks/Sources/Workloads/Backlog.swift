@@ -82,6 +82,6 @@ struct Blocked: AsyncParsableCommand {
             throw WrongResult(description: "\(left) left of \(2 * blocked), \(succeeded) run of \(count)")
         }
         await broker.close()
-        try Workloads.answer(["drain": drain / .seconds(1)])
+        try Workloads.answer(["drain": drain.elapsed / .seconds(1)])
     }
 }

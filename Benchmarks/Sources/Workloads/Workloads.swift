@@ -51,6 +51,8 @@ struct Measure: AsyncParsableCommand {
     @Option(help: "Tasks that enqueue at the same time.") var callers = 1
     @Option(help: "The broker's durability.") var durability = Level.standard
     @Flag(help: "Drain too.") var drain = false
+    @Option(help: "The longest that a drain takes: then it stops, with what it has done.")
+    var seconds: Double?
 
     func validate() throws {
         guard min(count, queues, batch, callers) >= 1, count % callers == 0 else {
@@ -61,11 +63,15 @@ struct Measure: AsyncParsableCommand {
     func run() async throws {
         let broker = try await Broker(file: source.file, options: durability.options)
         let load = Load(broker: broker, messages: try source.messages(), count: count, queues: queues)
-        var seconds = ["enqueue": try await load.enqueue(batch: batch, callers: callers) / .seconds(1)]
-        if drain { seconds["drain"] = try await load.drain() / .seconds(1) }
-        try await load.check(isDrained: drain)
+        var answer = ["enqueue": try await load.enqueue(batch: batch, callers: callers) / .seconds(1)]
+        let drain = drain ? try await load.drain(limit: seconds.map { .seconds($0) }) : nil
+        if let drain {
+            answer["drain"] = drain.elapsed / .seconds(1)
+            answer["drained"] = Double(drain.count)
+        }
+        try await load.check(drain)
         await broker.close()
-        try Workloads.answer(seconds)
+        try Workloads.answer(answer)
     }
 }
 

@@ -13,8 +13,18 @@ package struct Migrator {
     }
 
     /// Refuses a file that a newer version of the library has written; writes nothing.
-    package func check(_ connection: Connection) throws {
+    ///
+    /// - Parameter makesMissing: Whether a file may lack steps, or all of them.
+    package func check(_ connection: Connection, makesMissing: Bool = true) throws {
         let applied = try applied(connection)
+        guard makesMissing || applied.count >= migrations.count else {
+            throw SluiceError(
+                .schemaMissing,
+                applied.isEmpty
+                    ? "\(connection.path) has no queues; the first action that is enqueued makes its tables"
+                    : "\(connection.path) is of an older version of Sluice; an enqueue or a run updates it"
+            )
+        }
         guard let newest = applied.last, newest.number > migrations.count else { return }
         throw SluiceError(
             .newerSchema,

@@ -30,10 +30,17 @@ package struct DatabaseFile {
 
     package let location: Location
     package let lockTimeout: Duration
+    private let makesMissing: Bool
+    private let vfs: String?
 
-    package init(_ location: Location, lockTimeout: Duration) {
+    /// - Parameters:
+    ///   - makesMissing: Whether tables and steps of the schema are made; else their lack is an error.
+    ///   - vfs: What stands between SQLite and the file; `nil` is the system's.
+    package init(_ location: Location, lockTimeout: Duration, makesMissing: Bool = true, vfs: String? = nil) {
         self.location = location
         self.lockTimeout = lockTimeout
+        self.makesMissing = makesMissing
+        self.vfs = vfs
     }
 
     /// Opens the database, ready for the writer.
@@ -67,7 +74,7 @@ package struct DatabaseFile {
 
     /// Opens a second connection that only reads.
     func openReader(_ path: String) throws -> Connection {
-        let connection = try Connection(path: Self.literalPath(path), mode: .read)
+        let connection = try Connection(path: Self.literalPath(path), mode: .read, vfs: vfs)
         connection.setBusyTimeout(lockTimeout)
         connection.harden()
         for pragma in [Pragma("query_only", true), Pragma("mmap_size", 0), Pragma("trusted_schema", false)] {
@@ -85,25 +92,18 @@ package struct DatabaseFile {
 
     private func openFile(_ path: String, now: Timestamp) throws -> Connection {
         let hasLog = access("\(path)-wal", F_OK) == 0
-        let connection = try Connection(path: Self.literalPath(path), mode: .write)
+        let connection = try Connection(path: Self.literalPath(path), mode: .write, vfs: vfs)
         // A log that another process left stays beside a file that is refused: the close does not copy it.
         if hasLog { connection.setCheckpointOnClose(false) }
         connection.setBusyTimeout(lockTimeout)
-        // The first read: a file that is no database ends here, unchanged.
-        let isNew = try connection.pragma("page_count") == "0"
-        guard !connection.isReadOnly else {
-            throw SluiceError(
-                .readOnly,
-                "\(path) cannot be written; check its permissions and its directory's"
-            )
-        }
+        let isNew = try isEmpty(connection, path)
         guard try connection.pragma("encoding") == "UTF-8" else {
             throw SluiceError(
                 .unsupportedDatabase,
                 "\(path) keeps its text in UTF-16, which sorts by other bytes; use a file of its own"
             )
         }
-        try Migrator().check(connection)
+        try Migrator().check(connection, makesMissing: makesMissing)
         connection.harden()
         if isNew { try connection.set(Pragma("auto_vacuum", "INCREMENTAL", answers: "2")) }
         try connection.set(Pragma("journal_mode", "WAL"))
@@ -112,6 +112,22 @@ package struct DatabaseFile {
         try Migrator().migrate(connection, now: now)
         connection.setCheckpointOnClose(true)
         return connection
+    }
+
+    /// Reads the file for the first time: one that is no database or cannot be written ends here, unchanged.
+    private func isEmpty(_ connection: Connection, _ path: String) throws -> Bool {
+        let readOnly = SluiceError(
+            .readOnly,
+            "\(path) cannot be written; check its permissions and its directory's"
+        )
+        let pages = Result { () throws(SQLiteError) in try connection.pragma("page_count") }
+        if case .failure(let error) = pages, error.code.primary == .cannotOpen, connection.isReadOnly {
+            // The database itself is open: it is the index of its log that cannot be made beside it.
+            throw readOnly
+        }
+        let isEmpty = try pages.get() == "0"
+        guard !connection.isReadOnly else { throw readOnly }
+        return isEmpty
     }
 
     /// Settings of what only a file has.

@@ -34,7 +34,7 @@ enum OpenFiles {
     static func register(_ path: String) throws(SluiceError) -> Registration {
         try identities.withLock { identities throws(SluiceError) in
             guard let identity = DatabaseFile.identity(of: path) else {
-                throw SluiceError(.cannotOpen, "\(path) has vanished while it was opened")
+                throw SluiceError(.cannotOpen, "there is no file \(path)")
             }
             guard identities.insert(identity).inserted else {
                 throw SluiceError(

@@ -16,7 +16,7 @@ package final class Store: Sendable {
     let lookout: Lookout?
     let turns = TurnCounter()
 
-    /// Opens the file, creating and migrating it as needed.
+    /// Opens the file, creating and migrating it as needed and allowed.
     ///
     /// - Parameter onCommit: Called after each commit that may have made a queue ready, in the order of
     ///   commits, on the committing thread. It must not block.
@@ -26,10 +26,15 @@ package final class Store: Sendable {
         onCommit: @escaping @Sendable (CommitReport) -> Void
     ) throws(SluiceError) {
         try options.validate()
-        let file = DatabaseFile(location, lockTimeout: options.lockTimeout)
+        let file = DatabaseFile(
+            location,
+            lockTimeout: options.lockTimeout,
+            makesMissing: options.makesMissing,
+            vfs: options.vfs
+        )
         var registration: OpenFiles.Registration?
         if case .file(let path) = location {
-            try DatabaseFile.createPrivateFile(path)
+            if options.makesMissing { try DatabaseFile.createPrivateFile(path) }
             registration = try OpenFiles.register(path)
             reader = Reader(file, path)
             lookout = Lookout(file, path)

@@ -35,14 +35,15 @@ import Testing
             guard note.text == "a" else { return .success }
             try? await untilCancelled()
             cancelled.send()
-            await go.received()
+            await go.receivedInAnyCase()
             return outcome
         }
         let ids = try await broker.enqueue([Note("a"), Note("b")])
         try await running(broker) {
-            _ = await log.wait(forCount: 1)
+            defer { go.send() }
+            _ = try await log.wait(forCount: 1)
             try await #expect(broker.cancel(ids[0]) == .signalled)
-            await cancelled.received()
+            try await cancelled.received()
             try await #expect(broker.actionCount() == 2)
             #expect(log.elements == ["a"])
             go.send()
@@ -67,7 +68,7 @@ import Testing
         }
         let id = try await broker.enqueue(Note("a"))
         try await running(broker) {
-            await started.received()
+            try await started.received()
             try await #expect(broker.cancel(id) == .signalled)
             await broker.waitUntilIdle()
         }
@@ -86,7 +87,7 @@ import Testing
         }
         let ids = try await broker.enqueue([Note("a"), Note("b")])
         try await running(broker) {
-            await until { broker.statistics.retried == 1 }
+            try await until { broker.statistics.retried == 1 }
             try await #expect(broker.cancel(ids[0]) == .removed)
             await broker.waitUntilIdle()
         }
@@ -102,14 +103,14 @@ import Testing
         try broker.route("*", Note.self) { note, _ in
             log.append(note.text)
             if note.text == "a" {
-                await go.received()
+                try await go.received()
                 throw CancellationError()
             }
             return .success
         }
         let ids = try await broker.enqueue([Note("a"), Note("b")])
         try await running(broker) {
-            _ = await log.wait(forCount: 1)
+            _ = try await log.wait(forCount: 1)
             let stop = Task { await broker.stop(grace: .zero) }
             try await #expect(broker.cancel(ids[0]) == .signalled)
             go.send()

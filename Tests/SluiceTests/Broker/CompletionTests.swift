@@ -72,11 +72,11 @@ final class Keeper: Sendable {
         )
         try await broker.enqueue([Note("a"), Note("b"), Note("other", in: "other")])
         try await running(broker) {
-            _ = await log.wait(forCount: 2)
+            _ = try await log.wait(forCount: 2)
             #expect(Set(log.elements) == ["a", "other"])
             keeper.take()?(.success)
             keeper.take()?(.success)
-            _ = await log.wait(forCount: 3)
+            _ = try await log.wait(forCount: 3)
             keeper.take()?(.success)
             await broker.waitUntilIdle()
         }
@@ -167,10 +167,10 @@ final class Keeper: Sendable {
         try broker.route("*", to: handler, RouteOptions(retry: .fixed(.zero), timeout: .seconds(5)))
         try await broker.enqueue([Note("a"), Note("b")])
         try await running(broker) {
-            _ = await log.wait(forCount: 1)
-            await site.clock.waitForSleeper(untilUptime: .seconds(5))
+            _ = try await log.wait(forCount: 1)
+            try await site.clock.waitForSleeper(untilUptime: .seconds(5))
             site.clock.advance(by: .seconds(5))
-            await cancelled.received()
+            try await cancelled.received()
             site.clock.advance(by: .seconds(500))
             try await broker.enqueue(Note("c"))
             #expect(log.elements.count == 1)
@@ -198,16 +198,16 @@ final class Keeper: Sendable {
         )
         let id = try await broker.enqueue(Note("a"))
         try await running(broker) {
-            await started.received()
+            try await started.received()
             let completion = try #require(keeper.take())
             #expect(!completion.isCancelled)
             completion.onCancel { Issue.record("the first action was replaced") }
             completion.onCancel { cancelled.send() }
             try await broker.cancel(id)
-            await cancelled.received()
+            try await cancelled.received()
             #expect(completion.isCancelled)
             completion.onCancel { cancelled.send() }
-            await cancelled.received(2)
+            try await cancelled.received(2)
             completion(throwing: CancellationError())
             await broker.waitUntilIdle()
         }

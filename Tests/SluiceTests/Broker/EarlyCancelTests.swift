@@ -44,7 +44,7 @@ private final class HeldExecutor: TaskExecutor {
         try broker.route("*", Note.self) { note, _ in
             log.append(note.text)
             guard note.text == "b" else {
-                await go.received()
+                try await go.received()
                 executor.hold()
                 return .success
             }
@@ -54,13 +54,13 @@ private final class HeldExecutor: TaskExecutor {
         let ids = try await broker.enqueue([Note("a"), Note("b")])
         let path = try #require(site.file).path
         try await running(broker) {
-            _ = await log.wait(forCount: 1)
+            _ = try await log.wait(forCount: 1)
             do {
                 // While the lock is taken the settling goes to the writer's own thread, and `a`'s task waits.
                 let other = try Connection(path: path, mode: .write)
                 try other.execute("BEGIN IMMEDIATE")
                 go.send()
-                await until { broker.store.writer.load.isLed }
+                try await until { broker.store.writer.load.isLed }
                 try other.execute("COMMIT")
             }
             let claim = "SELECT count(*) FROM sluice_claim_rows WHERE action_id = \(ids[1])"

@@ -19,13 +19,13 @@ import Testing
         }
         try await broker.enqueue(Note("before"))
         try await running(broker) {
-            _ = await log.wait(forCount: 2)
+            _ = try await log.wait(forCount: 2)
             try await broker.enqueue(Note("while"))
-            _ = await log.wait(forCount: 3)
+            _ = try await log.wait(forCount: 3)
         }
         try await broker.enqueue(Note("after"))
         #expect(log.elements == ["before", "inside", "while"])
-        try await running(broker) { _ = await log.wait(forCount: 4) }
+        try await running(broker) { _ = try await log.wait(forCount: 4) }
         #expect(log.elements.last == "after")
         await broker.close()
         let error = await #expect(throws: SluiceError.self) { try await broker.enqueue(Note("closed")) }
@@ -131,7 +131,7 @@ import Testing
                     }
                 }
             }
-            _ = await log.wait(forCount: 150)
+            _ = try await log.wait(forCount: 150)
         }
         #expect(failures.withLock { $0 } == 0)
         for caller in 0..<3 {
@@ -207,18 +207,18 @@ import Testing
         try broker.queues("*", QueueOptions(maximumDepth: 2))
         try broker.route("*", Note.self) { note, _ in
             log.append(note.text)
-            await go.received(log.elements.count)
+            try await go.received(log.elements.count)
             return .success
         }
         try await broker.enqueue([Note("a"), Note("b")])
         try await running(broker) {
-            _ = await log.wait(forCount: 1)
+            _ = try await log.wait(forCount: 1)
             // The one that runs counts.
             let error = await #expect(throws: SluiceError.self) { try await broker.enqueue(Note("c")) }
             #expect(error?.code == .queueFull)
             #expect(throws: SluiceError.self) { try broker.enqueueBlocking(Note("c")) }
             go.send()
-            _ = await log.wait(forCount: 2)
+            _ = try await log.wait(forCount: 2)
             try await broker.enqueue(Note("d"))
             go.send()
             go.send()
@@ -251,11 +251,11 @@ import Testing
         try await broker.enqueue(Note("scheduled", order: .integer(1)), notBefore: due)
         try await running(broker) {
             try await broker.enqueue(Note("now", order: .integer(2)))
-            _ = await log.wait(forCount: 1)
+            _ = try await log.wait(forCount: 1)
             #expect(log.elements == ["now"])
-            await site.clock.waitForSleeper(untilUptime: .seconds(30))
+            try await site.clock.waitForSleeper(untilUptime: .seconds(30))
             site.clock.advance(by: .seconds(30))
-            _ = await log.wait(forCount: 2)
+            _ = try await log.wait(forCount: 2)
             await broker.waitUntilIdle()
         }
         #expect(log.elements == ["now", "scheduled"])
@@ -277,7 +277,7 @@ import Testing
                     try await group.waitForAll()
                 }
                 // Without any passing of time: each must be found by the look that its own enqueuing causes.
-                _ = await log.wait(forCount: 3 * round)
+                _ = try await log.wait(forCount: 3 * round)
             }
         }
         #expect(log.elements.count == 900)

@@ -219,7 +219,7 @@ import Testing
         try await running(broker) {
             await broker.waitUntilIdle()
             try await broker.requeue(id)
-            _ = await log.wait(forCount: 3)
+            _ = try await log.wait(forCount: 3)
             await broker.waitUntilIdle()
         }
         #expect(log.elements.last == "a")

@@ -38,7 +38,7 @@ struct ForeignCommitTests {
             for count in 1...5 {
                 await broker.waitUntilIdle()
                 try await shell.run(Self.insert("\(count)"))
-                #expect(await log.wait(forCount: count) == (1...count).map(String.init))
+                try await #expect(log.wait(forCount: count) == (1...count).map(String.init))
             }
             #expect(try #require(broker.wakeUps).isWatching)
         }
@@ -61,7 +61,7 @@ struct ForeignCommitTests {
                 let path = try #require(site.file).path + "-wal"
                 #expect(try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int == 0)
                 try await shell.run(Self.insert("\(count)"))
-                #expect(await log.wait(forCount: count).last == "\(count)")
+                try await #expect(log.wait(forCount: count).last == "\(count)")
                 await broker.waitUntilIdle()
             }
         }
@@ -81,7 +81,7 @@ struct ForeignCommitTests {
         try await running(broker) {
             await broker.waitUntilIdle()
             try await SQLShell(file.path).run(Self.insert("a"))
-            #expect(await log.wait(forCount: 1) == ["a"])
+            try await #expect(log.wait(forCount: 1) == ["a"])
         }
         await broker.close()
     }
@@ -96,12 +96,12 @@ struct ForeignCommitTests {
         let broker = try await Broker(file: file.path, options: options)
         try await running(broker) {
             await broker.waitUntilIdle()
-            await until { broker.wakeUps?.isWatching == true }
+            try await until { broker.wakeUps?.isWatching == true }
             for time in [Duration.milliseconds(100), .milliseconds(1_100), .milliseconds(2_100)] {
-                await until { clock.deadlines.elements.contains(time) }
+                try await until { clock.deadlines.elements.contains(time) }
                 clock.clock.advance(by: time - clock.uptime)
             }
-            await until { clock.deadlines.elements.contains(.milliseconds(3_100)) }
+            try await until { clock.deadlines.elements.contains(.milliseconds(3_100)) }
         }
         let early = clock.deadlines.elements.filter { $0 > .zero && $0 < .seconds(10) }
         #expect(
@@ -117,13 +117,13 @@ struct ForeignCommitTests {
             let broker = try await Broker(file: file.path, options: .on(ManualClock()))
             for _ in 0..<5 {
                 try await running(broker) {
-                    await until { broker.wakeUps?.isWatching == true }
+                    try await until { broker.wakeUps?.isWatching == true }
                     try #require(watchCount() == 1)
                 }
                 try #require(watchCount() == 0)
             }
             let count = try descriptorCount()
-            try await running(broker) { await until { broker.wakeUps?.isWatching == true } }
+            try await running(broker) { try await until { broker.wakeUps?.isWatching == true } }
             try #require(descriptorCount() == count)
             await broker.close()
         }
@@ -144,9 +144,9 @@ struct ForeignCommitTests {
             for count in 1...3 {
                 await broker.waitUntilIdle()
                 try await shell.run(Self.insert("\(count)"))
-                await site.clock.waitForSleeper(untilUptime: .milliseconds(100 * count))
+                try await site.clock.waitForSleeper(untilUptime: .milliseconds(100 * count))
                 site.clock.advance(by: .milliseconds(100))
-                #expect(await log.wait(forCount: count).last == "\(count)")
+                try await #expect(log.wait(forCount: count).last == "\(count)")
                 #expect(try #require(broker.wakeUps).isWatching == false)
             }
         }

@@ -77,11 +77,11 @@ import Testing
         let (started, go) = (Signal(), Signal())
         try second.route("*", Photo.self) { _, _ in
             started.send()
-            await go.received()
+            try await go.received()
             return .success
         }
         try await running(second) {
-            await started.received()
+            try await started.received()
             try await #expect(second.summary("a")?.state == "running")
             go.send()
             await second.waitUntilIdle()
@@ -119,7 +119,7 @@ import Testing
                 try await broker.enqueue((0..<200).map { Note("\($0)", in: "q/\($0)") })
                 try broker.routeNotes("*", to: log)
                 await broker.waitUntilIdle()
-                _ = await log.wait(forCount: 200)
+                _ = try await log.wait(forCount: 200)
             }
             #expect(Set(log.elements).count == 200, "round \(round)")
         }
@@ -175,7 +175,7 @@ import Testing
         try await running(broker) {
             await broker.waitUntilIdle()
             try broker.routeNotes("notes", to: log)
-            _ = await log.wait(forCount: 1)
+            _ = try await log.wait(forCount: 1)
             await broker.waitUntilIdle()
         }
         #expect(log.elements == ["a"])

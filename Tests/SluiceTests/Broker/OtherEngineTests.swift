@@ -27,10 +27,10 @@ import Testing
                 """
             )
             try await broker.flush()
-            await site.clock.waitForSleeper(untilUptime: .seconds(5))
+            try await site.clock.waitForSleeper(untilUptime: .seconds(5))
             #expect(log.elements == ["a"])
             site.clock.advance(by: .seconds(5))
-            _ = await log.wait(forCount: 2)
+            _ = try await log.wait(forCount: 2)
         }
         #expect(log.elements == ["a", "later"])
         await broker.close()

@@ -37,15 +37,15 @@ import Testing
         try await broker.enqueue(Note("a"))
         try await running(broker) {
             for attempt in 1...2 {
-                _ = await log.wait(forCount: attempt)
-                await until { broker.statistics.retried == attempt }
+                _ = try await log.wait(forCount: attempt)
+                try await until { broker.statistics.retried == attempt }
                 // One microsecond short of it, nothing happens.
                 site.clock.advance(by: .seconds(10) - .microseconds(1))
                 await settle(broker)
                 #expect(log.elements.count == attempt)
                 site.clock.advance(by: .microseconds(1))
             }
-            _ = await log.wait(forCount: 3)
+            _ = try await log.wait(forCount: 3)
             await broker.waitUntilIdle()
         }
         #expect(log.elements == [1, 2, 3])
@@ -75,8 +75,8 @@ import Testing
         }
         try await broker.enqueue(Note("a"))
         try await running(broker) {
-            _ = await log.wait(forCount: 3)
-            await site.clock.waitForSleeper(untilUptime: .seconds(3))
+            _ = try await log.wait(forCount: 3)
+            try await site.clock.waitForSleeper(untilUptime: .seconds(3))
             site.clock.advance(by: .seconds(3))
             await broker.waitUntilIdle()
         }
@@ -98,7 +98,7 @@ import Testing
         }
         try await broker.enqueue(Note("a"))
         try await running(broker) {
-            await until { broker.statistics.retried == 1 }
+            try await until { broker.statistics.retried == 1 }
             let summary = try #require(await broker.actionSummaries().first)
             #expect(summary.lastError == "no network today")
             #expect(summary.attempts == 1)
@@ -134,8 +134,8 @@ import Testing
         try await broker.enqueue([Note("a"), Note("b")])
         try await running(broker) {
             for round in 1...2 {
-                _ = await log.wait(forCount: round)
-                await until { broker.statistics.released == round }
+                _ = try await log.wait(forCount: round)
+                try await until { broker.statistics.released == round }
                 site.clock.advance(by: .milliseconds(999))
                 await settle(broker)
                 #expect(log.elements.count == round)
@@ -161,7 +161,7 @@ import Testing
         }
         try await broker.enqueue(Note("a"))
         try await running(broker) {
-            await until { broker.statistics.released == 1 }
+            try await until { broker.statistics.released == 1 }
             try await broker.retryNow()
             await broker.waitUntilIdle()
         }
@@ -184,14 +184,14 @@ import Testing
         }
         try await broker.enqueue(Note("a"))
         try await running(broker) {
-            await until { broker.statistics.released == 1 }
+            try await until { broker.statistics.released == 1 }
             if !byRestart {
                 try await #expect(broker.retryNow() == 1)
                 await broker.waitUntilIdle()
             }
         }
         if byRestart {
-            try await running(broker) { _ = await log.wait(forCount: 2) }
+            try await running(broker) { _ = try await log.wait(forCount: 2) }
         }
         #expect(log.elements == [1, 1])
         await broker.close()
@@ -208,12 +208,12 @@ import Testing
         }
         try await broker.enqueue([Note("a", in: "x/1"), Note("b", in: "x/2"), Note("c", in: "xy/1")])
         try await running(broker) {
-            await until { broker.statistics.retried == 3 }
+            try await until { broker.statistics.retried == 3 }
             try await #expect(broker.retryNow("x/1") == 1)
             try await #expect(broker.retryNow("unknown") == 0)
-            await until { broker.statistics.succeeded == 1 }
+            try await until { broker.statistics.succeeded == 1 }
             try await #expect(broker.retryNow("x/*") == 1)
-            await until { broker.statistics.succeeded == 2 }
+            try await until { broker.statistics.succeeded == 2 }
             try await #expect(broker.retryNow() == 1)
             await broker.waitUntilIdle()
         }
@@ -229,12 +229,12 @@ import Testing
         try broker.route("*", Note.self, retrying(.fixed(.zero))) { _, attempt in
             if attempt.number == 1 { return .retry }
             started.send()
-            await go.received()
+            try await go.received()
             return .success
         }
         try await broker.enqueue(Note("a"))
         try await running(broker) {
-            await started.received()
+            try await started.received()
             try await #expect(broker.retryNow() == 0)
             go.send()
             await broker.waitUntilIdle()

@@ -51,7 +51,7 @@ import Testing
         let broker = try await open(site, log)
         try await broker.enqueue(Note("a"))
         try await running(broker) {
-            await until { broker.statistics.retried == 1 }
+            try await until { broker.statistics.retried == 1 }
             site.clock.advance(by: .seconds(30))
             site.clock.jumpWall(by: .seconds(3_600 * hours))
             // An arrival makes the engine look at the head again: the wait must not begin anew.
@@ -73,7 +73,7 @@ import Testing
         let log = EventLog<String>()
         let first = try await open(site, log)
         try await first.enqueue(Note("a"))
-        try await running(first) { await until { first.statistics.retried == 1 } }
+        try await running(first) { try await until { first.statistics.retried == 1 } }
         await first.close()
         site.clock.jumpWall(by: .seconds(3_600 * hours))
 
@@ -98,7 +98,7 @@ import Testing
         let log = EventLog<String>()
         let first = try await open(site, log)
         try await first.enqueue([Note("a", in: "1")])
-        try await running(first) { await until { first.statistics.retried == 1 } }
+        try await running(first) { try await until { first.statistics.retried == 1 } }
         await first.close()
         site.clock.advance(by: .seconds(100))
         let second = try await open(site, log)
@@ -118,7 +118,7 @@ import Testing
                 throw Refusal("round \(round)")
             }
             if round == 1 { try await broker.enqueue(Note("a")) }
-            try await running(broker) { await until { broker.statistics.retried == 1 } }
+            try await running(broker) { try await until { broker.statistics.retried == 1 } }
             await broker.close()
             site.clock.advance(by: .seconds(1))
         }
@@ -135,13 +135,13 @@ import Testing
         let go = Signal()
         try broker.routeNotes(to: log)
         try broker.route("slow", Note.self) { _, _ in
-            await go.received()
+            try await go.received()
             return .success
         }
         try await broker.enqueue([Note("x", in: "slow"), Note("y", in: "slow")])
         try await broker.enqueue((0..<300).map { Note("\($0)", in: "q/\($0 % 30)") })
         try await running(broker) {
-            _ = await log.wait(forCount: 300)
+            _ = try await log.wait(forCount: 300)
             go.send()
             await broker.waitUntilIdle()
         }
@@ -160,14 +160,14 @@ import Testing
         try broker.routeNotes(to: log)
         try broker.route("capped/*", Note.self, RouteOptions(concurrency: 2)) { note, _ in
             capped.append(note.text)
-            await go.received()
+            try await go.received()
             return .success
         }
         try await broker.enqueue((0..<50).map { Note("\($0)", in: "capped/\($0)") })
         try await broker.enqueue((0..<100).map { Note("\($0)", in: "free/\($0)") })
         try await running(broker) {
-            _ = await log.wait(forCount: 100)
-            _ = await capped.wait(forCount: 2)
+            _ = try await log.wait(forCount: 100)
+            _ = try await capped.wait(forCount: 2)
             #expect(capped.elements.count == 2)
             go.send()
             await broker.waitUntilIdle()
@@ -189,9 +189,9 @@ import Testing
         }
         try await broker.enqueue((0..<10_000).map { Note("w", in: "waiting/\($0)") })
         try await running(broker) {
-            await until { broker.statistics.retried == 10_000 }
+            try await until { broker.statistics.retried == 10_000 }
             try await broker.enqueue((0..<100).map { Note("\($0)", in: "free/\($0)") })
-            _ = await log.wait(forCount: 100)
+            _ = try await log.wait(forCount: 100)
             #expect(broker.statistics.started == 10_100)
             site.clock.advance(by: .seconds(3_000))
             await broker.waitUntilIdle()
@@ -208,12 +208,12 @@ import Testing
         let go = Signal()
         try broker.route("*", Note.self) { _, _ in
             started.send()
-            await go.received()
+            try await go.received()
             return .success
         }
         try await broker.enqueue((0..<20).map { Note("\($0)", in: "\($0)") })
         try await running(broker) {
-            await started.received(5)
+            try await started.received(5)
             try await broker.enqueue(Note("more", in: "more"))
             #expect(started.elements.count == 5)
             go.send()

@@ -14,7 +14,7 @@ import Testing
         for round in 1...3 {
             try await running(broker) {
                 try await broker.enqueue(Note("\(round)"))
-                _ = await log.wait(forCount: round)
+                _ = try await log.wait(forCount: round)
                 let error = await #expect(throws: SluiceError.self) { try await broker.run() }
                 #expect(error?.code == .alreadyRunning)
             }
@@ -45,16 +45,16 @@ import Testing
         let go = Signal()
         try broker.route("*", Note.self) { note, _ in
             log.append(note.text)
-            await go.received()
+            try await go.received()
             return Task.isCancelled ? .fail("cancelled") : .success
         }
         try await broker.enqueue([
             Note("a", in: "1"), Note("b", in: "2"), Note("c", in: "1"), Note("d", in: "2"),
         ])
         async let run: Void = broker.run()
-        _ = await log.wait(forCount: 2)
+        _ = try await log.wait(forCount: 2)
         async let stopped: Void = broker.stop(grace: .seconds(5))
-        await site.clock.waitForSleeper(untilUptime: .seconds(5))
+        try await site.clock.waitForSleeper(untilUptime: .seconds(5))
         try await broker.enqueue(Note("e", in: "3"))
         go.send()
         await stopped
@@ -81,9 +81,9 @@ import Testing
         }
         try await broker.enqueue([Note("a"), Note("b")])
         async let run: Void = broker.run()
-        _ = await log.wait(forCount: 2)
+        _ = try await log.wait(forCount: 2)
         async let stopped: Void = broker.stop(grace: .seconds(5))
-        await site.clock.waitForSleeper(untilUptime: .seconds(5))
+        try await site.clock.waitForSleeper(untilUptime: .seconds(5))
         #expect(broker.statistics.released == 0)
         site.clock.advance(by: .seconds(5))
         await stopped
@@ -105,18 +105,19 @@ import Testing
             started.send()
             try? await untilCancelled()
             cancelled.send()
-            await go.received()
+            await go.receivedInAnyCase()
             return .success
         }
         try await broker.enqueue(Note("a"))
         let hasStopped = EventLog<String>()
+        defer { go.send() }
         async let run: Void = broker.run()
-        await started.received()
+        try await started.received()
         async let stopped: Void = {
             await broker.stop(grace: .zero)
             hasStopped.append("stopped")
         }()
-        await cancelled.received()
+        try await cancelled.received()
         #expect(hasStopped.elements.isEmpty)
         go.send()
         await stopped
@@ -137,9 +138,9 @@ import Testing
         }
         try await broker.enqueue(Note("a"))
         async let run: Void = broker.run()
-        await started.received()
+        try await started.received()
         async let patient: Void = broker.stop(grace: .seconds(30))
-        await site.clock.waitForSleeper(untilUptime: .seconds(30))
+        try await site.clock.waitForSleeper(untilUptime: .seconds(30))
         await broker.stop(grace: .zero)
         await patient
         try await run
@@ -158,7 +159,7 @@ import Testing
         }
         try await broker.enqueue(Note("a"))
         let run = Task { try await broker.run() }
-        _ = await log.wait(forCount: 1)
+        _ = try await log.wait(forCount: 1)
         run.cancel()
         try await run.value
         try await running(broker) { await broker.waitUntilIdle() }
@@ -180,7 +181,7 @@ import Testing
         run.cancel()
         try await run.value
         #expect(log.elements.isEmpty)
-        try await running(broker) { _ = await log.wait(forCount: 1) }
+        try await running(broker) { _ = try await log.wait(forCount: 1) }
         #expect(log.elements == ["a"])
     }
 
@@ -191,14 +192,14 @@ import Testing
         let (started, go) = (Signal(), Signal())
         try broker.route("*", Note.self) { _, _ in
             started.send()
-            await go.received()
+            try await go.received()
             return .success
         }
         try await broker.enqueue(Note("a"))
         async let run: Void = broker.run()
-        await started.received()
+        try await started.received()
         async let closed: Void = broker.close(grace: .seconds(9))
-        await site.clock.waitForSleeper(untilUptime: .seconds(9))
+        try await site.clock.waitForSleeper(untilUptime: .seconds(9))
         go.send()
         await closed
         try await run
@@ -225,7 +226,7 @@ import Testing
             log.append("idle")
         }
         try await running(broker) {
-            await site.clock.waitForSleeper(untilUptime: .seconds(9))
+            try await site.clock.waitForSleeper(untilUptime: .seconds(9))
             #expect(log.elements.isEmpty)
             site.clock.advance(by: .seconds(9))
             await idle.value
@@ -243,9 +244,9 @@ import Testing
         try broker.route("*", Note.self) { _, _ in .retry(after: .seconds(9)) }
         try await broker.enqueue(Note("a"))
         async let idle: Void = broker.waitUntilIdle()
-        await until { broker.life.withLock { !$0.idleWaiters.isEmpty } }
+        try await until { broker.life.withLock { !$0.idleWaiters.isEmpty } }
         if runs {
-            try await running(broker) { await until { broker.statistics.retried == 1 } }
+            try await running(broker) { try await until { broker.statistics.retried == 1 } }
         } else {
             await broker.close()
         }
@@ -271,11 +272,11 @@ import Testing
     func waitUntilIdleCancelled() async throws {
         let broker = try await Site(.memory).broker()
         let waiting = Task { await broker.waitUntilIdle() }
-        await until { broker.life.withLock { !$0.idleWaiters.isEmpty } }
+        try await until { broker.life.withLock { !$0.idleWaiters.isEmpty } }
         waiting.cancel()
         await waiting.value
         let late = Task {
-            await until { Task.isCancelled }
+            while !Task.isCancelled { await Task.yield() }
             await broker.waitUntilIdle()
         }
         late.cancel()

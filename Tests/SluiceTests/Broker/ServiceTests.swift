@@ -14,7 +14,7 @@ import Testing
         let go = Signal()
         try broker.route("*", Note.self) { note, _ in
             log.append(note.text)
-            await go.received()
+            try await go.received()
             return Task.isCancelled ? .fail("cancelled") : .success
         }
         try await broker.enqueue([Note("a"), Note("b")])
@@ -28,11 +28,11 @@ import Testing
             )
         )
         async let run: Void = group.run()
-        _ = await log.wait(forCount: 1)
+        _ = try await log.wait(forCount: 1)
         await group.triggerGracefulShutdown()
-        await site.clock.waitForSleeper(untilUptime: .seconds(30))
+        try await site.clock.waitForSleeper(untilUptime: .seconds(30))
         go.send()
-        await until { broker.statistics.succeeded == 1 }
+        try await until { broker.statistics.succeeded == 1 }
         // A service that ends by itself, on shutdown, is no failure of the group's.
         try await run
         #expect(log.elements == ["a"])
@@ -60,9 +60,9 @@ import Testing
             )
         )
         async let run: Void = group.run()
-        _ = await log.wait(forCount: 1)
+        _ = try await log.wait(forCount: 1)
         await group.triggerGracefulShutdown()
-        await site.clock.waitForSleeper(untilUptime: .seconds(30))
+        try await site.clock.waitForSleeper(untilUptime: .seconds(30))
         site.clock.advance(by: .seconds(30))
         try await run
         #expect(broker.statistics.released == 1)

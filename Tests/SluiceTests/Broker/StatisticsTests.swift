@@ -45,7 +45,7 @@ import Testing
         }
         let id = try await broker.enqueue(Note("a"))
         try await running(broker) {
-            await started.received()
+            try await started.received()
             try await broker.cancel(id)
             await broker.waitUntilIdle()
         }
@@ -62,16 +62,16 @@ import Testing
         let (started, go) = (Signal(), Signal())
         try broker.route("*", Note.self) { _, _ in
             started.send()
-            await go.received(started.elements.count)
+            try await go.received(started.elements.count)
             return .success
         }
         try await broker.enqueue(Note("a"))
         try await running(broker) {
-            await started.received()
+            try await started.received()
             try site.shell("DELETE FROM sluice_claim_rows")
             go.send()
             // It still waits, and runs again: nothing of the stale success was written.
-            await started.received(2)
+            try await started.received(2)
             #expect(broker.statistics.succeeded == 0)
             #expect(broker.statistics.staleCompletions == 1)
             go.send()

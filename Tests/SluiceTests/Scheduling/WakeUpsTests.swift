@@ -78,11 +78,11 @@ private struct Rig {
     }
 
     /// Returns when the looks that follow an event are over: from then on only another event has it look.
-    func settle(after event: () throws -> Void) async rethrows {
+    func settle(after event: () throws -> Void) async throws {
         let looks = script.looks.elements.count
         try event()
-        _ = await script.looks.wait(forCount: looks + 1)
-        await until { await wakeUps.isQuiet() }
+        _ = try await script.looks.wait(forCount: looks + 1)
+        try await until { await wakeUps.isQuiet() }
     }
 }
 
@@ -92,12 +92,12 @@ struct WakeUpsTests {
     @Test("G11: what becomes visible only after the last write to the log is seen", arguments: [0, 1])
     func lateVisibility(tooEarly: Int) async throws {
         let rig = try Rig()
-        await rig.settle { rig.wakeUps.start() }
+        try await rig.settle { rig.wakeUps.start() }
         #expect(rig.script.takenIn.elements.isEmpty)
         let looks = rig.script.looks.elements.count
         rig.script.becomeVisible(afterLooks: tooEarly)
         try rig.write()
-        await rig.script.takenIn.received()
+        try await rig.script.takenIn.received()
         #expect(rig.script.looks.elements.count > looks + tooEarly)
         await rig.wakeUps.stop()
     }
@@ -105,22 +105,22 @@ struct WakeUpsTests {
     @Test("G11: the watch survives that its log is cut to nothing")
     func truncation() async throws {
         let rig = try Rig()
-        await rig.settle { rig.wakeUps.start() }
+        try await rig.settle { rig.wakeUps.start() }
         try await rig.settle { try rig.truncate() }
         rig.script.becomeVisible(afterLooks: 0)
         try rig.write()
-        await rig.script.takenIn.received()
+        try await rig.script.takenIn.received()
         await rig.wakeUps.stop()
     }
 
     @Test("G11: when another file takes the log's place, that is watched")
     func replacement() async throws {
         let rig = try Rig()
-        await rig.settle { rig.wakeUps.start() }
+        try await rig.settle { rig.wakeUps.start() }
         try await rig.settle { try rig.replace() }
         rig.script.becomeVisible(afterLooks: 0)
         try rig.write()
-        await rig.script.takenIn.received()
+        try await rig.script.takenIn.received()
         #expect(rig.wakeUps.isWatching)
         await rig.wakeUps.stop()
     }
@@ -136,12 +136,12 @@ struct WakeUpsTests {
         try rig.create()
         _ = try await rig.wakeUps.poll()
         #expect(rig.wakeUps.isWatching)
-        await until { await rig.wakeUps.isQuiet() }
+        try await until { await rig.wakeUps.isQuiet() }
         rig.script.becomeVisible(afterLooks: 0)
         try rig.write()
-        await rig.script.takenIn.received()
+        try await rig.script.takenIn.received()
         try rig.remove()
-        await until { !rig.wakeUps.isWatching }
+        try await until { !rig.wakeUps.isWatching }
         try rig.create()
         _ = try await rig.wakeUps.poll()
         #expect(rig.wakeUps.isWatching)
@@ -151,7 +151,7 @@ struct WakeUpsTests {
     @Test("After its end the watch tells of nothing, until it is begun anew")
     func restart() async throws {
         let rig = try Rig()
-        await rig.settle { rig.wakeUps.start() }
+        try await rig.settle { rig.wakeUps.start() }
         await rig.wakeUps.stop()
         #expect(!rig.wakeUps.isWatching)
         let looks = rig.script.looks.elements.count
@@ -161,8 +161,8 @@ struct WakeUpsTests {
         #expect(rig.script.looks.elements.count == looks)
         rig.script.becomeVisible(afterLooks: 0)
         rig.wakeUps.start()
-        await rig.script.takenIn.received()
-        await until { rig.wakeUps.isWatching }
+        try await rig.script.takenIn.received()
+        try await until { rig.wakeUps.isWatching }
         await rig.wakeUps.stop()
     }
 }

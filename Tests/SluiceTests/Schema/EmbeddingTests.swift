@@ -54,7 +54,7 @@ struct EmbeddingTests {
     func together() async throws {
         let file = try database(journal: "WAL")
         let application = try Connection(path: file.path, mode: .write)
-        application.setBusyTimeout(.seconds(10))
+        application.setBusyTimeout(patience)
         let fixture = try await StoreFixture(file: file)
         try application.immediate {
             try application.execute("INSERT INTO messages (text) VALUES ('third')")

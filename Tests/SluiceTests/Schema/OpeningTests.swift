@@ -81,6 +81,47 @@ struct OpeningTests {
         #expect(await refusal { try await openAndClose(file.path) } == .notADatabase)
     }
 
+    @Test("A look at a file without the schema, or with an older one, is refused and makes nothing")
+    func look() async throws {
+        func look(_ file: TemporaryFile) async -> SluiceError? {
+            await #expect(throws: SluiceError.self) {
+                try await openAndClose(file.path) { $0.makesMissing = false }
+            }
+        }
+        let missing = try TemporaryFile()
+        #expect(await look(missing)?.code == .cannotOpen)
+        #expect(try contents(besides: missing.path).isEmpty)
+
+        let older = try TemporaryFile()
+        try await openAndClose(older.path)
+        try await openAndClose(older.path) { $0.makesMissing = false }
+        let connection = try Connection(path: older.path, mode: .write)
+        try connection.execute("DELETE FROM sluice_migrations WHERE number = \(Migration.all.count)")
+        connection.close()
+        let before = try contents(besides: older.path)
+        #expect(await look(older)?.code == .schemaMissing)
+        #expect(try contents(besides: older.path) == before)
+    }
+
+    @Test("A file on a file system that is mounted read-only is refused as such")
+    func readOnlyFileSystem() async throws {
+        let file = try TemporaryFile()
+        let disk = try FaultyDisk()
+        try await openAndClose(file.path) { $0.vfs = disk.name }
+        let before = try contents(besides: file.path)
+        disk.setReadOnly()
+        for makesMissing in [true, false] {
+            let code = await refusal {
+                try await openAndClose(file.path) {
+                    $0.vfs = disk.name
+                    $0.makesMissing = makesMissing
+                }
+            }
+            #expect(code == .readOnly)
+        }
+        #expect(try contents(besides: file.path) == before)
+    }
+
     @Test("An empty file is a new database")
     func empty() async throws {
         let file = try TemporaryFile()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("Group commit")
+@Suite("Group commit", .timeLimit(.minutes(2)))
 struct GroupCommitTests {
     /// Has writes wait behind a lock, so that they make one group, and gives their results in the order of
     /// the calls.
@@ -24,7 +24,7 @@ struct GroupCommitTests {
             fixture.store.write(sync: .owed, body) { results.append((index, $0)) }
         }
         other.rollback()
-        let all = await results.wait(forCount: bodies.count + 1)
+        let all = try await results.wait(forCount: bodies.count + 1)
         return all.sorted { $0.index < $1.index }.dropFirst().map(\.result)
     }
 
@@ -173,7 +173,7 @@ struct GroupCommitTests {
             log.append((try? first.get()) ?? -1)
             store.write(sync: .owed, enqueue) { log.append((try? $0.get()) ?? -1) }
         }
-        #expect(await log.wait(forCount: 2) == [1, 2])
+        try await #expect(log.wait(forCount: 2) == [1, 2])
     }
 
     @Test("What a rolled back member set aside, the right to run the queues, is given up when it runs again")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("Cancelled enqueues")
+@Suite("Cancelled enqueues", .timeLimit(.minutes(2)))
 struct StoreCancellationTests {
     @Test("G14: an enqueue that is cancelled before its group starts is not stored, one in the group stands")
     func cancelled() async throws {
@@ -14,9 +14,9 @@ struct StoreCancellationTests {
         try other.beginImmediate()
         // Leads, and waits for the lock: its group has begun.
         let begun = Task { try await store.add("begun") }
-        while !store.writer.load.isLed { await Task.yield() }
+        try await until { store.writer.load.isLed }
         let waiting = Task { try await store.add("waiting") }
-        while store.writer.load.waiting == 0 { await Task.yield() }
+        try await until { store.writer.load.waiting > 0 }
         begun.cancel()
         waiting.cancel()
         // It does not wait for the lock, which is still held.
@@ -30,13 +30,13 @@ struct StoreCancellationTests {
     func cancelledBefore() async throws {
         let fixture = try await StoreFixture()
         let store = fixture.store
-        let start = EventLog<Void>()
+        let start = Signal()
         let task = Task {
-            _ = await start.wait(forCount: 1)
+            await start.receivedInAnyCase()
             return try await store.add("late")
         }
         task.cancel()
-        start.append(())
+        start.send()
         await #expect(throws: CancellationError.self) { try await task.value }
         #expect(try await store.actionCount() == 0)
     }
@@ -60,7 +60,7 @@ struct StoreCancellationTests {
         #expect(fixture.store.writer.withdraw(second))
         #expect(!fixture.store.writer.withdraw(second))
         other.rollback()
-        #expect(await log.wait(forCount: 2) == ["first", "third"])
+        try await #expect(log.wait(forCount: 2) == ["first", "third"])
         #expect(!fixture.store.writer.withdraw(third))
     }
 }

@@ -63,7 +63,7 @@ final class StoreFixture: Sendable {
 extension StoreFixture {
     func connect() throws -> Connection {
         let connection = try Connection(path: file.path, mode: .write)
-        connection.setBusyTimeout(.seconds(10))
+        connection.setBusyTimeout(patience)
         return connection
     }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("A full disk")
+@Suite("A full disk", .timeLimit(.minutes(2)))
 struct StoreFullTests {
     /// Lets the database grow by so many pages at most, which fails as a full disk does.
     private func limit(_ fixture: StoreFixture, pages: Int) async throws {
@@ -45,7 +45,7 @@ struct StoreFullTests {
             let text = number == 4 ? String(repeating: "x", count: 200_000) : "\(number)"
             return Task { await refusal { try await store.add(text) } }
         }
-        while store.writer.load.waiting < 8 { await Task.yield() }
+        try await until { store.writer.load.waiting >= 8 }
         other.rollback()
         var codes: [SluiceError.Code?] = []
         for task in tasks { codes.append(await task.value) }

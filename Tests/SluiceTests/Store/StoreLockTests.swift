@@ -4,7 +4,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("Locks of other connections")
+@Suite("Locks of other connections", .timeLimit(.minutes(2)))
 struct StoreLockTests {
     private func fixture() async throws -> StoreFixture {
         try await StoreFixture(adjust: { $0.lockTimeout = .milliseconds(1) })
@@ -50,7 +50,7 @@ struct StoreLockTests {
         let other = try fixture.connect()
         try other.beginImmediate()
         let tasks = (0..<8).map { number in Task { try await store.add("\(number)") } }
-        while store.writer.load.waiting < 7 { await Task.yield() }
+        try await until { store.writer.load.waiting >= 7 }
         try other.commit()
         var ids: Set<Int64> = []
         for task in tasks { ids.insert(try await task.value.rawValue) }
@@ -64,9 +64,9 @@ struct StoreLockTests {
         let other = try fixture.connect()
         try other.beginImmediate()
         let task = Task { try await store.add("a") }
-        while !store.writer.load.isLed { await Task.yield() }
+        try await until { store.writer.load.isLed }
         let closing = Task { await store.close() }
-        while !store.writer.load.isClosed { await Task.yield() }
+        try await until { store.writer.load.isClosed }
         #expect(await refusal { try await store.add("b") } == .closed)
         other.rollback()
         #expect(try await task.value.rawValue == 1)

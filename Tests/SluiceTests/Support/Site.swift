@@ -37,7 +37,7 @@ struct Site: Sendable {
     /// Does what a person with a shell does to the file.
     func shell(_ sql: String) throws {
         let connection = try Connection(path: #require(file).path, mode: .write)
-        connection.setBusyTimeout(.seconds(10))
+        connection.setBusyTimeout(patience)
         try connection.execute(sql)
     }
 }

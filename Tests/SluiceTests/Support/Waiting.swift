@@ -8,15 +8,26 @@ extension EventLog where Element == Void {
     /// Lets those go on who wait for the next signal.
     func send() { append(()) }
 
-    /// Returns at the first signal, or at a later one; a cancellation changes nothing.
-    func received(_ count: Int = 1) async { _ = await wait(forCount: count) }
+    /// Returns at the first signal, or at a later one; throws when the task is cancelled.
+    func received(_ count: Int = 1) async throws(CancellationError) { _ = try await wait(forCount: count) }
+
+    /// Returns at the first signal, or at a later one, in a handler that does not heed its cancellation.
+    ///
+    /// A test that uses it sends the signal also when it fails (`defer`), else the run would hang.
+    func receivedInAnyCase(_ count: Int = 1) async {
+        // A task of its own, which nobody cancels.
+        _ = await Task { try await wait(forCount: count) }.result
+    }
 }
 
-/// Returns when a condition holds that no event tells of.
+/// Returns when a condition holds that no event tells of; throws when the task is cancelled.
 ///
-/// It gives its thread away between two looks. If the condition never holds, the suite's time limit says so.
-func until(_ condition: () async throws -> Bool) async rethrows {
-    while try await !condition() { await Task.yield() }
+/// It gives its thread away between two looks. If the condition never holds, the suite's time limit ends it.
+func until(_ condition: () async throws -> Bool) async throws {
+    while try await !condition() {
+        try Task.checkCancellation()
+        await Task.yield()
+    }
 }
 
 /// Waits until the task is cancelled, and throws then.

@@ -35,18 +35,18 @@ import Testing
         )
         let ids = try await broker.enqueue([Note("a"), Note("b"), Note("c")])
         try await running(broker) {
-            _ = await log.wait(forCount: 1)
+            _ = try await log.wait(forCount: 1)
             try await #expect(broker.cancel(ids[0]) == .signalled)
             try await broker.flush()
             #expect(log.elements == ["a"])
             let late = try #require(keeper.take())
             late(.retry)
-            _ = await log.wait(forCount: 2)
+            _ = try await log.wait(forCount: 2)
             late(.success)
             try await broker.flush()
             #expect(log.elements == ["a", "b"])
             keeper.take()?(.success)
-            _ = await log.wait(forCount: 3)
+            _ = try await log.wait(forCount: 3)
             keeper.take()?(.success)
             await broker.waitUntilIdle()
         }
@@ -70,15 +70,15 @@ import Testing
         )
         try await broker.enqueue(Note("late", order: .integer(2)))
         try await running(broker) {
-            _ = await log.wait(forCount: 1)
+            _ = try await log.wait(forCount: 1)
             try await broker.enqueue(Note("early", order: .integer(1)))
             try await broker.flush()
             #expect(log.elements == ["late"])
             keeper.take()?(.retry(after: .zero))
             // The retry is due, but the head is another one now.
-            _ = await log.wait(forCount: 2)
+            _ = try await log.wait(forCount: 2)
             keeper.take()?(.success)
-            _ = await log.wait(forCount: 3)
+            _ = try await log.wait(forCount: 3)
             keeper.take()?(.success)
             await broker.waitUntilIdle()
         }
@@ -92,15 +92,15 @@ import Testing
         let first = try await site.broker()
         try first.route("*", Note.self) { _, _ in .retry(after: .seconds(30)) }
         try await first.enqueue(Note("paused", in: "1"))
-        try await running(first) { await until { first.statistics.retried == 1 } }
+        try await running(first) { try await until { first.statistics.retried == 1 } }
         try await first.enqueue(Note("stored", in: "2"))
         await first.close()
 
         let second = try await site.broker()
         try second.routeNotes(to: log)
         try await running(second) {
-            _ = await log.wait(forCount: 1)
-            await until { second.statistics.succeeded == 1 }
+            _ = try await log.wait(forCount: 1)
+            try await until { second.statistics.succeeded == 1 }
             site.clock.advance(by: .seconds(30))
             await second.waitUntilIdle()
         }
@@ -123,10 +123,10 @@ import Testing
         }
         try await broker.enqueue(Note("a"))
         try await running(broker) {
-            await until { broker.statistics.retried == 1 }
+            try await until { broker.statistics.retried == 1 }
             site.clock.advance(by: .seconds(4))
             try await broker.retryNow("notes")
-            await until { broker.statistics.retried == 2 }
+            try await until { broker.statistics.retried == 2 }
             // The first pause would have ended at 10, the second ends at 24.
             for _ in 0..<19 {
                 site.clock.advance(by: .seconds(1))
@@ -174,13 +174,13 @@ import Testing
         try broker.route("*", to: handler, RouteOptions(retry: .fixed(.zero), timeout: .seconds(9)))
         try await broker.enqueue([Note("a"), Note("b")])
         try await running(broker) {
-            _ = await log.wait(forCount: 1)
+            _ = try await log.wait(forCount: 1)
             site.clock.advance(by: .seconds(8))
             let summary = try #require(await broker.summary("notes"))
             #expect(summary.state == "running")
             #expect(summary.because == "running since 2100-01-01T00:00:00.000000Z, attempt 1")
             #expect(log.elements == ["a"])
-            await site.clock.waitForSleeper(untilUptime: .seconds(9))
+            try await site.clock.waitForSleeper(untilUptime: .seconds(9))
             site.clock.advance(by: .seconds(1))
             await broker.waitUntilIdle()
         }

@@ -14,7 +14,7 @@ import Testing
         try broker.routeNotes(to: log)
         try await running(broker) {
             try await broker.enqueue(Note("name", in: "default"))
-            _ = await log.wait(forCount: 1)
+            _ = try await log.wait(forCount: 1)
             await broker.waitUntilIdle()
         }
         #expect(log.elements == ["name"])
@@ -92,7 +92,7 @@ import Testing
                 await broker.waitUntilIdle()
                 #expect(log.elements.count == restart)
                 try await #expect(broker.retryNow("queue") == 1)
-                _ = await log.wait(forCount: restart + 1)
+                _ = try await log.wait(forCount: restart + 1)
             }
             await broker.waitUntilIdle()
         }
@@ -111,8 +111,8 @@ import Testing
         }
         try await broker.enqueue([Note("0", in: "queue"), Note("1", in: "queue")])
         try await running(broker) {
-            _ = await log.wait(forCount: 1)
-            await site.clock.waitForSleeper(untilUptime: .seconds(3))
+            _ = try await log.wait(forCount: 1)
+            try await site.clock.waitForSleeper(untilUptime: .seconds(3))
             site.clock.advance(by: .milliseconds(2_999))
             try await broker.flush()
             #expect(log.elements.count == 1)
@@ -133,8 +133,8 @@ import Testing
         }
         let ids = try await broker.enqueue([Note("0", in: "queue"), Note("1", in: "queue")])
         try await running(broker) {
-            _ = await log.wait(forCount: 1)
-            await site.clock.waitForSleeper(untilUptime: .seconds(10))
+            _ = try await log.wait(forCount: 1)
+            try await site.clock.waitForSleeper(untilUptime: .seconds(10))
             site.clock.advance(by: .seconds(3))
             try await broker.flush()
             #expect(log.elements.count == 1)
@@ -156,8 +156,8 @@ import Testing
         }
         let first = try await broker.enqueue(note)
         try await running(broker) {
-            _ = await log.wait(forCount: 1)
-            await site.clock.waitForSleeper(untilUptime: .seconds(10))
+            _ = try await log.wait(forCount: 1)
+            try await site.clock.waitForSleeper(untilUptime: .seconds(10))
             site.clock.advance(by: .seconds(3))
             try await broker.cancel(first)
             let second = try await broker.enqueue(note)
@@ -180,7 +180,7 @@ import Testing
         }
         let id = try await broker.enqueue(Note("0", in: "queue"))
         try await running(broker) {
-            await until { broker.statistics.retried == 1 }
+            try await until { broker.statistics.retried == 1 }
             try site.shell(
                 """
                 BEGIN IMMEDIATE;
@@ -217,7 +217,7 @@ import Testing
         }
         try await running(broker) {
             try await broker.enqueue(Note("it", in: "handler1/queue"))
-            _ = await log.wait(forCount: 2)
+            _ = try await log.wait(forCount: 2)
             await broker.waitUntilIdle()
         }
         #expect(log.elements == ["handler1 it", "handler2 copy of it in handler2/queue"])

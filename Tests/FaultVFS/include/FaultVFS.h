@@ -1,0 +1,28 @@
+#ifndef FAULT_VFS_H
+#define FAULT_VFS_H
+
+/// A VFS of SQLite (<https://www.sqlite.org/vfs.html>) that passes everything on to the system's, but for the
+/// faults that a test asks for.
+///
+/// Each has a name and faults of its own, so that tests that run at the same time do not meet.
+struct fault_vfs;
+
+/// Makes one and registers it under a name, which is copied.
+///
+/// It stays until the process ends, since a store that a test has left may close its file later. Null when
+/// SQLite or the system refuses.
+struct fault_vfs *fault_vfs_create(const char *name);
+
+/// Lets so many of the next syncs of its files fail as a disk does that cannot write; a negative number is all,
+/// and 0 makes the disk whole again.
+void fault_vfs_fail_syncs(struct fault_vfs *, int count);
+
+/// Makes its files those of a file system that is mounted read-only, or writable again.
+///
+/// It concerns the files that are opened from then on.
+void fault_vfs_set_read_only(struct fault_vfs *, int is_read_only);
+
+/// How many syncs have failed.
+int fault_vfs_failed_syncs(const struct fault_vfs *);
+
+#endif

@@ -1,0 +1,102 @@
+import Foundation
+import SQLite
+import SluiceTestKit
+import Testing
+
+@testable import Sluice
+
+@Suite("A disk whose syncs fail", .timeLimit(.minutes(2)))
+struct StoreSyncTests {
+    private func fixture(_ disk: FaultyDisk) async throws -> StoreFixture {
+        try await StoreFixture(adjust: { $0.vfs = disk.name })
+    }
+
+    private func logSize(_ fixture: StoreFixture) throws -> Int {
+        try Data(contentsOf: URL(fileURLWithPath: fixture.file.path + "-wal")).count
+    }
+
+    /// What the file would hold if the machine stopped now and all that was written had reached the disk.
+    private func payloadsAfterLossOfPower(_ fixture: StoreFixture) async throws -> [String] {
+        let copy = try TemporaryFile()
+        for suffix in ["", "-wal"] {
+            try FileManager.default.copyItem(atPath: fixture.file.path + suffix, toPath: copy.path + suffix)
+        }
+        let found = try await StoreFixture(file: copy, isRunning: false)
+        defer { withExtendedLifetime(found) {} }
+        return try found.rows("SELECT payload FROM sluice_actions ORDER BY id")
+    }
+
+    @Test("G1, G14: an enqueue whose sync fails once throws and is not stored: its pages have left the log")
+    func once() async throws {
+        let disk = try FaultyDisk()
+        let fixture = try await fixture(disk)
+        let store = fixture.store
+        try await store.add("before")
+        disk.failSyncs(1)
+        #expect(await refusal { try await store.add("lost") } == .inputOutput)
+        #expect(disk.failedSyncs == 1)
+        #expect(try logSize(fixture) == 0)
+        #expect(try await store.actionCount() == 1)
+        #expect(try await payloadsAfterLossOfPower(fixture) == ["\"before\""])
+        // The disk is whole again, and the store goes on.
+        try await store.add("after")
+        #expect(try await payloadsAfterLossOfPower(fixture) == ["\"before\"", "\"after\""])
+        #expect(try await store.drain() == ["before", "after"])
+        #expect(try fixture.row("PRAGMA integrity_check") == "ok")
+        await store.close()
+    }
+
+    @Test("G1, G14: while syncs fail nothing is acknowledged, and nobody is told what was not found out")
+    func breakdown() async throws {
+        let disk = try FaultyDisk()
+        let fixture = try await fixture(disk)
+        let store = fixture.store
+        try await store.add("before")
+        disk.breakDown()
+        // The log could not be cleared: what stands in it may be found after a crash, or not.
+        #expect(await refusal { try await store.add("unknown") } == .unknownCommit)
+        // A claim is not synced: only the log that is still to be cut keeps it from being acknowledged.
+        let refusals = [
+            await refusal { try await store.claim() },
+            await refusal { try await store.add("refused") },
+            await refusal { try store.enqueueBlocking([ActionDraft("refused")]) },
+        ]
+        #expect(refusals == [.inputOutput, .inputOutput, .inputOutput])
+        #expect(try await store.actionCount() == 1)
+        let failed = disk.failedSyncs
+        #expect(failed >= 5)
+
+        disk.mend()
+        // The first write, though it needs no sync of its own, comes behind the cut.
+        let action = try await store.take()
+        #expect(action.text == "before")
+        #expect(try await payloadsAfterLossOfPower(fixture) == ["\"before\""])
+        try await store.settle(action, .success)
+        try await store.add("after")
+        #expect(disk.failedSyncs == failed)
+        #expect(try await store.drain() == ["after"])
+        await store.close()
+    }
+
+    @Test("G14: a sync that fails once harms nobody in its group: each is stored by a commit of its own")
+    func group() async throws {
+        let disk = try FaultyDisk()
+        let fixture = try await fixture(disk)
+        let store = fixture.store
+        try await store.add("before")
+        let other = try fixture.connect()
+        try other.beginImmediate()
+        // The first one leads and waits for the lock; it is a claim, which needs no sync. The others follow.
+        let leader = Task { try await store.claim() }
+        try await until { store.writer.load.isLed }
+        let tasks = (0..<3).map { number in Task { try await store.add("\(number)") } }
+        try await until { store.writer.load.waiting == 3 }
+        disk.failSyncs(1)
+        other.rollback()
+        _ = try await leader.value
+        for task in tasks { _ = try await task.value }
+        #expect(disk.failedSyncs == 1)
+        #expect(try await store.actionCount() == 4)
+        await store.close()
+    }
+}
