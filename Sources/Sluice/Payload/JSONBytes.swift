@@ -38,7 +38,7 @@ enum JSONBytes {
 
     /// The highest bit of each special byte; those above the lowest one that is set may be wrong.
     @inline(__always)
-    private static func specials(in word: UInt64) -> UInt64 {
+    static func specials(in word: UInt64) -> UInt64 {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let quotes = word ^ (ones &* UInt64(quote))
         let backslashes = word ^ (ones &* UInt64(backslash))
@@ -49,20 +49,43 @@ enum JSONBytes {
 
 /// A number that equal keys share.
 ///
-/// Different keys may share it too, which costs a fallback and nothing else. FNV-1a, by Fowler, Noll and Vo.
-struct KeyHash {
-    private(set) var value: UInt32 = 2_166_136_261
-
+/// Different keys may share it too, which costs a fallback and nothing else.
+enum KeyHash {
+    /// Of a key that is ASCII and needs no escapes, else nil.
+    ///
+    /// Others are rare, and Swift takes two of them for the same that are written differently.
     @inline(__always)
-    mutating func add(_ byte: UInt8) {
-        value = (value ^ UInt32(byte)) &* 16_777_619
+    static func of(_ key: UnsafePointer<UInt8>, count: Int) -> UInt32? {
+        let raw = UnsafeRawPointer(key)
+        var hash = UInt64(truncatingIfNeeded: count)
+        var odd: UInt64 = 0
+        @inline(__always) func add(_ word: UInt64) {
+            odd |= JSONBytes.specials(in: word) | word & 0x8080_8080_8080_8080
+            hash = (hash ^ word) &* 0x9E37_79B9_7F4A_7C15
+            hash ^= hash &>> 32
+        }
+        if count >= 8 {
+            var index = 0
+            while index &+ 8 < count {
+                add(raw.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+                index &+= 8
+            }
+            add(raw.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self))
+        } else {
+            // What is missing is a letter.
+            var word: UInt64 = 0x6161_6161_6161_6161
+            for index in 0..<count { word = word &<< 8 | UInt64(key[index]) }
+            add(word)
+        }
+        return odd == 0 ? UInt32(truncatingIfNeeded: hash) : nil
     }
 
     /// Whether a number stands twice among those of an object's keys.
+    @inline(__always)
     static func hasDuplicate(_ hashes: UnsafeMutableBufferPointer<UInt32>) -> Bool {
         // Comparing each with each is the fastest while they are few.
         guard hashes.count > 16 else {
-            for index in hashes.indices.dropFirst() {
+            for index in 0..<hashes.count {
                 for earlier in 0..<index where hashes[earlier] == hashes[index] { return true }
             }
             return false
@@ -70,6 +93,52 @@ struct KeyHash {
         var hashes = hashes
         hashes.sort()
         return zip(hashes, hashes.dropFirst()).contains { $0 == $1 }
+    }
+}
+
+/// Elements in memory that grows, the first of which stand in memory that is another's.
+struct GrowingBuffer<Element: BitwiseCopyable> {
+    private(set) var start: UnsafeMutablePointer<Element>
+    private(set) var capacity: Int
+    private var isOwned = false
+    var count = 0
+
+    init(_ first: UnsafeMutablePointer<Element>, capacity: Int) {
+        start = first
+        self.capacity = capacity
+    }
+
+    func deallocate() {
+        if isOwned { start.deallocate() }
+    }
+
+    @inline(__always)
+    mutating func reserve(_ more: Int) {
+        if capacity &- count < more { grow(more) }
+    }
+
+    @inline(never)
+    private mutating func grow(_ more: Int) {
+        capacity = max(capacity * 2, count + more)
+        let larger = UnsafeMutablePointer<Element>.allocate(capacity: capacity)
+        larger.update(from: start, count: count)
+        deallocate()
+        start = larger
+        isOwned = true
+    }
+
+    @inline(__always)
+    mutating func append(_ element: Element) {
+        reserve(1)
+        start[count] = element
+        count &+= 1
+    }
+
+    @inline(__always)
+    mutating func append(_ source: UnsafePointer<Element>, count more: Int) {
+        reserve(more)
+        (start + count).update(from: source, count: more)
+        count &+= more
     }
 }
 

@@ -10,7 +10,7 @@ struct JSONOutput {
         static let none = FrameID(index: -1, serial: 0)
     }
 
-    private struct Frame {
+    private struct Frame: BitwiseCopyable {
         let serial: UInt32
         let isObject: Bool
         var count = 0
@@ -24,32 +24,70 @@ struct JSONOutput {
     static let maximumDepth = 128
 
     private(set) var isOrdinary = true
-    private(set) var count = 0
-    private var bytes: UnsafeMutablePointer<UInt8>
-    private var capacity: Int
-    private var frames: [Frame] = []
+    private var bytes: GrowingBuffer<UInt8>
+    private var frames: GrowingBuffer<Frame>
     /// Of the keys of open objects.
-    private var hashes: [UInt32] = []
+    private var hashes: GrowingBuffer<UInt32>
     private var serial: UInt32 = 0
     /// The encoder that has been told to write a value and has not begun; 0 if there is none.
     private var pending: UInt32 = 0
     /// Frames below it belong to values whose encoding is being waited for.
     private var floor = 0
 
-    init(capacity: Int) {
-        self.capacity = capacity
-        bytes = .allocate(capacity: capacity)
-        frames.reserveCapacity(4)
-        hashes.reserveCapacity(16)
+    // Enough for most values, and little enough for the allocator's fastest path.
+    private static let ownBytes = 576
+    private static let ownHashes = 24
+    private static let ownFrames = 6
+
+    /// Makes an output on the heap, with the memory that it needs first.
+    static func make() -> UnsafeMutablePointer<JSONOutput> {
+        let frames = MemoryLayout<JSONOutput>.stride
+        let hashes = frames + ownFrames * MemoryLayout<Frame>.stride
+        let bytes = hashes + ownHashes * MemoryLayout<UInt32>.stride
+        let memory = UnsafeMutableRawPointer.allocate(
+            byteCount: bytes + ownBytes,
+            alignment: MemoryLayout<JSONOutput>.alignment
+        )
+        let output = memory.bindMemory(to: JSONOutput.self, capacity: 1)
+        output.initialize(
+            to: JSONOutput(
+                bytes: GrowingBuffer(
+                    (memory + bytes).bindMemory(to: UInt8.self, capacity: ownBytes),
+                    capacity: ownBytes
+                ),
+                frames: GrowingBuffer(
+                    (memory + frames).bindMemory(to: Frame.self, capacity: ownFrames),
+                    capacity: ownFrames
+                ),
+                hashes: GrowingBuffer(
+                    (memory + hashes).bindMemory(to: UInt32.self, capacity: ownHashes),
+                    capacity: ownHashes
+                )
+            )
+        )
+        return output
     }
 
-    func deallocate() {
-        bytes.deallocate()
+    private init(
+        bytes: GrowingBuffer<UInt8>,
+        frames: GrowingBuffer<Frame>,
+        hashes: GrowingBuffer<UInt32>
+    ) {
+        self.bytes = bytes
+        self.frames = frames
+        self.hashes = hashes
     }
 
-    /// The text, once.
+    static func destroy(_ output: UnsafeMutablePointer<JSONOutput>) {
+        output.pointee.bytes.deallocate()
+        output.pointee.frames.deallocate()
+        output.pointee.hashes.deallocate()
+        output.deallocate()
+    }
+
+    /// The text, once all is written.
     var text: String {
-        String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
+        String(decoding: UnsafeBufferPointer(start: bytes.start, count: bytes.count), as: UTF8.self)
     }
 
     mutating func giveUp() {
@@ -100,7 +138,7 @@ extension JSONOutput {
             return .none
         }
         serial &+= 1
-        put(isObject ? UInt8(ascii: "{") : UInt8(ascii: "["))
+        bytes.append(isObject ? UInt8(ascii: "{") : UInt8(ascii: "["))
         frames.append(Frame(serial: serial, isObject: isObject, hashes: hashes.count))
         return FrameID(index: Int32(truncatingIfNeeded: frames.count - 1), serial: serial)
     }
@@ -117,7 +155,7 @@ extension JSONOutput {
         guard goOn(frame) else { return false }
         let index = Int(frame.index)
         separate(index)
-        frames[index].key = count + 1
+        frames.start[index].key = bytes.count + 1
         var key = key
         key.withUTF8 { putKey($0) }
         return isOrdinary
@@ -129,11 +167,11 @@ extension JSONOutput {
             giveUp()
             return 0
         }
-        return frames[Int(frame.index)].count
+        return frames.start[Int(frame.index)].count
     }
 
     private func isOpen(_ frame: FrameID) -> Bool {
-        frame.index >= 0 && frame.index < frames.count && frames[Int(frame.index)].serial == frame.serial
+        frame.index >= 0 && frame.index < frames.count && frames.start[Int(frame.index)].serial == frame.serial
     }
 
     /// Whether it is a container's turn; what was opened inside it is closed then.
@@ -148,29 +186,31 @@ extension JSONOutput {
 
     @inline(__always)
     private mutating func separate(_ index: Int) {
-        if frames[index].count > 0 { put(UInt8(ascii: ",")) }
-        frames[index].count += 1
+        if frames.start[index].count > 0 { bytes.append(UInt8(ascii: ",")) }
+        frames.start[index].count += 1
     }
 
     private mutating func close(downTo count: Int) {
-        while frames.count > count, let frame = frames.popLast() {
-            put(frame.isObject ? UInt8(ascii: "}") : UInt8(ascii: "]"))
-            guard frame.isObject else { continue }
-            let first = frame.hashes
-            let isAmbiguous = hashes.withUnsafeMutableBufferPointer {
-                KeyHash.hasDuplicate(UnsafeMutableBufferPointer(rebasing: $0[first...]))
-            }
-            if isAmbiguous { giveUp() }
-            hashes.removeLast(hashes.count - first)
+        while frames.count > count {
+            frames.count &-= 1
+            let frame = frames.start[frames.count]
+            bytes.append(frame.isObject ? UInt8(ascii: "}") : UInt8(ascii: "]"))
+            let keys = UnsafeMutableBufferPointer(
+                start: hashes.start + frame.hashes,
+                count: hashes.count - frame.hashes
+            )
+            if KeyHash.hasDuplicate(keys) { giveUp() }
+            hashes.count = frame.hashes
         }
     }
 
     /// The keys under which the frames stand that are open below an index.
     func path(below index: Int) -> [PathKey] {
-        frames.prefix(max(index, 0)).map { frame in
+        (0..<max(min(index, frames.count), 0)).map { index in
+            let frame = frames.start[index]
             guard frame.isObject else { return PathKey(intValue: max(frame.count - 1, 0)) }
-            let start = min(frame.key, count)
-            let key = UnsafeBufferPointer(start: bytes + start, count: count - start)
+            let start = min(frame.key, bytes.count)
+            let key = UnsafeBufferPointer(start: bytes.start + start, count: bytes.count - start)
                 .prefix { $0 != JSONBytes.quote }
             return PathKey(stringValue: String(decoding: key, as: UTF8.self))
         }
@@ -183,62 +223,26 @@ extension JSONOutput {
 // MARK: - Bytes
 
 extension JSONOutput {
-    @inline(__always)
-    private mutating func reserve(_ more: Int) {
-        if capacity &- count < more { grow(more) }
-    }
-
-    private mutating func grow(_ more: Int) {
-        capacity = max(capacity * 2, count + more)
-        let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
-        larger.update(from: bytes, count: count)
-        bytes.deallocate()
-        bytes = larger
-    }
-
-    @inline(__always)
-    private mutating func put(_ byte: UInt8) {
-        reserve(1)
-        bytes[count] = byte
-        count &+= 1
-    }
-
-    /// Writes a key and a colon, if the key is ASCII that needs no escapes.
-    ///
-    /// Others are rare, and Swift takes two of them for the same that are written differently.
+    /// Writes a key and a colon.
     private mutating func putKey(_ key: UnsafeBufferPointer<UInt8>) {
-        reserve(key.count + 3)
-        var hash = KeyHash()
-        bytes[count] = JSONBytes.quote
-        count &+= 1
-        for byte in key {
-            guard byte < 0x80, !JSONBytes.isSpecial(byte) else { return giveUp() }
-            hash.add(byte)
-            bytes[count] = byte
-            count &+= 1
+        guard let start = key.baseAddress, let hash = KeyHash.of(start, count: key.count) else {
+            return giveUp()
         }
-        bytes[count] = JSONBytes.quote
-        bytes[count &+ 1] = UInt8(ascii: ":")
-        count &+= 2
-        hashes.append(hash.value)
+        hashes.append(hash)
+        bytes.reserve(key.count &+ 3)
+        bytes.append(JSONBytes.quote)
+        bytes.append(start, count: key.count)
+        bytes.append(JSONBytes.quote)
+        bytes.append(UInt8(ascii: ":"))
     }
 
-    /// Writes text that stands as it is, such as a number.
+    /// Writes text that stands as it is.
     mutating func put(_ text: StaticString) {
-        reserve(text.utf8CodeUnitCount)
-        (bytes + count).update(from: text.utf8Start, count: text.utf8CodeUnitCount)
-        count += text.utf8CodeUnitCount
+        bytes.append(text.utf8Start, count: text.utf8CodeUnitCount)
     }
 
     mutating func putNumber(_ digits: String) {
-        var digits = digits
-        digits.withUTF8 { source in
-            reserve(source.count)
-            for byte in source {
-                bytes[count] = byte
-                count &+= 1
-            }
-        }
+        for byte in digits.utf8 { bytes.append(byte) }
     }
 
     mutating func put(_ value: Double) {
@@ -257,8 +261,9 @@ extension JSONOutput {
     }
 
     mutating func put(negative: Bool, _ magnitude: UInt64) {
-        reserve(21)
-        if negative { put(UInt8(ascii: "-")) }
+        // A sign and the digits of the largest.
+        bytes.reserve(21)
+        if negative { bytes.append(UInt8(ascii: "-")) }
         var digits = 1
         var rest = magnitude / 10
         while rest > 0 {
@@ -266,11 +271,11 @@ extension JSONOutput {
             rest /= 10
         }
         rest = magnitude
-        for index in stride(from: count &+ digits &- 1, through: count, by: -1) {
-            bytes[index] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest % 10)
+        for index in stride(from: bytes.count &+ digits &- 1, through: bytes.count, by: -1) {
+            bytes.start[index] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest % 10)
             rest /= 10
         }
-        count &+= digits
+        bytes.count &+= digits
     }
 
     mutating func put(_ string: String) {
@@ -279,21 +284,19 @@ extension JSONOutput {
     }
 
     private mutating func putString(_ source: UnsafeBufferPointer<UInt8>) {
-        reserve(source.count + 2)
-        put(JSONBytes.quote)
+        bytes.reserve(source.count &+ 2)
+        bytes.append(JSONBytes.quote)
         if let start = source.baseAddress {
             var copied = 0
             while true {
                 let end = JSONBytes.firstSpecial(in: start, from: copied, to: source.count)
-                (bytes + count).update(from: start + copied, count: end &- copied)
-                count &+= end &- copied
+                bytes.append(start + copied, count: end &- copied)
                 guard end < source.count else { break }
                 putEscape(of: start[end])
                 copied = end &+ 1
-                reserve(source.count &- copied &+ 1)
             }
         }
-        put(JSONBytes.quote)
+        bytes.append(JSONBytes.quote)
     }
 
     private mutating func putEscape(of byte: UInt8) {
@@ -308,7 +311,7 @@ extension JSONOutput {
         default:
             put(byte < 0x10 ? "\\u000" : "\\u001")
             let digit = byte & 0x0F
-            put(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+            bytes.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
         }
     }
 }

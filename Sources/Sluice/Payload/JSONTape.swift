@@ -33,19 +33,28 @@ final class JSONTape {
         copy?.deallocate()
     }
 
-    /// The value that a text stands for, or nil where Foundation is to decode it.
-    static func decode<Value: Decodable>(_ type: Value.Type, from text: String) -> Value? {
+    /// The value that a text stands for; an error where Foundation is to decode it.
+    static func decode<Value: Decodable>(_ type: Value.Type, from text: String) throws -> Value {
         var text = text
-        return text.withUTF8 { bytes -> Value? in
-            guard var tape = JSONTape(bytes) else { return nil }
-            let value = try? tape.value(type, at: 0)
-            guard isKnownUniquelyReferenced(&tape) else {
-                // A decoder has outlived the value.
-                tape.keepText()
-                return nil
+        return try text.withUTF8 { bytes in
+            guard var tape = JSONTape(bytes) else { throw NotOrdinary() }
+            do {
+                let value = try tape.value(type, at: 0)
+                keepText(ofShared: &tape)
+                guard tape.isOrdinary else { throw NotOrdinary() }
+                return value
+            } catch {
+                keepText(ofShared: &tape)
+                throw error
             }
-            return tape.isOrdinary ? value : nil
         }
+    }
+
+    private struct NotOrdinary: Error {}
+
+    /// Copies the text for a decoder that outlives its value; Foundation has the word there.
+    private static func keepText(ofShared tape: inout JSONTape) {
+        if !isKnownUniquelyReferenced(&tape), tape.copy == nil { tape.keepText() }
     }
 
     private func keepText() {

@@ -13,14 +13,11 @@ final class JSONWriter {
     let output: UnsafeMutablePointer<JSONOutput>
 
     private init() {
-        output = .allocate(capacity: 1)
-        output.initialize(to: JSONOutput(capacity: 512))
+        output = JSONOutput.make()
     }
 
     deinit {
-        output.pointee.deallocate()
-        output.deinitialize(count: 1)
-        output.deallocate()
+        JSONOutput.destroy(output)
     }
 
     /// The value as JSON text, or nil where Foundation is to encode it.

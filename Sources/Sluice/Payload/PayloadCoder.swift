@@ -58,7 +58,7 @@ package struct PayloadCoder: Sendable {
 
     /// Decodes a payload, or says why it does not decode, without saying what is in it (G13).
     package func decode<A: Action>(_ type: A.Type, from payload: String) -> Result<A, Undecodable> {
-        if let action = JSONTape.decode(type, from: payload) { return .success(action) }
+        do { return .success(try JSONTape.decode(type, from: payload)) } catch {}
         do {
             return .success(try decoder.decode(type, from: Data(payload.utf8)))
         } catch let error as DecodingError {

@@ -160,23 +160,14 @@ struct TapeParser: ~Copyable {
         }
     }
 
-    /// A key of ASCII without escapes. Others are rare, and Swift takes two of them for the same that are
-    /// written differently.
     private mutating func key() -> Bool {
         guard skip(JSONBytes.quote) else { return false }
         let start = index
-        var hash = KeyHash()
-        while index < end {
-            let byte = bytes[index]
-            index &+= 1
-            if byte == JSONBytes.quote {
-                append(.key, start: start, length: index &- 1 &- start, next: hash.value)
-                return true
-            }
-            guard byte < 0x80, !JSONBytes.isSpecial(byte) else { return false }
-            hash.add(byte)
-        }
-        return false
+        index = JSONBytes.firstSpecial(in: bytes, from: index, to: end)
+        let length = index &- start
+        guard skip(JSONBytes.quote), let hash = KeyHash.of(bytes + start, count: length) else { return false }
+        append(.key, start: start, length: length, next: hash)
+        return true
     }
 
     private mutating func string() -> Bool {
