@@ -27,6 +27,12 @@ enum JSONBytes {
             if special != 0 { return index &+ special.trailingZeroBitCount &>> 3 }
             index &+= 8
         }
+        if index < end, end &- start >= 8 {
+            // Some of these bytes have been looked at; they are not special.
+            let word = UInt64(littleEndian: raw.loadUnaligned(fromByteOffset: end &- 8, as: UInt64.self))
+            let special = specials(in: word)
+            return special == 0 ? end : end &- 8 &+ special.trailingZeroBitCount &>> 3
+        }
         while index < end, !isSpecial(bytes[index]) { index &+= 1 }
         return index
     }
@@ -119,7 +125,8 @@ struct GrowingBuffer<Element: BitwiseCopyable> {
 
     @inline(never)
     private mutating func grow(_ more: Int) {
-        capacity = max(capacity * 2, count + more)
+        // What comes behind a long string, such as the end of its object, fits as well.
+        capacity = max(capacity * 2, count + more + 64)
         let larger = UnsafeMutablePointer<Element>.allocate(capacity: capacity)
         larger.update(from: start, count: count)
         deallocate()

@@ -171,7 +171,8 @@ extension JSONOutput {
     }
 
     private func isOpen(_ frame: FrameID) -> Bool {
-        frame.index >= 0 && frame.index < frames.count && frames.start[Int(frame.index)].serial == frame.serial
+        frame.index >= 0 && frame.index < frames.count
+            && frames.start[Int(frame.index)].serial == frame.serial
     }
 
     /// Whether it is a container's turn; what was opened inside it is closed then.
@@ -237,7 +238,7 @@ extension JSONOutput {
     }
 
     /// Writes text that stands as it is.
-    mutating func put(_ text: StaticString) {
+    mutating func putLiteral(_ text: StaticString) {
         bytes.append(text.utf8Start, count: text.utf8CodeUnitCount)
     }
 
@@ -278,7 +279,7 @@ extension JSONOutput {
         bytes.count &+= digits
     }
 
-    mutating func put(_ string: String) {
+    mutating func putString(_ string: String) {
         var string = string
         string.withUTF8 { putString($0) }
     }
@@ -301,15 +302,15 @@ extension JSONOutput {
 
     private mutating func putEscape(of byte: UInt8) {
         switch byte {
-        case JSONBytes.quote: put("\\\"")
-        case JSONBytes.backslash: put("\\\\")
-        case 0x08: put("\\b")
-        case 0x09: put("\\t")
-        case 0x0A: put("\\n")
-        case 0x0C: put("\\f")
-        case 0x0D: put("\\r")
+        case JSONBytes.quote: putLiteral("\\\"")
+        case JSONBytes.backslash: putLiteral("\\\\")
+        case 0x08: putLiteral("\\b")
+        case 0x09: putLiteral("\\t")
+        case 0x0A: putLiteral("\\n")
+        case 0x0C: putLiteral("\\f")
+        case 0x0D: putLiteral("\\r")
         default:
-            put(byte < 0x10 ? "\\u000" : "\\u001")
+            putLiteral(byte < 0x10 ? "\\u000" : "\\u001")
             let digit = byte & 0x0F
             bytes.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
         }

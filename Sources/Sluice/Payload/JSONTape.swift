@@ -6,8 +6,8 @@ internal import Foundation
 
 /// A JSON text and its tokens, from which values decode.
 ///
-/// Each error that it throws is noted. User code may swallow it: the value that comes out does not count then,
-/// and Foundation's decoder has the word from the start.
+/// Each error that it throws is noted. User code may swallow it: the value that comes out does not count
+/// then, and Foundation's decoder has the word from the start.
 final class JSONTape {
     private(set) var isOrdinary = true
     private var bytes: UnsafePointer<UInt8>
@@ -69,7 +69,9 @@ final class JSONTape {
         isOrdinary = false
     }
 
-    /// Gives up. The words never reach anyone: Foundation finds its own.
+    /// Gives up.
+    ///
+    /// The words never reach anyone: Foundation finds its own.
     @inline(never)
     func refusal() -> DecodingError {
         isOrdinary = false
@@ -194,7 +196,9 @@ extension JSONTape {
         }
         guard token.kind == .integer || token.kind == .number else { throw refusal() }
         // Zero and infinity may stand for a number that is out of range.
-        if let value = Double(String(decoding: text(of: token), as: UTF8.self)), value.isNormal { return value }
+        if let value = Double(String(decoding: text(of: token), as: UTF8.self)), value.isNormal {
+            return value
+        }
         return try foreign(Double.self, at: index)
     }
 }

@@ -47,11 +47,12 @@ final class JSONWriter {
     @inline(__always)
     func write<Value: Encodable>(_ value: Value, slot: UInt32? = nil) throws {
         if Value.self == String.self {
-            if begin(slot) { output.pointee.put(unsafeBitCast(value, to: String.self)) }
+            if begin(slot) { output.pointee.putString(unsafeBitCast(value, to: String.self)) }
         } else if Value.self == Int.self {
             if begin(slot) { put(unsafeBitCast(value, to: Int.self)) }
         } else if Value.self == Bool.self {
-            if begin(slot) { output.pointee.put(unsafeBitCast(value, to: Bool.self) ? "true" : "false") }
+            let isTrue = unsafeBitCast(value, to: Bool.self)
+            if begin(slot) { output.pointee.putLiteral(isTrue ? "true" : "false") }
         } else if Value.self == Double.self {
             if begin(slot) { output.pointee.put(unsafeBitCast(value, to: Double.self)) }
         } else {
@@ -60,7 +61,7 @@ final class JSONWriter {
     }
 
     func writeNil(slot: UInt32? = nil) {
-        if begin(slot) { output.pointee.put("null") }
+        if begin(slot) { output.pointee.putLiteral("null") }
     }
 
     @inline(__always)

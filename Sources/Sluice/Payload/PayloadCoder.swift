@@ -6,8 +6,8 @@ internal import Foundation
 
 /// Payloads between a user's type and the JSON text in the file.
 ///
-/// A coder of our own does what is ordinary. Whatever is not, it leaves to Foundation's from the start, errors
-/// among it, so that all values and errors are Foundation's.
+/// A coder of our own does what is ordinary. All else it leaves to Foundation's from the start, so that
+/// values, errors and their words are Foundation's.
 package struct PayloadCoder: Sendable {
     // Both are configured once, here, and only read afterwards.
     private let encoder = JSONEncoder()

@@ -24,6 +24,10 @@ struct TapeDecoder: Decoder, SingleValueDecodingContainer {
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
         try tape.value(type, at: index)
     }
+
+    // The standard library has throwing defaults for these two.
+    func decode(_ type: Int128.Type) throws -> Int128 { try tape.value(type, at: index) }
+    func decode(_ type: UInt128.Type) throws -> UInt128 { try tape.value(type, at: index) }
 }
 
 extension JSONTape {
@@ -48,6 +52,15 @@ private struct TapeObject<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     @inline(__always)
     func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
+        try tape.value(type, at: try find(key))
+    }
+
+    // The standard library has throwing defaults for these two.
+    func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 {
+        try tape.value(type, at: try find(key))
+    }
+
+    func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 {
         try tape.value(type, at: try find(key))
     }
 
@@ -120,7 +133,14 @@ private struct TapeArray: UnkeyedDecodingContainer {
     }
 
     @inline(__always)
-    mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+    mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try next(type) }
+
+    // The standard library has throwing defaults for these two.
+    mutating func decode(_ type: Int128.Type) throws -> Int128 { try next(type) }
+    mutating func decode(_ type: UInt128.Type) throws -> UInt128 { try next(type) }
+
+    @inline(__always)
+    private mutating func next<Value: Decodable>(_ type: Value.Type) throws -> Value {
         let value = try tape.value(type, at: try current())
         advance()
         return value

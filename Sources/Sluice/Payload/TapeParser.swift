@@ -13,7 +13,9 @@ struct Token {
     }
 
     let kind: Kind
-    /// Where its text starts, behind a string's quote. Of an object: the key found last, 0 before the first.
+    /// Where its text starts, behind a string's quote.
+    ///
+    /// Of an object: the key found last, 0 before the first.
     var start: UInt32
     /// How long its text is; of arrays, how many elements, and of objects, how many members they have.
     var length: UInt32
@@ -42,7 +44,9 @@ struct TapeParser: ~Copyable {
         tokens = .allocate(capacity: capacity)
     }
 
-    /// Whether the text is one value of JSON, all of it ordinary. The tokens are the caller's in any case.
+    /// Whether the text is one value of JSON, all of it ordinary.
+    ///
+    /// The tokens are the caller's in any case.
     mutating func parse() -> Bool {
         guard end < UInt32.max, value(depth: 0) else { return false }
         skipSpace()

@@ -35,6 +35,10 @@ struct WriterEncoder: Encoder, SingleValueEncodingContainer {
     func encode<Value: Encodable>(_ value: Value) throws {
         try writer.write(value, slot: slot)
     }
+
+    // The standard library has throwing defaults for these two.
+    func encode(_ value: Int128) throws { try writer.write(value, slot: slot) }
+    func encode(_ value: UInt128) throws { try writer.write(value, slot: slot) }
 }
 
 /// Writes the members of an object.
@@ -53,6 +57,15 @@ struct KeyedWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
     @inline(__always)
     func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
+        if writer.output.pointee.member(key.stringValue, of: frame) { try writer.write(value) }
+    }
+
+    // The standard library has throwing defaults for these two.
+    func encode(_ value: Int128, forKey key: Key) throws {
+        if writer.output.pointee.member(key.stringValue, of: frame) { try writer.write(value) }
+    }
+
+    func encode(_ value: UInt128, forKey key: Key) throws {
         if writer.output.pointee.member(key.stringValue, of: frame) { try writer.write(value) }
     }
 
@@ -99,6 +112,15 @@ struct UnkeyedWriter: UnkeyedEncodingContainer {
 
     @inline(__always)
     func encode<Value: Encodable>(_ value: Value) throws {
+        if writer.output.pointee.element(of: frame) { try writer.write(value) }
+    }
+
+    // The standard library has throwing defaults for these two.
+    func encode(_ value: Int128) throws {
+        if writer.output.pointee.element(of: frame) { try writer.write(value) }
+    }
+
+    func encode(_ value: UInt128) throws {
         if writer.output.pointee.element(of: frame) { try writer.write(value) }
     }
 

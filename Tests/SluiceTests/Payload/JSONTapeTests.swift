@@ -55,11 +55,13 @@ struct JSONTapeTests {
     }
 
     private static let numbers = [
-        "0", "-0", "1", "-1", "127", "128", "-128", "-129", "255", "256", "65536", "1.0", "1e2", "1E+2", "100e-2",
+        "0", "-0", "1", "-1", "127", "128", "-128", "-129", "255", "256", "65536", "1.0", "1e2", "1E+2",
+        "100e-2",
         "1.5", "-0.0", "0e5", "0.1", "123456789012345678", "9007199254740993", "9223372036854775807",
         "9223372036854775808", "-9223372036854775808", "18446744073709551615", "18446744073709551616",
         "170141183460469231731687303715884105728", "1e400", "-1e400", "1e-400", "4.9e-324", "2e-324", "1e308",
-        "16777217", "3.4028236e38", "1e39", "0.30000000000000004", "5e-7", "01", "1.", ".5", "+1", "1e", "--1",
+        "16777217", "3.4028236e38", "1e39", "0.30000000000000004", "5e-7", "01", "1.", ".5", "+1", "1e",
+        "--1",
         "NaN", "Infinity", "null", "true", "\"1\"", "[]", "{}", "",
     ]
 
@@ -102,18 +104,19 @@ struct JSONTapeTests {
     private static let odd = [
         "", " ", "{", "[1,]", #"{"a":1,}"#, "[1 2]", "nul", "nulll", "tru", "\u{FEFF}[]", "[] []", "[1]\u{0}",
         #"{"a":1,"a":2}"#, #"{"é":1}"#, #"{"\u0061":1}"#, #"["\ud800"]"#, #"["\udc00\ud800"]"#,
-        #"["\ud800\u0041"]"#, #"["\x"]"#, #"["\u12g4"]"#, "[\"\u{1}\"]", #"["abc]"#, "{1:2}", "// a\n[]", "'a'",
+        #"["\ud800\u0041"]"#, #"["\x"]"#, #"["\u12g4"]"#, "[\"\u{1}\"]", #"["abc]"#, "{1:2}", "// a\n[]",
+        "'a'",
         String(repeating: "[", count: 200) + String(repeating: "]", count: 200),
         "{" + (0..<40).map { "\"\($0 % 39)\":\($0)" }.joined(separator: ",") + "}",
     ]
 
     @Test("A text that is not ordinary throughout is left to Foundation", arguments: odd)
-    func odd(_ text: String) {
+    func leftAlone(_ text: String) {
         struct Anything: Decodable { init(from decoder: any Decoder) {} }
         #expect(read(Anything.self, text) == nil)
         // Nor is it taken behind what is asked for.
         struct First: Decodable { var first: Int }
-        #expect(read(First.self, #"{"first":1,"rest":"# + text + "}") == nil || text.isEmpty == false)
+        #expect(read(First.self, #"{"first":1,"rest":"# + text + "}") == nil)
     }
 
     @Test("A swallowed error leaves the value to Foundation")

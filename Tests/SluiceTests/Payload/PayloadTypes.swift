@@ -56,7 +56,9 @@ enum PayloadTypes {
 
         func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: CodingKeys.self)
-            if let value { try container.encode(value, forKey: .value) } else {
+            if let value {
+                try container.encode(value, forKey: .value)
+            } else {
                 try container.encodeNil(forKey: .value)
             }
         }
@@ -94,7 +96,7 @@ enum PayloadTypes {
         var data: Data? = Data([0, 1, 254, 255])
         var url: URL? = URL(string: "https://example.org/a/b?c=d")
         var decimal: Decimal? = Decimal(string: "3.14159265358979323846264338327950288")
-        var float: Float? = 1e-40
+        var float: Float? = 1.1754944e-38
     }
 
     class Base: Codable {
