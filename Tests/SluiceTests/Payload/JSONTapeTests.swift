@@ -103,7 +103,8 @@ struct JSONTapeTests {
 
     private static let odd = [
         "", " ", "{", "[1,]", #"{"a":1,}"#, "[1 2]", "nul", "nulll", "tru", "\u{FEFF}[]", "[] []", "[1]\u{0}",
-        #"{"a":1,"a":2}"#, #"{"é":1}"#, #"{"\u0061":1}"#, #"["\ud800"]"#, #"["\udc00\ud800"]"#,
+        #"{"a":1,"a":2}"#, #"{"é":1}"#, #"{"\u0061":1}"#, #"["\ud800"]"#, #"["\udc00"]"#,
+        #"["\udc00\ud800"]"#,
         #"["\ud800\u0041"]"#, #"["\x"]"#, #"["\u12g4"]"#, "[\"\u{1}\"]", #"["abc]"#, "{1:2}", "// a\n[]",
         "'a'",
         String(repeating: "[", count: 200) + String(repeating: "]", count: 200),
@@ -125,6 +126,20 @@ struct JSONTapeTests {
         #expect(read(Types.Lenient.self, #"{"count":1,"words":["a",2]}"#) == nil)
         #expect(read(Types.Lenient.self, #"{"count":1}"#) == nil)
         #expect(read(Types.Lenient.self, #"{"count":1,"words":[]}"#) == Types.Lenient(words: []))
+    }
+
+    @Test(
+        "A key that Swift takes for one that is written differently leaves the value to Foundation"
+    )
+    func kelvin() throws {
+        struct Asking: Decodable, Equatable {
+            let isThere: Bool
+            init(from decoder: any Decoder) throws {
+                isThere = try decoder.container(keyedBy: PayloadKey.self).contains("\u{212A}")
+            }
+        }
+        #expect(read(Asking.self, #"{"K":1}"#) == nil)
+        #expect(judge(Asking.self, #"{"K":1}"#)?.isThere == true)
     }
 
     @Test("User code that asks for its path leaves the value to Foundation, and is told a path")

@@ -182,6 +182,11 @@ struct JSONWriterTests {
                 try container.encode(2, forKey: "b")
             }
         )
+        let failing = Script.keyed { container in
+            try container.encode(1, forKey: "b")
+            throw CancellationError()
+        }
+        expectLeft(Script.keyed { container in try? container.encode(failing, forKey: "a") })
         expectLeft(Script.keyed { try $0.encode($0.codingPath.count, forKey: "depth") })
     }
 

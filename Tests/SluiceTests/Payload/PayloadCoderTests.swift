@@ -95,9 +95,8 @@ struct PayloadCoderTests {
         let text = try coder.encode(odd)
         #expect(JSONWriter.text(of: odd) == nil)
         #expect(try coder.decode(Odd.self, from: text).get() == odd)
-        let lenient = text.replacingOccurrences(of: "}}", with: "},}")
-        #expect(lenient != text)
-        #expect(try coder.decode(Odd.self, from: lenient).get() == odd)
+        let lenient = text.dropLast() + ",}"
+        #expect(try coder.decode(Odd.self, from: String(lenient)).get() == odd)
     }
 
     @Test("Undecodable payloads have Foundation's reasons")
