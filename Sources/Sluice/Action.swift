@@ -12,9 +12,10 @@
 /// ```
 ///
 /// The stored properties are the payload. It is kept as JSON text, so that `payload ->> '$.text'` works in
-/// SQL. It is what `JSONEncoder` makes by default: a `Date` is a number of seconds since the start of 2001,
-/// and ISO 8601 text in its place does not decode. A type that shares its payloads with other programs brings
-/// its own `encode(to:)` and `init(from:)`, or holds a `String`.
+/// SQL. It says what `JSONEncoder` says by default: a `Date` is a number of seconds since the start of 2001,
+/// and ISO 8601 text in its place does not decode. The order of keys is not promised. A type that shares its
+/// payloads with other programs brings its own `encode(to:)` and `init(from:)`, which may be called twice for
+/// one payload, or holds a `String`.
 public protocol Action: Codable, Sendable {
     /// The name under which actions of this type are stored; 1 to 255 bytes.
     ///

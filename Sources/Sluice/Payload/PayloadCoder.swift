@@ -5,6 +5,9 @@ internal import Foundation
 #endif
 
 /// Payloads between a user's type and the JSON text in the file.
+///
+/// A coder of our own does what is ordinary. All else it leaves to Foundation's from the start, so that
+/// values, errors and their words are Foundation's.
 package struct PayloadCoder: Sendable {
     // Both are configured once, here, and only read afterwards.
     private let encoder = JSONEncoder()
@@ -16,6 +19,10 @@ package struct PayloadCoder: Sendable {
     }
 
     package func encode<A: Action>(_ action: A) throws(SluiceError) -> String {
+        if let text = JSONWriter.text(of: action) {
+            try check(text.utf8.count, kind: A.kind)
+            return text
+        }
         let data: Data
         do {
             data = try encoder.encode(action)
@@ -51,6 +58,7 @@ package struct PayloadCoder: Sendable {
 
     /// Decodes a payload, or says why it does not decode, without saying what is in it (G13).
     package func decode<A: Action>(_ type: A.Type, from payload: String) -> Result<A, Undecodable> {
+        do { return .success(try JSONTape.decode(type, from: payload)) } catch {}
         do {
             return .success(try decoder.decode(type, from: Data(payload.utf8)))
         } catch let error as DecodingError {

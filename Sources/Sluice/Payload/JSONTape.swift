@@ -1,0 +1,267 @@
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+/// A JSON text and its tokens, from which values decode.
+///
+/// Each error that it throws is noted. User code may swallow it: the value that comes out does not count
+/// then, and Foundation's decoder has the word from the start.
+final class JSONTape {
+    private(set) var isOrdinary = true
+    private var bytes: UnsafePointer<UInt8>
+    private let byteCount: Int
+    let tokens: UnsafeMutablePointer<Token>
+    private let count: Int
+    /// Owned once the text has gone that the tape was made of.
+    private var copy: UnsafeMutablePointer<UInt8>?
+
+    private init?(_ text: UnsafeBufferPointer<UInt8>) {
+        guard let start = text.baseAddress else { return nil }
+        var parser = TapeParser(text, start: start)
+        let isOrdinary = parser.parse()
+        tokens = parser.tokens
+        count = parser.count
+        bytes = start
+        byteCount = text.count
+        if !isOrdinary { return nil }
+    }
+
+    deinit {
+        tokens.deallocate()
+        copy?.deallocate()
+    }
+
+    /// The value that a text stands for; an error where Foundation is to decode it.
+    static func decode<Value: Decodable>(_ type: Value.Type, from text: String) throws -> Value {
+        var text = text
+        return try text.withUTF8 { bytes in
+            guard var tape = JSONTape(bytes) else { throw NotOrdinary() }
+            do {
+                let value = try tape.value(type, at: 0)
+                keepText(ofShared: &tape)
+                guard tape.isOrdinary else { throw NotOrdinary() }
+                return value
+            } catch {
+                keepText(ofShared: &tape)
+                throw error
+            }
+        }
+    }
+
+    private struct NotOrdinary: Error {}
+
+    /// Copies the text for a decoder that outlives its value; Foundation has the word there.
+    private static func keepText(ofShared tape: inout JSONTape) {
+        if !isKnownUniquelyReferenced(&tape), tape.copy == nil { tape.keepText() }
+    }
+
+    private func keepText() {
+        let kept = UnsafeMutablePointer<UInt8>.allocate(capacity: byteCount)
+        kept.initialize(from: bytes, count: byteCount)
+        copy = kept
+        bytes = UnsafePointer(kept)
+        isOrdinary = false
+    }
+
+    func giveUp() {
+        isOrdinary = false
+    }
+
+    /// Gives up.
+    ///
+    /// The words never reach anyone: Foundation finds its own.
+    @inline(never)
+    func refusal() -> DecodingError {
+        isOrdinary = false
+        return .dataCorrupted(.init(codingPath: [], debugDescription: "The value is not an ordinary one."))
+    }
+
+    /// Of a missing value.
+    var nothing: Int { count - 1 }
+
+    func text(of token: Token) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: bytes + Int(token.start), count: Int(token.length))
+    }
+}
+
+// MARK: - Values
+
+extension JSONTape {
+    func isNull(_ index: Int) -> Bool { tokens[index].kind == .null }
+
+    @inline(__always)
+    func value<Value: Decodable>(_ type: Value.Type, at index: Int) throws -> Value {
+        if type == String.self { return unsafeBitCast(try string(at: index), to: type) }
+        if type == Int.self { return unsafeBitCast(try integer(Int.self, at: index), to: type) }
+        if type == Bool.self { return unsafeBitCast(try bool(at: index), to: type) }
+        if type == Double.self { return unsafeBitCast(try double(at: index), to: type) }
+        return try otherValue(type, at: index)
+    }
+
+    private func otherValue<Value: Decodable>(_ type: Value.Type, at index: Int) throws -> Value {
+        if type == Int64.self { return unsafeBitCast(try integer(Int64.self, at: index), to: type) }
+        if type == Int32.self { return unsafeBitCast(try integer(Int32.self, at: index), to: type) }
+        if type == Int16.self { return unsafeBitCast(try integer(Int16.self, at: index), to: type) }
+        if type == Int8.self { return unsafeBitCast(try integer(Int8.self, at: index), to: type) }
+        if type == UInt.self { return unsafeBitCast(try integer(UInt.self, at: index), to: type) }
+        if type == UInt64.self { return unsafeBitCast(try integer(UInt64.self, at: index), to: type) }
+        if type == UInt32.self { return unsafeBitCast(try integer(UInt32.self, at: index), to: type) }
+        if type == UInt16.self { return unsafeBitCast(try integer(UInt16.self, at: index), to: type) }
+        if type == UInt8.self { return unsafeBitCast(try integer(UInt8.self, at: index), to: type) }
+        if type == Int128.self { return unsafeBitCast(try integer(Int128.self, at: index), to: type) }
+        if type == UInt128.self { return unsafeBitCast(try integer(UInt128.self, at: index), to: type) }
+        // Foundation reads these in its own way, not in theirs.
+        if type == Float.self || type == Decimal.self || type == URL.self || type == Data.self {
+            return try foreign(type, at: index)
+        }
+        do {
+            return try Value(from: TapeDecoder(tape: self, index: index))
+        } catch {
+            isOrdinary = false
+            throw error
+        }
+    }
+
+    /// A string or number that Foundation decodes, by itself.
+    private func foreign<Value: Decodable>(_ type: Value.Type, at index: Int) throws -> Value {
+        let token = tokens[index]
+        let quotes: UInt32
+        switch token.kind {
+        case .string, .escapedString: quotes = 1
+        case .integer, .number: quotes = 0
+        default: throw refusal()
+        }
+        let whole = Token(
+            kind: token.kind,
+            start: token.start - quotes,
+            length: token.length + 2 * quotes,
+            next: 0
+        )
+        do {
+            return try JSONDecoder().decode(type, from: Data(text(of: whole)))
+        } catch {
+            throw refusal()
+        }
+    }
+
+    private func string(at index: Int) throws -> String {
+        let token = tokens[index]
+        switch token.kind {
+        case .string: return String(decoding: text(of: token), as: UTF8.self)
+        case .escapedString: return JSONBytes.unescaped(text(of: token))
+        default: throw refusal()
+        }
+    }
+
+    private func bool(at index: Int) throws -> Bool {
+        switch tokens[index].kind {
+        case .isTrue: return true
+        case .isFalse: return false
+        default: throw refusal()
+        }
+    }
+
+    @inline(__always)
+    private func integer<Value: FixedWidthInteger & Decodable>(
+        _ type: Value.Type,
+        at index: Int
+    ) throws -> Value {
+        let token = tokens[index]
+        if token.kind == .integer, let (isNegative, magnitude) = small(token) {
+            let signed = isNegative ? -Int64(magnitude) : Int64(magnitude)
+            if !isNegative || magnitude > 0, let value = Value(exactly: signed) { return value }
+        }
+        return try foreign(type, at: index)
+    }
+
+    /// A number with at most 18 digits and no fraction.
+    @inline(__always)
+    private func small(_ token: Token) -> (isNegative: Bool, magnitude: UInt64)? {
+        var digits = text(of: token)[...]
+        let isNegative = digits.first == UInt8(ascii: "-")
+        if isNegative { digits.removeFirst() }
+        guard digits.count <= 18 else { return nil }
+        var magnitude: UInt64 = 0
+        for digit in digits { magnitude = magnitude &* 10 &+ UInt64(digit &- UInt8(ascii: "0")) }
+        return (isNegative, magnitude)
+    }
+
+    private func double(at index: Int) throws -> Double {
+        let token = tokens[index]
+        // Up to here whole numbers and doubles are the same.
+        if token.kind == .integer, let (isNegative, magnitude) = small(token), magnitude <= 1 << 53 {
+            return isNegative ? -Double(magnitude) : Double(magnitude)
+        }
+        guard token.kind == .integer || token.kind == .number else { throw refusal() }
+        // Zero and infinity may stand for a number that is out of range.
+        if let value = Double(String(decoding: text(of: token), as: UTF8.self)), value.isNormal {
+            return value
+        }
+        return try foreign(Double.self, at: index)
+    }
+}
+
+// MARK: - Members
+
+extension JSONTape {
+    /// The value of a key in an object, or nil if there is no such key.
+    func find(_ key: String, in object: Int) -> Int? {
+        var key = key
+        return key.withUTF8 { find($0, in: object) }
+    }
+
+    /// Looks behind the key found last first: keys are most often asked for in the order of the text.
+    private func find(_ wanted: UnsafeBufferPointer<UInt8>, in object: Int) -> Int? {
+        let last = Int(tokens[object].start)
+        let end = Int(tokens[object].next)
+        var key = last == 0 ? object &+ 1 : Int(tokens[last &+ 1].next)
+        for _ in 0..<tokens[object].length {
+            if key == end { key = object &+ 1 }
+            if matches(key, wanted) {
+                tokens[object].start = UInt32(truncatingIfNeeded: key)
+                return key &+ 1
+            }
+            key = Int(tokens[key &+ 1].next)
+        }
+        // Swift takes a few characters for the same as one of ASCII.
+        if wanted.contains(where: { $0 >= 0x80 }) { isOrdinary = false }
+        return nil
+    }
+
+    @inline(__always)
+    private func matches(_ key: Int, _ wanted: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard Int(tokens[key].length) == wanted.count else { return false }
+        let found = bytes + Int(tokens[key].start)
+        for index in 0..<wanted.count where found[index] != wanted[index] { return false }
+        return true
+    }
+
+    func keys(of object: Int) -> [String] {
+        var key = object + 1
+        return (0..<tokens[object].length).map { _ in
+            defer { key = Int(tokens[key + 1].next) }
+            return String(decoding: text(of: tokens[key]), as: UTF8.self)
+        }
+    }
+
+    /// The keys that lead to a value, from the outermost.
+    func path(to wanted: Int) -> [PathKey] {
+        var path: [PathKey] = []
+        var container = 0
+        while container < wanted, wanted < Int(tokens[container].next) {
+            let isObject = tokens[container].kind == .object
+            var child = container + (isObject ? 2 : 1)
+            var index = 0
+            while Int(tokens[child].next) <= wanted {
+                child = Int(tokens[child].next) + (isObject ? 1 : 0)
+                index += 1
+            }
+            let name = isObject ? String(decoding: text(of: tokens[child - 1]), as: UTF8.self) : nil
+            path.append(name.map(PathKey.init(stringValue:)) ?? PathKey(intValue: index))
+            container = child
+        }
+        return path
+    }
+}

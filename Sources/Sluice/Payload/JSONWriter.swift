@@ -1,0 +1,127 @@
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+/// Writes a `Codable` value as JSON straight into bytes, if all about it is ordinary.
+///
+/// It never throws an error of its own: user code could swallow it or trap on it. What is not ordinary is
+/// noted, the rest of the value is not written, and Foundation's encoder has the word from the start.
+final class JSONWriter {
+    // On the heap by itself, so that the compiler needs no checks of exclusive access at each byte.
+    let output: UnsafeMutablePointer<JSONOutput>
+
+    private init() {
+        output = JSONOutput.make()
+    }
+
+    deinit {
+        JSONOutput.destroy(output)
+    }
+
+    /// The value as JSON text, or nil where Foundation is to encode it.
+    static func text<Value: Encodable>(of value: Value) -> String? {
+        var writer = JSONWriter()
+        do {
+            try writer.write(value)
+        } catch {
+            return nil
+        }
+        guard writer.output.pointee.isOrdinary else { return nil }
+        // A container that has outlived the value may be one that writes when it ends.
+        guard isKnownUniquelyReferenced(&writer) else {
+            writer.giveUp()
+            return nil
+        }
+        return writer.output.pointee.text
+    }
+
+    func giveUp() {
+        output.pointee.giveUp()
+    }
+
+    /// Writes a value where one is expected.
+    ///
+    /// - Parameter slot: The encoder whose value it is, unless it is a new one's.
+    @inline(__always)
+    func write<Value: Encodable>(_ value: Value, slot: UInt32? = nil) throws {
+        if Value.self == String.self {
+            if begin(slot) { output.pointee.putString(unsafeBitCast(value, to: String.self)) }
+        } else if Value.self == Int.self {
+            if begin(slot) { put(unsafeBitCast(value, to: Int.self)) }
+        } else if Value.self == Bool.self {
+            let isTrue = unsafeBitCast(value, to: Bool.self)
+            if begin(slot) { output.pointee.putLiteral(isTrue ? "true" : "false") }
+        } else if Value.self == Double.self {
+            if begin(slot) { output.pointee.put(unsafeBitCast(value, to: Double.self)) }
+        } else {
+            try writeOther(value, slot)
+        }
+    }
+
+    func writeNil(slot: UInt32? = nil) {
+        if begin(slot) { output.pointee.putLiteral("null") }
+    }
+
+    @inline(__always)
+    private func begin(_ slot: UInt32?) -> Bool {
+        guard let slot else { return output.pointee.isOrdinary }
+        return output.pointee.take(slot)
+    }
+
+    @inline(__always)
+    private func put(_ value: some FixedWidthInteger) {
+        output.pointee.put(negative: value < 0, UInt64(truncatingIfNeeded: value.magnitude))
+    }
+
+    private func writeOther<Value: Encodable>(_ value: Value, _ slot: UInt32?) throws {
+        switch value {
+        case _ where Value.self == Data.self || Value.self == URL.self || Value.self == Decimal.self:
+            // Foundation writes them in its own way, not in theirs.
+            giveUp()
+        case _ where Value.self == Float.self:
+            if begin(slot) { output.pointee.put(unsafeBitCast(value, to: Float.self)) }
+        case _ where Value.self == Int64.self:
+            if begin(slot) { put(unsafeBitCast(value, to: Int64.self)) }
+        case _ where Value.self == Int32.self:
+            if begin(slot) { put(unsafeBitCast(value, to: Int32.self)) }
+        case _ where Value.self == Int16.self:
+            if begin(slot) { put(unsafeBitCast(value, to: Int16.self)) }
+        case _ where Value.self == Int8.self:
+            if begin(slot) { put(unsafeBitCast(value, to: Int8.self)) }
+        case _ where Value.self == UInt.self:
+            if begin(slot) { put(unsafeBitCast(value, to: UInt.self)) }
+        case _ where Value.self == UInt64.self:
+            if begin(slot) { put(unsafeBitCast(value, to: UInt64.self)) }
+        case _ where Value.self == UInt32.self:
+            if begin(slot) { put(unsafeBitCast(value, to: UInt32.self)) }
+        case _ where Value.self == UInt16.self:
+            if begin(slot) { put(unsafeBitCast(value, to: UInt16.self)) }
+        case _ where Value.self == UInt8.self:
+            if begin(slot) { put(unsafeBitCast(value, to: UInt8.self)) }
+        case _ where Value.self == Int128.self:
+            if begin(slot) { output.pointee.putNumber(unsafeBitCast(value, to: Int128.self).description) }
+        case _ where Value.self == UInt128.self:
+            if begin(slot) { output.pointee.putNumber(unsafeBitCast(value, to: UInt128.self).description) }
+        default:
+            try nest(value, slot)
+        }
+    }
+
+    /// Lets a value write itself.
+    private func nest<Value: Encodable>(_ value: Value, _ slot: UInt32?) throws {
+        if let slot {
+            guard output.pointee.take(slot) else { return }
+        }
+        guard output.pointee.isOrdinary else { return }
+        let outer = output.pointee.enter(slot)
+        do {
+            try value.encode(to: WriterEncoder(writer: self, slot: outer.slot))
+        } catch {
+            giveUp()
+            throw error
+        }
+        output.pointee.leave(outer)
+    }
+}

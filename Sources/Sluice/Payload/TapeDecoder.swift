@@ -1,0 +1,177 @@
+/// What a value decodes itself from: one container, or one single value.
+struct TapeDecoder: Decoder, SingleValueDecodingContainer {
+    let tape: JSONTape
+    let index: Int
+
+    var userInfo: [CodingUserInfoKey: Any] { [:] }
+    var codingPath: [any CodingKey] { tape.told(index) }
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+        guard tape.tokens[index].kind == .object else { throw tape.refusal() }
+        return KeyedDecodingContainer(TapeObject<Key>(tape: tape, object: index))
+    }
+
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        guard tape.tokens[index].kind == .array else { throw tape.refusal() }
+        return TapeArray(tape: tape, array: index)
+    }
+
+    func singleValueContainer() -> any SingleValueDecodingContainer { self }
+
+    func decodeNil() -> Bool { tape.isNull(index) }
+
+    @inline(__always)
+    func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        try tape.value(type, at: index)
+    }
+
+    // The standard library has throwing defaults for these two.
+    func decode(_ type: Int128.Type) throws -> Int128 { try tape.value(type, at: index) }
+    func decode(_ type: UInt128.Type) throws -> UInt128 { try tape.value(type, at: index) }
+}
+
+extension JSONTape {
+    /// A path for user code, told but not relied upon: its keys are not of the type that the code knows.
+    fileprivate func told(_ index: Int) -> [any CodingKey] {
+        giveUp()
+        return path(to: index)
+    }
+}
+
+/// The members of an object.
+private struct TapeObject<Key: CodingKey>: KeyedDecodingContainerProtocol {
+    let tape: JSONTape
+    let object: Int
+
+    var codingPath: [any CodingKey] { tape.told(object) }
+    var allKeys: [Key] { tape.keys(of: object).compactMap(Key.init(stringValue:)) }
+
+    func contains(_ key: Key) -> Bool { tape.find(key.stringValue, in: object) != nil }
+
+    func decodeNil(forKey key: Key) throws -> Bool { tape.isNull(try find(key)) }
+
+    @inline(__always)
+    func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
+        try tape.value(type, at: try find(key))
+    }
+
+    // The standard library has throwing defaults for these two.
+    func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 {
+        try tape.value(type, at: try find(key))
+    }
+
+    func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 {
+        try tape.value(type, at: try find(key))
+    }
+
+    @inline(__always)
+    func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
+        guard let index = tape.find(key.stringValue, in: object), !tape.isNull(index) else { return nil }
+        return try tape.value(type, at: index)
+    }
+
+    @inline(__always)
+    private func find(_ key: Key) throws -> Int {
+        guard let index = tape.find(key.stringValue, in: object) else { throw tape.refusal() }
+        return index
+    }
+
+    func nestedContainer<NestedKey: CodingKey>(
+        keyedBy type: NestedKey.Type,
+        forKey key: Key
+    ) throws -> KeyedDecodingContainer<NestedKey> {
+        try TapeDecoder(tape: tape, index: try find(key)).container(keyedBy: type)
+    }
+
+    func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+        try TapeDecoder(tape: tape, index: try find(key)).unkeyedContainer()
+    }
+
+    func superDecoder() -> any Decoder { decoder(of: "super") }
+
+    func superDecoder(forKey key: Key) -> any Decoder { decoder(of: key.stringValue) }
+
+    /// Of null if there is no such key.
+    private func decoder(of key: String) -> any Decoder {
+        TapeDecoder(tape: tape, index: tape.find(key, in: object) ?? tape.nothing)
+    }
+}
+
+/// The elements of an array.
+private struct TapeArray: UnkeyedDecodingContainer {
+    let tape: JSONTape
+    // Small, so that it fits into an existential without being allocated.
+    private let array: UInt32
+    private var next: UInt32
+    private var position: UInt32 = 0
+
+    init(tape: JSONTape, array: Int) {
+        self.tape = tape
+        self.array = UInt32(truncatingIfNeeded: array)
+        next = self.array + 1
+    }
+
+    var codingPath: [any CodingKey] { tape.told(Int(array)) }
+    var count: Int? { Int(tape.tokens[Int(array)].length) }
+    var currentIndex: Int { Int(position) }
+    var isAtEnd: Bool { position >= tape.tokens[Int(array)].length }
+
+    private func current() throws -> Int {
+        if isAtEnd { throw tape.refusal() }
+        return Int(next)
+    }
+
+    private mutating func advance() {
+        next = tape.tokens[Int(next)].next
+        position += 1
+    }
+
+    mutating func decodeNil() throws -> Bool {
+        guard tape.isNull(try current()) else { return false }
+        advance()
+        return true
+    }
+
+    @inline(__always)
+    mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try next(type) }
+
+    // The standard library has throwing defaults for these two.
+    mutating func decode(_ type: Int128.Type) throws -> Int128 { try next(type) }
+    mutating func decode(_ type: UInt128.Type) throws -> UInt128 { try next(type) }
+
+    @inline(__always)
+    private mutating func next<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        let value = try tape.value(type, at: try current())
+        advance()
+        return value
+    }
+
+    mutating func decodeIfPresent<Value: Decodable>(_ type: Value.Type) throws -> Value? {
+        if isAtEnd {
+            // Foundation counts on here.
+            tape.giveUp()
+            return nil
+        }
+        return try decodeNil() ? nil : try decode(type)
+    }
+
+    mutating func nestedContainer<NestedKey: CodingKey>(
+        keyedBy type: NestedKey.Type
+    ) throws -> KeyedDecodingContainer<NestedKey> {
+        let container = try TapeDecoder(tape: tape, index: try current()).container(keyedBy: type)
+        advance()
+        return container
+    }
+
+    mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        let container = try TapeDecoder(tape: tape, index: try current()).unkeyedContainer()
+        advance()
+        return container
+    }
+
+    mutating func superDecoder() throws -> any Decoder {
+        let decoder = TapeDecoder(tape: tape, index: try current())
+        advance()
+        return decoder
+    }
+}

@@ -1,0 +1,255 @@
+/// A value in a JSON text, or a key.
+struct Token {
+    enum Kind: UInt8 {
+        case null, isTrue, isFalse
+        /// A number without a fraction and an exponent.
+        case integer
+        case number
+        case string
+        case escapedString
+        case key
+        case array
+        case object
+    }
+
+    let kind: Kind
+    /// Where its text starts, behind a string's quote.
+    ///
+    /// Of an object: the key found last, 0 before the first.
+    var start: UInt32
+    /// How long its text is; of arrays, how many elements, and of objects, how many members they have.
+    var length: UInt32
+    /// The index behind the last token inside; of keys, their hash.
+    var next: UInt32
+}
+
+/// Turns a JSON text into tokens, in the order of the text, if all of it is ordinary.
+struct TapeParser: ~Copyable {
+    /// More than user types nest; what nests deeper is Foundation's to judge.
+    private static let maximumDepth = 128
+    /// Keys are looked for one after the other, which takes too long in larger objects.
+    private static let maximumMembers = 4_096
+
+    private let bytes: UnsafePointer<UInt8>
+    private let end: Int
+    private var index = 0
+    private var capacity: Int
+    private(set) var tokens: UnsafeMutablePointer<Token>
+    private(set) var count = 0
+
+    init(_ text: UnsafeBufferPointer<UInt8>, start: UnsafePointer<UInt8>) {
+        bytes = start
+        end = text.count
+        capacity = 32
+        tokens = .allocate(capacity: capacity)
+    }
+
+    /// Whether the text is one value of JSON, all of it ordinary.
+    ///
+    /// The tokens are the caller's in any case.
+    mutating func parse() -> Bool {
+        guard end < UInt32.max, value(depth: 0) else { return false }
+        skipSpace()
+        // What a decoder finds where there is no value.
+        append(.null, start: end, length: 0)
+        return index == end
+    }
+
+    @inline(__always)
+    private mutating func append(_ kind: Token.Kind, start: Int, length: Int, next: UInt32? = nil) {
+        if count == capacity { grow() }
+        let token = Token(
+            kind: kind,
+            start: UInt32(truncatingIfNeeded: start),
+            length: UInt32(truncatingIfNeeded: length),
+            next: next ?? UInt32(truncatingIfNeeded: count &+ 1)
+        )
+        (tokens + count).initialize(to: token)
+        count &+= 1
+    }
+
+    private mutating func grow() {
+        let larger = UnsafeMutablePointer<Token>.allocate(capacity: capacity * 2)
+        larger.moveInitialize(from: tokens, count: count)
+        tokens.deallocate()
+        tokens = larger
+        capacity *= 2
+    }
+
+    /// The byte that comes next; 0, which stands nowhere outside of strings, at the end.
+    @inline(__always)
+    private var current: UInt8 { index < end ? bytes[index] : 0 }
+
+    @inline(__always)
+    private mutating func skip(_ byte: UInt8) -> Bool {
+        guard current == byte else { return false }
+        index &+= 1
+        return true
+    }
+
+    @inline(__always)
+    private mutating func skipSpace() {
+        while true {
+            switch current {
+            case 0x20, 0x09, 0x0A, 0x0D: index &+= 1
+            default: return
+            }
+        }
+    }
+
+    private mutating func value(depth: Int) -> Bool {
+        skipSpace()
+        switch current {
+        case JSONBytes.quote: return string()
+        case UInt8(ascii: "{"): return object(depth: depth)
+        case UInt8(ascii: "["): return array(depth: depth)
+        case UInt8(ascii: "t"): return literal("true", .isTrue)
+        case UInt8(ascii: "f"): return literal("false", .isFalse)
+        case UInt8(ascii: "n"): return literal("null", .null)
+        default: return number()
+        }
+    }
+
+    private mutating func array(depth: Int) -> Bool {
+        guard depth < Self.maximumDepth else { return false }
+        let array = count
+        append(.array, start: index, length: 0)
+        index &+= 1
+        skipSpace()
+        var elements: UInt32 = 0
+        if current != UInt8(ascii: "]") {
+            repeat {
+                guard value(depth: depth + 1) else { return false }
+                elements += 1
+                skipSpace()
+            } while skip(UInt8(ascii: ","))
+        }
+        tokens[array].length = elements
+        tokens[array].next = UInt32(truncatingIfNeeded: count)
+        return skip(UInt8(ascii: "]"))
+    }
+
+    private mutating func object(depth: Int) -> Bool {
+        guard depth < Self.maximumDepth else { return false }
+        let object = count
+        append(.object, start: 0, length: 0)
+        index &+= 1
+        skipSpace()
+        var members: UInt32 = 0
+        if current != UInt8(ascii: "}") {
+            repeat {
+                skipSpace()
+                guard key() else { return false }
+                skipSpace()
+                guard skip(UInt8(ascii: ":")), value(depth: depth + 1) else { return false }
+                members += 1
+                skipSpace()
+            } while skip(UInt8(ascii: ","))
+        }
+        tokens[object].length = members
+        tokens[object].next = UInt32(truncatingIfNeeded: count)
+        return skip(UInt8(ascii: "}")) && hasUniqueKeys(object, Int(members))
+    }
+
+    private func hasUniqueKeys(_ object: Int, _ members: Int) -> Bool {
+        guard members > 1 else { return true }
+        guard members <= Self.maximumMembers else { return false }
+        return withUnsafeTemporaryAllocation(of: UInt32.self, capacity: members) { hashes in
+            var key = object + 1
+            for index in 0..<members {
+                hashes.initializeElement(at: index, to: tokens[key].next)
+                key = Int(tokens[key + 1].next)
+            }
+            return !KeyHash.hasDuplicate(hashes)
+        }
+    }
+
+    private mutating func key() -> Bool {
+        guard skip(JSONBytes.quote) else { return false }
+        let start = index
+        index = JSONBytes.firstSpecial(in: bytes, from: index, to: end)
+        let length = index &- start
+        guard skip(JSONBytes.quote), let hash = KeyHash.of(bytes + start, count: length) else { return false }
+        append(.key, start: start, length: length, next: hash)
+        return true
+    }
+
+    private mutating func string() -> Bool {
+        index &+= 1
+        let start = index
+        var kind = Token.Kind.string
+        while true {
+            index = JSONBytes.firstSpecial(in: bytes, from: index, to: end)
+            switch current {
+            case JSONBytes.quote:
+                append(kind, start: start, length: index &- start)
+                index &+= 1
+                return true
+            case JSONBytes.backslash:
+                kind = .escapedString
+                guard escape() else { return false }
+            default: return false
+            }
+        }
+    }
+
+    private mutating func escape() -> Bool {
+        index &+= 1
+        switch current {
+        case JSONBytes.quote, JSONBytes.backslash, UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+            UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+            index &+= 1
+            return true
+        case UInt8(ascii: "u"):
+            index &+= 1
+            guard let unit = hexadecimal() else { return false }
+            if UTF16.isTrailSurrogate(unit) { return false }
+            guard UTF16.isLeadSurrogate(unit) else { return true }
+            guard skip(JSONBytes.backslash), skip(UInt8(ascii: "u")), let trail = hexadecimal() else {
+                return false
+            }
+            return UTF16.isTrailSurrogate(trail)
+        default: return false
+        }
+    }
+
+    private mutating func hexadecimal() -> UInt16? {
+        guard index &+ 4 <= end else { return nil }
+        defer { index &+= 4 }
+        return JSONBytes.hexadecimal(bytes + index)
+    }
+
+    private mutating func number() -> Bool {
+        let start = index
+        var kind = Token.Kind.integer
+        _ = skip(UInt8(ascii: "-"))
+        if !skip(UInt8(ascii: "0")) { guard digits() else { return false } }
+        if skip(UInt8(ascii: ".")) {
+            kind = .number
+            guard digits() else { return false }
+        }
+        if skip(UInt8(ascii: "e")) || skip(UInt8(ascii: "E")) {
+            kind = .number
+            if !skip(UInt8(ascii: "+")) { _ = skip(UInt8(ascii: "-")) }
+            guard digits() else { return false }
+        }
+        append(kind, start: start, length: index &- start)
+        return true
+    }
+
+    /// At least one digit.
+    private mutating func digits() -> Bool {
+        let start = index
+        while (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(current) { index &+= 1 }
+        return index > start
+    }
+
+    private mutating func literal(_ word: StaticString, _ kind: Token.Kind) -> Bool {
+        let length = word.utf8CodeUnitCount
+        guard index &+ length <= end else { return false }
+        for offset in 0..<length where bytes[index &+ offset] != word.utf8Start[offset] { return false }
+        append(kind, start: index, length: length)
+        index &+= length
+        return true
+    }
+}
