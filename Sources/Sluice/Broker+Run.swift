@@ -91,6 +91,7 @@ extension Broker {
         releaseIdleWaiters()
         scheduler.silence()
         await store.close()
+        observers.end()
     }
 
     /// Returns when a running broker has nothing left that it could run or wait for.

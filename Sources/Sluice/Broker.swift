@@ -23,6 +23,7 @@ public final class Broker: Sendable {
     let options: BrokerOptions
     /// Tells of commits by others; `nil` in memory.
     let wakeUps: WakeUps?
+    let observers: Observers
     let routing = Mutex(Routing())
     let life = Mutex(Life())
 
@@ -64,6 +65,7 @@ public final class Broker: Sendable {
         }.value
         store = try opening.get()
         self.options = options
+        observers = Observers(store.interest)
         coder = PayloadCoder(maximumByteCount: options.maximumPayloadByteCount)
         scheduler = Scheduler(store: store, options: options)
         runner = AttemptRunner(scheduler: scheduler, options: options)
@@ -91,6 +93,7 @@ public final class Broker: Sendable {
 
     /// A commit has changed something; called on the committing thread.
     private func committed(_ report: CommitReport) {
+        observers.publish(report.events)
         for change in report.foreignChanges where change.isDeletion {
             if let action = change.action { runner.cancel(action, .removal) }
         }
