@@ -6,11 +6,11 @@ public import struct Foundation.Date
 
 /// Something that has happened to an action, a queue, a gate or a hold, and stands in the file.
 ///
-/// Events are told after their commit and in the order of commits; within a commit, in the order in which they
-/// happened. What is rolled back is never told. No event carries a payload (G13).
+/// Events are told after their commit and in the order of commits; within a commit, in the order in which
+/// they happened. What is rolled back is never told. No event carries a payload (G13).
 ///
-/// What other connections and processes change is told while this broker runs, as far as the file's log of
-/// changes says: an inserted action as ``Kind/enqueued``, a deleted one as ``Kind/removed``, an updated one as
+/// What other connections and processes change is told while this broker runs, as far as the file's log
+/// of changes says: an inserted action as ``Kind/enqueued``, a deleted one as ``Kind/removed``, an updated one as
 /// ``Kind/edited``, anything else as ``Kind/changed``.
 public struct QueueEvent: Sendable, Hashable {
     /// What has happened.

@@ -1,5 +1,6 @@
 import Foundation
 import SluiceTestKit
+import Synchronization
 import Testing
 
 @testable import Sluice
@@ -119,14 +120,11 @@ struct EventTests {
                 try await broker.store.takeInForeignChanges()
             }
         }
+        // The broker takes it in at once or piece by piece; of one piece, gates are told before holds.
         let told = lines.filter { !$0.hasPrefix("blocked") }
-        #expect(
-            told == [
-                "enqueued shell 3 k", "removed notes 2", "edited shell 3 k", "gateOpened g",
-                "held x by sqlite3",
-                "gateClosed g", "resumed x by sqlite3",
-            ]
-        )
+        #expect(told.prefix(3) == ["enqueued shell 3 k", "removed notes 2", "edited shell 3 k"])
+        #expect(Set(told.dropFirst(3).prefix(2)) == ["gateOpened g", "held x by sqlite3"])
+        #expect(Set(told.dropFirst(5)) == ["gateClosed g", "resumed x by sqlite3"])
         #expect(lines.contains("blocked notes 1 note"))
     }
 
