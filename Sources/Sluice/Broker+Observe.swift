@@ -9,7 +9,8 @@ extension Broker {
     ///
     /// - Parameter buffering: How many events wait for a consumer that is slower than the queues.
     public func events(buffering: EventBuffering = .bounded()) -> QueueEvents {
-        QueueEvents(observers, buffering)
+        defer { watchForStalls() }
+        return QueueEvents(observers, buffering)
     }
 
     /// Calls back for each event from now on, on a dispatch queue, in order and one at a time.
@@ -26,6 +27,7 @@ extension Broker {
         _ body: @escaping @Sendable (ObservedEvent) -> Void
     ) -> ObservationToken {
         let callbacks = EventCallbacks(buffering, schedule: { job in queue.async { job() } }, body: body)
+        defer { watchForStalls() }
         return ObservationToken(observers, callbacks)
     }
 
@@ -40,6 +42,7 @@ extension Broker {
         let schedule: @Sendable (@escaping @Sendable () -> Void) -> Void = { job in
             _ = Task(executorPreference: executor) { job() }
         }
+        defer { watchForStalls() }
         return ObservationToken(observers, EventCallbacks(buffering, schedule: schedule, body: body))
     }
 }

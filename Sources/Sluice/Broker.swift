@@ -24,6 +24,7 @@ public final class Broker: Sendable {
     /// Tells of commits by others; `nil` in memory.
     let wakeUps: WakeUps?
     let observers: Observers
+    let stalls = StallWatch()
     let routing = Mutex(Routing())
     let life = Mutex(Life())
 
@@ -85,6 +86,7 @@ public final class Broker: Sendable {
                 start: { [runner] action, route in runner.start(action, route) },
                 timeOut: { [runner] claim in runner.timeOut(claim) },
                 perform: { [weak self] chore in self?.perform(chore) },
+                waits: { [observers] queue in observers.poke(queue) },
                 becameIdle: { [weak self] in self?.becameIdle() },
                 stopped: { [weak self] in self?.stopped() }
             )
@@ -93,7 +95,6 @@ public final class Broker: Sendable {
 
     /// A commit has changed something; called on the committing thread.
     private func committed(_ report: CommitReport) {
-        observers.publish(report.events)
         for change in report.foreignChanges where change.isDeletion {
             if let action = change.action { runner.cancel(action, .removal) }
         }
@@ -102,6 +103,10 @@ public final class Broker: Sendable {
         if !report.openings.isEmpty { scheduler.gatesOpened(report.openings) }
         if !report.foreignChanges.isEmpty && isRunning { scheduler.schedule(.admitScheduled, within: .zero) }
         if report.awaitsSync { scheduler.schedule(.sync, within: Self.syncInterval) }
+        // At the end: who then asks for a status finds what the scheduler has made of it.
+        guard !report.events.isEmpty else { return }
+        stalls.receive(report.events)
+        observers.publish(report.events)
     }
 }
 

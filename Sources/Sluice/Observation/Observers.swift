@@ -5,6 +5,8 @@ final class Observers: Sendable {
     /// What an observer does with events; neither may block.
     struct Subscriber: Sendable {
         let receive: @Sendable ([QueueEvent]) -> Void
+        /// Something has changed that no event tells of, about a queue or about all.
+        var poke: @Sendable (QueueID?) -> Void = { _ in }
         /// No further event comes.
         let end: @Sendable () -> Void
     }
@@ -43,6 +45,13 @@ final class Observers: Sendable {
     func publish(_ events: [QueueEvent]) {
         guard !events.isEmpty else { return }
         for subscriber in state.withLock({ Array($0.subscribers.values) }) { subscriber.receive(events) }
+    }
+
+    /// Tells that something about a queue, or about all, may look different now, though nothing has happened
+    /// in the file.
+    func poke(_ queue: QueueID?) {
+        guard interest.isAny else { return }
+        for subscriber in state.withLock({ Array($0.subscribers.values) }) { subscriber.poke(queue) }
     }
 
     /// Ends all observation: the broker is closed.

@@ -9,9 +9,9 @@ public import struct Foundation.Date
 /// Events are told after their commit and in the order of commits; within a commit, in the order in which
 /// they happened. What is rolled back is never told. No event carries a payload (G13).
 ///
-/// What other connections and processes change is told while this broker runs, as far as the file's log
-/// of changes says: an inserted action as ``Kind/enqueued``, a deleted one as ``Kind/removed``, an updated one as
-/// ``Kind/edited``, anything else as ``Kind/changed``.
+/// What other connections and processes change is told while this broker runs, as far as the file's log of
+/// changes says: an inserted action as ``Kind/enqueued``, a deleted one as ``Kind/removed``, an updated one
+/// as ``Kind/edited``, anything else as ``Kind/changed``.
 public struct QueueEvent: Sendable, Hashable {
     /// What has happened.
     public var kind: Kind
@@ -44,6 +44,8 @@ public struct QueueEvent: Sendable, Hashable {
     public var pattern: QueuePattern?
     /// Who holds, or held.
     public var holder: String?
+    /// Why a stalled queue does not move: the first of ``QueueStatus/because``.
+    public var because: Because?
 
     /// Makes an event that says no more than this.
     public init(_ kind: Kind, at time: Date, queue: QueueName? = nil) {

@@ -50,23 +50,28 @@ extension Store {
 
     func holds() async throws(SluiceError) -> [Hold] {
         let now = clock.now
-        return try await read { connection in
-            try connection.cached(
-                """
-                SELECT id, scope, holder, reason, since_us, until_us FROM sluice_hold_rows
-                WHERE until_us IS NULL OR until_us > ?1 ORDER BY id
-                """
+        return try await read { try Hold.standing($0, at: now) }
+    }
+}
+
+extension Hold {
+    /// The holds that stand, the oldest first.
+    static func standing(_ connection: Connection, at now: Timestamp) throws(SQLiteError) -> [Hold] {
+        try connection.cached(
+            """
+            SELECT id, scope, holder, reason, since_us, until_us FROM sluice_hold_rows
+            WHERE until_us IS NULL OR until_us > ?1 ORDER BY id
+            """
+        )
+        .bind(1, now.microseconds).all {
+            Hold(
+                id: HoldID(rawValue: $0.int64(0)),
+                pattern: QueuePattern($0.text(1)),
+                holder: $0.text(2),
+                reason: $0.text(3),
+                since: Timestamp(microseconds: $0.int64(4)).date,
+                until: $0.optionalInt64(5).map { Timestamp(microseconds: $0).date }
             )
-            .bind(1, now.microseconds).all {
-                Hold(
-                    id: HoldID(rawValue: $0.int64(0)),
-                    pattern: QueuePattern($0.text(1)),
-                    holder: $0.text(2),
-                    reason: $0.text(3),
-                    since: Timestamp(microseconds: $0.int64(4)).date,
-                    until: $0.optionalInt64(5).map { Timestamp(microseconds: $0).date }
-                )
-            }
         }
     }
 }
