@@ -12,8 +12,8 @@ extension Broker {
     /// It is read from one snapshot of the file and joined with what this broker has in memory, such as who
     /// waits for a permit. It may be out of date as soon as it is returned.
     ///
-    /// - Returns: The status; of ``QueueStatus/State/empty`` for a queue without actions, and for one that was
-    ///   never named.
+    /// - Returns: The status; of ``QueueStatus/State/empty`` for a queue without actions, and for one that
+    ///   was never named.
     public func status(of queue: QueueName) async throws(SluiceError) -> QueueStatus {
         try queue.validate()
         let found = try await statuses(of: .exact(queue), in: nil, limit: 1)

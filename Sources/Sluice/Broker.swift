@@ -86,7 +86,7 @@ public final class Broker: Sendable {
                 start: { [runner] action, route in runner.start(action, route) },
                 timeOut: { [runner] claim in runner.timeOut(claim) },
                 perform: { [weak self] chore in self?.perform(chore) },
-                waits: { [observers] queue in observers.poke(queue) },
+                waits: { [weak self] queue in self?.observers.poke(queue) },
                 becameIdle: { [weak self] in self?.becameIdle() },
                 stopped: { [weak self] in self?.stopped() }
             )

@@ -52,8 +52,8 @@ public struct BrokerOptions: Sendable {
     /// Default: `true`.
     public var watchesLog = true
 
-    /// How long a queue with work may stand still before ``QueueEvent/Kind/stalled`` is told, while the broker
-    /// runs and somebody observes it; `nil` is never.
+    /// How long a queue with work may stand still before ``QueueEvent/Kind/stalled`` is told, while the
+    /// broker runs and somebody observes it; `nil` is never.
     ///
     /// What runs, and what is scheduled for later, does not count as standing still; a wait for a retry does.
     /// It is told once until the queue moves, at most a fifth of this late; later with more than 2,000

@@ -68,6 +68,14 @@ public struct QueueStatus: Sendable, Hashable {
     }
 }
 
+extension QueueStatus {
+    /// Whether it has stalled if it stays like this.
+    var standsStill: Bool {
+        let isScheduled = because.contains { $0.state == .scheduled }
+        return !isScheduled && because.first?.isStall == true
+    }
+}
+
 extension QueueStatus: CustomStringConvertible {
     /// One line: the name and the first reason.
     public var description: String { "\(queue): \(because.first?.description ?? "empty")" }

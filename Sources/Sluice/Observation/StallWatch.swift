@@ -21,7 +21,9 @@ struct StallWatchStateMachine {
 
     var count: Int { marks.count }
 
-    /// Takes in what a look has found, and tells which queues have stalled; each is told once, until it moves.
+    /// Takes in what a look has found, and tells which queues have stalled.
+    ///
+    /// Each is told once, until it moves.
     mutating func look(
         at statuses: [QueueStatus],
         isLast: Bool,
@@ -30,7 +32,7 @@ struct StallWatchStateMachine {
     ) -> [QueueStatus] {
         next = isLast ? nil : statuses.last?.queue
         return statuses.filter { status in
-            guard status.because.first?.isStall == true else {
+            guard status.standsStill else {
                 marks[status.queue] = nil
                 return false
             }

@@ -129,6 +129,9 @@ extension Scheduler {
 
     var isIdle: Bool { machine.withLock { $0.isIdle } }
 
+    /// When a chore is to be performed; `nil`: it is not.
+    func time(of chore: Chore) -> Duration? { machine.withLock { $0.deadlines.time(of: chore) } }
+
     func standing(of queue: QueueID) -> SchedulerStateMachine.Standing {
         machine.withLock { $0.standing(of: queue) }
     }

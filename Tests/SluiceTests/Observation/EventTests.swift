@@ -21,7 +21,8 @@ struct EventTests {
 
     @Test("An action's way is told step by step: enqueued, started, retried, started, done, idle")
     func way() async throws {
-        let broker = try await Site(.file).broker()
+        let site = try Site(.file)
+        let broker = try await site.broker()
         try broker.route("*", Note.self, retrying(.fixed(.zero))) { _, attempt in
             if attempt.number == 1 { throw Refusal("line busy") }
             return .success
@@ -41,7 +42,8 @@ struct EventTests {
 
     @Test("Failures tell cause and policy, and what is set aside")
     func failures() async throws {
-        let broker = try await Site(.memory).broker()
+        let site = try Site(.memory)
+        let broker = try await site.broker()
         for (pattern, policy) in [("block", FailurePolicy.block), ("skip", .skip), ("all", .failQueue)] {
             let options = RouteOptions(failure: .all(policy))
             try broker.route(QueuePattern(pattern), Note.self, options) { _, _ in .fail("no room") }
@@ -161,7 +163,8 @@ struct EventTests {
 
     @Test("While nobody observes nothing is collected, and after the last has gone neither")
     func interest() async throws {
-        let broker = try await Site(.memory).broker()
+        let site = try Site(.memory)
+        let broker = try await site.broker()
         #expect(!broker.store.interest.isAny)
         var events: QueueEvents? = broker.events()
         #expect(broker.store.interest.isAny)
@@ -178,7 +181,8 @@ struct EventTests {
 
     @Test("Events of many writers come in the order of commits, the same for every subscriber")
     func order() async throws {
-        let broker = try await Site(.file).broker { $0.durability = .relaxed }
+        let site = try Site(.file)
+        let broker = try await site.broker { $0.durability = .relaxed }
         let count = 400
         try broker.route("*", Note.self) { _, _ in .success }
         let (one, other) = (

@@ -42,7 +42,8 @@ struct SubscriptionTests {
 
     @Test("A slow subscriber loses events and holds up neither commits nor others")
     func slow() async throws {
-        let broker = try await Site(.memory).broker()
+        let site = try Site(.memory)
+        let broker = try await site.broker()
         let (slow, quick) = (broker.events(buffering: .bounded(3)), broker.events())
         for number in 1...10 { try await broker.enqueue(Note("\(number)")) }
         await broker.close()
@@ -52,7 +53,8 @@ struct SubscriptionTests {
 
     @Test("A sequence ends when the broker is closed, behind the last event")
     func end() async throws {
-        let broker = try await Site(.memory).broker()
+        let site = try Site(.memory)
+        let broker = try await site.broker()
         let events = broker.events()
         let consumer = Task { await events.lines() }
         try await broker.enqueue(Note("a"))
@@ -71,7 +73,8 @@ struct SubscriptionTests {
 
     @Test("Cancelling the consumer ends its sequence and unsubscribes")
     func cancellation() async throws {
-        let broker = try await Site(.memory).broker()
+        let site = try Site(.memory)
+        let broker = try await site.broker()
         let consumer = Task { await broker.events().lines() }
         await until { broker.store.interest.isAny }
         consumer.cancel()
@@ -82,7 +85,8 @@ struct SubscriptionTests {
 
     @Test("Callbacks come in order, one at a time, on the queue that is named")
     func callbacks() async throws {
-        let broker = try await Site(.memory).broker()
+        let site = try Site(.memory)
+        let broker = try await site.broker()
         let queue = DispatchQueue(label: "test.callbacks", attributes: .concurrent)
         let key = DispatchSpecificKey<Bool>()
         queue.setSpecific(key: key, value: true)
@@ -103,7 +107,8 @@ struct SubscriptionTests {
 
     @Test("Callbacks come on the executor that is named")
     func executor() async throws {
-        let broker = try await Site(.memory).broker()
+        let site = try Site(.memory)
+        let broker = try await site.broker()
         let (executor, log) = (CountingExecutor(), EventLog<String>())
         let token = broker.observe(on: executor) { log.append($0.line) }
         try await broker.enqueue(Note("a"))
@@ -115,7 +120,8 @@ struct SubscriptionTests {
 
     @Test("After cancel on the serial queue of the callbacks none comes, nor after the token is dropped")
     func tokens() async throws {
-        let broker = try await Site(.memory).broker()
+        let site = try Site(.memory)
+        let broker = try await site.broker()
         let (queue, log) = (DispatchQueue(label: "test.tokens"), EventLog<String>())
         let first = Mutex<ObservationToken?>(nil)
         let second = Mutex<ObservationToken?>(nil)
