@@ -130,6 +130,32 @@ struct EventTests {
         #expect(lines.contains("blocked notes 1 note"))
     }
 
+    @Test("An action that goes while it runs is told as removed, once, whatever its handler answers")
+    func removedWhileRunning() async throws {
+        let site = try Site(.file)
+        let broker = try await site.broker()
+        let (started, goOn) = (Signal(), Signal())
+        try broker.route("*", Note.self) { note, _ in
+            started.send()
+            await goOn.received()
+            return note.text == "deleted" ? .success : .retry
+        }
+        let lines = try await lines(broker) {
+            try await broker.enqueue([Note("deleted", in: "a"), Note("cancelled", in: "b")])
+            try await running(broker) {
+                await started.received(2)
+                try site.shell("DELETE FROM sluice_actions WHERE id = 1")
+                try await broker.store.takeInForeignChanges()
+                try await broker.cancel(ActionID(rawValue: 2))
+                goOn.send()
+                await broker.waitUntilIdle()
+            }
+        }
+        let ends = lines.filter { !$0.hasPrefix("enqueued") && !$0.hasPrefix("started") }
+        #expect(ends.filter { $0.contains(" a") } == ["removed a 1", "idle a"])
+        #expect(ends.filter { $0.contains(" b") } == ["removed b 2 note", "idle b"])
+    }
+
     @Test("A wake that finds nothing is told apart from a queue that has become empty")
     func emptyWake() async throws {
         let site = try Site(.memory)
