@@ -99,6 +99,29 @@ struct StatusTests {
         try await watcher.value
     }
 
+    @Test("What changes nothing that is shown of a queue is no update of it")
+    func irrelevant() async throws {
+        let site = try Site(.file)
+        let broker = try await site.broker()
+        try await broker.enqueue(Note("a"))
+        let updates = broker.statusUpdates(of: "notes")
+        let seen = EventLog<Int>()
+        let watcher = Task {
+            for try await status in updates { seen.append(status.depth) }
+        }
+        for depth in 1...20 {
+            _ = await seen.wait(forCount: depth)
+            // A hold may concern any queue: the status is read again, and is the same.
+            let other = try await broker.hold("other", by: "ops")
+            try await broker.resume(other)
+            try await broker.enqueue(Note("b"))
+        }
+        _ = await seen.wait(forCount: 21)
+        await broker.close()
+        try await watcher.value
+        #expect(seen.elements == Array(1...21))
+    }
+
     @Test("Cancelling the task ends a status sequence and unsubscribes")
     func cancellation() async throws {
         let site = try Site(.memory)
