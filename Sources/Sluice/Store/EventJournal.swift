@@ -31,6 +31,8 @@ struct EventJournal {
     private var taken: [QueueID] = []
     /// Gates and holds as they were told last, to be compared with what others make of them.
     var toldControls: Controls?
+    /// The same as of the last commit.
+    private var committedControls: Controls?
 
     private static let leftLimit = 10_000
 
@@ -42,6 +44,7 @@ struct EventJournal {
         guard wasOn && !isOn else { return }
         left.removeAll()
         toldControls = nil
+        committedControls = nil
     }
 
     mutating func add(_ event: QueueEvent) { events.append(event) }
@@ -49,6 +52,7 @@ struct EventJournal {
     mutating func takeEvents() -> [QueueEvent] {
         guard isOn else { return [] }
         taken.removeAll()
+        committedControls = toldControls
         defer { events = [] }
         return events
     }
@@ -58,7 +62,8 @@ struct EventJournal {
         events.removeAll()
         left.formUnion(taken)
         taken.removeAll()
-        toldControls = nil
+        // Also after a BEGIN that met a lock: what others change behind it is still to be told.
+        toldControls = committedControls
     }
 
     mutating func leaves(_ queue: QueueID) {

@@ -1,4 +1,5 @@
 import Foundation
+import SQLite
 import SluiceTestKit
 import Synchronization
 import Testing
@@ -185,6 +186,22 @@ struct EventTests {
         #expect(refused == .storage)
         try await fixture.store.add("c")
         #expect(fixture.commits.elements.flatMap(\.events).compactMap(\.action?.rawValue) == [1, 2])
+    }
+
+    @Test("A hold that a shell makes while a write waits for its lock is told")
+    func heldBehindLock() async throws {
+        let fixture = try await StoreFixture()
+        fixture.store.interest.begin()
+        try await fixture.store.add("a")
+        let other = try fixture.connect()
+        try other.beginImmediate()
+        try other.execute("INSERT INTO sluice_holds (scope) VALUES ('x')")
+        let waiting = Task { try await fixture.store.add("b") }
+        await until { fixture.store.writer.trouble.lockedSince != nil }
+        try other.commit()
+        _ = try await waiting.value
+        let kinds = fixture.commits.elements.flatMap(\.events).map(\.kind)
+        #expect(kinds == [.enqueued, .held, .enqueued])
     }
 
     @Test("While nobody observes nothing is collected, and after the last has gone neither")
