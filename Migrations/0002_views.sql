@@ -200,7 +200,9 @@ SELECT name AS queue,
            WHEN 'scheduled' THEN 'scheduled for '
                || strftime('%Y-%m-%dT%H:%M:%S', not_before_us / 1000000, 'unixepoch')
                || printf('.%06dZ', not_before_us % 1000000)
-           WHEN 'ready' THEN 'waiting for a permit'
+           -- Who runs others lacks a permit for this one; who runs none has its own reasons.
+           WHEN 'ready' THEN CASE WHEN EXISTS (SELECT 1 FROM sluice_claim_rows) THEN 'waiting for a permit'
+                                  ELSE 'owned by process ' || runner_pid END
            WHEN 'stopped' THEN 'broker stopped'
            ELSE state
        END AS because,

@@ -91,6 +91,7 @@ extension Broker {
         releaseIdleWaiters()
         scheduler.silence()
         await store.close()
+        observers.end()
     }
 
     /// Returns when a running broker has nothing left that it could run or wait for.
@@ -143,6 +144,7 @@ extension Broker {
     private func endRunning(_ ended: Event) {
         life.withLock { $0.state = .idle }
         releaseIdleWaiters()
+        observers.poke(nil)
         ended.happen()
     }
 
@@ -176,6 +178,8 @@ extension Broker {
             }
         }
         life.withLock { $0.hasLookedAround = true }
+        watchForStalls()
+        observers.poke(nil)
         becameIdle()
     }
 
@@ -226,7 +230,10 @@ extension Broker {
         case .endGrace: runner.cancelAll(.stop)
         case .renewLease: attempt(chore, again: Store.leaseRenewal) { try await $0.renewLease() }
         case .lookForChanges: lookForChanges()
-        case .endHolds: scheduler.holdsChanged()
+        case .endHolds:
+            scheduler.holdsChanged()
+            attempt(chore, again: nil) { try await $0.removeEndedHolds() }
+        case .findStalled: findStalled()
         case .sync: attempt(chore, again: nil) { try await $0.sync() }
         case .admitScheduled: admitScheduled()
         }
@@ -264,6 +271,13 @@ extension Broker {
         let next = wakeUps.isWatching ? max(interval, WakeUps.safetyInterval) : interval
         attempt(.lookForChanges, again: next) { store in
             if try await wakeUps.poll() { try await store.takeInForeignChanges() }
+        }
+    }
+
+    private func findStalled() {
+        guard let threshold = options.stallThreshold, store.interest.isAny else { return stalls.forget() }
+        attempt(.findStalled, again: threshold / Self.looksPerThreshold) { [weak self] _ in
+            try await self?.findStalled(threshold)
         }
     }
 

@@ -23,6 +23,8 @@ public final class Broker: Sendable {
     let options: BrokerOptions
     /// Tells of commits by others; `nil` in memory.
     let wakeUps: WakeUps?
+    let observers: Observers
+    let stalls = StallWatch()
     let routing = Mutex(Routing())
     let life = Mutex(Life())
 
@@ -64,6 +66,7 @@ public final class Broker: Sendable {
         }.value
         store = try opening.get()
         self.options = options
+        observers = Observers(store.interest)
         coder = PayloadCoder(maximumByteCount: options.maximumPayloadByteCount)
         scheduler = Scheduler(store: store, options: options)
         runner = AttemptRunner(scheduler: scheduler, options: options)
@@ -83,6 +86,7 @@ public final class Broker: Sendable {
                 start: { [runner] action, route in runner.start(action, route) },
                 timeOut: { [runner] claim in runner.timeOut(claim) },
                 perform: { [weak self] chore in self?.perform(chore) },
+                waits: { [weak self] queue in self?.observers.poke(queue) },
                 becameIdle: { [weak self] in self?.becameIdle() },
                 stopped: { [weak self] in self?.stopped() }
             )
@@ -99,6 +103,10 @@ public final class Broker: Sendable {
         if !report.openings.isEmpty { scheduler.gatesOpened(report.openings) }
         if !report.foreignChanges.isEmpty && isRunning { scheduler.schedule(.admitScheduled, within: .zero) }
         if report.awaitsSync { scheduler.schedule(.sync, within: Self.syncInterval) }
+        // At the end: who then asks for a status finds what the scheduler has made of it.
+        guard !report.events.isEmpty else { return }
+        stalls.receive(report.events)
+        observers.publish(report.events)
     }
 }
 

@@ -59,6 +59,16 @@ public struct BrokerOptions: Sendable {
     /// Default: `true`.
     public var watchesLog = true
 
+    /// How long a queue with work may stand still before ``QueueEvent/Kind/stalled`` is told, while the
+    /// broker runs and somebody observes it; `nil` is never.
+    ///
+    /// What runs, and what is scheduled for later, does not count as standing still; a wait for a retry does.
+    /// It is told once until the queue moves, at most a fifth of this late; later with more than 2,000
+    /// queues with work.
+    ///
+    /// Default: 5 minutes.
+    public var stallThreshold: Duration? = .seconds(300)
+
     /// Where the engine's time comes from.
     public var clock: any BrokerClock = SystemClock()
 
@@ -86,6 +96,7 @@ public struct BrokerOptions: Sendable {
         try check(lockTimeout >= .zero, "lockTimeout is negative")
         try check(foreignChangeInterval > .zero, "foreignChangeInterval is not positive")
         try check(stopGrace >= .zero, "stopGrace is negative")
+        try check(stallThreshold.map { $0 > .zero } ?? true, "stallThreshold is not positive")
     }
 }
 

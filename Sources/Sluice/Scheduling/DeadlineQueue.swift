@@ -12,6 +12,8 @@ package enum Chore: Hashable, Sendable, CaseIterable {
     case sync
     /// A hold ends by itself.
     case endHolds
+    /// Look for queues that have stood still for too long.
+    case findStalled
     /// The time that handlers had to finish by themselves is over.
     case endGrace
 }

@@ -20,6 +20,8 @@ final class Scheduler: Sendable {
         /// The attempt's time is over.
         let timeOut: @Sendable (_ claim: Int64) -> Void
         let perform: @Sendable (Chore) -> Void
+        /// A claim has ended without a run.
+        let waits: @Sendable (QueueID) -> Void
         let becameIdle: @Sendable () -> Void
         let stopped: @Sendable () -> Void
 
@@ -29,6 +31,7 @@ final class Scheduler: Sendable {
             start: @escaping @Sendable (ClaimedAction, Route) -> Void,
             timeOut: @escaping @Sendable (_ claim: Int64) -> Void,
             perform: @escaping @Sendable (Chore) -> Void,
+            waits: @escaping @Sendable (QueueID) -> Void,
             becameIdle: @escaping @Sendable () -> Void,
             stopped: @escaping @Sendable () -> Void
         ) {
@@ -37,6 +40,7 @@ final class Scheduler: Sendable {
             self.start = start
             self.timeOut = timeOut
             self.perform = perform
+            self.waits = waits
             self.becameIdle = becameIdle
             self.stopped = stopped
         }
@@ -124,6 +128,13 @@ extension Scheduler {
     func silence() { alarm.cancel() }
 
     var isIdle: Bool { machine.withLock { $0.isIdle } }
+
+    /// When a chore is to be performed; `nil`: it is not.
+    func time(of chore: Chore) -> Duration? { machine.withLock { $0.deadlines.time(of: chore) } }
+
+    func standing(of queue: QueueID) -> SchedulerStateMachine.Standing {
+        machine.withLock { $0.standing(of: queue) }
+    }
 
     /// Writes the outcome of a run, claims what comes next, and tells the claim if it is a run.
     ///
@@ -296,6 +307,7 @@ extension Scheduler {
             conclusion = refusal
         }
         update { $0.concluded(queue, conclusion) }
+        delegate.waits(queue)
         return nil
     }
 

@@ -79,7 +79,7 @@ package struct SchedulerStateMachine {
     private var ready: Deque<QueueID> = []
     /// Queues that wait for what others do: they cost a look-up in this table and nothing else.
     var obstacles: [QueueID: Obstacle] = [:]
-    private var suspects: [(queue: QueueID, crashes: Int)] = []
+    private(set) var suspects: [(queue: QueueID, crashes: Int)] = []
     /// Waits whose queues are looked at again: because they are over, or because of a wake before.
     ///
     /// A wall clock that jumped back must not make such a wait begin anew (G8).
@@ -87,11 +87,11 @@ package struct SchedulerStateMachine {
     private var routes = RoutePermits()
     var deadlines = DeadlineQueue()
     /// Claims under way and handlers that run, each a permit.
-    private var permitsInUse = 0
+    private(set) var permitsInUse = 0
     /// Queues whose outcome is being written.
     private var settling = 0
     /// The queue whose suspect is being claimed to run alone, or runs.
-    private var lone: QueueID?
+    private(set) var lone: QueueID?
     private(set) var isOpen = false
     private var isStopping = false
 

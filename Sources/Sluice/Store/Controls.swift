@@ -9,6 +9,9 @@ package struct Controls: Sendable {
     }
 
     struct StandingHold: Sendable {
+        let id: HoldID
+        let scope: QueuePattern
+        let holder: String
         let pattern: QueuePattern.Form
         let until: Timestamp?
     }

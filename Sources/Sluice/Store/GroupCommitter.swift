@@ -23,6 +23,7 @@ final class GroupCommitter {
     /// Frames of the log at the last checkpoint, as long as the log has not begun anew.
     private var framesAtCheckpoint = 0
     private let logger: Logger
+    let trouble = WriterTrouble()
 
     init(
         transaction: WriteTransaction,
@@ -50,8 +51,8 @@ final class GroupCommitter {
     func commit(_ group: [any PendingWrite], waitsForLock: Bool) -> Bool {
         guard !group.isEmpty else { return true }
         do {
-            try prepare(isSynced: group.contains { durability.syncs($0.sync) }, waitsForLock: waitsForLock)
-            try transaction.begin(now: clock.now)
+            try prepare(isSynced: group.contains { durability.syncs($0.sync) })
+            try begin(waitsForLock: waitsForLock)
         } catch {
             transaction.rollback()
             let isLocked = (error as? SQLiteError)?.code.primary == .busy
@@ -85,8 +86,22 @@ final class GroupCommitter {
         if let registration { registration.end { connection.close() } } else { connection.close() }
     }
 
-    private func prepare(isSynced: Bool, waitsForLock: Bool) throws {
-        connection.setBusyTimeout(waitsForLock ? lockTimeout : .zero)
+    /// Begins, without waiting at first, so that it is known when another connection is in the way.
+    private func begin(waitsForLock: Bool) throws {
+        connection.setBusyTimeout(.zero)
+        do {
+            return try transaction.begin(now: clock.now)
+        } catch {
+            guard waitsForLock, error.code.primary == .busy else { throw error }
+            transaction.rollback()
+        }
+        trouble.waits(since: clock.now)
+        defer { trouble.waitsNoMore() }
+        connection.setBusyTimeout(lockTimeout)
+        try transaction.begin(now: clock.now)
+    }
+
+    private func prepare(isSynced: Bool) throws {
         if mustTruncate {
             connection.setBusyTimeout(lockTimeout)
             guard try !connection.checkpoint(.truncate).wasBlocked else {
@@ -119,7 +134,7 @@ final class GroupCommitter {
         guard failure.code == .inputOutput else { return failure }
         mustTruncate = true
         do {
-            try prepare(isSynced: true, waitsForLock: true)
+            try prepare(isSynced: true)
             return failure
         } catch {
             return SluiceError(
@@ -164,6 +179,7 @@ final class GroupCommitter {
         framesAtCheckpoint = connection.logFrames
         do {
             let result = try connection.checkpoint(.passive)
+            trouble.pinned(result.frames - result.copied)
             logger.trace(
                 "checkpoint",
                 metadata: ["frames": "\(result.frames)", "copied": "\(result.copied)"]

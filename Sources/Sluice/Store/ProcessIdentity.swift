@@ -52,12 +52,14 @@ package struct ProcessIdentity: Sendable, Hashable {
         return "\(boot.trimmingNewline) \(namespace) \(fields[20])"
     }
 
-    private static func contents(of path: String) -> String? {
+    /// All that a file of the proc file system says.
+    static func contents(of path: String) -> String? {
         guard let file = fopen(path, "r") else { return nil }
         defer { fclose(file) }
+        var text: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4_096)
-        let count = fread(&buffer, 1, buffer.count, file)
-        return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
+        while case let count = fread(&buffer, 1, buffer.count, file), count > 0 { text += buffer[..<count] }
+        return text.isEmpty ? nil : String(decoding: text, as: UTF8.self)
     }
 
     private static func link(at path: String) -> String? {

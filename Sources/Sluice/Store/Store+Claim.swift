@@ -138,6 +138,7 @@ extension WriteTransaction {
             guard let place = try order.head(of: request.queue) else {
                 guard try failRest(of: request.queue) else {
                     order.release(request.queue)
+                    try tellEmpty(request.queue)
                     return .empty
                 }
                 continue
@@ -217,6 +218,7 @@ extension WriteTransaction {
         .bind(5, now.microseconds).bind(6, isAlone).bind(7, opening).run()
         // What kept the head from running before it was claimed no longer does.
         if row.blockedBy != nil { try unblock(queue) }
+        tellStarted(head, attempt: row.attempts + 1, in: queue)
         return ClaimedAction(
             receipt: receipt,
             queue: head.queue,
@@ -233,6 +235,9 @@ extension WriteTransaction {
     private func note(_ reason: String, _ detail: String?, of row: HeadRow, in queue: QueueID) throws {
         guard row.blockedBy != reason || row.blockedError != detail else { return }
         try block(queue, by: reason, row.head.action, error: detail)
+        try tell(.blocked, row.head.action, in: queue) {
+            $0.gate = reason == "gate" ? detail.map { GateName($0) } : nil
+        }
     }
 }
 

@@ -50,23 +50,28 @@ extension Store {
 
     func holds() async throws(SluiceError) -> [Hold] {
         let now = clock.now
-        return try await read { connection in
-            try connection.cached(
-                """
-                SELECT id, scope, holder, reason, since_us, until_us FROM sluice_hold_rows
-                WHERE until_us IS NULL OR until_us > ?1 ORDER BY id
-                """
+        return try await read { try Hold.standing($0, at: now) }
+    }
+}
+
+extension Hold {
+    /// The holds that stand, the oldest first.
+    static func standing(_ connection: Connection, at now: Timestamp) throws(SQLiteError) -> [Hold] {
+        try connection.cached(
+            """
+            SELECT id, scope, holder, reason, since_us, until_us FROM sluice_hold_rows
+            WHERE until_us IS NULL OR until_us > ?1 ORDER BY id
+            """
+        )
+        .bind(1, now.microseconds).all {
+            Hold(
+                id: HoldID(rawValue: $0.int64(0)),
+                pattern: QueuePattern($0.text(1)),
+                holder: $0.text(2),
+                reason: $0.text(3),
+                since: Timestamp(microseconds: $0.int64(4)).date,
+                until: $0.optionalInt64(5).map { Timestamp(microseconds: $0).date }
             )
-            .bind(1, now.microseconds).all {
-                Hold(
-                    id: HoldID(rawValue: $0.int64(0)),
-                    pattern: QueuePattern($0.text(1)),
-                    holder: $0.text(2),
-                    reason: $0.text(3),
-                    since: Timestamp(microseconds: $0.int64(4)).date,
-                    until: $0.optionalInt64(5).map { Timestamp(microseconds: $0).date }
-                )
-            }
         }
     }
 }
@@ -96,12 +101,17 @@ extension WriteTransaction {
         .bind(5, isKept ? nil : nonce).run()
         changedControls(.gates)
         if isOpened { opened(GateOpening(gate: gate, spread: spread)) }
+        if isOpen != (known?.isOpen ?? false) { tell(isOpen ? .gateOpened : .gateClosed) { $0.gate = gate } }
     }
 
     /// Closes the gates that an earlier opening of the file had opened for its own life.
     func forgetGates() throws(SQLiteError) {
-        try connection.cached("DELETE FROM sluice_gate_rows WHERE owner <> ?1").bind(1, nonce).run()
+        let closed = try connection.cached(
+            "DELETE FROM sluice_gate_rows WHERE owner <> ?1 RETURNING name, is_open"
+        )
+        .bind(1, nonce).all { (name: GateName($0.text(0)), wasOpen: $0.bool(1)) }
         changedControls(.gates)
+        for gate in closed where gate.wasOpen { tell(.gateClosed) { $0.gate = gate.name } }
     }
 
     func hold(
@@ -119,30 +129,49 @@ extension WriteTransaction {
         .bind(1, pattern.rawValue).bind(2, holder).bind(3, reason).bind(4, now.microseconds)
         .bind(5, duration.map { (now + $0).microseconds }).run()
         changedControls(.holds)
+        let until = duration.map { (now + $0).date }
+        tell(.held) { ($0.pattern, $0.holder, $0.until) = (pattern, holder, until) }
         return HoldID(rawValue: connection.lastInsertedRowID)
     }
 
     func resume(_ hold: HoldID) throws(SQLiteError) -> Bool {
-        let ended = try connection.cached("DELETE FROM sluice_hold_rows WHERE id = ?1").bind(1, hold.rawValue)
-            .run()
-        changedControls(.holds)
+        let ended = try endHolds(
+            connection.cached(
+                "DELETE FROM sluice_hold_rows WHERE id = ?1 RETURNING id, scope, holder, until_us"
+            )
+            .bind(1, hold.rawValue)
+        )
         return ended > 0
     }
 
     func resume(_ pattern: QueuePattern, by holder: String?) throws(SQLiteError) -> Int {
-        let ended = try connection.cached(
-            "DELETE FROM sluice_hold_rows WHERE scope = ?1 AND (?2 IS NULL OR holder = ?2)"
+        try endHolds(
+            connection.cached(
+                """
+                DELETE FROM sluice_hold_rows WHERE scope = ?1 AND (?2 IS NULL OR holder = ?2)
+                RETURNING id, scope, holder, until_us
+                """
+            )
+            .bind(1, pattern.rawValue).bind(2, holder)
         )
-        .bind(1, pattern.rawValue).bind(2, holder).run()
-        changedControls(.holds)
-        return ended
     }
 
     /// Removes the holds that have ended by themselves.
     func removeEndedHolds() throws(SQLiteError) {
-        try connection.cached("DELETE FROM sluice_hold_rows WHERE until_us <= ?1").bind(1, now.microseconds)
-            .run()
+        _ = try endHolds(
+            connection.cached(
+                "DELETE FROM sluice_hold_rows WHERE until_us <= ?1 RETURNING id, scope, holder, until_us"
+            )
+            .bind(1, now.microseconds)
+        )
+    }
+
+    /// Runs a statement that deletes holds, and tells how many.
+    private func endHolds(_ deletion: Statement) throws(SQLiteError) -> Int {
+        let ended = try deletion.all { Controls.StandingHold($0) }
         changedControls(.holds)
+        for hold in ended { if let hold { tell(.resumed, hold) } }
+        return ended.count
     }
 
     /// Reads gates and holds from the file.
@@ -152,16 +181,24 @@ extension WriteTransaction {
             (GateName($0.text(0)), Controls.GateState(isOpen: $0.bool(1), opening: $0.int64(2)))
         }
         controls.gates = Dictionary(gates) { _, last in last }
-        controls.holds = try connection.cached("SELECT scope, until_us FROM sluice_hold_rows").all {
-            (QueuePattern($0.text(0)), $0.optionalInt64(1).map(Timestamp.init(microseconds:)))
-        }
-        .compactMap { pattern, until in
-            // The table's CHECK lets no other scope in than those that are patterns.
-            (try? pattern.form()).map { Controls.StandingHold(pattern: $0, until: until) }
-        }
+        // The table's CHECK lets no other scope in than those that are patterns.
+        controls.holds = try connection.cached("SELECT id, scope, holder, until_us FROM sluice_hold_rows")
+            .all { Controls.StandingHold($0) }.compactMap(\.self)
         controls.opening =
             try connection.cached("SELECT value FROM sluice_counters WHERE name = 'opening'")
             .first { $0.int64(0) } ?? 0
         return controls
+    }
+}
+
+extension Controls.StandingHold {
+    /// Reads id, scope, holder and end; `nil` for a scope that is no pattern.
+    fileprivate init?(_ row: Row) {
+        scope = QueuePattern(row.text(1))
+        guard let form = try? scope.form() else { return nil }
+        pattern = form
+        id = HoldID(rawValue: row.int64(0))
+        holder = row.text(2)
+        until = row.optionalInt64(3).map(Timestamp.init(microseconds:))
     }
 }

@@ -73,6 +73,7 @@ extension WriteTransaction {
             .run()
         order.added(id, key: key, to: queue, isPlaced: draft.notBefore == nil)
         touch(queue)
+        tell(.enqueued, id, of: draft.kind, in: draft.queue) { $0.until = draft.notBefore?.date }
         return id
     }
 

@@ -13,6 +13,9 @@ extension WriteTransaction {
         _ policy: FailurePolicy,
         error: String
     ) throws(SQLiteError) {
+        try tell(cause == .expired ? .expired : .failed, action, in: queue) {
+            ($0.cause, $0.policy, $0.error) = (cause, policy, bounded(error))
+        }
         switch policy {
         case .block:
             try block(queue, by: cause.rawValue, action, error: error)
@@ -128,6 +131,9 @@ extension WriteTransaction {
         .bind(1, action.rawValue).bind(2, now.microseconds).bind(3, cause).bind(4, bounded(error))
         .bind(5, queue.rawValue).run()
         guard buried > 0 else { return }
+        try tell(.deadLettered, action, in: queue) {
+            ($0.cause, $0.error) = (FailureCause(rawValue: cause), bounded(error))
+        }
         try order.leaving(action, of: queue)
         order.count(-1, in: queue)
         try connection.cached("DELETE FROM sluice_action_rows WHERE id = ?1").bind(1, action.rawValue).run()

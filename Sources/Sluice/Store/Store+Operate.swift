@@ -72,6 +72,7 @@ extension WriteTransaction {
         .bind(1, first).bind(2, last).all { $0.int64(0) }
         queues.formUnion(parked)
         for queue in queues { touch(QueueID(rawValue: queue)) }
+        for queue in queues { try tell(.changed, queue: QueueID(rawValue: queue)) }
         return queues.count
     }
 
@@ -133,6 +134,7 @@ extension WriteTransaction {
         try connection.cached("DELETE FROM sluice_dead_rows WHERE id = ?1").bind(1, action.rawValue).run()
         order.count(1, in: queue)
         try restore(Place(key: key, action: action), in: queue)
+        try tell(.requeued, action, in: queue)
         return true
     }
 }

@@ -47,6 +47,11 @@ extension Store {
         try await write(sync: .later) { try $0.liftUndecodable() }
     }
 
+    /// Removes the holds that have ended by themselves, and tells of them.
+    package func removeEndedHolds() async throws(SluiceError) {
+        try await write(sync: .later) { try $0.removeEndedHolds() }
+    }
+
     /// Takes in what others have changed, by way of the commit's report.
     package func takeInForeignChanges() async throws(SluiceError) {
         try await write(sync: .later) { _ in }

@@ -72,10 +72,18 @@ extension WriteTransaction {
             try record(run, "retry", error: error)
             let wait = try Wait(delay, untilOpen: gate, openedSince: opening, controls())
             try begin(wait, of: receipt.action, after: state, spendingAttempt: true, error: error)
+            try tell(.retrying, receipt.action, in: receipt.queue) {
+                ($0.attempt, $0.error) = (state.attempts + 1, bounded(error))
+                ($0.delay, $0.gate) = (wait.delay, wait.gate)
+            }
         case .release(let delay, let gate):
             let wait = try Wait(delay, untilOpen: gate, openedSince: opening, controls())
             try begin(wait, of: receipt.action, after: state, spendingAttempt: false, error: state.lastError)
+            try tell(.released, receipt.action, in: receipt.queue) {
+                ($0.attempt, $0.delay, $0.gate) = (state.attempts + 1, wait.delay, wait.gate)
+            }
         case .stop:
+            try tell(.released, receipt.action, in: receipt.queue) { $0.attempt = state.attempts + 1 }
             if state.isSuspect { try clearSuspicion(receipt.action) }
         case .fail(let cause, let policy, let error):
             let run = FailedRun(receipt: receipt, startedAt: startedAt, number: state.attempts + 1)
@@ -99,6 +107,7 @@ extension WriteTransaction {
         .bind(1, receipt.queue.rawValue).bind(2, receipt.slot)
         .bind(3, receipt.action.rawValue).bind(4, receipt.claim).run()
         guard freed > 0 else { return try refuse(receipt) }
+        try tellSucceeded(receipt)
         return try discard(receipt.action, of: receipt.queue) ? .settled : .removed
     }
 
@@ -125,13 +134,14 @@ extension WriteTransaction {
         .all { (Timestamp(microseconds: $0.int64(0)), $0.int64(1)) }.first
     }
 
-    private func exists(_ action: ActionID) throws(SQLiteError) -> Bool {
+    func exists(_ action: ActionID) throws(SQLiteError) -> Bool {
         try connection.cached("SELECT 1 FROM sluice_action_rows WHERE id = ?1")
             .bind(1, action.rawValue).hasRow()
     }
 
     /// Removes an action with all that is known of it, and lifts the parking that it caused.
     func remove(_ action: ActionID, in queue: QueueID) throws(SQLiteError) {
+        try tell(.removed, action, in: queue)
         try discard(action, of: queue)
         try liftBlock(of: action, in: queue)
     }
@@ -211,6 +221,8 @@ extension WriteTransaction {
         try connection.cached("UPDATE sluice_state_rows SET moves_to_queue_id = NULL WHERE action_id = ?1")
             .bind(1, action.rawValue).run()
         guard let place = try order.leaving(action, of: queue) else { return }
+        let name = try isObserved ? queueName(target) : nil
+        try tell(.moved, action, in: queue) { $0.target = name }
         try connection.cached("UPDATE sluice_action_rows SET queue_id = ?2 WHERE id = ?1")
             .bind(1, action.rawValue).bind(2, target.rawValue).run()
         order.count(-1, in: queue)

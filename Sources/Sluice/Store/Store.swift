@@ -15,6 +15,8 @@ package final class Store: Sendable {
     /// Looks for what others have committed; `nil` in memory.
     let lookout: Lookout?
     let turns = TurnCounter()
+    /// Who observes the events that commits report.
+    let interest = Interest()
 
     /// Opens the file, creating and migrating it as needed and allowed.
     ///
@@ -56,7 +58,8 @@ package final class Store: Sendable {
                 transaction: WriteTransaction(
                     connection: connection,
                     nonce: Int64.random(in: .min ... .max),
-                    writeBehind: options.writeBehind
+                    writeBehind: options.writeBehind,
+                    interest: interest
                 ),
                 turns: turns,
                 registration: registration,

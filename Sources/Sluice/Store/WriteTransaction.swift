@@ -48,11 +48,14 @@ package final class WriteTransaction {
     private var openings: [GateOpening] = []
     /// The counter `opening` as it was when others' openings were last looked for.
     private var seenOpening: Int64 = 0
+    /// What has happened, while somebody observes.
+    var journal: EventJournal
 
-    init(connection: Connection, nonce: Int64, writeBehind: WriteBehindLimits) {
+    init(connection: Connection, nonce: Int64, writeBehind: WriteBehindLimits, interest: Interest) {
         self.connection = connection
         self.nonce = nonce
         order = WaitingOrder(connection: connection, limits: writeBehind)
+        journal = EventJournal(interest)
     }
 }
 
@@ -63,6 +66,7 @@ extension WriteTransaction {
         before = (epoch, claimCount)
         try connection.beginImmediate()
         order.begin()
+        journal.begin()
         self.now = now
         let version = try connection.cached("PRAGMA data_version").first { $0.int64(0) }
         guard version != dataVersion else { return }
@@ -91,6 +95,7 @@ extension WriteTransaction {
                 try connection.cached("INSERT INTO sluice_changes (change) VALUES (?1)").bind(1, name).run()
             }
         }
+        try keepToldControls()
         try connection.commit()
         savedActionCounter = actionCounter
         restoredActions.removeAll()
@@ -99,6 +104,7 @@ extension WriteTransaction {
 
     func rollback() {
         connection.rollback()
+        journal.rollBack()
         epoch = before.epoch
         claimCount = max(claimCount, before.claimCount)
         forget()
@@ -123,6 +129,7 @@ extension WriteTransaction {
             foreignChanges: foreignChanges,
             openings: openings,
             changesHolds: controlChanges.contains(.holds),
+            events: journal.takeEvents(),
             awaitsSync: !isSynced && changes != changesBefore
         )
     }
@@ -162,7 +169,7 @@ extension WriteTransaction {
             ForeignChange(
                 queue: QueueID(rawValue: $0.int64(0)),
                 action: $0.optionalInt64(1).map(ActionID.init(rawValue:)),
-                isDeletion: $0.text(2) == "delete"
+                change: $0.text(2)
             )
         }
         try takeInControls()
@@ -172,6 +179,7 @@ extension WriteTransaction {
         for change in changes {
             touchedQueues.insert(change.queue)
             foreignChanges.append(change)
+            try tell(change)
         }
     }
 }
@@ -190,6 +198,7 @@ extension WriteTransaction {
     func changedControls(_ change: ControlChanges) {
         controlChanges.insert(change)
         knownControls = nil
+        journal.toldControls = nil
     }
 
     func opened(_ opening: GateOpening) {
@@ -208,6 +217,7 @@ extension WriteTransaction {
             opened(GateOpening(gate: name, spread: .zero))
         }
         seenOpening = controls.opening
+        if !changes.isEmpty { tellControls(controls) }
     }
 }
 
@@ -324,11 +334,14 @@ package struct CommitReport: Sendable {
     package let openings: [GateOpening]
     /// Whether holds may have come or gone.
     package let changesHolds: Bool
+    /// What has happened, if somebody observes.
+    package let events: [QueueEvent]
     /// Something was written that a loss of power could still undo.
     package let awaitsSync: Bool
 
     var isEmpty: Bool {
         queues.isEmpty && foreignChanges.isEmpty && openings.isEmpty && !changesHolds && !awaitsSync
+            && events.isEmpty
     }
 }
 
@@ -336,7 +349,10 @@ package struct CommitReport: Sendable {
 package struct ForeignChange: Sendable, Hashable {
     package let queue: QueueID
     package let action: ActionID?
-    package let isDeletion: Bool
+    /// As `sluice_changes` names it.
+    package let change: String
+
+    package var isDeletion: Bool { change == "delete" }
 }
 
 /// The ids of the queues that were used last.

@@ -34,10 +34,12 @@ package final class Writer: Sendable {
     /// Confined to the leader: `Waiting.hasLeader` is the lock.
     private nonisolated(unsafe) var committer: GroupCommitter?
     private let durability: Durability
+    let trouble: WriterTrouble
 
     init(_ committer: GroupCommitter) {
         self.committer = committer
         durability = committer.durability
+        trouble = committer.trouble
     }
 
     /// What is under way, for tests to wait for.

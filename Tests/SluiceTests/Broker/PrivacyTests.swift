@@ -39,7 +39,7 @@ private struct Detailed: Action {
     private static let canary = "CANARY7351"
 
     @Test(
-        "G13: no payload shows in any log line, error, reason or status, whatever goes wrong",
+        "G13: no payload shows in any log line, error, reason, status or event, whatever goes wrong",
         arguments: Place.allCases
     )
     func canary(_ place: Place) async throws {
@@ -52,6 +52,7 @@ private struct Detailed: Action {
         }
         var texts: [String] = []
         try await provokeErrors(broker, &texts)
+        let events = broker.events()
         let keeper = Keeper()
         try broker.route(
             "*",
@@ -78,11 +79,18 @@ private struct Detailed: Action {
         ])
         try await running(broker) { await broker.waitUntilIdle() }
         for summary in try await broker.queueSummaries() { texts.append("\(summary)") }
+        for status in try await broker.statuses() { texts.append("\(status) \(String(reflecting: status))") }
         for summary in try await broker.actionSummaries() { texts.append(summary.lastError ?? "") }
         let reasons = try await broker.queueSummaries("bad/*").compactMap(\.lastError)
         #expect(reasons.count == 3)
         await broker.close()
         texts += lines.elements
+        var eventCount = 0
+        for await event in events {
+            texts.append(String(reflecting: event))
+            eventCount += 1
+        }
+        #expect(eventCount > 10)
         #expect(lines.elements.contains { $0.contains("completion called again") })
         #expect(lines.elements.contains { $0.contains("completion dropped") })
         for text in texts { #expect(!text.contains(Self.canary)) }

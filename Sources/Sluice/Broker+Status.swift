@@ -1,0 +1,204 @@
+internal import Synchronization
+
+/// Why queues do not move (G15).
+extension Broker {
+    /// A queue with its state, and all reasons why it does not move.
+    ///
+    /// ```swift
+    /// let status = try await broker.status(of: "conversation/42")
+    /// print(status)   // conversation/42: waiting for gate network
+    /// ```
+    ///
+    /// It is read from one snapshot of the file and joined with what this broker has in memory, such as who
+    /// waits for a permit. It may be out of date as soon as it is returned.
+    ///
+    /// - Returns: The status; of ``QueueStatus/State/empty`` for a queue without actions, and for one that
+    ///   was never named.
+    public func status(of queue: QueueName) async throws(SluiceError) -> QueueStatus {
+        try queue.validate()
+        let found = try await statuses(of: .exact(queue), in: nil, limit: 1)
+        return found.first ?? QueueStatus(empty: queue)
+    }
+
+    /// Queues with work, by name.
+    ///
+    /// - Parameters:
+    ///   - pattern: Which queues.
+    ///   - states: Only queues in one of these states; `nil` is all. To find few among many, many are read.
+    ///   - limit: The most that are returned.
+    public func statuses(
+        matching pattern: QueuePattern = .all,
+        in states: Set<QueueStatus.State>? = nil,
+        limit: Int = 1_000
+    ) async throws(SluiceError) -> [QueueStatus] {
+        try await statuses(of: pattern.form(), in: states, limit: limit)
+    }
+
+    /// The state of a queue: its status now, then each time that it has changed.
+    ///
+    /// There is never a backlog: who is slow gets the latest, and what was in between is lost. It ends when
+    /// the broker is closed, or the task is cancelled. It throws what reading the file throws.
+    ///
+    /// Changes by other processes are seen while this broker runs.
+    public func statusUpdates(of queue: QueueName) -> QueueStatusUpdates {
+        QueueStatusUpdates(self, queue)
+    }
+}
+
+extension Broker {
+    /// How many queues are read in one go when only some of them may be asked for.
+    private static let statusPage = 1_000
+
+    func statuses(
+        of form: QueuePattern.Form,
+        in states: Set<QueueStatus.State>?,
+        after name: QueueName? = nil,
+        limit: Int
+    ) async throws(SluiceError) -> [QueueStatus] {
+        guard limit > 0 else { return [] }
+        let found = Mutex<[QueueStatus]>([])
+        let isRunHere = isRunning
+        let now = options.clock.now
+        try await store.queueFacts(
+            form,
+            after: name,
+            page: states == nil ? limit : Self.statusPage,
+            isRunHere: isRunHere
+        ) { [self] file, page in
+            found.withLock { found in
+                for facts in page where found.count < limit {
+                    let status = status(facts, file, isRunHere: isRunHere, now)
+                    if states?.contains(status.state) ?? true { found.append(status) }
+                }
+                return found.count < limit
+            }
+        }
+        return found.withLock { $0 }
+    }
+
+    private func status(
+        _ facts: QueueFacts,
+        _ file: FileFacts,
+        isRunHere: Bool,
+        _ now: Timestamp
+    ) -> QueueStatus {
+        var because = facts.becauseOfFile(file, isRunHere ? route(facts) : nil, now)
+        if isRunHere {
+            if because.isEmpty { because = [readiness(facts)] }
+        } else if let runner = file.runner {
+            if because.isEmpty && file.hasClaims { because = [.permit(.otherProcess)] }
+            because.append(.owned(process: runner))
+        } else {
+            because.append(.stopped)
+        }
+        return QueueStatus(facts, because, now)
+    }
+
+    private func route(_ facts: QueueFacts) -> Scheduler.Routing? {
+        guard let head = facts.head, let kind = facts.headKind else { return nil }
+        return route(
+            Head(
+                queue: facts.name,
+                action: head,
+                kind: kind,
+                isSuspect: false,
+                crashes: 0,
+                isExpired: false
+            )
+        )
+    }
+
+    /// Why a head that nothing in the file keeps from running does not run.
+    private func readiness(_ facts: QueueFacts) -> Because {
+        switch scheduler.standing(of: facts.id) {
+        case .lacksPermit: return .permit(.broker)
+        case .awaitsLone: return .permit(.alone)
+        case .free: return .ready
+        case .lacksRoutePermit:
+            guard case .route(let route) = route(facts) else { return .ready }
+            return .permit(.route(route.pattern))
+        }
+    }
+}
+
+extension QueueFacts {
+    /// The reasons that stand in the file, and those that its routes give where this broker runs the queues.
+    fileprivate func becauseOfFile(
+        _ file: FileFacts,
+        _ routing: Scheduler.Routing?,
+        _ now: Timestamp
+    ) -> [Because] {
+        var because: [Because] = []
+        if let runningSince { because.append(.running(since: runningSince.date, attempt: attempts + 1)) }
+        because += becauseOfBlock(routing)
+        for (pattern, hold) in file.holds where pattern.matches(name) {
+            because.append(.held(by: hold.holder, reason: hold.reason, until: hold.until))
+        }
+        // What follows is about a head that is still to start.
+        guard runningSince == nil else { return because }
+        for gate in asked(routing) where !file.openGates.contains(gate) { because.append(.gate(gate)) }
+        if let nextAttemptAt, nextAttemptAt > now { because.append(.retry(until: nextAttemptAt.date)) }
+        if let notBefore, notBefore > now { because.append(.scheduled(for: notBefore.date)) }
+        return because
+    }
+
+    private func becauseOfBlock(_ routing: Scheduler.Routing?) -> [Because] {
+        if let block, !["gate", "unknown kind", "no route", "undecodable"].contains(block.reason) {
+            let cause = FailureCause(rawValue: block.reason)
+            return [.parked(cause: cause, error: block.error ?? "", since: block.since.date)]
+        }
+        guard runningSince == nil else { return [] }
+        if let block, block.reason == "undecodable" {
+            return [.undecodable(error: block.error ?? "", since: block.since.date)]
+        }
+        switch routing {
+        case .unroutable(let hasRoute): return [hasRoute ? .unknownKind : .noRoute]
+        case .route: return []
+        case nil:
+            guard let block, block.action == head, block.reason != "gate" else { return [] }
+            return [block.reason == "no route" ? .noRoute : .unknownKind]
+        }
+    }
+
+    /// The gates that the head waits for if they are closed, each once.
+    private func asked(_ routing: Scheduler.Routing?) -> [GateName] {
+        var asked = gates
+        if case .route(let route) = routing {
+            asked += route.options.gates
+        } else if let block, block.reason == "gate", block.action == head, let gate = block.error {
+            asked.append(GateName(gate))
+        }
+        var seen: Set<GateName> = []
+        return asked.filter { seen.insert($0).inserted }
+    }
+}
+
+extension QueueStatus {
+    fileprivate init(_ facts: QueueFacts, _ because: [Because], _ now: Timestamp) {
+        self.init(
+            queue: facts.name,
+            depth: facts.depth,
+            because: because,
+            head: facts.head,
+            headKind: facts.headKind,
+            attempt: facts.attempts + (facts.runningSince == nil ? 0 : 1),
+            oldestAge: facts.oldest.map { max(now - $0, .zero) } ?? .zero,
+            lastError: facts.lastError ?? (facts.block?.reason == "gate" ? nil : facts.block?.error),
+            queueID: facts.id
+        )
+    }
+
+    fileprivate init(empty queue: QueueName) {
+        self.init(
+            queue: queue,
+            depth: 0,
+            because: [],
+            head: nil,
+            headKind: nil,
+            attempt: 0,
+            oldestAge: .zero,
+            lastError: nil,
+            queueID: nil
+        )
+    }
+}

@@ -1,0 +1,102 @@
+#if canImport(FoundationEssentials)
+public import struct FoundationEssentials.Date
+#else
+public import struct Foundation.Date
+#endif
+
+/// Why a queue does not move, or since when its head runs.
+///
+/// Of several that apply at once, ``QueueStatus/because`` has all, in the order of the cases here. The view
+/// `sluice_queues` shows the first that the file knows, with the words of ``description``.
+public enum Because: Sendable, Hashable {
+    /// Its head runs.
+    case running(since: Date, attempt: Int)
+    /// A failure policy has stopped the queue; what arrives does not lift that.
+    ///
+    /// `cause` is `nil` while the whole queue is being set aside, in batches.
+    case parked(cause: FailureCause?, error: String, since: Date)
+    /// The head's payload does not decode as the type of its route.
+    case undecodable(error: String, since: Date)
+    /// The queue has routes, but none for its head's kind.
+    case unknownKind
+    /// No route matches the queue's name.
+    case noRoute
+    /// A hold covers the queue.
+    ///
+    /// `until` is when it ends by itself, if it does.
+    case held(by: String, reason: String, until: Date?)
+    /// The head waits for a gate: its own, its route's, or the one that its last attempt named.
+    case gate(GateName)
+    /// The last attempt failed, and the next is due then.
+    case retry(until: Date)
+    /// All actions of the queue are scheduled for later, the first for then.
+    case scheduled(for: Date)
+    /// The head could run, but for a permit.
+    case permit(PermitScope)
+    /// The head could run, and this broker is about to start it.
+    case ready
+    /// Another process runs the queues of the file.
+    case owned(process: Int)
+    /// No broker runs the queues of the file.
+    case stopped
+}
+
+/// What a head that waits for a permit waits for.
+public enum PermitScope: Sendable, Hashable {
+    /// As many handlers of its route run as ``RouteOptions/concurrency`` allows.
+    case route(QueuePattern)
+    /// As many handlers run as ``BrokerOptions/concurrency`` allows.
+    case broker
+    /// An action that ran when its process died runs alone, or is about to; this may be it (G7).
+    case alone
+    /// Other actions run in the process that owns the queues; only it knows what is missing.
+    case otherProcess
+}
+
+extension Because: CustomStringConvertible {
+    /// The words of the column `because` of `sluice_queues`.
+    public var description: String {
+        switch self {
+        case .running(let since, let attempt):
+            "running since \(Timestamp(since).iso8601), attempt \(attempt)"
+        case .parked(let cause, let error, _):
+            "parked after failure (\(cause?.rawValue ?? "failing")): \(error)"
+        case .undecodable: "undecodable"
+        case .unknownKind: "unknown kind"
+        case .noRoute: "no route"
+        case .held(let holder, let reason, _): "held by \(holder)" + (reason.isEmpty ? "" : ": \(reason)")
+        case .gate(let gate): "waiting for gate \(gate)"
+        case .retry(let until): "waiting for retry until \(Timestamp(until).iso8601)"
+        case .scheduled(let date): "scheduled for \(Timestamp(date).iso8601)"
+        case .permit: "waiting for a permit"
+        case .ready: "ready"
+        case .owned(let process): "owned by process \(process)"
+        case .stopped: "broker stopped"
+        }
+    }
+
+    /// The word of the column `state` of `sluice_queues`.
+    public var state: QueueStatus.State {
+        switch self {
+        case .running: .running
+        case .parked: .parked
+        case .undecodable: .undecodable
+        case .unknownKind: .unknownKind
+        case .noRoute: .noRoute
+        case .held: .held
+        case .gate: .gate
+        case .retry: .retry
+        case .scheduled: .scheduled
+        case .permit, .ready, .owned: .ready
+        case .stopped: .stopped
+        }
+    }
+
+    /// Whether a queue that stays like this has stalled; a run and a schedule are as they should be.
+    var isStall: Bool {
+        switch self {
+        case .running, .scheduled, .ready, .owned, .stopped: false
+        case .parked, .undecodable, .unknownKind, .noRoute, .held, .gate, .retry, .permit: true
+        }
+    }
+}

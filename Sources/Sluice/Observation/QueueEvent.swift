@@ -1,0 +1,124 @@
+#if canImport(FoundationEssentials)
+public import struct FoundationEssentials.Date
+#else
+public import struct Foundation.Date
+#endif
+
+/// Something that has happened to an action, a queue, a gate or a hold, and stands in the file.
+///
+/// Events are told after their commit and in the order of commits; within a commit, in the order in which
+/// they happened. What is rolled back is never told. No event carries a payload (G13).
+///
+/// What other connections and processes change is told while this broker runs, as far as the file's log of
+/// changes says: an inserted action as ``Kind/enqueued``, a deleted one as ``Kind/removed``, an updated one
+/// as ``Kind/edited``, anything else as ``Kind/changed``.
+public struct QueueEvent: Sendable, Hashable {
+    /// What has happened.
+    public var kind: Kind
+    /// When, by the broker's wall clock.
+    public var time: Date
+    /// The queue; `nil` for gates and holds.
+    public var queue: QueueName?
+    /// The action, if it is about one.
+    public var action: ActionID?
+    /// The kind of that action; `nil` also where it was gone before this broker looked.
+    public var actionKind: String?
+    /// The number of the attempt, counted from 1.
+    public var attempt: Int?
+    /// The error of the attempt, or the one that decided.
+    public var error: String?
+    /// Why the action cannot go on; `nil` also for those that stood behind one whose failure set the whole
+    /// queue aside, and those that were skipped.
+    public var cause: FailureCause?
+    /// What follows from that.
+    public var policy: FailurePolicy?
+    /// How long it waits before it is tried again.
+    public var delay: Duration?
+    /// When a scheduled action is due, or a hold ends by itself.
+    public var until: Date?
+    /// The queue that the action has moved to.
+    public var target: QueueName?
+    /// The gate that was opened or closed, or that the action waits for.
+    public var gate: GateName?
+    /// The queues that a hold covers.
+    public var pattern: QueuePattern?
+    /// Who holds, or held.
+    public var holder: String?
+    /// Why a stalled queue does not move: the first of ``QueueStatus/because``.
+    public var because: Because?
+
+    /// Makes an event that says no more than this.
+    public init(_ kind: Kind, at time: Date, queue: QueueName? = nil) {
+        self.kind = kind
+        self.time = time
+        self.queue = queue
+    }
+}
+
+extension QueueEvent {
+    /// What has happened; more may come with later versions.
+    public struct Kind: Sendable, Hashable, CustomStringConvertible {
+        private enum Value: String {
+            case enqueued, started, succeeded, retrying, failed, released, removed, moved, edited, expired
+            case deadLettered, requeued, blocked, changed, held, resumed, gateOpened, gateClosed
+            case stalled, idle, emptyWake
+        }
+
+        private let value: Value
+
+        private init(_ value: Value) { self.value = value }
+
+        /// The name of the static member.
+        public var description: String { value.rawValue }
+
+        /// An action has been stored.
+        ///
+        /// ``QueueEvent/until`` is set when it is scheduled for later.
+        public static let enqueued = Kind(.enqueued)
+        /// An action has been claimed: its handler starts.
+        public static let started = Kind(.started)
+        /// An attempt has ended with success, and the action is gone.
+        public static let succeeded = Kind(.succeeded)
+        /// An attempt has ended, and the action is tried again after a delay or when a gate opens.
+        public static let retrying = Kind(.retrying)
+        /// An action cannot go on, and ``QueueEvent/policy`` says what follows: ``FailurePolicy/block`` parks
+        /// its queue; with the others ``deadLettered`` follows.
+        public static let failed = Kind(.failed)
+        /// An attempt was given back, not spent: by its handler, or by a broker that stops.
+        public static let released = Kind(.released)
+        /// An action has been cancelled or deleted.
+        public static let removed = Kind(.removed)
+        /// An action has gone to ``QueueEvent/target``.
+        public static let moved = Kind(.moved)
+        /// An action has been changed in place.
+        public static let edited = Kind(.edited)
+        /// An action's time was over before it could start.
+        ///
+        /// It takes the place of ``failed`` for that cause.
+        public static let expired = Kind(.expired)
+        /// An action has been set aside.
+        public static let deadLettered = Kind(.deadLettered)
+        /// A dead letter is back in its queue.
+        public static let requeued = Kind(.requeued)
+        /// The head cannot run for now: there is no route, its kind is unknown, or a gate of its route is
+        /// closed.
+        public static let blocked = Kind(.blocked)
+        /// Something about a queue has been changed that no other kind names, such as the end of its retry
+        /// waits.
+        public static let changed = Kind(.changed)
+        /// A hold has begun.
+        public static let held = Kind(.held)
+        /// A hold has ended.
+        public static let resumed = Kind(.resumed)
+        /// A gate that was closed is open.
+        public static let gateOpened = Kind(.gateOpened)
+        /// A gate that was open is closed.
+        public static let gateClosed = Kind(.gateClosed)
+        /// A queue with work has not moved for longer than the threshold.
+        public static let stalled = Kind(.stalled)
+        /// A queue has become empty.
+        public static let idle = Kind(.idle)
+        /// A running broker was woken for a queue in which nothing waits.
+        public static let emptyWake = Kind(.emptyWake)
+    }
+}

@@ -1,0 +1,82 @@
+#if canImport(FoundationEssentials)
+public import struct FoundationEssentials.Date
+#else
+public import struct Foundation.Date
+#endif
+
+/// A queue and why it does not move, at one moment: what stands in the file, and what only the broker knows.
+public struct QueueStatus: Sendable, Hashable {
+    /// A word for what the queue does, as in the column `state` of `sluice_queues`.
+    public enum State: String, Sendable, Hashable, CaseIterable {
+        /// Its head runs.
+        case running
+        /// A failure policy has stopped it.
+        case parked
+        /// Its head's payload does not decode.
+        case undecodable
+        /// There is no route for its head's kind.
+        case unknownKind = "unknown kind"
+        /// There is no route for its name.
+        case noRoute = "no route"
+        /// A hold covers it.
+        case held
+        /// Its head waits for a gate.
+        case gate
+        /// Its head waits for a retry.
+        case retry
+        /// All its actions are scheduled for later.
+        case scheduled
+        /// Its head could run.
+        case ready
+        /// No broker runs.
+        case stopped
+        /// It has no actions; the view has no row for it.
+        case empty
+    }
+
+    /// The queue.
+    public let queue: QueueName
+    /// Actions that wait or run in it.
+    public let depth: Int
+    /// Why it does not move: all that apply, the first as `sluice_queues` shows it.
+    ///
+    /// Empty for a queue without actions.
+    public let because: [Because]
+    /// The action that runs or is next.
+    public let head: ActionID?
+    /// The kind of that action.
+    public let headKind: String?
+    /// Attempts of that action that count, the running one among them.
+    public let attempt: Int
+    /// How long its oldest action has been there.
+    public internal(set) var oldestAge: Duration
+    /// The head's last error, or the one that parked the queue.
+    public let lastError: String?
+    /// The queue's number in the file, if it has one.
+    let queueID: QueueID?
+
+    /// A word for what it does.
+    public var state: State { because.first?.state ?? .empty }
+
+    /// When what keeps it from moving ends by itself, if the first reason does.
+    public var blockedUntil: Date? {
+        switch because.first {
+        case .held(_, _, let until): until
+        case .retry(let until), .scheduled(let until): until
+        default: nil
+        }
+    }
+}
+
+extension QueueStatus {
+    /// Whether it has stalled if it stays like this.
+    var standsStill: Bool {
+        let isScheduled = because.contains { $0.state == .scheduled }
+        return !isScheduled && because.first?.isStall == true
+    }
+}
+
+extension QueueStatus: CustomStringConvertible {
+    /// One line: the name and the first reason.
+    public var description: String { "\(queue): \(because.first?.description ?? "empty")" }
+}

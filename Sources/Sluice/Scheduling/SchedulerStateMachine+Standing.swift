@@ -1,0 +1,23 @@
+/// What only the state machine knows of a queue that does not run.
+extension SchedulerStateMachine {
+    enum Standing: Equatable {
+        /// Its head's route has no permit left.
+        case lacksRoutePermit
+        /// As many handlers run as the broker allows.
+        case lacksPermit
+        /// A suspect runs alone, or is about to; it may be this queue's.
+        case awaitsLone
+        /// None of these.
+        case free
+    }
+
+    func standing(of queue: QueueID) -> Standing {
+        switch phases[queue] {
+        case .lackingPermit: .lacksRoutePermit
+        case .suspect: .awaitsLone
+        case .ready where lone != nil || !suspects.isEmpty: .awaitsLone
+        case .ready where permitsInUse >= concurrency: .lacksPermit
+        default: .free
+        }
+    }
+}

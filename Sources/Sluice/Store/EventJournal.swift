@@ -1,0 +1,220 @@
+internal import SQLite
+internal import Synchronization
+
+/// Whether anybody observes the store's events: without, none are collected, and a commit costs what it did.
+package final class Interest: Sendable {
+    private let count = Atomic(0)
+
+    package init() {}
+
+    /// An observer has come; transactions that begin from now on collect events.
+    package func begin() { count.add(1, ordering: .acquiringAndReleasing) }
+
+    /// An observer has gone.
+    package func end() { count.subtract(1, ordering: .acquiringAndReleasing) }
+
+    package var isAny: Bool { count.load(ordering: .acquiring) > 0 }
+}
+
+/// The events of the open transaction, as long as somebody observes.
+struct EventJournal {
+    let interest: Interest
+    /// Decided when the transaction begins, and left so until it ends.
+    private(set) var isOn = false
+    private(set) var events: [QueueEvent] = []
+    /// Queues that an action has left, and that have not been found empty or been claimed from since.
+    ///
+    /// Tells a queue that has become empty from a wake that found nothing. Bounded: it is forgotten when it
+    /// has ``leftLimit`` queues, and then some of them tell ``QueueEvent/Kind/emptyWake`` instead.
+    private var left: Set<QueueID> = []
+    /// What this transaction took out of `left`, to be put back if it is rolled back.
+    private var taken: [QueueID] = []
+    /// Gates and holds as they were told last, to be compared with what others make of them.
+    var toldControls: Controls?
+    /// The same as of the last commit.
+    private var committedControls: Controls?
+
+    private static let leftLimit = 10_000
+
+    init(_ interest: Interest) { self.interest = interest }
+
+    mutating func begin() {
+        let wasOn = isOn
+        isOn = interest.isAny
+        guard wasOn && !isOn else { return }
+        left.removeAll()
+        toldControls = nil
+        committedControls = nil
+    }
+
+    mutating func add(_ event: QueueEvent) { events.append(event) }
+
+    mutating func takeEvents() -> [QueueEvent] {
+        guard isOn else { return [] }
+        taken.removeAll()
+        committedControls = toldControls
+        defer { events = [] }
+        return events
+    }
+
+    mutating func rollBack() {
+        guard isOn else { return }
+        events.removeAll()
+        left.formUnion(taken)
+        taken.removeAll()
+        // Also after a BEGIN that met a lock: what others change behind it is still to be told.
+        toldControls = committedControls
+    }
+
+    mutating func leaves(_ queue: QueueID) {
+        if left.count >= Self.leftLimit { left.removeAll() }
+        left.insert(queue)
+    }
+
+    /// Whether an action has left a queue since this was asked last.
+    mutating func hasLeft(_ queue: QueueID) -> Bool {
+        guard left.remove(queue) != nil else { return false }
+        taken.append(queue)
+        return true
+    }
+}
+
+// MARK: - Telling
+
+extension WriteTransaction {
+    /// Whether events are collected.
+    var isObserved: Bool { journal.isOn }
+
+    /// Notes what happens to an action that the file still has, unless nobody observes.
+    ///
+    /// Called before the action goes.
+    func tell(
+        _ kind: QueueEvent.Kind,
+        _ action: ActionID,
+        in queue: QueueID,
+        _ fill: (inout QueueEvent) -> Void = { _ in }
+    ) throws(SQLiteError) {
+        guard journal.isOn else { return }
+        var event = QueueEvent(kind, at: now.date, queue: try queueName(queue))
+        event.action = action
+        event.actionKind = try connection.cached("SELECT kind FROM sluice_action_rows WHERE id = ?1")
+            .bind(1, action.rawValue).first { $0.text(0) }
+        fill(&event)
+        journal.add(event)
+        if kind.takesAway { journal.leaves(queue) }
+    }
+
+    /// Notes what happens to an action whose queue and kind the caller has at hand.
+    func tell(
+        _ kind: QueueEvent.Kind,
+        _ action: ActionID,
+        of actionKind: String,
+        in queue: QueueName,
+        _ fill: (inout QueueEvent) -> Void = { _ in }
+    ) {
+        guard journal.isOn else { return }
+        var event = QueueEvent(kind, at: now.date, queue: queue)
+        event.action = action
+        event.actionKind = actionKind
+        fill(&event)
+        journal.add(event)
+    }
+
+    /// Notes what happens to a queue.
+    func tell(_ kind: QueueEvent.Kind, queue: QueueID) throws(SQLiteError) {
+        guard journal.isOn else { return }
+        journal.add(QueueEvent(kind, at: now.date, queue: try queueName(queue)))
+    }
+
+    /// Notes what happens to gates and holds.
+    func tell(_ kind: QueueEvent.Kind, _ fill: (inout QueueEvent) -> Void) {
+        guard journal.isOn else { return }
+        var event = QueueEvent(kind, at: now.date)
+        fill(&event)
+        journal.add(event)
+    }
+
+    /// A claim has found nothing in a queue.
+    func tellEmpty(_ queue: QueueID) throws(SQLiteError) {
+        guard journal.isOn else { return }
+        try tell(journal.hasLeft(queue) ? .idle : .emptyWake, queue: queue)
+    }
+
+    /// A claim has been made.
+    func tellStarted(_ head: Head, attempt: Int, in queue: QueueID) {
+        guard journal.isOn else { return }
+        _ = journal.hasLeft(queue)
+        tell(.started, head.action, of: head.kind, in: head.queue) { $0.attempt = attempt }
+    }
+
+    /// An attempt is about to be settled with success.
+    func tellSucceeded(_ receipt: Receipt) throws(SQLiteError) {
+        // One that was removed while it ran has been told as removed.
+        guard journal.isOn, try exists(receipt.action) else { return }
+        let earlier =
+            try connection.cached("SELECT attempts FROM sluice_state_rows WHERE action_id = ?1")
+            .bind(1, receipt.action.rawValue).first { $0.int(0) } ?? 0
+        try tell(.succeeded, receipt.action, in: receipt.queue) { $0.attempt = earlier + 1 }
+    }
+
+    func queueName(_ queue: QueueID) throws(SQLiteError) -> QueueName? {
+        try connection.cached("SELECT name FROM sluice_queue_rows WHERE queue_id = ?1")
+            .bind(1, queue.rawValue).first { QueueName($0.text(0)) }
+    }
+}
+
+extension QueueEvent.Kind {
+    /// Whether the action is no longer in its queue.
+    fileprivate var takesAway: Bool {
+        self == .succeeded || self == .removed || self == .moved || self == .deadLettered
+    }
+}
+
+// MARK: - What others have changed
+
+extension WriteTransaction {
+    /// Notes what another connection has changed.
+    func tell(_ change: ForeignChange) throws(SQLiteError) {
+        guard journal.isOn else { return }
+        let kind: QueueEvent.Kind =
+            switch change.change {
+            case "insert": .enqueued
+            case "update": .edited
+            case "delete": .removed
+            default: .changed
+            }
+        guard let action = change.action else { return try tell(kind, queue: change.queue) }
+        try tell(kind, action, in: change.queue)
+    }
+
+    /// Notes which gates and holds others have changed since the last commit.
+    func tellControls(_ controls: Controls) {
+        guard journal.isOn, let told = journal.toldControls else { return }
+        for (name, gate) in controls.gates where gate.isOpen && told.gates[name]?.isOpen != true {
+            tell(.gateOpened) { $0.gate = name }
+        }
+        for (name, gate) in told.gates where gate.isOpen && !controls.isOpen(name) {
+            tell(.gateClosed) { $0.gate = name }
+        }
+        for hold in controls.holds where !told.holds.contains(where: { $0.id == hold.id }) {
+            tell(.held, hold)
+        }
+        for hold in told.holds where !controls.holds.contains(where: { $0.id == hold.id }) {
+            tell(.resumed, hold)
+        }
+        journal.toldControls = controls
+    }
+
+    func tell(_ kind: QueueEvent.Kind, _ hold: Controls.StandingHold) {
+        tell(kind) {
+            $0.pattern = hold.scope
+            $0.holder = hold.holder
+            $0.until = hold.until?.date
+        }
+    }
+
+    /// Notes gates and holds as this transaction leaves them, for what others will make of them.
+    func keepToldControls() throws(SQLiteError) {
+        if journal.isOn && journal.toldControls == nil { journal.toldControls = try controls() }
+    }
+}

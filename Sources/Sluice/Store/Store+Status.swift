@@ -1,0 +1,145 @@
+internal import SQLite
+
+/// A queue with work as one snapshot of the file has it.
+struct QueueFacts: Sendable {
+    /// What stands in `blocked_by`, for whom, since when and with what error.
+    struct Block: Sendable {
+        let reason: String
+        let action: ActionID
+        let since: Timestamp
+        let error: String?
+    }
+
+    let id: QueueID
+    let name: QueueName
+    let block: Block?
+    let depth: Int
+    let oldest: Timestamp?
+    /// When the attempt began that runs.
+    let runningSince: Timestamp?
+    let head: ActionID?
+    let headKind: String?
+    let notBefore: Timestamp?
+    let attempts: Int
+    let nextAttemptAt: Timestamp?
+    let lastError: String?
+    /// Gates that the head asks for, itself or by its last outcome.
+    let gates: [GateName]
+}
+
+/// What holds for all queues, in the same snapshot.
+struct FileFacts: Sendable {
+    /// The process that runs the queues: its lease has not ended.
+    let runner: Int?
+    let hasClaims: Bool
+    let openGates: Set<GateName>
+    /// The holds that stand, the oldest first.
+    let holds: [(pattern: QueuePattern.Form, hold: Hold)]
+}
+
+extension Store {
+    /// Reads queues with work in the order of their names, a page at a time, until `body` has enough.
+    ///
+    /// - Parameters:
+    ///   - name: Only queues behind this one.
+    ///   - isRunHere: This process runs the queues, whatever its lease says.
+    ///   - body: Called with each page, inside the snapshot; says whether to go on.
+    func queueFacts(
+        _ form: QueuePattern.Form,
+        after name: QueueName? = nil,
+        page limit: Int,
+        isRunHere: Bool,
+        body: @escaping @Sendable (FileFacts, [QueueFacts]) -> Bool
+    ) async throws(SluiceError) {
+        let now = clock.now
+        try await read { connection in
+            let file = try FileFacts(connection, now: now)
+            let isLive = isRunHere || file.runner != nil
+            var (first, last) = form.bounds
+            if let name { first = max(first, name.rawValue + "\u{0}") }
+            while true {
+                let page = try QueueFacts.read(connection, from: first, to: last, isLive, limit: limit)
+                guard body(file, page), page.count == limit, let end = page.last else { return }
+                first = end.name.rawValue + "\u{0}"
+                // A name's successor cannot lie behind the bounds of a single name.
+                if case .exact = form { return }
+                last = form.bounds.last
+            }
+        }
+    }
+}
+
+extension QueueFacts {
+    fileprivate static func read(
+        _ connection: Connection,
+        from first: String,
+        to last: String?,
+        _ isLive: Bool,
+        limit: Int
+    ) throws(SQLiteError) -> [QueueFacts] {
+        // What a process left that died is no run.
+        try connection.cached(
+            """
+            SELECT q.queue_id, q.name, q.blocked_by, q.blocked_action_id, q.blocked_at_us, q.blocked_error,
+                   d.depth, d.oldest_us, c.started_at_us, h.id, h.kind, h.not_before_us, s.attempts,
+                   s.next_attempt_at_us, s.last_error, h.gate, s.waits_for_gate
+            FROM sluice_queue_rows AS q
+            JOIN sluice_queue_depths AS d ON d.queue_id = q.queue_id
+            LEFT JOIN sluice_claim_rows AS c ON c.queue_id = q.queue_id AND ?3
+            LEFT JOIN sluice_action_rows AS h ON h.id = coalesce(
+                c.action_id,
+                d.first_id,
+                (SELECT l.id FROM sluice_action_rows AS l
+                 WHERE l.queue_id = q.queue_id AND l.not_before_us IS NOT NULL
+                 ORDER BY l.not_before_us, l.sort_key, l.id LIMIT 1))
+            LEFT JOIN sluice_state_rows AS s ON s.action_id = h.id
+            WHERE q.name >= ?1 AND (?2 IS NULL OR q.name < ?2) AND (c.claim IS NOT NULL OR d.depth > 0)
+            ORDER BY q.name LIMIT ?4
+            """
+        )
+        .bind(1, first).bind(2, last).bind(3, isLive).bind(4, limit).all(QueueFacts.init)
+    }
+
+    private init(_ row: Row) {
+        func time(_ index: Int32) -> Timestamp? {
+            row.optionalInt64(index).map(Timestamp.init(microseconds:))
+        }
+        id = QueueID(rawValue: row.int64(0))
+        name = QueueName(row.text(1))
+        block = row.optionalText(2).map {
+            Block(
+                reason: $0,
+                action: ActionID(rawValue: row.int64(3)),
+                since: Timestamp(microseconds: row.int64(4)),
+                error: row.optionalText(5)
+            )
+        }
+        depth = row.int(6)
+        oldest = time(7)
+        runningSince = time(8)
+        head = row.optionalInt64(9).map(ActionID.init(rawValue:))
+        headKind = row.optionalText(10)
+        notBefore = time(11)
+        attempts = row.int(12)
+        nextAttemptAt = time(13)
+        lastError = row.optionalText(14)
+        gates = [row.optionalText(15), row.optionalText(16)].compactMap { $0.map { GateName($0) } }
+    }
+}
+
+extension FileFacts {
+    fileprivate init(_ connection: Connection, now: Timestamp) throws(SQLiteError) {
+        runner =
+            try connection.cached("SELECT pid FROM sluice_runner WHERE lease_until_us > ?1")
+            .bind(1, now.microseconds).first { $0.int(0) }
+        hasClaims = try connection.cached("SELECT 1 FROM sluice_claim_rows LIMIT 1").hasRow()
+        openGates = Set(
+            try connection.cached("SELECT name FROM sluice_gate_rows WHERE is_open").all {
+                GateName($0.text(0))
+            }
+        )
+        holds = try Hold.standing(connection, at: now).compactMap { hold in
+            (try? hold.pattern.form()).map { (pattern: $0, hold: hold) }
+        }
+    }
+}
