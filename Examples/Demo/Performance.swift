@@ -161,7 +161,7 @@ extension Performance {
     private func type(_ text: String, to conversation: String) async throws {
         let number = enqueued.values.count { $0.conversation == conversation } + 1
         let message = SendMessage(conversation: conversation, number: number, text: text)
-        enqueued[try await outbox.enqueue(message)] = message
+        enqueued[try await outbox.enqueue(message).id] = message
         let remark = worker.map { "while worker \($0) sends" } ?? "while there is no worker"
         tell("Typed to \(conversation), \(remark): \"\(text)\"")
     }

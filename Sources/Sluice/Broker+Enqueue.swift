@@ -15,33 +15,79 @@ extension Broker {
     ///   - action: The action; its type says queue and sort key.
     ///   - date: When it takes its place in the queue's order; until then it blocks nothing. `nil` is at
     ///     once.
-    /// - Returns: The action's number.
+    /// - Returns: The action's number, and a way to wait for it.
     /// - Throws: `CancellationError` when the task was cancelled before the write began; ``SluiceError`` with
     ///   ``SluiceError/Code/sortKeyMismatch``, ``SluiceError/Code/queueFull``,
     ///   ``SluiceError/Code/payloadTooLarge``, ``SluiceError/Code/databaseLocked``,
     ///   ``SluiceError/Code/diskFull`` and others. Nothing has been stored then, but for
     ///   ``SluiceError/Code/unknownCommit`` (G14).
     @discardableResult
-    public func enqueue<A: Action>(_ action: A, notBefore date: Date? = nil) async throws -> ActionID {
-        try await store(drafts: [draft(action, notBefore: date)])[0]
+    public func enqueue<A: Action>(_ action: A, notBefore date: Date? = nil) async throws -> EnqueueReceipt {
+        let draft = try draft(action, notBefore: date.map(Timestamp.init), nil)
+        return EnqueueReceipt(id: try await store(drafts: [draft])[0], broker: self)
+    }
+
+    /// Enqueues an action with a schedule, an end, a tag, a gate or a deduplication key.
+    ///
+    /// - Returns: The action's number; with a key, perhaps that of an action that was there before.
+    /// - Throws: As ``enqueue(_:notBefore:)``, ``SluiceError/Code/invalidOptions``,
+    ///   ``SluiceError/Code/invalidGate`` and ``SluiceError/Code/duplicateKey``.
+    @discardableResult
+    public func enqueue<A: Action>(_ action: A, _ options: EnqueueOptions) async throws -> EnqueueReceipt {
+        let draft = try draft(action, options)
+        return EnqueueReceipt(id: try await store(drafts: [draft])[0], broker: self)
     }
 
     /// Enqueues actions of one type, all or none, in their order.
     ///
+    /// - Parameters:
+    ///   - actions: The actions; they may be of several queues.
+    ///   - options: What holds for each of them. Of several with one key in one queue, the first counts as
+    ///     stored for those behind it.
     /// - Returns: The actions' numbers, in the same order.
-    /// - Throws: As ``enqueue(_:notBefore:)``.
+    /// - Throws: As ``enqueue(_:_:)``.
     @discardableResult
-    public func enqueue<A: Action>(_ actions: some Sequence<A>) async throws -> [ActionID] {
-        try await store(drafts: try await drafts(Array(actions)))
+    public func enqueue<A: Action>(
+        _ actions: some Sequence<A>,
+        _ options: EnqueueOptions = EnqueueOptions()
+    ) async throws -> [ActionID] {
+        try options.validate()
+        return try await store(drafts: try await drafts(Array(actions), options))
+    }
+
+    /// Enqueues actions of one type, all or none, in their order, each with options of its own.
+    ///
+    /// See ``enqueue(_:_:)``.
+    @discardableResult
+    public func enqueue<A: Action>(
+        _ actions: some Sequence<A>,
+        options: (A) throws -> EnqueueOptions
+    ) async throws -> [ActionID] {
+        try await store(drafts: actions.map { try draft($0, options($0)) })
     }
 
     /// Enqueues actions whose kinds and payloads are known at run time only, all or none, in their order.
     ///
     /// - Returns: The actions' numbers, in the same order.
-    /// - Throws: As ``enqueue(_:notBefore:)``, and ``SluiceError/Code/payloadNotJSON``.
+    /// - Throws: As ``enqueue(_:_:)``, and ``SluiceError/Code/payloadNotJSON``.
     @discardableResult
-    public func enqueue(raw actions: some Sequence<RawAction>) async throws -> [ActionID] {
-        try await store(drafts: actions.map { action throws(SluiceError) in try draft(action) })
+    public func enqueue(
+        raw actions: some Sequence<RawAction>,
+        _ options: EnqueueOptions = EnqueueOptions()
+    ) async throws -> [ActionID] {
+        try await enqueue(raw: actions) { _ in options }
+    }
+
+    /// Enqueues actions whose kinds and payloads are known at run time only, all or none, in their order,
+    /// each with options of its own.
+    ///
+    /// See ``enqueue(raw:_:)``.
+    @discardableResult
+    public func enqueue(
+        raw actions: some Sequence<RawAction>,
+        options: (RawAction) throws -> EnqueueOptions
+    ) async throws -> [ActionID] {
+        try await store(drafts: actions.map { try draft($0, options($0)) })
     }
 
     /// Enqueues an action and blocks the calling thread until it is durable.
@@ -54,29 +100,62 @@ extension Broker {
     public func enqueueBlocking<A: Action>(
         _ action: A,
         notBefore date: Date? = nil
-    ) throws(SluiceError) -> ActionID {
-        let ids = try store.enqueueBlocking([draft(action, notBefore: date)])
-        admitScheduled(isNeeded: date != nil)
-        return ids[0]
+    ) throws(SluiceError) -> EnqueueReceipt {
+        try storeBlocking(draft(action, notBefore: date.map(Timestamp.init), nil))
+    }
+
+    /// Enqueues an action with a schedule, an end, a tag, a gate or a deduplication key, and blocks the
+    /// calling thread until it is durable.
+    ///
+    /// - Throws: As ``enqueue(_:_:)``, but for `CancellationError`.
+    @discardableResult
+    public func enqueueBlocking<A: Action>(
+        _ action: A,
+        _ options: EnqueueOptions
+    ) throws(SluiceError) -> EnqueueReceipt {
+        try storeBlocking(draft(action, options))
+    }
+
+    private func storeBlocking(_ draft: ActionDraft) throws(SluiceError) -> EnqueueReceipt {
+        let drafts = [draft]
+        let ids = try store.enqueueBlocking(drafts)
+        scheduleChores(for: drafts)
+        return EnqueueReceipt(id: ids[0], broker: self)
     }
 
     private func store(drafts: [ActionDraft]) async throws -> [ActionID] {
         guard !drafts.isEmpty else { return [] }
         let ids = try await store.enqueue(drafts)
-        admitScheduled(isNeeded: drafts.contains { $0.notBefore != nil })
+        scheduleChores(for: drafts)
         return ids
     }
 
-    private func admitScheduled(isNeeded: Bool) {
+    /// Sees to what is scheduled for later or will end.
+    private func scheduleChores(for drafts: [ActionDraft]) {
+        guard drafts.contains(where: { $0.notBefore != nil || $0.extras != nil }) else { return }
+        admitScheduled(isNeeded: drafts.contains { $0.notBefore != nil })
+        if let end = drafts.lazy.compactMap({ $0.extras?.expiresAt }).min() { scheduleSweep(at: end) }
+        if drafts.contains(where: { $0.extras?.key != nil }) {
+            scheduleSweep(at: options.clock.now + Store.keySweepInterval)
+        }
+    }
+
+    func admitScheduled(isNeeded: Bool) {
         if isNeeded && isRunning { scheduler.schedule(.admitScheduled, within: .zero) }
     }
 
     /// Encodes actions, many of them in two tasks: it takes about as long as storing them.
-    private func drafts<A: Action>(_ actions: [A]) async throws -> [ActionDraft] {
+    private func drafts<A: Action>(
+        _ actions: [A],
+        _ options: EnqueueOptions
+    ) async throws -> [ActionDraft] {
+        let (notBefore, extras) = (options.notBefore.map(Timestamp.init), options.extras)
         func encode(_ range: Range<Int>) throws(SluiceError) -> [ActionDraft] {
             var drafts: [ActionDraft] = []
             drafts.reserveCapacity(range.count)
-            for index in range { drafts.append(try draft(actions[index], notBefore: nil)) }
+            for index in range {
+                drafts.append(try draft(actions[index], notBefore: notBefore, extras))
+            }
             return drafts
         }
         guard actions.count >= Self.concurrentEncodingCount else { return try encode(actions.indices) }
@@ -89,27 +168,43 @@ extension Broker {
     /// Fewer are encoded before a second task has begun.
     private static let concurrentEncodingCount = 64
 
-    private func draft<A: Action>(_ action: A, notBefore date: Date?) throws(SluiceError) -> ActionDraft {
+    private func draft<A: Action>(
+        _ action: A,
+        _ options: EnqueueOptions
+    ) throws(SluiceError) -> ActionDraft {
+        try options.validate()
+        return try draft(action, notBefore: options.notBefore.map(Timestamp.init), options.extras)
+    }
+
+    private func draft<A: Action>(
+        _ action: A,
+        notBefore: Timestamp?,
+        _ extras: DraftExtras?
+    ) throws(SluiceError) -> ActionDraft {
         let options = try check(action.queue, A.kind, action.sortKey)
         return ActionDraft(
             queue: action.queue,
             kind: A.kind,
             sortKey: action.sortKey,
             payload: try coder.encode(action),
-            notBefore: date.map(Timestamp.init),
-            depthLimit: options?.maximumDepth
+            notBefore: notBefore,
+            depthLimit: options?.maximumDepth,
+            extras: extras
         )
     }
 
-    private func draft(_ action: RawAction) throws(SluiceError) -> ActionDraft {
+    private func draft(_ action: RawAction, _ extra: EnqueueOptions) throws(SluiceError) -> ActionDraft {
         let options = try check(action.queue, action.kind, action.sortKey)
+        try extra.validate()
         try coder.check(action)
         return ActionDraft(
             queue: action.queue,
             kind: action.kind,
             sortKey: action.sortKey,
             payload: action.payload,
-            depthLimit: options?.maximumDepth
+            notBefore: extra.notBefore.map(Timestamp.init),
+            depthLimit: options?.maximumDepth,
+            extras: extra.extras
         )
     }
 
@@ -127,7 +222,7 @@ extension Broker {
                 "the sort key of an action for the queue '\(queue)' is not a number"
             )
         }
-        let options = routing.withLock { $0.queueOptions.matches(queue).first { _ in true } }
+        let options = queueOptions(of: queue)
         if let kind = options?.sortKey, kind != key.kind {
             throw SluiceError(
                 .sortKeyMismatch,
@@ -135,5 +230,9 @@ extension Broker {
             )
         }
         return options
+    }
+    /// The options that hold for a queue.
+    func queueOptions(of queue: QueueName) -> QueueOptions? {
+        routing.withLock { $0.queueOptions.matches(queue).first { _ in true } }
     }
 }

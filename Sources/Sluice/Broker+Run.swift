@@ -28,7 +28,7 @@ extension Broker {
     private static let queueBatch = 1_000
     /// How long the clock is trusted when something is scheduled: a wall clock that is set forward is
     /// noticed.
-    private static let scheduleInterval: Duration = .seconds(60)
+    static let scheduleInterval: Duration = .seconds(60)
 
     var isRunning: Bool { life.withLock { $0.state == .running || $0.state == .starting } }
 
@@ -236,6 +236,7 @@ extension Broker {
         case .findStalled: findStalled()
         case .sync: attempt(chore, again: nil) { try await $0.sync() }
         case .admitScheduled: admitScheduled()
+        case .sweep: sweep()
         }
     }
 
@@ -287,13 +288,35 @@ extension Broker {
         let mark = options.clock.uptime + Self.scheduleInterval
         scheduler.schedule(.admitScheduled, at: mark)
         attempt(.admitScheduled, again: nil) { [weak self] store in
-            let next = try await store.admitScheduled()
+            let next = try await store.admitDue()
             guard let self else { return }
-            let delay = next.map { max($0 - options.clock.now, .zero) }
+            if let time = next.sweep { scheduleSweep(at: time) }
+            let delay = next.scheduled.map { max($0 - options.clock.now, .zero) }
             // Not instead of a look that was asked for meanwhile: this one may have come too early for it.
             let interval = delay.map { min($0, Self.scheduleInterval) }
             scheduler.schedule(.admitScheduled, after: interval, insteadOf: mark)
         }
+    }
+
+    /// Sets aside what has expired, and comes back when something ends next.
+    private func sweep() {
+        attempt(.sweep, again: nil) { [weak self] store in
+            guard let self else { return }
+            let next = try await store.sweep { [weak self] in self?.expiryPolicy($0, $1) ?? .block }
+            if let next { scheduleSweep(at: next) }
+            scheduler.hasten(.admitScheduled)
+        }
+    }
+
+    private func expiryPolicy(_ queue: QueueName, _ kind: String) -> FailurePolicy {
+        let route = routing.withLock { $0.routes.route(for: queue, kind: kind) }.route
+        return (route?.options.failure ?? FailurePolicies()).expired
+    }
+
+    /// Sweeps at a time, and earlier if the wall clock is not to be trusted for so long.
+    func scheduleSweep(at time: Timestamp) {
+        let delay = min(max(time - options.clock.now, .zero), Self.scheduleInterval)
+        if isRunning { scheduler.schedule(.sweep, within: delay) }
     }
 
     /// Tries again what could not be decoded before a route was added.

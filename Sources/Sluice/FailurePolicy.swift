@@ -4,8 +4,9 @@ public enum FailureCause: String, Sendable, Hashable, CaseIterable {
     case failed
     /// The retry policy allows no further attempt.
     case exhausted
-    /// The action's time was over before it could start. Nothing causes it yet: an action cannot be given
-    /// an end.
+    /// The action's time was over before it could start; see ``EnqueueOptions/expiresAt``.
+    ///
+    /// Looked at when it is the head, and by a sweep where its policy is to skip; never during an attempt.
     case expired
     /// The payload does not decode as the type of its route.
     case undecodable

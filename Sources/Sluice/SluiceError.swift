@@ -36,7 +36,7 @@ extension SluiceError {
         private enum Value: String {
             case invalidQueueName, invalidPattern, invalidKind, invalidOptions, invalidGate
             case duplicateRoute, duplicateQueueOptions
-            case sortKeyMismatch, sortKeyNotANumber
+            case sortKeyMismatch, sortKeyNotANumber, noSmallerSortKey, duplicateKey
             case payloadNotEncodable, payloadNotJSON, payloadTooLarge, queueFull
             case cannotOpen, notADatabase, newerSchema, schemaMissing
             case unsupportedSQLite, readOnly, unsupportedDatabase
@@ -71,6 +71,10 @@ extension SluiceError {
         public static let sortKeyMismatch = Code(.sortKeyMismatch)
         /// A sort key is a real that is not a number.
         public static let sortKeyNotANumber = Code(.sortKeyNotANumber)
+        /// The first action of a queue has the smallest sort key that there is: none can be put before it.
+        public static let noSmallerSortKey = Code(.noSmallerSortKey)
+        /// An action with the same deduplication key is there, or was a short time ago.
+        public static let duplicateKey = Code(.duplicateKey)
         /// The action's `encode(to:)` threw.
         public static let payloadNotEncodable = Code(.payloadNotEncodable)
         /// A raw payload is not one JSON value.

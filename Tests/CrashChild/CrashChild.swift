@@ -56,7 +56,7 @@ struct CrashChild {
     private static func enqueue(file: String, count: Int) async throws {
         let broker = try await Broker(file: file)
         for lane in 0..<count {
-            let id = try await broker.enqueue(Job(lane: lane % 10, isPoison: false))
+            let id = try await broker.enqueue(Job(lane: lane % 10, isPoison: false)).id
             try FileHandle.standardOutput.write(contentsOf: Data("\(id)\n".utf8))
         }
         await broker.close()

@@ -82,7 +82,7 @@ struct Flow: AsyncParsableCommand {
             try await Task.sleep(until: begin + interval * turn, clock: .continuous)
             let message = load.message(turn * queues + queue)
             let called = OwnProcess.now
-            let id = try await load.broker.enqueue(message)
+            let id = try await load.broker.enqueue(message).id
             sendings.append(Sending(id: id, called: called, returned: OwnProcess.now))
         }
         return sendings

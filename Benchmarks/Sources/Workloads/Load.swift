@@ -111,7 +111,7 @@ struct Load {
 
     /// Throws unless all was stored, and as much has run as was to; a drain that stopped ran on for a moment.
     func check(_ drain: Drain?) async throws {
-        let next = try await broker.enqueue(message(0))
+        let next = try await broker.enqueue(message(0)).id
         let succeeded = broker.statistics.succeeded
         let hasRun =
             switch drain {

@@ -1,9 +1,3 @@
-#if canImport(FoundationEssentials)
-public import struct FoundationEssentials.Date
-#else
-public import struct Foundation.Date
-#endif
-
 /// A queue with work, as `sluice_queues` shows it.
 ///
 /// Times are ISO 8601 in UTC.
@@ -55,26 +49,6 @@ public struct ActionSummary: Sendable, Hashable {
     public let enqueuedAt: String
     /// The error of the last attempt that failed.
     public let lastError: String?
-    /// The payload: JSON text.
-    public let payload: String
-}
-
-/// An action that a failure policy has set aside.
-public struct DeadLetter: Sendable, Hashable {
-    /// The action's number; ``Broker/requeue(_:)`` puts it back under the same.
-    public let id: ActionID
-    /// The queue that it stood in.
-    public let queue: QueueName
-    /// Its kind.
-    public let kind: String
-    /// Why it could not go on; `nil` if it stood behind one whose failure set the whole queue aside.
-    public let cause: FailureCause?
-    /// The error that decided.
-    public let error: String
-    /// Attempts that counted.
-    public let attempts: Int
-    /// When it was set aside.
-    public let diedAt: Date
     /// The payload: JSON text.
     public let payload: String
 }

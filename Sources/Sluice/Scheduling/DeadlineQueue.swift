@@ -8,6 +8,8 @@ package enum Chore: Hashable, Sendable, CaseIterable {
     case lookForChanges
     /// Give scheduled actions that are due their place.
     case admitScheduled
+    /// Set aside what has expired, and remove deduplication keys whose time is over.
+    case sweep
     /// Make commits that were not synced survive a loss of power.
     case sync
     /// A hold ends by itself.

@@ -124,6 +124,12 @@ extension Scheduler {
         update { $0.schedule(chore, noLaterThan: time) }
     }
 
+    /// Performs a chore now, if it is to be performed at all: what it waits for may have gone.
+    func hasten(_ chore: Chore) {
+        let isSet = machine.withLock { $0.deadlines.time(of: chore) != nil }
+        if isSet { schedule(chore, within: .zero) }
+    }
+
     /// Ends the timer of a broker that has stopped.
     func silence() { alarm.cancel() }
 
@@ -258,11 +264,11 @@ extension Scheduler {
     ) -> Admission {
         switch delegate.routing(head) {
         case .unroutable(let hasRoute):
-            if head.isExpired { return .fail(.expired, FailurePolicies().expired, error: Self.expired) }
+            if head.isExpired { return .expired(FailurePolicies().expired) }
             admission.state.withLock { $0 = (nil, .unroutable) }
             return .unroutable(hasRoute: hasRoute)
         case .route(let route):
-            if head.isExpired { return .fail(.expired, route.options.failure.expired, error: Self.expired) }
+            if head.isExpired { return .expired(route.options.failure.expired) }
             if let gate = route.options.gates.first(where: { !controls.isOpen($0) }) { return .gated(gate) }
             if head.crashes >= route.options.crashLimit {
                 let error = "the process died \(head.crashes) times while the action ran alone"
@@ -281,8 +287,6 @@ extension Scheduler {
             return conclusion == nil ? .run(isAlone: head.isSuspect) : .notNow
         }
     }
-
-    private static let expired = "its time was over before it could start"
 
     /// Tells the state machine how a claim ended, and the caller if it is a run.
     private func conclude(_ request: RoutedRequest, _ result: ClaimResult) -> (ClaimedAction, Route)? {

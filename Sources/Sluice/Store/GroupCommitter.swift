@@ -77,6 +77,7 @@ final class GroupCommitter {
         }
         let report = transaction.takeReport(isSynced: isSynchronousFull)
         if !report.isEmpty { onCommit(report) }
+        transaction.settledActions.tell()
         for write in group { write.complete() }
         return true
     }

@@ -11,6 +11,8 @@ package struct ActionDraft: Sendable {
     package let notBefore: Timestamp?
     /// The most actions that its queue may hold with it; `nil` is no limit.
     package let depthLimit: Int?
+    /// What most actions do not have; `nil` where this one has none of it.
+    package let extras: DraftExtras?
 
     package init(
         queue: QueueName,
@@ -18,7 +20,8 @@ package struct ActionDraft: Sendable {
         sortKey: SortKey,
         payload: String,
         notBefore: Timestamp? = nil,
-        depthLimit: Int? = nil
+        depthLimit: Int? = nil,
+        extras: DraftExtras? = nil
     ) {
         self.queue = queue
         self.kind = kind
@@ -26,6 +29,27 @@ package struct ActionDraft: Sendable {
         self.payload = payload
         self.notBefore = notBefore
         self.depthLimit = depthLimit
+        self.extras = extras
+    }
+}
+
+/// What most actions do not have: a class, so that a draft without it is no larger for it.
+package final class DraftExtras: Sendable {
+    package let expiresAt: Timestamp?
+    package let tag: String?
+    package let gate: GateName?
+    package let key: DeduplicationKey?
+
+    package init(
+        expiresAt: Timestamp? = nil,
+        tag: String? = nil,
+        gate: GateName? = nil,
+        key: DeduplicationKey? = nil
+    ) {
+        self.expiresAt = expiresAt
+        self.tag = tag
+        self.gate = gate
+        self.key = key
     }
 }
 
@@ -49,6 +73,7 @@ extension WriteTransaction {
     ///
     /// A refusal that had nothing written is a result, so that it costs its group no rollback.
     func enqueue(_ drafts: [ActionDraft]) throws -> Result<[ActionID], SluiceError> {
+        if drafts.contains(where: { $0.extras?.key != nil }) { return try enqueueKeyed(drafts) }
         if let refusal = try refusalByDepth(drafts) { return .failure(refusal) }
         var ids: [ActionID] = []
         ids.reserveCapacity(drafts.count)
@@ -56,17 +81,18 @@ extension WriteTransaction {
         return .success(ids)
     }
 
-    private func enqueue(_ draft: ActionDraft) throws -> ActionID {
+    /// Stores an action, whatever key it has.
+    func enqueue(_ draft: ActionDraft) throws -> ActionID {
         let queue = try queue(named: draft.queue, sorting: draft.sortKey.kind)
         let id = try nextActionID()
         let key = PlaceKey(draft.sortKey)
-        let insert = try connection.cached(
-            """
-            INSERT INTO sluice_action_rows
-                (id, queue_id, sort_key, not_before_us, enqueued_at_us, nonce, kind, payload)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-            """
-        )
+        let extras = draft.extras
+        let insert = try connection.cached(extras == nil ? Self.insertion : Self.insertionWithExtras)
+        if let extras {
+            try insert.bind(9, extras.tag).bind(10, extras.expiresAt?.microseconds)
+                .bind(11, extras.gate?.rawValue)
+            expiryChanged(to: extras.expiresAt)
+        }
         try insert.bind(1, id.rawValue).bind(2, queue.rawValue).bind(3, key)
             .bind(4, draft.notBefore?.microseconds).bind(5, now.microseconds).bind(6, nonce)
             .bind(7, draft.kind).bind(8, draft.payload)
@@ -77,7 +103,21 @@ extension WriteTransaction {
         return id
     }
 
-    private func refusalByDepth(_ drafts: [ActionDraft]) throws -> SluiceError? {
+    private static let insertion: StaticString = """
+        INSERT INTO sluice_action_rows
+            (id, queue_id, sort_key, not_before_us, enqueued_at_us, nonce, kind, payload)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+        """
+
+    /// Of its own, so that most actions are not written with columns that stay empty.
+    private static let insertionWithExtras: StaticString = """
+        INSERT INTO sluice_action_rows
+            (id, queue_id, sort_key, not_before_us, enqueued_at_us, nonce, kind, payload,
+             tag, expires_at_us, gate)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+        """
+
+    func refusalByDepth(_ drafts: [ActionDraft]) throws -> SluiceError? {
         var added: [QueueName: Int] = [:]
         for draft in drafts {
             guard let limit = draft.depthLimit else { continue }
@@ -92,7 +132,7 @@ extension WriteTransaction {
         return nil
     }
 
-    private func full(_ queue: QueueName, _ limit: Int) -> SluiceError {
+    func full(_ queue: QueueName, _ limit: Int) -> SluiceError {
         SluiceError(.queueFull, "the queue '\(queue)' holds \(limit) actions, as many as its options allow")
     }
 }

@@ -110,7 +110,7 @@ extension WriteTransaction {
     }
 
     /// Makes an action of a queue a dead letter, if the queue has it; its history stays.
-    private func bury(
+    func bury(
         _ action: ActionID,
         of queue: QueueID,
         _ cause: String,
@@ -134,6 +134,8 @@ extension WriteTransaction {
         try tell(.deadLettered, action, in: queue) {
             ($0.cause, $0.error) = (FailureCause(rawValue: cause), bounded(error))
         }
+        if let cause = DeadLetterCause(rawValue: cause) { settledActions.note(action, .deadLettered(cause)) }
+        try beginRetention(of: action)
         try order.leaving(action, of: queue)
         order.count(-1, in: queue)
         try connection.cached("DELETE FROM sluice_action_rows WHERE id = ?1").bind(1, action.rawValue).run()

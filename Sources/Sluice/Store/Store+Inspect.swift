@@ -65,31 +65,6 @@ extension Store {
         }
     }
 
-    /// Dead letters, the newest first.
-    package func deadLetters(limit: Int) async throws(SluiceError) -> [DeadLetter] {
-        try await read { connection in
-            try connection.cached(
-                """
-                SELECT d.id, q.name, d.kind, d.cause, d.error, d.attempts, d.died_at_us, d.payload
-                FROM sluice_dead_rows AS d JOIN sluice_queue_rows AS q ON q.queue_id = d.queue_id
-                ORDER BY d.died_at_us DESC, d.id DESC LIMIT ?1
-                """
-            )
-            .bind(1, limit).all {
-                DeadLetter(
-                    id: ActionID(rawValue: $0.int64(0)),
-                    queue: QueueName($0.text(1)),
-                    kind: $0.text(2),
-                    cause: FailureCause(rawValue: $0.text(3)),
-                    error: $0.text(4),
-                    attempts: $0.int(5),
-                    diedAt: Timestamp(microseconds: $0.int64(6)).date,
-                    payload: $0.text(7)
-                )
-            }
-        }
-    }
-
     /// The number of actions that wait or run.
     package func actionCount() async throws(SluiceError) -> Int {
         try await read { try $0.cached("SELECT count(*) FROM sluice_action_rows").first { $0.int(0) } ?? 0 }

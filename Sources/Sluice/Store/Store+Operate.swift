@@ -100,43 +100,6 @@ extension WriteTransaction {
         .bind(1, action.rawValue).run()
         return .marked
     }
-
-    func requeue(_ action: ActionID) throws -> Bool {
-        let found = try connection.cached(
-            """
-            SELECT q.name, d.sort_type, d.sort_key FROM sluice_dead_rows AS d
-            JOIN sluice_queue_rows AS q ON q.queue_id = d.queue_id WHERE d.id = ?1
-            """
-        )
-        .bind(1, action.rawValue).first {
-            (QueueName($0.text(0)), SortKey.Kind(rawValue: $0.text(1)), PlaceKey($0, 2))
-        }
-        guard let (name, kind, key) = found, let kind else { return false }
-        // The queue may have been emptied and taken another type of sort key since.
-        let queue = try queue(named: name, sorting: kind)
-        try connection.cached(
-            """
-            INSERT INTO sluice_action_rows
-                (id, queue_id, sort_key, enqueued_at_us, nonce, kind, payload, version, tag, gate, trace)
-            SELECT id, queue_id, sort_key, enqueued_at_us, nonce, kind, payload, version, tag, gate, trace
-            FROM sluice_dead_rows WHERE id = ?1
-            """
-        )
-        .bind(1, action.rawValue).run()
-        // A history is found by its state when its action is done.
-        try connection.cached(
-            """
-            INSERT INTO sluice_state_rows (action_id)
-            SELECT ?1 WHERE EXISTS (SELECT 1 FROM sluice_attempt_rows WHERE action_id = ?1)
-            """
-        )
-        .bind(1, action.rawValue).run()
-        try connection.cached("DELETE FROM sluice_dead_rows WHERE id = ?1").bind(1, action.rawValue).run()
-        order.count(1, in: queue)
-        try restore(Place(key: key, action: action), in: queue)
-        try tell(.requeued, action, in: queue)
-        return true
-    }
 }
 
 extension QueuePattern.Form {

@@ -108,7 +108,7 @@ extension WriteTransaction {
         .bind(3, receipt.action.rawValue).bind(4, receipt.claim).run()
         guard freed > 0 else { return try refuse(receipt) }
         try tellSucceeded(receipt)
-        return try discard(receipt.action, of: receipt.queue) ? .settled : .removed
+        return try discard(receipt.action, of: receipt.queue, as: .succeeded) ? .settled : .removed
     }
 
     /// Settles nothing: the receipt does not hold the slot.
@@ -142,7 +142,7 @@ extension WriteTransaction {
     /// Removes an action with all that is known of it, and lifts the parking that it caused.
     func remove(_ action: ActionID, in queue: QueueID) throws(SQLiteError) {
         try tell(.removed, action, in: queue)
-        try discard(action, of: queue)
+        try discard(action, of: queue, as: .removed)
         try liftBlock(of: action, in: queue)
     }
 
@@ -150,11 +150,19 @@ extension WriteTransaction {
     ///
     /// - Returns: Whether it was there.
     @discardableResult
-    private func discard(_ action: ActionID, of queue: QueueID) throws(SQLiteError) -> Bool {
+    private func discard(
+        _ action: ActionID,
+        of queue: QueueID,
+        as end: SettledAs
+    ) throws(SQLiteError) -> Bool {
         try order.leaving(action, of: queue)
         let removed = try connection.cached("DELETE FROM sluice_action_rows WHERE id = ?1")
             .bind(1, action.rawValue).run()
-        if removed > 0 { order.count(-1, in: queue) }
+        if removed > 0 {
+            order.count(-1, in: queue)
+            settledActions.note(action, end)
+            try beginRetention(of: action)
+        }
         let hadState = try connection.cached("DELETE FROM sluice_state_rows WHERE action_id = ?1")
             .bind(1, action.rawValue).run()
         guard hadState > 0 else { return removed > 0 }
@@ -220,15 +228,8 @@ extension WriteTransaction {
     private func move(_ action: ActionID, from queue: QueueID, to target: QueueID) throws(SQLiteError) {
         try connection.cached("UPDATE sluice_state_rows SET moves_to_queue_id = NULL WHERE action_id = ?1")
             .bind(1, action.rawValue).run()
-        guard let place = try order.leaving(action, of: queue) else { return }
-        let name = try isObserved ? queueName(target) : nil
-        try tell(.moved, action, in: queue) { $0.target = name }
-        try connection.cached("UPDATE sluice_action_rows SET queue_id = ?2 WHERE id = ?1")
-            .bind(1, action.rawValue).bind(2, target.rawValue).run()
-        order.count(-1, in: queue)
-        order.count(1, in: target)
-        try liftBlock(of: action, in: queue)
-        try restore(place, in: target)
+        guard try exists(action) else { return }
+        try relocate(action, from: queue, to: target)
     }
 }
 

@@ -17,6 +17,8 @@ package final class Store: Sendable {
     let turns = TurnCounter()
     /// Who observes the events that commits report.
     let interest = Interest()
+    /// Those who wait for an action to be settled.
+    let waiters = SettlementWaiters()
 
     /// Opens the file, creating and migrating it as needed and allowed.
     ///
@@ -59,7 +61,8 @@ package final class Store: Sendable {
                     connection: connection,
                     nonce: Int64.random(in: .min ... .max),
                     writeBehind: options.writeBehind,
-                    interest: interest
+                    interest: interest,
+                    waiters: waiters
                 ),
                 turns: turns,
                 registration: registration,
@@ -74,12 +77,16 @@ package final class Store: Sendable {
 
     deinit {
         // A store that was closed has nothing left to do here.
-        Task { [reader, lookout, writer] in await Self.close(reader, lookout, writer) }
+        Task { [reader, lookout, writer, waiters] in
+            await Self.close(reader, lookout, writer)
+            waiters.close()
+        }
     }
 
     /// Commits what waits, refuses what comes, and closes the file.
     package func close() async {
         await Self.close(reader, lookout, writer)
+        waiters.close()
     }
 
     /// The writer's connection is the last to be closed: it ends the registration of the file.

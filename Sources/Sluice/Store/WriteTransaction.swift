@@ -50,8 +50,20 @@ package final class WriteTransaction {
     private var seenOpening: Int64 = 0
     /// What has happened, while somebody observes.
     var journal: EventJournal
+    /// Whether the file has any deduplication keys; `nil` until it is asked.
+    var hasKeys: Bool?
+    /// How far the sweep of what expires has come; `nil`: it begins anew.
+    var swept: SweepMark?
+    let settledActions: SettledActions
 
-    init(connection: Connection, nonce: Int64, writeBehind: WriteBehindLimits, interest: Interest) {
+    init(
+        connection: Connection,
+        nonce: Int64,
+        writeBehind: WriteBehindLimits,
+        interest: Interest,
+        waiters: SettlementWaiters
+    ) {
+        settledActions = SettledActions(waiters: waiters)
         self.connection = connection
         self.nonce = nonce
         order = WaitingOrder(connection: connection, limits: writeBehind)
@@ -73,6 +85,7 @@ extension WriteTransaction {
         forget()
         dataVersion = version
         try takeIn()
+        try lookForSettled()
     }
 
     func commit() throws(SQLiteError) {
@@ -97,6 +110,7 @@ extension WriteTransaction {
         }
         try keepToldControls()
         try connection.commit()
+        settledActions.committed()
         savedActionCounter = actionCounter
         restoredActions.removeAll()
         order.committed()
@@ -108,6 +122,7 @@ extension WriteTransaction {
         epoch = before.epoch
         claimCount = max(claimCount, before.claimCount)
         forget()
+        settledActions.rolledBack()
         order.rolledBack()
         if (epoch != nil) != order.isFollowed { followOrder() }
         // Read the changes of others again: what was taken in has been rolled back too.
@@ -144,6 +159,8 @@ extension WriteTransaction {
         knownControls = nil
         openings.removeAll()
         controlChanges = []
+        hasKeys = nil
+        swept = nil
     }
 
     /// Keeps the order in memory while this process runs the queues, and not otherwise.
@@ -180,6 +197,7 @@ extension WriteTransaction {
             touchedQueues.insert(change.queue)
             foreignChanges.append(change)
             try tell(change)
+            if change.isDeletion, let action = change.action { settledActions.note(action, .removed) }
         }
     }
 }
@@ -353,31 +371,4 @@ package struct ForeignChange: Sendable, Hashable {
     package let change: String
 
     package var isDeletion: Bool { change == "delete" }
-}
-
-/// The ids of the queues that were used last.
-struct QueueDirectory {
-    struct Entry {
-        let id: QueueID
-        let sortKind: SortKey.Kind
-    }
-
-    /// The most names that are kept: about 10 MB.
-    ///
-    /// Beyond it all are forgotten, and those in use come back.
-    private static let limit = 65_536
-
-    private var entries: [QueueName: Entry] = [:]
-
-    subscript(name: QueueName) -> Entry? {
-        get { entries[name] }
-        set {
-            if entries.count >= Self.limit { entries.removeAll(keepingCapacity: true) }
-            entries[name] = newValue
-        }
-    }
-
-    mutating func removeAll() {
-        if !entries.isEmpty { entries.removeAll(keepingCapacity: true) }
-    }
 }

@@ -66,7 +66,7 @@ import Testing
             try await untilCancelled()
             return .success
         }
-        let id = try await broker.enqueue(Note("a"))
+        let id = try await broker.enqueue(Note("a")).id
         try await running(broker) {
             try await started.received()
             try await #expect(broker.cancel(id) == .signalled)

@@ -196,7 +196,7 @@ final class Keeper: Sendable {
                 started.send()
             }
         )
-        let id = try await broker.enqueue(Note("a"))
+        let id = try await broker.enqueue(Note("a")).id
         try await running(broker) {
             try await started.received()
             let completion = try #require(keeper.take())

@@ -233,7 +233,7 @@ import Testing
         let broker = try await site.broker()
         let task = Task {
             try? await untilCancelled()
-            return try await broker.enqueue(Note("a"))
+            return try await broker.enqueue(Note("a")).id
         }
         task.cancel()
         let result = await task.result

@@ -210,7 +210,7 @@ struct BecauseTests {
         try await whileRunning(broker) {
             await started.received()
             try await broker.hold(QueuePattern(queue.rawValue), by: "test")
-            let id = try await broker.enqueue(Note("b"))
+            let id = try await broker.enqueue(Note("b")).id
             try site.shell("INSERT INTO sluice_state_rows (action_id, is_suspect) VALUES (\(id), 1)")
             try await broker.resume("notes")
             try await until { try await broker.status(of: queue).because == [.permit(.alone)] }

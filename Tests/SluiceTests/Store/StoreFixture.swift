@@ -96,7 +96,8 @@ extension ActionDraft {
         kind: String = "note",
         by sortKey: SortKey = .arrival,
         notBefore: Timestamp? = nil,
-        depthLimit: Int? = nil
+        depthLimit: Int? = nil,
+        extras: DraftExtras? = nil
     ) {
         self.init(
             queue: queue,
@@ -104,13 +105,14 @@ extension ActionDraft {
             sortKey: sortKey,
             payload: "\"\(text)\"",
             notBefore: notBefore,
-            depthLimit: depthLimit
+            depthLimit: depthLimit,
+            extras: extras
         )
     }
 }
 
 extension ClaimedAction {
-    /// The payload of ``ActionDraft/init(_:in:kind:by:notBefore:depthLimit:)`` without its quotes.
+    /// The payload of ``ActionDraft/init(_:in:kind:by:notBefore:depthLimit:extras:)`` without its quotes.
     var text: String { String(payload.dropFirst().dropLast()) }
 
     var idempotencyKey: String { Attempt(self).idempotencyKey }

@@ -154,13 +154,13 @@ import Testing
             log.append("\(note.text) \(attempt.number) at \(site.clock.uptime)")
             return log.elements.count == 1 ? .retry(after: .seconds(10)) : .success
         }
-        let first = try await broker.enqueue(note)
+        let first = try await broker.enqueue(note).id
         try await running(broker) {
             _ = try await log.wait(forCount: 1)
             try await site.clock.waitForSleeper(untilUptime: .seconds(10))
             site.clock.advance(by: .seconds(3))
             try await broker.cancel(first)
-            let second = try await broker.enqueue(note)
+            let second = try await broker.enqueue(note).id
             #expect(second > first)
             await broker.waitUntilIdle()
         }
@@ -178,7 +178,7 @@ import Testing
             log.append("\(note.text) \(attempt.number)")
             return log.elements.count == 1 ? .retry(after: .seconds(1_000_000)) : .success
         }
-        let id = try await broker.enqueue(Note("0", in: "queue"))
+        let id = try await broker.enqueue(Note("0", in: "queue")).id
         try await running(broker) {
             try await until { broker.statistics.retried == 1 }
             try site.shell(

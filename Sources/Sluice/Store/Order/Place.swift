@@ -79,6 +79,20 @@ extension PlaceKey {
     }
 }
 
+extension SortKey {
+    /// A key as it stands in a queue that is ordered by a type of key.
+    init(_ key: PlaceKey, _ kind: Kind) {
+        switch (kind, key) {
+        case (.date, .integer(let microseconds)):
+            self.init(storage: .date(Timestamp(microseconds: microseconds)))
+        case (.arrival, _): self = .arrival
+        case (_, .integer(let integer)): self = .integer(integer)
+        case (_, .real(let real)): self = .real(real)
+        case (_, .text(let text)): self = .text(text)
+        }
+    }
+}
+
 extension Statement {
     /// Binds a sort key at a position counted from 1.
     @discardableResult

@@ -1,0 +1,54 @@
+/// What enqueuing an action gives: its number, and a way to wait for it.
+///
+/// ```swift
+/// let receipt = try await broker.enqueue(message)
+/// if try await receipt.settled() == .succeeded { … }
+/// ```
+///
+/// It keeps its broker open for as long as it is kept itself.
+public struct EnqueueReceipt: Sendable {
+    /// The action's number; with a ``DeduplicationKey``, perhaps that of an action that was there before.
+    public let id: ActionID
+    let broker: Broker
+
+    /// Waits until the action has gone, and tells how.
+    ///
+    /// See ``Broker/settled(_:)``.
+    public func settled() async throws -> SettledAs {
+        try await broker.settled(id)
+    }
+}
+
+/// How an action came to its end.
+public enum SettledAs: Sendable, Hashable {
+    /// An attempt succeeded.
+    case succeeded
+    /// It was cancelled or deleted.
+    case removed
+    /// It was set aside. It can be put back, and be waited for again.
+    case deadLettered(DeadLetterCause)
+    /// It is not there, and this process does not know how it ended: it went long ago, or by the hand of
+    /// another process, or it never was.
+    case unknown
+}
+
+extension Broker {
+    /// Waits until an action has gone: succeeded, removed, or set aside as a dead letter.
+    ///
+    /// An action that retries, is parked, held or scheduled has not gone, and is waited for. The answer comes
+    /// from the commit that settles the action, and costs neither thread nor task while it is waited for. The
+    /// broker remembers how the last ``rememberedOutcomes`` actions ended that this process has settled, so
+    /// that the question may come later than the answer; beyond them, and for what another process has
+    /// settled, it is ``SettledAs/unknown``, or ``SettledAs/deadLettered(_:)`` where there is a dead letter.
+    ///
+    /// A handler that waits for an action behind its own, in the same queue, waits for ever.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled, ``SluiceError`` with
+    ///   ``SluiceError/Code/closed`` when the broker is closed, and errors of the file.
+    public func settled(_ action: ActionID) async throws -> SettledAs {
+        try await store.settled(action)
+    }
+
+    /// How many settled actions the broker remembers the end of: 4,096.
+    public static var rememberedOutcomes: Int { SettledActions.capacity }
+}

@@ -1,0 +1,26 @@
+/// The ids of the queues that were used last.
+struct QueueDirectory {
+    struct Entry {
+        let id: QueueID
+        let sortKind: SortKey.Kind
+    }
+
+    /// The most names that are kept: about 10 MB.
+    ///
+    /// Beyond it all are forgotten, and those in use come back.
+    private static let limit = 65_536
+
+    private var entries: [QueueName: Entry] = [:]
+
+    subscript(name: QueueName) -> Entry? {
+        get { entries[name] }
+        set {
+            if entries.count >= Self.limit { entries.removeAll(keepingCapacity: true) }
+            entries[name] = newValue
+        }
+    }
+
+    mutating func removeAll() {
+        if !entries.isEmpty { entries.removeAll(keepingCapacity: true) }
+    }
+}

@@ -1,0 +1,294 @@
+internal import SQLite
+
+/// Dead letters: reading, putting back, purging.
+extension Store {
+    /// Dead letters, the newest first.
+    package func deadLetters(
+        _ filter: DeadLetterFilter = DeadLetterFilter(),
+        after last: (diedAt: Timestamp, id: ActionID)? = nil,
+        limit: Int
+    ) async throws(SluiceError) -> [DeadLetter] {
+        let (first, end) = filter.form.bounds
+        return try await read { connection in
+            try connection.cached(
+                """
+                SELECT d.id, q.name, d.kind, d.cause, d.error, d.attempts, d.died_at_us, d.payload,
+                       d.sort_key, d.sort_type, d.tag, d.gate, d.version, d.enqueued_at_us
+                FROM sluice_dead_rows AS d JOIN sluice_queue_rows AS q ON q.queue_id = d.queue_id
+                WHERE q.name >= ?1 AND (?2 IS NULL OR q.name < ?2) AND (?3 IS NULL OR d.cause = ?3)
+                  AND (?4 IS NULL OR (d.died_at_us, d.id) < (?4, ?5))
+                ORDER BY d.died_at_us DESC, d.id DESC LIMIT ?6
+                """
+            )
+            .bind(1, first).bind(2, end).bind(3, filter.cause?.rawValue).bind(4, last?.diedAt.microseconds)
+            .bind(5, last?.id.rawValue).bind(6, limit).all(DeadLetter.init)
+        }
+    }
+
+    package func deadLetter(_ action: ActionID) async throws(SluiceError) -> DeadLetter? {
+        try await read { connection in
+            try connection.cached(
+                """
+                SELECT d.id, q.name, d.kind, d.cause, d.error, d.attempts, d.died_at_us, d.payload,
+                       d.sort_key, d.sort_type, d.tag, d.gate, d.version, d.enqueued_at_us
+                FROM sluice_dead_rows AS d JOIN sluice_queue_rows AS q ON q.queue_id = d.queue_id
+                WHERE d.id = ?1
+                """
+            )
+            .bind(1, action.rawValue).first(DeadLetter.init)
+        }
+    }
+
+    /// Attempts of an action that did not succeed, the oldest first.
+    package func failedAttempts(of action: ActionID) async throws(SluiceError) -> [FailedAttempt] {
+        try await read { connection in
+            try connection.cached(
+                """
+                SELECT number, outcome, error, started_at_us, ended_at_us FROM sluice_attempt_rows
+                WHERE action_id = ?1 ORDER BY claim
+                """
+            )
+            .bind(1, action.rawValue).all {
+                FailedAttempt(
+                    number: $0.int(0),
+                    cause: FailureCause(rawValue: $0.text(1)),
+                    error: $0.text(2),
+                    startedAt: Timestamp(microseconds: $0.int64(3)).date,
+                    endedAt: Timestamp(microseconds: $0.int64(4)).date
+                )
+            }
+        }
+    }
+
+    /// Puts a dead letter behind all that its queue holds, under a new number.
+    package func requeueAtEnd(_ action: ActionID) async throws(SluiceError) -> ActionID? {
+        try await write(sync: .owed) { try $0.requeueAtEnd(action) }
+    }
+
+    /// Puts back a batch of dead letters, in the order of their numbers.
+    package func requeue(
+        _ filter: DeadLetterFilter,
+        _ page: CancelPage
+    ) async throws(SluiceError) -> (requeued: Int, next: CancelPage?) {
+        try await write(sync: .owed) { try $0.requeue(filter, page) }
+    }
+
+    /// The highest number among the dead letters.
+    package func lastDeadLetter() async throws(SluiceError) -> ActionID {
+        try await read {
+            try $0.cached("SELECT coalesce(max(id), 0) FROM sluice_dead_rows")
+                .first { ActionID(rawValue: $0.int64(0)) } ?? ActionID(rawValue: 0)
+        }
+    }
+
+    /// The newest dead letter but for a number of newer ones.
+    package func deadLetter(
+        _ filter: DeadLetterFilter,
+        behind count: Int
+    ) async throws(SluiceError) -> (diedAt: Timestamp, id: ActionID)? {
+        let (first, end) = filter.form.bounds
+        return try await read { connection in
+            try connection.cached(
+                """
+                SELECT d.died_at_us, d.id FROM sluice_dead_rows AS d
+                JOIN sluice_queue_rows AS q ON q.queue_id = d.queue_id
+                WHERE q.name >= ?1 AND (?2 IS NULL OR q.name < ?2) AND (?3 IS NULL OR d.cause = ?3)
+                ORDER BY d.died_at_us DESC, d.id DESC LIMIT 1 OFFSET ?4
+                """
+            )
+            .bind(1, first).bind(2, end).bind(3, filter.cause?.rawValue).bind(4, count)
+            .first { (Timestamp(microseconds: $0.int64(0)), ActionID(rawValue: $0.int64(1))) }
+        }
+    }
+
+    /// Purges a batch of the oldest dead letters, with their histories.
+    ///
+    /// - Parameters:
+    ///   - before: Those that died earlier; `nil` is all.
+    ///   - last: None that is newer than this one.
+    /// - Returns: How many have gone; fewer than ``deadBatchSize`` when none is left.
+    package func purge(
+        _ filter: DeadLetterFilter,
+        diedBefore before: Timestamp?,
+        through last: (diedAt: Timestamp, id: ActionID)
+    ) async throws(SluiceError) -> Int {
+        try await write(sync: .owed) { try $0.purge(filter, diedBefore: before, through: last) }
+    }
+
+    package func purge(_ action: ActionID) async throws(SluiceError) -> Bool {
+        try await write(sync: .owed) { try $0.purge(action) }
+    }
+
+    /// The most dead letters that one transaction puts back or purges.
+    package static let deadBatchSize = 500
+}
+
+/// Which dead letters are meant.
+package struct DeadLetterFilter: Sendable {
+    package var form = QueuePattern.Form.prefix([])
+    package var cause: DeadLetterCause?
+
+    package init(form: QueuePattern.Form = .prefix([]), cause: DeadLetterCause? = nil) {
+        self.form = form
+        self.cause = cause
+    }
+}
+
+extension DeadLetter {
+    fileprivate init(_ row: Row) {
+        id = ActionID(rawValue: row.int64(0))
+        queue = QueueName(row.text(1))
+        kind = row.text(2)
+        // The table's CHECK lets no other cause in.
+        cause = DeadLetterCause(rawValue: row.text(3)) ?? .failed
+        error = row.text(4)
+        attempts = row.int(5)
+        diedAt = Timestamp(microseconds: row.int64(6)).date
+        payload = row.text(7)
+        sortKey = SortKey(PlaceKey(row, 8), SortKey.Kind(rawValue: row.text(9)) ?? .arrival)
+        tag = row.optionalText(10)
+        gate = row.optionalText(11).map { GateName($0) }
+        version = row.int(12)
+        enqueuedAt = Timestamp(microseconds: row.int64(13)).date
+    }
+}
+
+extension WriteTransaction {
+    /// Puts a dead letter back into its queue at its old place.
+    ///
+    /// - Returns: Whether there is such a dead letter.
+    func requeue(_ action: ActionID) throws -> Bool {
+        guard let (queue, key) = try queueOfDead(action) else { return false }
+        try revive(action, as: action, at: key, nonce: nil)
+        order.count(1, in: queue)
+        try restore(Place(key: key, action: action), in: queue)
+        try tell(.requeued, action, in: queue)
+        return true
+    }
+
+    /// Puts a dead letter behind all that its queue holds: under a new number, as in the order of arrival the
+    /// number is the place, and by the largest sort key, if its own is smaller.
+    func requeueAtEnd(_ action: ActionID) throws -> ActionID? {
+        guard let (queue, ownKey) = try queueOfDead(action) else { return nil }
+        let last = try connection.cached(
+            "SELECT sort_key FROM sluice_action_facts WHERE queue_id = ?1 ORDER BY sort_key DESC LIMIT 1"
+        )
+        .bind(1, queue.rawValue).first { PlaceKey($0, 0) }
+        let key = last.map { PlaceKey.compare($0, ownKey) == .greater ? $0 : ownKey } ?? ownKey
+        let newAction = try nextActionID()
+        try revive(action, as: newAction, at: key, nonce: nonce)
+        order.added(newAction, key: key, to: queue, isPlaced: true)
+        touch(queue)
+        try tell(.requeued, newAction, in: queue)
+        return newAction
+    }
+
+    /// The queue and the sort key of a dead letter.
+    private func queueOfDead(_ action: ActionID) throws -> (QueueID, PlaceKey)? {
+        let found = try connection.cached(
+            """
+            SELECT q.name, d.sort_type, d.sort_key FROM sluice_dead_rows AS d
+            JOIN sluice_queue_rows AS q ON q.queue_id = d.queue_id WHERE d.id = ?1
+            """
+        )
+        .bind(1, action.rawValue).first {
+            (QueueName($0.text(0)), SortKey.Kind(rawValue: $0.text(1)), PlaceKey($0, 2))
+        }
+        guard let (name, kind, key) = found, let kind else { return nil }
+        // The queue may have been emptied and taken another type of sort key since.
+        return (try queue(named: name, sorting: kind), key)
+    }
+
+    /// Writes the rows of an action that was dead; its history stays with it.
+    private func revive(
+        _ action: ActionID,
+        as newAction: ActionID,
+        at key: PlaceKey,
+        nonce: Int64?
+    ) throws(SQLiteError) {
+        try connection.cached(
+            """
+            INSERT INTO sluice_action_rows
+                (id, queue_id, sort_key, enqueued_at_us, nonce, kind, payload, version, tag, gate, trace)
+            SELECT ?2, queue_id, ?3, enqueued_at_us, coalesce(?4, nonce), kind, payload, version, tag, gate,
+                   trace
+            FROM sluice_dead_rows WHERE id = ?1
+            """
+        )
+        .bind(1, action.rawValue).bind(2, newAction.rawValue).bind(3, key).bind(4, nonce).run()
+        if newAction != action {
+            try connection.cached("UPDATE sluice_attempt_rows SET action_id = ?2 WHERE action_id = ?1")
+                .bind(1, action.rawValue).bind(2, newAction.rawValue).run()
+        }
+        // A history is found by its state when its action is done.
+        try connection.cached(
+            """
+            INSERT INTO sluice_state_rows (action_id)
+            SELECT ?1 WHERE EXISTS (SELECT 1 FROM sluice_attempt_rows WHERE action_id = ?1)
+            """
+        )
+        .bind(1, newAction.rawValue).run()
+        try connection.cached("DELETE FROM sluice_dead_rows WHERE id = ?1").bind(1, action.rawValue).run()
+        try endRetention(of: action, now: newAction)
+    }
+
+    func requeue(
+        _ filter: DeadLetterFilter,
+        _ page: CancelPage
+    ) throws -> (requeued: Int, next: CancelPage?) {
+        let (first, end) = filter.form.bounds
+        let found = try connection.cached(
+            """
+            SELECT d.id FROM sluice_dead_rows AS d
+            CROSS JOIN sluice_queue_rows AS q ON q.queue_id = d.queue_id
+            WHERE d.id > ?1 AND d.id <= ?2 AND q.name >= ?3 AND (?4 IS NULL OR q.name < ?4)
+              AND (?5 IS NULL OR d.cause = ?5)
+            ORDER BY d.id LIMIT ?6
+            """
+        )
+        .bind(1, page.after.rawValue).bind(2, page.through.rawValue).bind(3, first).bind(4, end)
+        .bind(5, filter.cause?.rawValue).bind(6, Store.deadBatchSize).all { ActionID(rawValue: $0.int64(0)) }
+        var requeued = 0
+        for action in found {
+            do {
+                if try requeue(action) { requeued += 1 }
+            } catch let error as SluiceError where error.code == .sortKeyMismatch {
+                // Refused before anything was written: it stays what it is.
+            }
+        }
+        guard found.count == Store.deadBatchSize, let last = found.last else { return (requeued, nil) }
+        return (requeued, CancelPage(after: last, through: page.through))
+    }
+
+    func purge(
+        _ filter: DeadLetterFilter,
+        diedBefore before: Timestamp?,
+        through last: (diedAt: Timestamp, id: ActionID)
+    ) throws(SQLiteError) -> Int {
+        let (first, end) = filter.form.bounds
+        let found = try connection.cached(
+            """
+            SELECT d.id FROM sluice_dead_rows AS d
+            CROSS JOIN sluice_queue_rows AS q ON q.queue_id = d.queue_id
+            WHERE (d.died_at_us, d.id) <= (?1, ?2) AND (?3 IS NULL OR d.died_at_us < ?3)
+              AND q.name >= ?4 AND (?5 IS NULL OR q.name < ?5) AND (?6 IS NULL OR d.cause = ?6)
+            ORDER BY d.died_at_us, d.id LIMIT ?7
+            """
+        )
+        .bind(1, last.diedAt.microseconds).bind(2, last.id.rawValue).bind(3, before?.microseconds)
+        .bind(4, first).bind(5, end).bind(6, filter.cause?.rawValue).bind(7, Store.deadBatchSize)
+        .all { ActionID(rawValue: $0.int64(0)) }
+        for action in found { try purge(action) }
+        return found.count
+    }
+
+    @discardableResult
+    func purge(_ action: ActionID) throws(SQLiteError) -> Bool {
+        let purged = try connection.cached("DELETE FROM sluice_dead_rows WHERE id = ?1")
+            .bind(1, action.rawValue).run()
+        guard purged > 0 else { return false }
+        try connection.cached("DELETE FROM sluice_attempt_rows WHERE action_id = ?1").bind(1, action.rawValue)
+            .run()
+        return true
+    }
+}

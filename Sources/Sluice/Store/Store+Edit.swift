@@ -1,0 +1,259 @@
+internal import SQLite
+
+/// Edits of one action, by an operator or by the application.
+extension Store {
+    package func move(
+        _ action: ActionID,
+        to queue: QueueName,
+        _ options: QueueOptions? = nil
+    ) async throws(SluiceError) -> ActionChange {
+        try await write(sync: .owed) { try $0.move(action, to: queue, options) }.get()
+    }
+
+    package func moveToFront(_ action: ActionID) async throws(SluiceError) -> ActionChange {
+        try await write(sync: .owed) { try $0.moveToFront(action) }.get()
+    }
+
+    /// - Parameters:
+    ///   - kind: The new kind; `nil` leaves it.
+    ///   - version: The version of the kind that the payload is of; `nil` leaves it.
+    package func edit(
+        _ action: ActionID,
+        kind: String?,
+        payload: String,
+        version: Int?
+    ) async throws(SluiceError) -> ActionChange {
+        try await write(sync: .owed) {
+            try $0.edit(action, kind: kind, payload: payload, version: version)
+        }
+    }
+
+    package func reschedule(
+        _ action: ActionID,
+        notBefore: Timestamp?
+    ) async throws(SluiceError) -> ActionChange {
+        try await write(sync: .owed) { try $0.reschedule(action, notBefore: notBefore) }
+    }
+
+    package func setExpiry(_ action: ActionID, _ time: Timestamp?) async throws(SluiceError) -> ActionChange {
+        try await write(sync: .owed) { try $0.setExpiry(action, time) }
+    }
+
+    package func setTag(_ action: ActionID, _ tag: String?) async throws(SluiceError) -> ActionChange {
+        try await write(sync: .owed) { try $0.setTag(action, tag) }
+    }
+
+    package func skipHead(of queue: QueueName, error: String) async throws(SluiceError) -> HeadSkip {
+        try await write(sync: .owed) { try $0.skipHead(of: queue, error: error) }
+    }
+}
+
+extension WriteTransaction {
+    /// Where an action stands.
+    private struct Standing {
+        let queue: QueueID
+        let name: QueueName
+        let sortKind: SortKey.Kind
+        let place: Place
+        let isScheduled: Bool
+        let isRunning: Bool
+    }
+
+    private func standing(of action: ActionID) throws(SQLiteError) -> Standing? {
+        let found = try connection.cached(
+            """
+            SELECT a.queue_id, q.name, q.sort_type, a.sort_key, a.not_before_us IS NOT NULL,
+                   EXISTS (SELECT 1 FROM sluice_claim_rows AS c
+                           WHERE c.queue_id = a.queue_id AND c.action_id = a.id)
+            FROM sluice_action_rows AS a JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
+            WHERE a.id = ?1
+            """
+        )
+        .bind(1, action.rawValue).first {
+            Standing(
+                queue: QueueID(rawValue: $0.int64(0)),
+                name: QueueName($0.text(1)),
+                sortKind: SortKey.Kind(rawValue: $0.text(2)) ?? .arrival,
+                place: Place(key: PlaceKey($0, 3), action: action),
+                isScheduled: $0.bool(4),
+                isRunning: $0.bool(5)
+            )
+        }
+        return found
+    }
+
+    func move(
+        _ action: ActionID,
+        to name: QueueName,
+        _ options: QueueOptions?
+    ) throws -> Result<ActionChange, SluiceError> {
+        guard let standing = try standing(of: action) else { return .success(.missing) }
+        if standing.name == name {
+            // Nor does it leave when its attempt ends, if that was asked for.
+            try connection.cached(
+                "UPDATE sluice_state_rows SET moves_to_queue_id = NULL WHERE action_id = ?1"
+            )
+            .bind(1, action.rawValue).run()
+            return .success(.done)
+        }
+        if let kind = options?.sortKey, kind != standing.sortKind {
+            return .failure(
+                SluiceError(
+                    .sortKeyMismatch,
+                    "the queue '\(name)' is ordered by \(kind); the action's key is \(standing.sortKind)"
+                )
+            )
+        }
+        if let depthLimit = options?.maximumDepth, let target = try knownQueue(named: name),
+            try order.depth(of: target.id) >= depthLimit
+        {
+            return .failure(full(name, depthLimit))
+        }
+        let target = try queue(named: name, sorting: standing.sortKind)
+        guard standing.isRunning else {
+            try relocate(action, from: standing.queue, to: target)
+            return .success(.done)
+        }
+        try connection.cached(
+            """
+            INSERT INTO sluice_state_rows (action_id, moves_to_queue_id) VALUES (?1, ?2)
+            ON CONFLICT (action_id) DO UPDATE SET moves_to_queue_id = excluded.moves_to_queue_id
+            """
+        )
+        .bind(1, action.rawValue).bind(2, target.rawValue).run()
+        return .success(.deferred)
+    }
+
+    /// Takes an action that does not run from one queue to another; what is scheduled stays so.
+    func relocate(_ action: ActionID, from queue: QueueID, to target: QueueID) throws(SQLiteError) {
+        let place = try order.leaving(action, of: queue)
+        let name = try isObserved ? queueName(target) : nil
+        try tell(.moved, action, in: queue) { $0.target = name }
+        try connection.cached("UPDATE sluice_action_rows SET queue_id = ?2 WHERE id = ?1")
+            .bind(1, action.rawValue).bind(2, target.rawValue).run()
+        order.count(-1, in: queue)
+        order.count(1, in: target)
+        try moveKey(of: action, to: target)
+        try liftBlock(of: action, in: queue)
+        touch(queue)
+        if let place { try restore(place, in: target) } else { touch(target) }
+    }
+
+    func moveToFront(_ action: ActionID) throws -> Result<ActionChange, SluiceError> {
+        guard let standing = try standing(of: action) else { return .success(.missing) }
+        guard !standing.isRunning else { return .success(.running) }
+        let first = try nextPlace(in: standing.name)
+        var key = standing.place.key
+        if let first, first < standing.place {
+            guard let front = PlaceKey.inFront(of: first, for: action) else {
+                return .failure(
+                    SluiceError(
+                        .noSmallerSortKey,
+                        "no sort key is smaller than that of action \(first.action), the first of its queue"
+                    )
+                )
+            }
+            key = front
+        }
+        if standing.isScheduled || key != standing.place.key {
+            try order.leaving(action, of: standing.queue)
+            try connection.cached(
+                "UPDATE sluice_action_rows SET sort_key = ?2, not_before_us = NULL WHERE id = ?1"
+            )
+            .bind(1, action.rawValue).bind(2, key).run()
+            try restore(Place(key: key, action: action), in: standing.queue)
+        }
+        return .success(.done)
+    }
+
+    /// The first place in a queue, that of what runs left out.
+    private func nextPlace(in queue: QueueName) throws(SQLiteError) -> Place? {
+        for action in try OrderReader(connection).actions(.exact(queue), limit: 2) {
+            guard let standing = try standing(of: action), !standing.isRunning else { continue }
+            return standing.isScheduled ? nil : standing.place
+        }
+        return nil
+    }
+
+    @discardableResult
+    func edit(
+        _ action: ActionID,
+        kind: String?,
+        payload: String,
+        version: Int?
+    ) throws(SQLiteError) -> ActionChange {
+        guard let standing = try standing(of: action) else { return .missing }
+        try connection.cached(
+            """
+            UPDATE sluice_action_rows
+            SET kind = coalesce(?2, kind), payload = ?3, version = coalesce(?4, version) WHERE id = ?1
+            """
+        )
+        .bind(1, action.rawValue).bind(2, kind).bind(3, payload).bind(4, version.map(Int64.init)).run()
+        // An edit is the answer to what could not be run as it was.
+        let isLifted = try connection.cached(
+            """
+            SELECT 1 FROM sluice_queue_rows WHERE queue_id = ?1 AND blocked_action_id = ?2
+            AND blocked_by IN ('undecodable', 'unknown kind', 'no route')
+            """
+        )
+        .bind(1, standing.queue.rawValue).bind(2, action.rawValue).hasRow()
+        if isLifted { try unblock(standing.queue) }
+        touch(standing.queue)
+        return standing.isRunning ? .deferred : .done
+    }
+
+    func reschedule(_ action: ActionID, notBefore: Timestamp?) throws(SQLiteError) -> ActionChange {
+        guard let standing = try standing(of: action) else { return .missing }
+        guard !standing.isRunning else { return .running }
+        let time = notBefore.flatMap { $0 > now ? $0 : nil }
+        if time != nil { try order.leaving(action, of: standing.queue) }
+        try connection.cached("UPDATE sluice_action_rows SET not_before_us = ?2 WHERE id = ?1")
+            .bind(1, action.rawValue).bind(2, time?.microseconds).run()
+        if time == nil, standing.isScheduled { try restore(standing.place, in: standing.queue) }
+        touch(standing.queue)
+        return .done
+    }
+
+    func setExpiry(_ action: ActionID, _ time: Timestamp?) throws(SQLiteError) -> ActionChange {
+        guard let standing = try standing(of: action) else { return .missing }
+        try connection.cached("UPDATE sluice_action_rows SET expires_at_us = ?2 WHERE id = ?1")
+            .bind(1, action.rawValue).bind(2, time?.microseconds).run()
+        expiryChanged(to: time)
+        touch(standing.queue)
+        return standing.isRunning ? .deferred : .done
+    }
+
+    func setTag(_ action: ActionID, _ tag: String?) throws(SQLiteError) -> ActionChange {
+        let changed = try connection.cached("UPDATE sluice_action_rows SET tag = ?2 WHERE id = ?1")
+            .bind(1, action.rawValue).bind(2, tag).run()
+        return changed > 0 ? .done : .missing
+    }
+
+    func skipHead(of name: QueueName, error: String) throws(SQLiteError) -> HeadSkip {
+        guard let queue = try knownQueue(named: name)?.id else { return .empty }
+        let running = try connection.cached("SELECT action_id FROM sluice_claim_rows WHERE queue_id = ?1")
+            .bind(1, queue.rawValue).first { ActionID(rawValue: $0.int64(0)) }
+        if let running { return .running(running) }
+        guard let head = try nextPlace(in: name)?.action else { return .empty }
+        try bury(head, of: queue, DeadLetterCause.skipped.rawValue, error: error)
+        try liftBlock(of: head, in: queue)
+        touch(queue)
+        return .skipped(head)
+    }
+}
+
+extension PlaceKey {
+    /// A key that puts an action in front of a place: the same where the action is older, else a smaller one.
+    ///
+    /// - Returns: `nil` where none is smaller.
+    static func inFront(of first: Place, for action: ActionID) -> PlaceKey? {
+        if action < first.action { return first.key }
+        switch first.key {
+        case .integer(let key): return key > .min ? .integer(key - 1) : nil
+        case .real(let key): return key > -.infinity ? .real(key.nextDown) : nil
+        // A text's beginning sorts before it.
+        case .text(let key): return key.isEmpty ? nil : .text(String(key.unicodeScalars.dropLast()))
+        }
+    }
+}

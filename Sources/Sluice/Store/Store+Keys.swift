@@ -1,0 +1,176 @@
+internal import SQLite
+
+/// Keys by which callers have their actions enqueued once.
+extension WriteTransaction {
+    /// What a key stands for.
+    private struct KnownKey {
+        let action: ActionID
+        /// Its action waits: neither runs, nor goes as soon as its attempt is over, nor has gone.
+        let isWaiting: Bool
+    }
+
+    /// Stores actions of which some have keys, all or none, in their order.
+    func enqueueKeyed(_ drafts: [ActionDraft]) throws -> Result<[ActionID], SluiceError> {
+        var ids: [ActionID] = []
+        var hasWritten = false
+        for draft in drafts {
+            let result = try enqueueKeyed(draft)
+            switch result {
+            case .success(let stored):
+                ids.append(stored.id)
+                hasWritten = hasWritten || stored.isNew
+            case .failure(let refusal):
+                // What was stored before goes with the transaction.
+                if hasWritten { throw refusal }
+                return .failure(refusal)
+            }
+        }
+        return .success(ids)
+    }
+
+    private func enqueueKeyed(
+        _ draft: ActionDraft
+    ) throws -> Result<(id: ActionID, isNew: Bool), SluiceError> {
+        guard let key = draft.extras?.key else {
+            if let refusal = try refusalByDepth([draft]) { return .failure(refusal) }
+            return .success((try enqueue(draft), true))
+        }
+        if let entry = try knownQueue(named: draft.queue), let known = try look(up: key.text, in: entry.id) {
+            switch key.policy {
+            case .keepFirst: return .success((known.action, false))
+            case .refuse:
+                return .failure(
+                    SluiceError(
+                        .duplicateKey,
+                        "the queue '\(draft.queue)' has had action \(known.action) under the same key"
+                    )
+                )
+            case .replace where known.isWaiting:
+                try replace(known.action, in: entry.id, with: draft)
+                return .success((known.action, true))
+            case .replace: break
+            }
+        }
+        if let refusal = try refusalByDepth([draft]) { return .failure(refusal) }
+        let id = try enqueue(draft)
+        let queue = try queue(named: draft.queue, sorting: draft.sortKey.kind)
+        try connection.cached(
+            """
+            INSERT INTO sluice_key_rows (queue_id, key, action_id, keep_us) VALUES (?1, ?2, ?3, ?4)
+            ON CONFLICT (queue_id, key) DO UPDATE SET
+                action_id = excluded.action_id, keep_us = excluded.keep_us, until_us = NULL
+            """
+        )
+        .bind(1, queue.rawValue).bind(2, key.text).bind(3, id.rawValue)
+        .bind(4, key.retention.wholeMicroseconds).run()
+        hasKeys = true
+        return .success((id, true))
+    }
+
+    /// The action that a key stands for, unless its time is over.
+    private func look(up key: String, in queue: QueueID) throws(SQLiteError) -> KnownKey? {
+        let row = try connection.cached(
+            """
+            SELECT k.action_id, k.until_us, k.keep_us,
+                   EXISTS (SELECT 1 FROM sluice_action_rows AS a WHERE a.id = k.action_id),
+                   EXISTS (SELECT 1 FROM sluice_claim_rows AS c
+                           WHERE c.queue_id = k.queue_id AND c.action_id = k.action_id),
+                   EXISTS (SELECT 1 FROM sluice_state_rows AS s
+                           WHERE s.action_id = k.action_id AND s.is_cancelled)
+            FROM sluice_key_rows AS k WHERE k.queue_id = ?1 AND k.key = ?2
+            """
+        )
+        .bind(1, queue.rawValue).bind(2, key).first {
+            (
+                action: ActionID(rawValue: $0.int64(0)),
+                until: $0.optionalInt64(1).map(Timestamp.init(microseconds:)),
+                retention: Duration.microseconds($0.int64(2)), isThere: $0.bool(3),
+                isWaiting: $0.bool(3) && !$0.bool(4) && !$0.bool(5)
+            )
+        }
+        guard let row else { return nil }
+        if row.isThere { return KnownKey(action: row.action, isWaiting: row.isWaiting) }
+        guard let until = row.until, until > now else { return nil }
+        if until - now > row.retention {
+            // The wall clock has gone back: the key is kept no longer than was asked, counted from here.
+            try connection.cached(
+                "UPDATE sluice_key_rows SET until_us = ?3 WHERE queue_id = ?1 AND key = ?2"
+            )
+            .bind(1, queue.rawValue).bind(2, key).bind(3, (now + row.retention).microseconds).run()
+        }
+        return KnownKey(action: row.action, isWaiting: false)
+    }
+
+    /// Gives an action that waits the contents of another.
+    private func replace(_ action: ActionID, in queue: QueueID, with draft: ActionDraft) throws {
+        try edit(action, kind: draft.kind, payload: draft.payload, version: 1)
+        let extras = draft.extras
+        try connection.cached(
+            "UPDATE sluice_action_rows SET tag = ?2, gate = ?3, expires_at_us = ?4 WHERE id = ?1"
+        )
+        .bind(1, action.rawValue).bind(2, extras?.tag).bind(3, extras?.gate?.rawValue)
+        .bind(4, extras?.expiresAt?.microseconds).run()
+        expiryChanged(to: extras?.expiresAt)
+        try connection.cached("UPDATE sluice_key_rows SET keep_us = ?2 WHERE action_id = ?1")
+            .bind(1, action.rawValue).bind(2, extras?.key?.retention.wholeMicroseconds ?? 0).run()
+        touch(queue)
+    }
+}
+
+// MARK: - When actions go, come back and move
+
+extension WriteTransaction {
+    /// Whether the file has any keys.
+    ///
+    /// Most have none, and pay nothing for them.
+    func hasAnyKeys() throws(SQLiteError) -> Bool {
+        if let hasKeys { return hasKeys }
+        let found = try connection.cached("SELECT 1 FROM sluice_key_rows LIMIT 1").hasRow()
+        hasKeys = found
+        return found
+    }
+
+    /// The action of a key has gone: the key stays for its time.
+    func beginRetention(of action: ActionID) throws(SQLiteError) {
+        guard try hasAnyKeys() else { return }
+        try connection.cached("UPDATE sluice_key_rows SET until_us = ?2 + keep_us WHERE action_id = ?1")
+            .bind(1, action.rawValue).bind(2, now.microseconds).run()
+    }
+
+    /// A dead letter has come back, perhaps under another number: its key is taken again.
+    func endRetention(of action: ActionID, now newAction: ActionID) throws(SQLiteError) {
+        guard try hasAnyKeys() else { return }
+        try connection.cached(
+            "UPDATE sluice_key_rows SET until_us = NULL, action_id = ?2 WHERE action_id = ?1"
+        )
+        .bind(1, action.rawValue).bind(2, newAction.rawValue).run()
+    }
+
+    /// An action has moved: its key counts in its new queue.
+    func moveKey(of action: ActionID, to queue: QueueID) throws(SQLiteError) {
+        guard try hasAnyKeys() else { return }
+        try connection.cached(
+            "UPDATE OR REPLACE sluice_key_rows SET queue_id = ?2 WHERE action_id = ?1 AND until_us IS NULL"
+        )
+        .bind(1, action.rawValue).bind(2, queue.rawValue).run()
+    }
+
+    /// The most keys that one transaction removes.
+    private static let keyBatchSize = 1_000
+
+    /// Removes keys whose time is over.
+    ///
+    /// - Returns: Whether there may be more.
+    func sweepKeys() throws(SQLiteError) -> Bool {
+        guard try hasAnyKeys() else { return false }
+        let removed = try connection.cached(
+            """
+            DELETE FROM sluice_key_rows WHERE (queue_id, key) IN (
+                SELECT queue_id, key FROM sluice_key_rows WHERE until_us <= ?1 ORDER BY until_us LIMIT ?2)
+            """
+        )
+        .bind(1, now.microseconds).bind(2, Self.keyBatchSize).run()
+        if removed > 0 { hasKeys = nil }
+        return removed == Self.keyBatchSize
+    }
+}

@@ -1,0 +1,137 @@
+internal import SQLite
+
+/// The bounded sweep: what has expired, and keys whose time is over.
+extension Store {
+    /// How often keys that may have ended are looked for.
+    package static let keySweepInterval: Duration = .seconds(60)
+
+    /// Sets aside what has expired, as far as its policy skips it, and removes ended keys: a batch of each.
+    ///
+    /// What another policy is for stays until it is the head; its queue is looked at once.
+    ///
+    /// - Parameter policy: The policy for what expires of a kind in a queue.
+    /// - Returns: When to sweep again; `nil` when nothing is left that will end.
+    package func sweep(
+        _ policy: @escaping @Sendable (QueueName, String) -> FailurePolicy
+    ) async throws(SluiceError) -> Timestamp? {
+        try await write(sync: .owed) { try $0.sweep(policy) }
+    }
+
+    /// Gives the scheduled actions that are due their place, and tells when the next is due and when to
+    /// sweep.
+    package func admitDue() async throws(SluiceError) -> (scheduled: Timestamp?, sweep: Timestamp?) {
+        try await write(sync: .later) { (try $0.admitScheduled(), try $0.nextSweep()) }
+    }
+}
+
+extension Admission {
+    /// It may not run any more.
+    static func expired(_ policy: FailurePolicy) -> Admission {
+        .fail(.expired, policy, error: WriteTransaction.expiredError)
+    }
+}
+
+/// How far the last sweep came.
+struct SweepMark {
+    var expiry: Timestamp
+    var action: ActionID
+}
+
+extension WriteTransaction {
+    /// The most actions that one transaction looks at.
+    static let sweepBatchSize = 500
+
+    /// The error of what has expired.
+    static let expiredError = "its time was over before it could start"
+
+    func sweep(_ policy: (QueueName, String) -> FailurePolicy) throws(SQLiteError) -> Timestamp? {
+        // Only the process that runs the queues knows the policies.
+        guard epoch != nil else { return nil }
+        let leavesExpired = try sweepExpired(policy)
+        let leavesKeys = try sweepKeys()
+        return leavesExpired || leavesKeys ? now : try nextSweep()
+    }
+
+    /// When something ends next.
+    func nextSweep() throws(SQLiteError) -> Timestamp? {
+        guard epoch != nil else { return nil }
+        let expiry =
+            try connection.cached(
+                "SELECT min(expires_at_us) FROM sluice_action_rows WHERE expires_at_us > ?1"
+            )
+            .bind(1, swept?.expiry.microseconds ?? .min).first { $0.optionalInt64(0) } ?? nil
+        let times = [
+            expiry.map(Timestamp.init(microseconds:)), try hasAnyKeys() ? now + Store.keySweepInterval : nil,
+        ]
+        return times.compactMap { $0 }.min()
+    }
+
+    /// An action's end has been set: a sweep that has passed that time must come again.
+    func expiryChanged(to time: Timestamp?) {
+        guard let time, let mark = swept, time <= mark.expiry else { return }
+        swept = SweepMark(expiry: time, action: ActionID(rawValue: 0))
+    }
+
+    private struct ExpiredRow {
+        let action: ActionID
+        let queue: QueueID
+        let name: QueueName
+        let kind: String
+        let expiry: Timestamp
+        /// It runs, or has parked its queue: the next claim and an operator see to it.
+        let isLeft: Bool
+        let isCancelled: Bool
+    }
+
+    /// - Returns: Whether there may be more.
+    private func sweepExpired(_ policy: (QueueName, String) -> FailurePolicy) throws(SQLiteError) -> Bool {
+        // A wall clock that was set back lets later ends come again.
+        if let mark = swept, mark.expiry > now { swept = nil }
+        let rows = try expiredRows()
+        for row in rows where !row.isLeft {
+            if row.isCancelled {
+                try remove(row.action, in: row.queue)
+            } else if policy(row.name, row.kind) == .skip {
+                try bury(row.action, of: row.queue, FailureCause.expired.rawValue, error: Self.expiredError)
+                try liftBlock(of: row.action, in: row.queue)
+            }
+            touch(row.queue)
+        }
+        guard rows.count == Self.sweepBatchSize, let last = rows.last else {
+            swept = SweepMark(expiry: now, action: ActionID(rawValue: .max))
+            return false
+        }
+        swept = SweepMark(expiry: last.expiry, action: last.action)
+        return true
+    }
+
+    private func expiredRows() throws(SQLiteError) -> [ExpiredRow] {
+        try connection.cached(
+            """
+            SELECT a.id, a.queue_id, q.name, a.kind, a.expires_at_us,
+                   EXISTS (SELECT 1 FROM sluice_claim_rows AS c
+                           WHERE c.queue_id = a.queue_id AND c.action_id = a.id)
+                   OR (q.blocked_action_id IS a.id
+                       AND q.blocked_by NOT IN ('unknown kind', 'no route', 'gate')),
+                   coalesce(s.is_cancelled, 0)
+            FROM sluice_action_rows AS a
+            CROSS JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
+            LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id
+            WHERE a.expires_at_us <= ?1 AND (a.expires_at_us, a.id) > (?2, ?3)
+            ORDER BY a.expires_at_us, a.id LIMIT ?4
+            """
+        )
+        .bind(1, now.microseconds).bind(2, swept?.expiry.microseconds ?? .min)
+        .bind(3, swept?.action.rawValue ?? 0).bind(4, Self.sweepBatchSize).all {
+            ExpiredRow(
+                action: ActionID(rawValue: $0.int64(0)),
+                queue: QueueID(rawValue: $0.int64(1)),
+                name: QueueName($0.text(2)),
+                kind: $0.text(3),
+                expiry: Timestamp(microseconds: $0.int64(4)),
+                isLeft: $0.bool(5),
+                isCancelled: $0.bool(6)
+            )
+        }
+    }
+}
