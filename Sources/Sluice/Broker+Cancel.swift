@@ -21,7 +21,7 @@ extension Broker {
 
     /// Cancels actions, each for itself.
     @discardableResult
-    public func cancel(_ actions: some Sequence<ActionID>) async throws(SluiceError) -> CancellationCounts {
+    public func cancel(actions: some Sequence<ActionID>) async throws(SluiceError) -> CancellationCounts {
         var counts = CancellationCounts()
         for action in Array(actions) {
             switch try await cancel(action) {

@@ -45,7 +45,7 @@ extension Broker {
     ///   - options: What holds for each of them. Of several with one key in one queue, the first counts as
     ///     stored for those behind it.
     /// - Returns: The actions' numbers, in the same order.
-    /// - Throws: As ``enqueue(_:_:)``.
+    /// - Throws: As for one action.
     @discardableResult
     public func enqueue<A: Action>(
         _ actions: some Sequence<A>,
@@ -57,7 +57,7 @@ extension Broker {
 
     /// Enqueues actions of one type, all or none, in their order, each with options of its own.
     ///
-    /// See ``enqueue(_:_:)``.
+    /// - Throws: As for one action, and what the closure throws.
     @discardableResult
     public func enqueue<A: Action>(
         _ actions: some Sequence<A>,
@@ -69,7 +69,7 @@ extension Broker {
     /// Enqueues actions whose kinds and payloads are known at run time only, all or none, in their order.
     ///
     /// - Returns: The actions' numbers, in the same order.
-    /// - Throws: As ``enqueue(_:_:)``, and ``SluiceError/Code/payloadNotJSON``.
+    /// - Throws: As for an action of a type, and ``SluiceError/Code/payloadNotJSON``.
     @discardableResult
     public func enqueue(
         raw actions: some Sequence<RawAction>,
@@ -107,7 +107,7 @@ extension Broker {
     /// Enqueues an action with a schedule, an end, a tag, a gate or a deduplication key, and blocks the
     /// calling thread until it is durable.
     ///
-    /// - Throws: As ``enqueue(_:_:)``, but for `CancellationError`.
+    /// - Throws: As the form that does not block, but for `CancellationError`.
     @discardableResult
     public func enqueueBlocking<A: Action>(
         _ action: A,

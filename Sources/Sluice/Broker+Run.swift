@@ -145,6 +145,7 @@ extension Broker {
         life.withLock { $0.state = .idle }
         releaseIdleWaiters()
         observers.poke(nil)
+        lookForSettled()
         ended.happen()
     }
 
@@ -262,13 +263,24 @@ extension Broker {
     }
 
     private func repeatChore(_ chore: Chore, after interval: Duration) {
-        if isRunning { scheduler.schedule(chore, within: interval) }
+        let isDue = isRunning || (chore == .lookForChanges && store.waiters.areThere)
+        if isDue { scheduler.schedule(chore, within: interval) }
+    }
+
+    /// Looks for what others have settled while this broker does not run, as long as anybody waits for it.
+    func lookForSettled() {
+        guard wakeUps != nil, !isRunning, store.waiters.areThere else { return }
+        scheduler.schedule(.lookForChanges, within: options.foreignChangeInterval)
     }
 
     /// Takes in what other connections have committed, if they have.
     private func lookForChanges() {
         guard let wakeUps else { return }
         let interval = options.foreignChangeInterval
+        guard isRunning else {
+            // Nothing is logged for it: what others settle shows in the file alone.
+            return attempt(.lookForChanges, again: interval) { try await $0.takeInForeignChanges() }
+        }
         let next = wakeUps.isWatching ? max(interval, WakeUps.safetyInterval) : interval
         attempt(.lookForChanges, again: next) { store in
             if try await wakeUps.poll() { try await store.takeInForeignChanges() }

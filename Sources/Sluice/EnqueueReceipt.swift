@@ -41,12 +41,15 @@ extension Broker {
     /// that the question may come later than the answer; beyond them, and for what another process has
     /// settled, it is ``SettledAs/unknown``, or ``SettledAs/deadLettered(_:)`` where there is a dead letter.
     ///
+    /// While the broker runs it learns of what others do as it does otherwise; while it does not, it looks
+    /// every ``BrokerOptions/foreignChangeInterval`` for as long as anybody waits.
+    ///
     /// A handler that waits for an action behind its own, in the same queue, waits for ever.
     ///
     /// - Throws: `CancellationError` when the task is cancelled, ``SluiceError`` with
     ///   ``SluiceError/Code/closed`` when the broker is closed, and errors of the file.
     public func settled(_ action: ActionID) async throws -> SettledAs {
-        try await store.settled(action)
+        try await store.settled(action) { [weak self] in self?.lookForSettled() }
     }
 
     /// How many settled actions the broker remembers the end of: 4,096.

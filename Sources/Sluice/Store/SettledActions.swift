@@ -152,7 +152,12 @@ package final class SettlementWaiters: Sendable {
 
 extension Store {
     /// Waits until an action has gone.
-    package func settled(_ action: ActionID) async throws -> SettledAs {
+    ///
+    /// - Parameter onWait: Called when it has not gone yet.
+    package func settled(
+        _ action: ActionID,
+        onWait: @escaping @Sendable () -> Void = {}
+    ) async throws -> SettledAs {
         let number = waiters.nextNumber()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
@@ -162,7 +167,7 @@ extension Store {
                     try $0.end(of: action)
                 } completion: { [waiters] found in
                     switch found {
-                    case .success(nil): break
+                    case .success(nil): onWait()
                     case .success(let end?): waiters.leave(action, number, with: .success(end))
                     case .failure(let error): waiters.leave(action, number, with: .failure(error))
                     }

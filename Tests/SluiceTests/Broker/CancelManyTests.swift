@@ -91,7 +91,7 @@ import Testing
         let ids = try await broker.enqueue([Note("a"), Note("b"), Note("c")])
         try await running(broker) {
             await started.received()
-            let counts = try await broker.cancel(ids.prefix(2) + [ActionID(rawValue: 77)])
+            let counts = try await broker.cancel(actions: ids.prefix(2) + [ActionID(rawValue: 77)])
             #expect(counts.removed == 1 && counts.signalled == 1 && counts.tooLate == 1)
             try await #expect(broker.cancel(queues: "nothing/*") == CancellationCounts())
             await started.received(2)

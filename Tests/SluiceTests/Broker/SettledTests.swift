@@ -123,7 +123,7 @@ import Testing
     @Test("G11: what another connection deletes is told by its commit, and what another process settles too")
     func foreign() async throws {
         let site = try Site()
-        let broker = try await site.broker()
+        let broker = try await site.broker { $0.foreignChangeInterval = .milliseconds(100) }
         let go = Signal()
         let log = EventLog<String>()
         try broker.route("*", Note.self) { note, _ in
@@ -148,7 +148,9 @@ import Testing
         let waiting = Task { try await broker.settled(last) }
         await until { broker.store.waiters.count == 1 }
         try site.shell("DELETE FROM sluice_actions WHERE id = \(last)")
-        try await broker.flush()
+        // It looks, though nothing of its own makes it.
+        await site.clock.waitForSleeper(untilUptime: site.clock.uptime + .milliseconds(100))
+        site.clock.advance(by: .milliseconds(100))
         try await #expect(waiting.value == .unknown)
         await broker.close()
     }
@@ -175,5 +177,40 @@ import Testing
         #expect(store.waiters.count == 1)
         waiting.cancel()
         _ = try? await waiting.value
+    }
+
+    @Test(
+        "What another process settles is told while this one does not run, before and after a run of its own"
+    )
+    func otherEngine() async throws {
+        let site = try Site()
+        let broker = try await site.broker {
+            $0.foreignChangeInterval = .milliseconds(100)
+            $0.durability = .everything
+        }
+        try broker.routeNotes("never", to: EventLog<String>())
+        let id = try await broker.enqueue(Note("a")).id
+        let waiting = Task { try await broker.settled(id) }
+        await until { broker.store.waiters.count == 1 }
+        try await running(broker) { await broker.waitUntilIdle() }
+        // As the engine of another process sets it aside.
+        try site.shell(
+            """
+            INSERT INTO sluice_dead_rows
+            SELECT id, queue_id, sort_key, 'arrival', enqueued_at_us, nonce, kind, 1, 5, 'crashed', 'e',
+                   payload, version, tag, gate, trace FROM sluice_action_rows;
+            DELETE FROM sluice_action_rows;
+            """
+        )
+        let ticks = Task {
+            while !Task.isCancelled {
+                site.clock.advance(by: .milliseconds(100))
+                await Task.yield()
+            }
+        }
+        try await #expect(waiting.value == .deadLettered(.crashed))
+        ticks.cancel()
+        await ticks.value
+        await broker.close()
     }
 }

@@ -13,6 +13,8 @@ struct StoreOrderModelTests {
         var queue: Int
         var key: Int64
         var isRunning = false
+        /// Where it goes when its attempt ends.
+        var movesTo: Int?
     }
 
     /// A store, and what it should hold.
@@ -26,6 +28,18 @@ struct StoreOrderModelTests {
 
         func head(_ queue: Int) -> Entry? {
             entries.filter { $0.queue == queue }.min { ($0.key, $0.id) < ($1.key, $1.id) }
+        }
+
+        /// The first that does not run.
+        func next(_ queue: Int) -> Entry? {
+            entries.filter { $0.queue == queue && !$0.isRunning }.min { ($0.key, $0.id) < ($1.key, $1.id) }
+        }
+
+        /// An attempt has ended, and its action waits again, perhaps elsewhere.
+        mutating func giveBack(_ index: Int) {
+            entries[index].isRunning = false
+            entries[index].queue = entries[index].movesTo ?? entries[index].queue
+            entries[index].movesTo = nil
         }
     }
 
@@ -57,7 +71,7 @@ struct StoreOrderModelTests {
                         adjust: adjust
                     )
                     pair.running = [:]
-                    for index in pair.entries.indices { pair.entries[index].isRunning = false }
+                    for index in pair.entries.indices { pair.giveBack(index) }
                 }
                 if round % 20 == 19 { try await compareViews(pair) }
             }
@@ -78,7 +92,7 @@ struct StoreOrderModelTests {
         let other = Int.random(in: Self.queues, using: &pair.generator)
         let key = Int64.random(in: 0..<6, using: &pair.generator)
         let waiting = pair.entries.filter { !$0.isRunning }.randomElement(using: &pair.generator)
-        switch Int.random(in: 0..<13, using: &pair.generator) {
+        switch Int.random(in: 0..<18, using: &pair.generator) {
         case 0...3:
             let count = Int.random(in: 1...4, using: &pair.generator)
             let drafts = (0..<count).map { _ in ActionDraft("x", in: pair.name(queue), by: .integer(key)) }
@@ -103,6 +117,7 @@ struct StoreOrderModelTests {
             )
             pair.entries[index].queue = other
             pair.entries[index].key = key
+        case 12...16: try await operate(queue, other, &pair)
         default:
             // A key of another type: the whole group is rolled back.
             guard pair.head(queue) != nil else { return }
@@ -112,6 +127,75 @@ struct StoreOrderModelTests {
             ]
             #expect(await refusal { try await store.add(drafts) } == .sortKeyMismatch)
         }
+    }
+
+    /// What an operator does.
+    private func operate(_ queue: Int, _ other: Int, _ pair: inout Pair) async throws {
+        let store = pair.fixture.store
+        guard let index = pair.entries.indices.randomElement(using: &pair.generator) else { return }
+        let entry = pair.entries[index]
+        let id = ActionID(rawValue: entry.id)
+        switch Int.random(in: 0..<5, using: &pair.generator) {
+        case 0:
+            let change = try await store.move(id, to: pair.name(other))
+            let isDeferred = entry.isRunning && other != entry.queue
+            #expect(change == (isDeferred ? .deferred : .done))
+            if isDeferred {
+                pair.entries[index].movesTo = other
+            } else {
+                pair.entries[index].queue = other
+                pair.entries[index].movesTo = nil
+            }
+        case 1:
+            let change = try await store.moveToFront(id)
+            #expect(change == (entry.isRunning ? .running : .done))
+            guard !entry.isRunning, let first = pair.next(entry.queue), first.id != entry.id else { return }
+            pair.entries[index].key = entry.id < first.id ? first.key : first.key - 1
+        case 2:
+            let skip = try await store.skipHead(of: pair.name(queue), error: "e")
+            if let running = pair.running[queue] {
+                #expect(skip == .running(running.receipt.action))
+            } else if let head = pair.next(queue) {
+                #expect(skip == .skipped(ActionID(rawValue: head.id)))
+                pair.entries.removeAll { $0.id == head.id }
+                try await revive(head, &pair)
+            } else {
+                #expect(skip == .empty)
+            }
+        case 3:
+            // Out of the order, and back.
+            let later = pair.fixture.clock.now + .seconds(1)
+            let change = try await store.reschedule(id, notBefore: later)
+            #expect(change == (entry.isRunning ? .running : .done))
+            #expect(try await store.reschedule(id, notBefore: nil) == change)
+        default:
+            guard Int.random(in: 0..<4, using: &pair.generator) == 0 else { return }
+            let page = CancelPage(through: try await store.lastActionID())
+            let batch = try await store.cancel(.queues(.exact(pair.name(queue))), page)
+            let waiting = pair.entries.filter { $0.queue == queue && !$0.isRunning }
+            #expect(batch.removed == waiting.count && batch.next == nil)
+            pair.entries.removeAll { $0.queue == queue && !$0.isRunning }
+            guard let running = pair.running.removeValue(forKey: queue) else { return }
+            #expect(batch.signalled == [running.receipt.action])
+            #expect(try await store.settle(running, .stop).result == .removed)
+            pair.entries.removeAll { $0.queue == queue && $0.isRunning }
+        }
+    }
+
+    /// Puts a dead letter back, at its place or at the end.
+    private func revive(_ entry: Entry, _ pair: inout Pair) async throws {
+        let store = pair.fixture.store
+        let id = ActionID(rawValue: entry.id)
+        guard Bool.random(using: &pair.generator) else {
+            #expect(try await store.requeue(id))
+            pair.entries.append(entry)
+            return
+        }
+        var new = entry
+        new.id = try #require(try await store.requeueAtEnd(id)).rawValue
+        let last = pair.entries.filter { $0.queue == entry.queue }.map(\.key).max()
+        new.key = max(entry.key, last ?? entry.key)
+        pair.entries.append(new)
     }
 
     private func addByShell(_ queue: Int, _ key: Int64, _ pair: inout Pair) async throws {
@@ -132,12 +216,13 @@ struct StoreOrderModelTests {
             switch Int.random(in: 0..<5, using: &pair.generator) {
             case 0:
                 try await store.settle(action, .retry(after: .zero, error: "e"))
-                pair.entries[index].isRunning = false
+                pair.giveBack(index)
             case 1:
                 // Dead, and at its place again.
                 try await store.settle(action, .fail(.failed, .skip, error: "e"))
                 #expect(try await store.requeue(action.receipt.action))
                 pair.entries[index].isRunning = false
+                pair.entries[index].movesTo = nil
             default:
                 let result = try await store.settle(action, .success)
                 #expect(result.result == .settled)
