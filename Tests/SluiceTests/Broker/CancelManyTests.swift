@@ -24,7 +24,7 @@ import Testing
         try await broker.enqueue(Note("d", in: "1"))
         try await running(broker) {
             try await broker.hold("gated", by: "test")
-            _ = await log.wait(forCount: 1)
+            _ = try await log.wait(forCount: 1)
             let counts = try await broker.cancel(tag: "album")
             #expect(counts.signalled + counts.removed == 3 && counts.tooLate == 0)
             #expect(counts.signalled >= 1)
@@ -90,11 +90,11 @@ import Testing
         }
         let ids = try await broker.enqueue([Note("a"), Note("b"), Note("c")])
         try await running(broker) {
-            await started.received()
+            try await started.received()
             let counts = try await broker.cancel(actions: ids.prefix(2) + [ActionID(rawValue: 77)])
             #expect(counts.removed == 1 && counts.signalled == 1 && counts.tooLate == 1)
             try await #expect(broker.cancel(queues: "nothing/*") == CancellationCounts())
-            await started.received(2)
+            try await started.received(2)
             try await #expect(broker.cancel(queues: "notes").signalled == 1)
             await broker.waitUntilIdle()
         }

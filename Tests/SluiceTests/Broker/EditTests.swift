@@ -34,13 +34,13 @@ import Testing
         let go = Signal()
         try broker.route("*", Note.self) { note, attempt in
             log.append("\(attempt.queue) \(note.text) \(attempt.number)")
-            if attempt.number == 1 { await go.received() }
+            if attempt.number == 1 { try await go.received() }
             return attempt.number == 1 && note.text == "a" ? .retry(after: .zero) : .success
         }
         let ids = try await broker.enqueue([Note("a"), Note("b")])
         let id = ids[0]
         try await SluiceTests.running(broker) {
-            _ = await log.wait(forCount: 1)
+            _ = try await log.wait(forCount: 1)
             try await #expect(broker.edit(id, to: Note("a2")) == .deferred)
             try await #expect(broker.setExpiry(id, site.clock.now.date) == .deferred)
             try await #expect(broker.setExpiry(id, nil) == .deferred)
@@ -214,7 +214,7 @@ import Testing
             #expect(await refusal { try await broker.edit(ids[0], payload: "{") } == .payloadNotJSON)
             try await #expect(broker.edit(ids[0], payload: #"{"text":"one"}"#) == .done)
             try await #expect(broker.edit(ids[1], to: Note("two")) == .done)
-            _ = await log.wait(forCount: 2)
+            _ = try await log.wait(forCount: 2)
             await broker.waitUntilIdle()
         }
         #expect(Set(log.elements) == ["one", "two"])
@@ -239,7 +239,7 @@ import Testing
         let past = (site.clock.now + .seconds(-5)).date
         try await #expect(broker.reschedule(ids[2], notBefore: past) == .done)
         try await SluiceTests.running(broker) {
-            _ = await log.wait(forCount: 3)
+            _ = try await log.wait(forCount: 3)
             #expect(log.elements == ["b", "c", "d"])
             await site.clock.waitForSleeper(untilUptime: .seconds(5))
             site.clock.advance(by: .seconds(5))

@@ -33,7 +33,7 @@ import Testing
         let go = Signal()
         try broker.route("*", Note.self) { note, _ in
             log.append(note.text)
-            await go.received()
+            try await go.received()
             return .success
         }
         try await running(broker) {
@@ -42,7 +42,7 @@ import Testing
             let ids = try await broker.enqueue([Note("b"), Note("c")], end(site, in: 5))
             try await broker.enqueue(Note("d"), end(site, in: 7))
             try await broker.enqueue(Note("e"))
-            _ = await log.wait(forCount: 1)
+            _ = try await log.wait(forCount: 1)
             await site.clock.waitForSleeper(untilUptime: .seconds(5))
             site.clock.advance(by: .seconds(5))
             try await until { try await broker.deadLetters().count == 2 }
@@ -70,7 +70,7 @@ import Testing
             scheduled.notBefore = (site.clock.now + .seconds(500)).date
             try await broker.enqueue(Note("s"), scheduled)
             try await broker.enqueue(Note("b"))
-            await until { broker.statistics.retried == 1 }
+            try await until { broker.statistics.retried == 1 }
             await site.clock.waitForSleeper(untilUptime: .seconds(5))
             site.clock.advance(by: .seconds(5))
             await broker.waitUntilIdle()
@@ -88,14 +88,14 @@ import Testing
         let go = Signal()
         try broker.route("*", Note.self, RouteOptions(failure: .all(.block))) { note, _ in
             log.append(note.text)
-            await go.received()
+            try await go.received()
             return .success
         }
         try await running(broker) {
             try await broker.enqueue(Note("a"))
             let id = try await broker.enqueue(Note("b"), end(site, in: 5)).id
             try await broker.enqueue(Note("c"))
-            _ = await log.wait(forCount: 1)
+            _ = try await log.wait(forCount: 1)
             await site.clock.waitForSleeper(untilUptime: .seconds(5))
             site.clock.advance(by: .seconds(5))
             // The sweep has been there when it waits for what ends next: nothing does.
@@ -179,13 +179,13 @@ import Testing
         let log = EventLog<String>()
         try broker.route("*", Note.self) { note, _ in
             log.append(note.text)
-            await go.received()
+            try await go.received()
             return .success
         }
         try await running(broker) {
             try await broker.enqueue(Note("a"))
             let id = try await broker.enqueue(Note("b")).id
-            _ = await log.wait(forCount: 1)
+            _ = try await log.wait(forCount: 1)
             try site.shell("UPDATE sluice_actions SET expires_at = 5 WHERE id = \(id)")
             try await until { try await broker.deadLetters(cause: .expired).map(\.id) == [id] }
             go.send()

@@ -54,7 +54,7 @@ import Testing
         let go = Signal()
         try broker.route("*", Note.self) { note, _ in
             log.append(note.text)
-            if note.text == "a2" { await go.received() }
+            if note.text == "a2" { try await go.received() }
             return .success
         }
         let ids = try await broker.enqueue(
@@ -68,7 +68,7 @@ import Testing
         try await #expect(broker.enqueue(Note("a2"), change).id == ids[0])
         #expect(try site.rows("SELECT tag FROM sluice_actions ORDER BY id") == ["new", "NULL"])
         try await running(broker) {
-            _ = await log.wait(forCount: 1)
+            _ = try await log.wait(forCount: 1)
             let behind = try await broker.enqueue(Note("a3"), key(.replace)).id
             #expect(behind > ids[1])
             // The new one has the key now, and it waits.
@@ -94,7 +94,7 @@ import Testing
         try await running(broker) {
             try await until { try await broker.summary("notes")?.state == "undecodable" }
             try await #expect(broker.enqueue(Note("good"), key(.replace)).id == id)
-            _ = await log.wait(forCount: 1)
+            _ = try await log.wait(forCount: 1)
         }
         #expect(log.elements == ["good 1"])
         await broker.close()
@@ -108,12 +108,12 @@ import Testing
         let go = Signal()
         try broker.route("*", Note.self) { note, _ in
             log.append(note.text)
-            await go.received()
+            await go.receivedInAnyCase()
             throw CancellationError()
         }
         let id = try await broker.enqueue(Note("a"), key()).id
         try await running(broker) { [broker] in
-            _ = await log.wait(forCount: 1)
+            _ = try await log.wait(forCount: 1)
             let stop = Task { await broker.stop(grace: .zero) }
             try await #expect(broker.cancel(id) == .signalled)
             go.send()
@@ -193,7 +193,7 @@ import Testing
                 )
             }
             try await broker.enqueue(Note("waits", in: "elsewhere"), key())
-            await until { broker.statistics.succeeded == 3 }
+            try await until { broker.statistics.succeeded == 3 }
             #expect(try site.rows("SELECT count(*) FROM sluice_key_rows") == ["4"])
             site.clock.advance(by: .seconds(31))
             await site.clock.waitForSleeper(untilUptime: .seconds(60))

@@ -8,7 +8,7 @@ import Testing
     /// Routes notes that do what their text says.
     private func route(_ broker: Broker, go: Signal) throws {
         try broker.route("*", Note.self, RouteOptions(failure: .all(.skip))) { note, attempt in
-            await go.received()
+            try await go.received()
             switch note.text {
             case "fail": return .fail("no")
             case "again": return attempt.number < 3 ? .retry(after: .zero) : .success
@@ -32,7 +32,7 @@ import Testing
                 for receipt in [good, good, again, bad] {
                     group.addTask { told.append(try await receipt.settled()) }
                 }
-                await until { broker.store.waiters.count == 4 }
+                try await until { broker.store.waiters.count == 4 }
                 #expect(told.elements.isEmpty)
                 go.send()
                 try await group.waitForAll()
@@ -55,14 +55,14 @@ import Testing
         let broker = try await site.broker()
         let ids = try await broker.enqueue([Note("a"), Note("b"), Note("c")])
         let told = ids.map { id in Task { try await broker.settled(id) } }
-        await until { broker.store.waiters.count == 3 }
+        try await until { broker.store.waiters.count == 3 }
         try await broker.cancel(ids[0])
         try await #expect(broker.skipHead(of: "notes") == .skipped(ids[1]))
         try await #expect(told[0].value == .removed)
         try await #expect(told[1].value == .deadLettered(.skipped))
         try await #expect(broker.requeue(ids[1]))
         let again = Task { try await broker.settled(ids[1]) }
-        await until { broker.store.waiters.count == 2 }
+        try await until { broker.store.waiters.count == 2 }
         try await #expect(broker.cancel(queues: "*").removed == 2)
         try await #expect(again.value == .removed)
         try await #expect(told[2].value == .removed)
@@ -80,7 +80,7 @@ import Testing
         }
         let receipt = try await broker.enqueue(Note("a"))
         let told = Task { try await receipt.settled() }
-        await until { broker.store.waiters.count == 1 }
+        try await until { broker.store.waiters.count == 1 }
         try await running(broker) { try await until { try await broker.summary("notes")?.state == "parked" } }
         #expect(broker.store.waiters.count == 1)
         try await #expect(broker.move(receipt.id, to: "elsewhere") == .done)
@@ -96,10 +96,10 @@ import Testing
         let receipt = try await broker.enqueue(Note("a"))
         let go = Signal()
         let waiting = Task {
-            if isEarly { await go.received() }
+            if isEarly { await go.receivedInAnyCase() }
             return try await receipt.settled()
         }
-        if !isEarly { await until { broker.store.waiters.count == 1 } }
+        if !isEarly { try await until { broker.store.waiters.count == 1 } }
         waiting.cancel()
         go.send()
         await #expect(throws: CancellationError.self) { try await waiting.value }
@@ -114,7 +114,7 @@ import Testing
         let broker = try await site.broker()
         let receipt = try await broker.enqueue(Note("a"))
         let waiting = Task { try await receipt.settled() }
-        await until { broker.store.waiters.count == 1 }
+        try await until { broker.store.waiters.count == 1 }
         await broker.close()
         #expect(await refusal { try await waiting.value } == .closed)
         #expect(await refusal { try await receipt.settled() } == .closed)
@@ -128,14 +128,14 @@ import Testing
         let log = EventLog<String>()
         try broker.route("*", Note.self) { note, _ in
             log.append(note.text)
-            await go.received()
+            try await go.received()
             return .success
         }
         let ids = try await broker.enqueue([Note("a"), Note("b"), Note("c")])
         let told = ids.map { id in Task { try await broker.settled(id) } }
-        await until { broker.store.waiters.count == 3 }
+        try await until { broker.store.waiters.count == 3 }
         try await running(broker) {
-            _ = await log.wait(forCount: 1)
+            _ = try await log.wait(forCount: 1)
             // One runs, one waits.
             try site.shell("DELETE FROM sluice_actions WHERE id IN (\(ids[0]), \(ids[1]))")
             try await #expect(told[0].value == .removed)
@@ -146,7 +146,7 @@ import Testing
         // Nobody runs the queues here: how it ended is not known.
         let last = try await broker.enqueue(Note("d")).id
         let waiting = Task { try await broker.settled(last) }
-        await until { broker.store.waiters.count == 1 }
+        try await until { broker.store.waiters.count == 1 }
         try site.shell("DELETE FROM sluice_actions WHERE id = \(last)")
         // It looks, though nothing of its own makes it.
         await site.clock.waitForSleeper(untilUptime: site.clock.uptime + .milliseconds(100))
@@ -168,7 +168,7 @@ import Testing
         }
         let page = CancelPage(through: try #require(ids.last))
         let waiting = Task { try await store.settled(ids[0]) }
-        await until { store.waiters.count == 1 }
+        try await until { store.waiters.count == 1 }
         #expect(try await store.claim().word == "claimed")
         var next: CancelPage? = page
         while let page = next { next = try await store.cancel(.queues(.prefix([])), page).next }
@@ -191,7 +191,7 @@ import Testing
         try broker.routeNotes("never", to: EventLog<String>())
         let id = try await broker.enqueue(Note("a")).id
         let waiting = Task { try await broker.settled(id) }
-        await until { broker.store.waiters.count == 1 }
+        try await until { broker.store.waiters.count == 1 }
         try await running(broker) { await broker.waitUntilIdle() }
         // As the engine of another process sets it aside.
         try site.shell(

@@ -40,12 +40,6 @@ struct Site: Sendable {
         connection.setBusyTimeout(patience)
         try connection.execute(sql)
     }
-
-    /// The first column of each row, as text.
-    func rows(_ sql: String) throws -> [String] {
-        try Connection(path: #require(file).path, mode: .write).prepare(sql)
-            .all { $0.optionalText(0) ?? "NULL" }
-    }
 }
 
 extension ManualClock {
