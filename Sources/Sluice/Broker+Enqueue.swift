@@ -90,25 +90,27 @@ extension Broker {
     private static let concurrentEncodingCount = 64
 
     private func draft<A: Action>(_ action: A, notBefore date: Date?) throws(SluiceError) -> ActionDraft {
-        let options = try check(action.queue, A.kind, action.sortKey)
+        let options = try check(action.queue, A.kind, A.version, action.sortKey)
         return ActionDraft(
             queue: action.queue,
             kind: A.kind,
             sortKey: action.sortKey,
             payload: try coder.encode(action),
+            version: A.version,
             notBefore: date.map(Timestamp.init),
             depthLimit: options?.maximumDepth
         )
     }
 
     private func draft(_ action: RawAction) throws(SluiceError) -> ActionDraft {
-        let options = try check(action.queue, action.kind, action.sortKey)
+        let options = try check(action.queue, action.kind, action.version, action.sortKey)
         try coder.check(action)
         return ActionDraft(
             queue: action.queue,
             kind: action.kind,
             sortKey: action.sortKey,
             payload: action.payload,
+            version: action.version,
             depthLimit: options?.maximumDepth
         )
     }
@@ -117,10 +119,12 @@ extension Broker {
     private func check(
         _ queue: QueueName,
         _ kind: String,
+        _ version: Int,
         _ key: SortKey
     ) throws(SluiceError) -> QueueOptions? {
         try queue.validate()
         try validateKind(kind)
+        try validateVersion(version, of: kind)
         if case .real(let value) = key.storage, value.isNaN {
             throw SluiceError(
                 .sortKeyNotANumber,

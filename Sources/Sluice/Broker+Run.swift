@@ -229,6 +229,7 @@ extension Broker {
         case .endHolds: scheduler.holdsChanged()
         case .sync: attempt(chore, again: nil) { try await $0.sync() }
         case .admitScheduled: admitScheduled()
+        case .liftUndecodable: attempt(chore, again: nil) { try await $0.liftUndecodable() }
         }
     }
 
@@ -282,14 +283,9 @@ extension Broker {
         }
     }
 
-    /// Tries again what could not be decoded before a route was added.
-    func liftUndecodable() {
-        Task { [store, options] in
-            do {
-                try await store.liftUndecodable()
-            } catch {
-                options.logger.debug("looking at undecodable actions failed", metadata: ["error": "\(error)"])
-            }
-        }
+    /// Tries again what could not be decoded before a route or an upgrader was added.
+    func codeChanged() {
+        reader.codeChanged()
+        if isRunning { perform(.liftUndecodable) }
     }
 }

@@ -17,10 +17,12 @@ final class AttemptRunner: Sendable {
 
     private let state: Mutex<State>
     private let scheduler: Scheduler
+    private let reader: PayloadReader
     let options: BrokerOptions
 
-    init(scheduler: Scheduler, options: BrokerOptions) {
+    init(scheduler: Scheduler, reader: PayloadReader, options: BrokerOptions) {
         state = Mutex(State(randomness: options.randomness))
+        self.reader = reader
         self.scheduler = scheduler
         self.options = options
     }
@@ -101,12 +103,17 @@ extension AttemptRunner {
         var (action, route) = (first, firstRoute)
         while true {
             let attempt = Attempt(action)
+            let revision = reader.revision
             let result = await route.perform(action, attempt)
             let settlement = settlement(for: result, of: attempt, cancelledBy: task.reason, route.options)
             let (settled, next) = await scheduler.settle(action, settlement) {
                 state.withLock { $0.isCancelling }
             }
             leave(action, settlement, settled)
+            // A route or an upgrader that came meanwhile found nothing parked yet.
+            if settlement.isUndecodable && reader.revision != revision {
+                scheduler.schedule(.liftUndecodable, within: .zero)
+            }
             guard let next else { return }
             guard task.proceed(to: next.0.receipt.claim) else { return start(next.0, next.1) }
             (action, route) = next
@@ -167,6 +174,7 @@ extension Attempt {
         id = action.receipt.action
         queue = action.queue
         kind = action.kind
+        version = action.version
         number = action.number
         nonce = action.nonce
         enqueuedAt = action.enqueuedAt.date
