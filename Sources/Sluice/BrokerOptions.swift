@@ -61,6 +61,9 @@ public struct BrokerOptions: Sendable {
     /// Where handlers run; `nil` is Swift's global executor.
     public var handlerExecutor: (any TaskExecutor)?
 
+    /// Code around every enqueue and every attempt, the outermost first; none by default.
+    public var middleware: [any Middleware] = []
+
     /// Where the engine writes, at debug and trace only, and never a payload (G13).
     public var logger = Logger(label: "sluice", factory: { _ in SwiftLogNoOpLogHandler() })
 

@@ -104,8 +104,14 @@ extension AttemptRunner {
         while true {
             let attempt = Attempt(action)
             let revision = reader.revision
-            let result = await route.perform(action, attempt)
-            let settlement = settlement(for: result, of: attempt, cancelledBy: task.reason, route.options)
+            let settlement =
+                options.middleware.isEmpty
+                ? settlement(
+                    for: await route.perform(action, attempt),
+                    of: attempt,
+                    cancelledBy: task.reason,
+                    route.options
+                ) : await performInMiddleware(action, attempt, route, task)
             let (settled, next) = await scheduler.settle(action, settlement) {
                 state.withLock { $0.isCancelling }
             }
@@ -150,7 +156,7 @@ extension AttemptRunner {
         )
     }
 
-    private func settlement(
+    func settlement(
         for result: HandlerResult,
         of attempt: Attempt,
         cancelledBy reason: CancelReason?,
