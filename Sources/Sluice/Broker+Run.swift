@@ -160,6 +160,7 @@ extension Broker {
     /// Wakes every queue with work, and sets the chores.
     private func lookAround() async {
         scheduler.schedule(.admitScheduled, within: .zero)
+        measure()
         if let wakeUps {
             scheduler.schedule(.renewLease, after: Store.leaseRenewal)
             if options.watchesLog { wakeUps.start() }
@@ -229,6 +230,7 @@ extension Broker {
         case .endHolds: scheduler.holdsChanged()
         case .sync: attempt(chore, again: nil) { try await $0.sync() }
         case .admitScheduled: admitScheduled()
+        case .measure: measure()
         case .liftUndecodable: attempt(chore, again: nil) { try await $0.liftUndecodable() }
         }
     }
@@ -266,6 +268,11 @@ extension Broker {
         attempt(.lookForChanges, again: next) { store in
             if try await wakeUps.poll() { try await store.takeInForeignChanges() }
         }
+    }
+
+    private func measure() {
+        guard let observer = runner.observer else { return }
+        attempt(.measure, again: observer.interval) { try await observer.measure($0) }
     }
 
     private func admitScheduled() {

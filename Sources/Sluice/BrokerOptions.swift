@@ -64,6 +64,13 @@ public struct BrokerOptions: Sendable {
     /// Code around every enqueue and every attempt, the outermost first; none by default.
     public var middleware: [any Middleware] = []
 
+    #if Metrics
+    /// What is reported to swift-metrics; `nil`, the default, is nothing.
+    ///
+    /// With the trait `Metrics`.
+    public var metrics: MetricsOptions?
+    #endif
+
     /// Where the engine writes, at debug and trace only, and never a payload (G13).
     public var logger = Logger(label: "sluice", factory: { _ in SwiftLogNoOpLogHandler() })
 
@@ -82,6 +89,9 @@ public struct BrokerOptions: Sendable {
         try check(lockTimeout >= .zero, "lockTimeout is negative")
         try check(foreignChangeInterval > .zero, "foreignChangeInterval is not positive")
         try check(stopGrace >= .zero, "stopGrace is negative")
+        #if Metrics
+        try metrics?.validate()
+        #endif
     }
 }
 

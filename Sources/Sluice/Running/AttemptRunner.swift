@@ -19,10 +19,13 @@ final class AttemptRunner: Sendable {
     private let scheduler: Scheduler
     private let reader: PayloadReader
     let options: BrokerOptions
+    /// Told of every attempt; mostly there is none.
+    let observer: (any EngineObserver)?
 
     init(scheduler: Scheduler, reader: PayloadReader, options: BrokerOptions) {
         state = Mutex(State(randomness: options.randomness))
         self.reader = reader
+        observer = options.observer
         self.scheduler = scheduler
         self.options = options
     }
@@ -104,6 +107,8 @@ extension AttemptRunner {
         while true {
             let attempt = Attempt(action)
             let revision = reader.revision
+            let startedAt = observer == nil ? .zero : options.clock.uptime
+            observer?.started(action)
             let settlement =
                 options.middleware.isEmpty
                 ? settlement(
@@ -112,9 +117,11 @@ extension AttemptRunner {
                     cancelledBy: task.reason,
                     route.options
                 ) : await performInMiddleware(action, attempt, route, task)
+            let endedAt = observer == nil ? .zero : options.clock.uptime
             let (settled, next) = await scheduler.settle(action, settlement) {
                 state.withLock { $0.isCancelling }
             }
+            observer?.ended(action, settlement, settled, after: endedAt - startedAt)
             leave(action, settlement, settled)
             // A route or an upgrader that came meanwhile found nothing parked yet.
             if settlement.isUndecodable && reader.revision != revision {
