@@ -1,12 +1,14 @@
 #if Metrics
 public import Metrics
 
-/// What a broker reports to swift-metrics, with the trait `Metrics`. See <doc:MetricsAndTracing>.
+/// What a broker reports to swift-metrics.
 ///
-/// Labelled by kind, never by the name of a queue (G13).
+/// With the trait `Metrics`; see <doc:MetricsAndTracing>. Labelled by kind, never by the name of a queue
+/// (G13).
 public struct MetricsOptions: Sendable {
-    /// Where the metrics go; `nil`, the default, is what `MetricsSystem` was bootstrapped with when the broker
-    /// is opened.
+    /// Where the metrics go.
+    ///
+    /// `nil`, the default, is what `MetricsSystem` was bootstrapped with when the broker is opened.
     public var factory: (any MetricsFactory)?
 
     /// How often depth, ages, parked queues and the size of the log are read from the file while the broker
@@ -17,8 +19,8 @@ public struct MetricsOptions: Sendable {
 
     /// The most actions that are counted for the depths, the oldest first; at least 1.
     ///
-    /// It bounds the read: 100,000, the default, take some hundredths of a second. Where more wait, the depths
-    /// add up to this number.
+    /// It bounds the read: 100,000, the default, take some hundredths of a second. Where more wait, the
+    /// depths add up to this number.
     public var countedActions = 100_000
 
     /// The defaults.

@@ -1,18 +1,20 @@
 #if Tracing
 public import Tracing
 
-/// Traces by swift-distributed-tracing, with the trait `Tracing`. See <doc:MetricsAndTracing>.
+/// Traces by swift-distributed-tracing.
+///
+/// With the trait `Tracing`; see <doc:MetricsAndTracing>.
 ///
 /// ```swift
 /// options.middleware = [TracingMiddleware()]
 /// ```
 ///
 /// The trace context of whoever enqueues is stored with the action. Each attempt is a span of the kind
-/// *consumer*, the root of a trace of its own, that is linked to the enqueuer's span: an attempt may come days
-/// later, and there may be many. The spans of a handler are its children.
+/// *consumer*, the root of a trace of its own, that is linked to the enqueuer's span: an attempt may come
+/// days later, and there may be many. The spans of a handler are its children.
 ///
-/// A span has the attributes `sluice.kind`, `sluice.attempt` and `sluice.outcome`, and `sluice.cause` where the
-/// action has failed. Neither payloads nor the texts of errors are in it (G13).
+/// A span has the attributes `sluice.kind`, `sluice.attempt` and `sluice.outcome`, and `sluice.cause` where
+/// the action has failed. Neither payloads nor the texts of errors are in it (G13).
 public struct TracingMiddleware: Middleware {
     private let tracer: (any Tracer)?
     private let namesQueues: Bool

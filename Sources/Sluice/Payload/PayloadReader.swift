@@ -8,8 +8,8 @@ internal import Foundation
 
 /// Makes values of a route's type of stored payloads, those of older versions too.
 ///
-/// A payload is brought up when it is read, step by step, and stays in the file as it is: an older program can
-/// still read it, and an upgrader that was wrong has spoilt nothing.
+/// A payload is brought up when it is read, step by step, and stays in the file as it is: an older program
+/// can still read it, and an upgrader that was wrong has spoilt nothing.
 final class PayloadReader: Sendable {
     typealias Upgrader = @Sendable (_ payload: String) throws -> String
 

@@ -10,7 +10,8 @@ struct OlderSchemaTests {
         try connection.prepare(
             """
             SELECT name FROM sqlite_schema
-            WHERE type = 'table' AND name LIKE 'sluice\\_%' ESCAPE '\\' AND name <> 'sluice_migrations' ORDER BY name
+            WHERE type = 'table' AND substr(name, 1, 7) = 'sluice_' AND name <> 'sluice_migrations'
+            ORDER BY name
             """
         )
         .all { $0.text(0) }
@@ -31,11 +32,12 @@ struct OlderSchemaTests {
     /// One row for each table of the first schema, and more where they depend on each other.
     private static let content = """
         UPDATE sluice_counters SET value = 5 WHERE name IN ('action', 'epoch');
-        INSERT INTO sluice_queue_rows (queue_id, name, sort_type) VALUES (1, 'a', 'arrival'), (2, 'b', 'text');
+        INSERT INTO sluice_queue_rows (queue_id, name, sort_type)
+        VALUES (1, 'a', 'arrival'), (2, 'b', 'text');
         UPDATE sluice_queue_rows SET blocked_by = 'failed', blocked_action_id = 2, blocked_at_us = 7,
             blocked_error = 'e' WHERE queue_id = 2;
-        INSERT INTO sluice_action_rows (id, queue_id, sort_key, enqueued_at_us, nonce, kind, payload, version, tag,
-                                        expires_at_us, gate, trace)
+        INSERT INTO sluice_action_rows (id, queue_id, sort_key, enqueued_at_us, nonce, kind, payload,
+                                        version, tag, expires_at_us, gate, trace)
         VALUES (1, 1, 0, 10, 11, 'k', '{}', 1, NULL, NULL, NULL, NULL),
                (2, 2, 'x', 10, 11, 'k', '[1]', 3, 't', 99, 'g', '{"traceparent": "00"}');
         INSERT INTO sluice_key_rows VALUES (1, 'key', 1, 1000, NULL);
@@ -43,7 +45,8 @@ struct OlderSchemaTests {
         INSERT INTO sluice_state_rows (action_id, attempts, last_error) VALUES (2, 3, 'e');
         INSERT INTO sluice_claim_rows VALUES (1, 0, 1, 5, 6, 0, 0);
         INSERT INTO sluice_attempt_rows VALUES (2, 4, 3, 'failed', 'e', 1, 2);
-        INSERT INTO sluice_dead_rows VALUES (3, 1, 0, 'arrival', 1, 2, 'k', 1, 3, 'failed', 'e', '"d"', 2, 't', 'g', '{}');
+        INSERT INTO sluice_dead_rows
+        VALUES (3, 1, 0, 'arrival', 1, 2, 'k', 1, 3, 'failed', 'e', '"d"', 2, 't', 'g', '{}');
         INSERT INTO sluice_gate_rows VALUES ('g', 1, 1, 2, NULL);
         INSERT INTO sluice_hold_rows VALUES (1, 'a/*', 'me', 'why', 1, NULL);
         INSERT INTO sluice_runner VALUES (1, 5, 1, 'gone', 0);
