@@ -46,7 +46,7 @@ extension Broker {
     ///   - upgrader: Makes the new JSON text of the old one.
     /// - Throws: As ``upgrade(_:from:reading:_:)``.
     public func upgrade(
-        _ kind: String,
+        kind: String,
         from version: Int,
         _ upgrader: @escaping @Sendable (_ payload: String) throws -> String
     ) throws(SluiceError) {
@@ -55,13 +55,13 @@ extension Broker {
 
     /// Says how an older payload of a type's kind becomes one of the next version, as JSON text.
     ///
-    /// As ``upgrade(_:from:_:)`` with the type's ``Action/kind``.
+    /// As ``upgrade(kind:from:_:)`` with the type's ``Action/kind``.
     public func upgrade<A: Action>(
         _ type: A.Type,
         from version: Int,
         _ upgrader: @escaping @Sendable (_ payload: String) throws -> String
     ) throws(SluiceError) {
-        try upgrade(A.kind, from: version, upgrader)
+        try upgrade(kind: A.kind, from: version, upgrader)
     }
 
     private func addUpgrader(

@@ -116,7 +116,7 @@ extension Broker {
             #expect(
                 before.lastError == "no upgrader of 'greeting' from version 1, and this program's is 3"
             )
-            try broker.upgrade("greeting", from: 1, splitting)
+            try broker.upgrade(kind: "greeting", from: 1, splitting)
             let second = "no upgrader of 'greeting' from version 2, and this program's is 3"
             try await until { try await broker.summary("greetings")?.lastError == second }
             #expect(log.elements == [])
@@ -197,7 +197,7 @@ extension Broker {
         let site = try Site(.memory)
         let broker = try await site.broker()
         let log = EventLog<String>()
-        try broker.upgrade("greeting", from: 1, splitting)
+        try broker.upgrade(kind: "greeting", from: 1, splitting)
         try broker.routeAnyKind("*") { payload, attempt in
             log.append("\(attempt.version) \(payload)")
             return .success
@@ -219,7 +219,7 @@ extension Broker {
         let site = try Site(clock: .farAhead())
         let broker = try await site.broker()
         try broker.route("*", Greeting3.self) { _, _ in .success }
-        try broker.upgrade("greeting", from: 1) { _ in throw Refusal("canary") }
+        try broker.upgrade(kind: "greeting", from: 1) { _ in throw Refusal("canary") }
         try broker.upgradeSecond()
         try await broker.enqueue(raw: [
             RawAction(queue: "a", kind: "greeting", version: 1, payload: #""canary""#),
@@ -269,7 +269,7 @@ extension Broker {
             log.append("\(greeting.first) #\(attempt.number)")
             return .success
         }
-        try broker.upgrade("greeting", from: 1) { [weak broker] payload in
+        try broker.upgrade(kind: "greeting", from: 1) { [weak broker] payload in
             let isFirst = isFirst.withLock { isFirst in
                 defer { isFirst = false }
                 return isFirst
@@ -288,12 +288,12 @@ extension Broker {
     func refusals() async throws {
         let site = try Site(.memory)
         let broker = try await site.broker()
-        try broker.upgrade("greeting", from: 1) { $0 }
-        #expect(await refusal { try broker.upgrade("greeting", from: 1) { $0 } } == .duplicateUpgrader)
+        try broker.upgrade(kind: "greeting", from: 1) { $0 }
+        #expect(await refusal { try broker.upgrade(kind: "greeting", from: 1) { $0 } } == .duplicateUpgrader)
         #expect(await refusal { try broker.upgrade(Greeting2.self, from: 1) { $0 } } == .duplicateUpgrader)
-        #expect(await refusal { try broker.upgrade("greeting", from: 0) { $0 } } == .invalidVersion)
-        #expect(await refusal { try broker.upgrade("greeting", from: .max) { $0 } } == .invalidVersion)
-        #expect(await refusal { try broker.upgrade("", from: 1) { $0 } } == .invalidKind)
+        #expect(await refusal { try broker.upgrade(kind: "greeting", from: 0) { $0 } } == .invalidVersion)
+        #expect(await refusal { try broker.upgrade(kind: "greeting", from: .max) { $0 } } == .invalidVersion)
+        #expect(await refusal { try broker.upgrade(kind: "", from: 1) { $0 } } == .invalidKind)
         let sideways = await refusal {
             try broker.upgrade(Greeting2.self, from: 2, reading: OldGreeting.self) {
                 Greeting2(first: $0.first, last: $0.last)
