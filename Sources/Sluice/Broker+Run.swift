@@ -162,6 +162,7 @@ extension Broker {
     /// Wakes every queue with work, and sets the chores.
     private func lookAround() async {
         scheduler.schedule(.admitScheduled, within: .zero)
+        measure()
         if let wakeUps {
             scheduler.schedule(.renewLease, after: Store.leaseRenewal)
             if options.watchesLog { wakeUps.start() }
@@ -236,6 +237,8 @@ extension Broker {
         case .findStalled: findStalled()
         case .sync: attempt(chore, again: nil) { try await $0.sync() }
         case .admitScheduled: admitScheduled()
+        case .measure: measure()
+        case .liftUndecodable: attempt(chore, again: nil) { try await $0.liftUndecodable() }
         }
     }
 
@@ -281,6 +284,11 @@ extension Broker {
         }
     }
 
+    private func measure() {
+        guard let observer = runner.observer else { return }
+        attempt(.measure, again: observer.interval) { try await observer.measure($0) }
+    }
+
     private func admitScheduled() {
         // The time is set again before the first look, so that a broker with something scheduled is never
         // idle.
@@ -296,14 +304,9 @@ extension Broker {
         }
     }
 
-    /// Tries again what could not be decoded before a route was added.
-    func liftUndecodable() {
-        Task { [store, options] in
-            do {
-                try await store.liftUndecodable()
-            } catch {
-                options.logger.debug("looking at undecodable actions failed", metadata: ["error": "\(error)"])
-            }
-        }
+    /// Tries again what could not be decoded before a route or an upgrader was added.
+    func codeChanged() {
+        reader.codeChanged()
+        if isRunning { perform(.liftUndecodable) }
     }
 }

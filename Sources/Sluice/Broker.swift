@@ -20,6 +20,7 @@ public final class Broker: Sendable {
     let scheduler: Scheduler
     let runner: AttemptRunner
     let coder: PayloadCoder
+    let reader: PayloadReader
     let options: BrokerOptions
     /// Tells of commits by others; `nil` in memory.
     let wakeUps: WakeUps?
@@ -68,8 +69,9 @@ public final class Broker: Sendable {
         self.options = options
         observers = Observers(store.interest)
         coder = PayloadCoder(maximumByteCount: options.maximumPayloadByteCount)
+        reader = PayloadReader(coder)
         scheduler = Scheduler(store: store, options: options)
-        runner = AttemptRunner(scheduler: scheduler, options: options)
+        runner = AttemptRunner(scheduler: scheduler, reader: reader, options: options)
         wakeUps = WakeUps(of: store)
         connect()
         relay.connect { [weak self] in self?.committed($0) }

@@ -8,6 +8,10 @@ package enum Chore: Hashable, Sendable, CaseIterable {
     case lookForChanges
     /// Give scheduled actions that are due their place.
     case admitScheduled
+    /// Try again what did not decode: the code has changed since.
+    case liftUndecodable
+    /// Look at what stands in the file, for metrics.
+    case measure
     /// Make commits that were not synced survive a loss of power.
     case sync
     /// A hold ends by itself.

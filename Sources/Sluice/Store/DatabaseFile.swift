@@ -196,6 +196,12 @@ extension DatabaseFile {
         path.hasPrefix(":") || path.hasPrefix("file:") ? "./\(path)" : path
     }
 
+    /// The size of the file at a path; `nil` when there is none.
+    static func byteCount(of path: String) -> Int? {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_size) : nil
+    }
+
     /// The identity of the file at a path; `nil` when there is none.
     package static func identity(of path: String) -> Identity? {
         var status = stat()

@@ -7,16 +7,21 @@ package struct ActionDraft: Sendable {
     package let sortKey: SortKey
     /// One JSON value.
     package let payload: String
+    /// The version of the kind that the payload is written in.
+    package let version: Int
     /// When it gets its place in the order; `nil` is at once.
     package let notBefore: Timestamp?
     /// The most actions that its queue may hold with it; `nil` is no limit.
     package let depthLimit: Int?
+    /// The trace that it is enqueued in, as JSON.
+    package var trace: String?
 
     package init(
         queue: QueueName,
         kind: String,
         sortKey: SortKey,
         payload: String,
+        version: Int = 1,
         notBefore: Timestamp? = nil,
         depthLimit: Int? = nil
     ) {
@@ -24,9 +29,15 @@ package struct ActionDraft: Sendable {
         self.kind = kind
         self.sortKey = sortKey
         self.payload = payload
+        self.version = version
         self.notBefore = notBefore
         self.depthLimit = depthLimit
     }
+}
+
+extension ActionDraft {
+    /// Whether it leaves at its default what most actions do.
+    fileprivate var isPlain: Bool { version == 1 && trace == nil }
 }
 
 extension Store {
@@ -60,13 +71,8 @@ extension WriteTransaction {
         let queue = try queue(named: draft.queue, sorting: draft.sortKey.kind)
         let id = try nextActionID()
         let key = PlaceKey(draft.sortKey)
-        let insert = try connection.cached(
-            """
-            INSERT INTO sluice_action_rows
-                (id, queue_id, sort_key, not_before_us, enqueued_at_us, nonce, kind, payload)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-            """
-        )
+        let insert = try connection.cached(draft.isPlain ? Self.plainInsert : Self.insert)
+        if !draft.isPlain { try insert.bind(9, draft.version).bind(10, draft.trace) }
         try insert.bind(1, id.rawValue).bind(2, queue.rawValue).bind(3, key)
             .bind(4, draft.notBefore?.microseconds).bind(5, now.microseconds).bind(6, nonce)
             .bind(7, draft.kind).bind(8, draft.payload)
@@ -76,6 +82,19 @@ extension WriteTransaction {
         tell(.enqueued, id, of: draft.kind, in: draft.queue) { $0.until = draft.notBefore?.date }
         return id
     }
+
+    /// For most actions: they are spared the binding of what is at its default.
+    private static let plainInsert: StaticString = """
+        INSERT INTO sluice_action_rows
+            (id, queue_id, sort_key, not_before_us, enqueued_at_us, nonce, kind, payload)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+        """
+
+    private static let insert: StaticString = """
+        INSERT INTO sluice_action_rows
+            (id, queue_id, sort_key, not_before_us, enqueued_at_us, nonce, kind, payload, version, trace)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+        """
 
     private func refusalByDepth(_ drafts: [ActionDraft]) throws -> SluiceError? {
         var added: [QueueName: Int] = [:]
