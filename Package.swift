@@ -50,10 +50,13 @@ let package = Package(
         ),
         // What a user's tests need: a manual clock, temporary files, events to wait for.
         .target(name: "SluiceTestKit", dependencies: ["Sluice"]),
+        // The width of characters on a terminal, which the C library knows and Swift's module of it does not hold.
+        .target(name: "CTerminal"),
         // The command-line tool.
         .executableTarget(
             name: "SluiceCLI",
             dependencies: [
+                "CTerminal",
                 "Sluice",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),

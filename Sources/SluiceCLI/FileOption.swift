@@ -13,7 +13,8 @@ internal import Musl
 struct FileOption: ParsableArguments {
     @Option(
         name: [.customShort("f"), .customLong("file")],
-        help: ArgumentHelp("The file of queues.", valueName: "path")
+        help: ArgumentHelp("The file of queues.", valueName: "path"),
+        completion: .file()
     )
     var path: String
 
@@ -23,10 +24,15 @@ struct FileOption: ParsableArguments {
     }
 
     /// Opens the file for a look; a missing one is an error, so that a slip of the hand creates nothing.
-    func openExisting() async throws -> Broker {
+    func openExisting(_ options: BrokerOptions = BrokerOptions()) async throws -> Broker {
+        try check()
+        return try await open(options)
+    }
+
+    /// Throws when there is no such file.
+    func check() throws(Failure) {
         if access(path, F_OK) != 0 && errno == ENOENT {
             throw Failure(.cannotOpen, "there is no file \(path)")
         }
-        return try await open()
     }
 }
