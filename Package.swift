@@ -50,7 +50,7 @@ let package = Package(
         ),
         // What a user's tests need: a manual clock, temporary files, events to wait for.
         .target(name: "SluiceTestKit", dependencies: ["Sluice"]),
-        // The width of characters on a terminal, which the C library knows and Swift's module of it does not hold.
+        // The width of characters on a terminal: the C library knows it, and Swift's module of it does not.
         .target(name: "CTerminal"),
         // The command-line tool.
         .executableTarget(
@@ -111,6 +111,7 @@ let package = Package(
         .testTarget(
             name: "CLITests",
             dependencies: [
+                "Sluice",
                 "SluiceCLI",
                 "SluiceTestKit",
                 .product(name: "Subprocess", package: "swift-subprocess"),

@@ -25,8 +25,8 @@ struct DeadList: AsyncParsableCommand {
         commandName: "list",
         abstract: "List dead letters, the newest first.",
         discussion: """
-            With --json: id, queue, kind, cause (failed, exhausted, expired, undecodable, crashed; null if it \
-            stood behind one or was skipped), error, attempts, died_at, payload.
+            With --json: id, queue, kind, cause (failed, exhausted, expired, undecodable, crashed; null if \
+            it stood behind one or was skipped), error, attempts, died_at, payload.
 
             Example:
               sluice dead list --file q.sqlite --limit 20

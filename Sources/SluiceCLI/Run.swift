@@ -50,9 +50,9 @@ struct Run: AsyncParsableCommand {
             while it answers nothing. When its standard input ends it should finish and exit: then sluice \
             stops, or has been killed.
 
-            AFTER A FAILURE. What --on-failure skip and fail-queue set aside is listed by `sluice dead list`; it \
-            does not count for the exit status. A parked queue stays parked at the next run, until its head \
-            is removed (`sluice remove 7`) or tried again (`sluice retry --queue NAME`).
+            AFTER A FAILURE. What --on-failure skip and fail-queue set aside is listed by `sluice dead \
+            list`; it does not count for the exit status. A parked queue stays parked at the next run, until \
+            its head is removed (`sluice remove 7`) or tried again (`sluice retry --queue NAME`).
 
             SIGNALS. SIGTERM and SIGINT start no more actions and let those that run finish, up to --grace; \
             a second signal cancels them at once. Neither costs an attempt.

@@ -59,7 +59,7 @@ struct SluiceCommand: AsyncParsableCommand {
     /// Parses the arguments and runs the verb.
     static func main() async {
         do {
-            var command = try parseAsRoot()
+            var command = try await asyncParseAsRoot()
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {

@@ -40,7 +40,7 @@ enum Terminal {
         }
     }
 
-    /// Writes a remark to standard error, on one line; what a terminal would obey instead of showing is escaped.
+    /// Writes a remark to standard error, on one line; what a terminal would obey is escaped.
     static func remark(_ message: String) {
         write("sluice: \(Visible.text(message))\n", to: .standardError)
     }

@@ -59,6 +59,9 @@ package struct FileFacts: Sendable {
     package init(of path: String, isFull: Bool) throws(SluiceError) {
         do {
             try look(at: path, isFull)
+        } catch let error as SQLiteError where error.code == .corrupt {
+            // Some damage is not found by the check but keeps it from its end.
+            damages.append(error.message)
         } catch {
             throw SluiceError(wrapping: error, doing: "looking at \(path)")
         }

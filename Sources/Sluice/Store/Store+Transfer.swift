@@ -2,7 +2,7 @@ internal import SQLite
 
 /// An action as it leaves one file of queues and enters another: what whoever enqueued it has said of it.
 ///
-/// What has happened to it since stays behind: its attempts, errors and waits, its number and idempotency key.
+/// What has happened to it since stays behind: its attempts, errors and waits, and its idempotency key.
 package struct TransferredAction: Sendable, Hashable {
     /// Its number in the file that it leaves; an action that enters is given another.
     package var id = ActionID(rawValue: 0)
@@ -81,8 +81,8 @@ extension WriteTransaction {
         try connection.cached(
             """
             INSERT INTO sluice_action_rows
-                (id, queue_id, sort_key, not_before_us, enqueued_at_us, nonce, kind, payload, version, tag, gate,
-                 expires_at_us)
+                (id, queue_id, sort_key, not_before_us, enqueued_at_us, nonce, kind, payload, version, tag,
+                 gate, expires_at_us)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
             """
         )

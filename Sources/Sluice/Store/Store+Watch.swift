@@ -30,8 +30,8 @@ extension Store {
             let counts = try connection.cached(
                 """
                 SELECT q.name, n.count
-                FROM (SELECT queue_id, count(*) AS count FROM sluice_action_rows WHERE id > ?1 GROUP BY queue_id)
-                     AS n
+                FROM (SELECT queue_id, count(*) AS count FROM sluice_action_rows
+                      WHERE id > ?1 GROUP BY queue_id) AS n
                 JOIN sluice_queue_rows AS q ON q.queue_id = n.queue_id
                 """
             )

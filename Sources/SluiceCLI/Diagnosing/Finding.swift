@@ -76,8 +76,8 @@ struct Finding {
             findings.append(
                 .problem(
                     "\(Doctor.names(holders)) holds the write lock: nothing can be enqueued or settled",
-                    "a running broker gives it up at once, so look again; a shell inside BEGIN needs its COMMIT "
-                        + "or ROLLBACK"
+                    "a running broker gives it up at once, so look again; a shell inside BEGIN needs its "
+                        + "COMMIT or ROLLBACK"
                 )
             )
         }
@@ -85,8 +85,8 @@ struct Finding {
             findings.append(
                 .problem(
                     "the log has grown to \(facts.logByteCount / 1_024 / 1_024) MiB",
-                    "a reader keeps it from beginning anew: end shells inside BEGIN and long queries; without "
-                        + "any, a run of the queues copies it back"
+                    "a reader keeps it from beginning anew: end shells inside BEGIN and long queries; "
+                        + "without any, a run of the queues copies it back"
                 )
             )
         }
@@ -138,8 +138,8 @@ struct Finding {
         guard runner.leaseUntil < now else { return [] }
         return [
             .problem(
-                "process \(runner.pid), which runs the queues, has given no sign of life since its lease ended "
-                    + "at \(Times.text(runner.leaseUntil))",
+                "process \(runner.pid), which runs the queues, has given no sign of life since its lease "
+                    + "ended at \(Times.text(runner.leaseUntil))",
                 "see whether it is stopped, or whether it runs on another machine; another one may take over"
             )
         ]
@@ -149,8 +149,8 @@ struct Finding {
         guard FileFacts.hasResetBug else { return [] }
         return [
             .note(
-                "SQLite \(FileFacts.libraryVersion) has the WAL-reset bug (https://www.sqlite.org/wal.html): a "
-                    + "commit of another process that meets a checkpoint can be lost",
+                "SQLite \(FileFacts.libraryVersion) has the WAL-reset bug (https://www.sqlite.org/wal.html): "
+                    + "a commit of another process that meets a checkpoint can be lost",
                 "use SQLite 3.51.3 or later, 3.50.7 or 3.44.6; until then let one process write"
             )
         ]

@@ -28,8 +28,8 @@ enum LockHolders {
         }
     }
 
-    /// The process of a line such as `1: POSIX  ADVISORY  WRITE 4711 fd:01:1234 120 120`, if it is about the write
-    /// lock of a file.
+    /// The process of a line such as `1: POSIX  ADVISORY  WRITE 4711 fd:01:1234 120 120`, if it is about the
+    /// write lock of a file.
     static func pid(in line: Substring, inode: UInt64) -> Int? {
         let words = line.split(separator: " ")
         // A line of one who waits has an arrow behind the number.

@@ -78,8 +78,8 @@ struct Importer<Item: Sendable> {
         if !work.passesOverRefused {
             throw Failure(
                 .refused,
-                "the lines before \(line) are stored; mend it and go on with --first-line \(line), or pass over "
-                    + "such lines with --skip-bad"
+                "the lines before \(line) are stored; mend it and go on with --first-line \(line), or pass "
+                    + "over such lines with --skip-bad"
             )
         }
     }

@@ -6,8 +6,8 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// The members of a JSON object, each as the text that it is written in: a payload keeps its digits, its escapes
-/// and the order of its own members.
+/// The members of a JSON object, each as the text that it is written in: a payload keeps its digits, its
+/// escapes and the order of its own members.
 struct JSONMembers {
     private(set) var values: [String: Substring.UTF8View] = [:]
 

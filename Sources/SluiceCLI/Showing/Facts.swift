@@ -4,8 +4,9 @@ internal import Sluice
 enum Facts {
     /// The pairs that have a value; what a terminal would obey is escaped.
     static func lines(_ facts: [(String, String)], _ paint: Paint) -> [String] {
+        let facts = facts.filter { !$0.1.isEmpty }
         let width = facts.map { DisplayWidth.of($0.0) }.max() ?? 0
-        return facts.filter { !$0.1.isEmpty }.map { name, value in
+        return facts.map { name, value in
             paint(DisplayWidth.fit(name, width), .bold) + "  " + Visible.text(value)
         }
     }

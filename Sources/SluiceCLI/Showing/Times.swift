@@ -22,8 +22,8 @@ enum Times {
             return String(repeating: "0", count: max(count - text.count, 0)) + text
         }
         let date = "\(digits(year, 4))-\(digits(month, 2))-\(digits(day, 2))"
-        let time =
-            "\(digits(secondOfDay / 3_600, 2)):\(digits(secondOfDay / 60 % 60, 2)):\(digits(secondOfDay % 60, 2))"
+        let parts = [secondOfDay / 3_600, secondOfDay / 60 % 60, secondOfDay % 60]
+        let time = parts.map { digits($0, 2) }.joined(separator: ":")
         return "\(date)T\(time).\(digits(microseconds, 6))Z"
     }
 

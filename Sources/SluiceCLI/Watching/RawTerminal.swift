@@ -14,10 +14,10 @@ struct RawTerminal {
     private static let enter = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[2J"
     private static let leave = "\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
 
-    /// Takes the terminal over; `nil` if standard input or output is none, or one that cannot move its cursor.
+    /// Takes the terminal over; `nil` if there is none, or one that cannot move its cursor.
     ///
-    /// Keys come one by one and unechoed. Ctrl-C still is a signal; Ctrl-Z is a key, since a suspended screen would
-    /// leave the shell without one.
+    /// Keys come one by one and unechoed. Ctrl-C still is a signal; Ctrl-Z is a key, since a suspended screen
+    /// would leave the shell without one.
     init?() {
         var settings = termios()
         guard Terminal.hasScreen, tcgetattr(STDIN_FILENO, &settings) == 0 else { return nil }

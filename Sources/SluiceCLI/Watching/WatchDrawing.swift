@@ -64,43 +64,68 @@ struct WatchDrawing {
 
     // MARK: - Lanes
 
+    /// Whether there is no room for what is not needed to act.
+    private var isNarrow: Bool { size.columns < Self.wideColumns }
+    private static let wideColumns = 100
+
     /// What is left for the name and for the reason, when all other columns have theirs.
     private var widths: (name: Int, because: Int) {
-        let fixed = 2 + Self.barWidth + 1 + 7 + 1 + 12 + 1 + 7 + 1 + 7 + 1 + 9 + 2 + 1
+        let fixed = 2 + 8 + 13 + 10 + 1 + (isNarrow ? 0 : Self.barWidth + 1 + 2 * 8)
         let room = max(size.columns - fixed, 16)
         let name = min(max(room * 2 / 5, 8), 40)
-        return (name, max(room - name, 0))
+        return (name, max(room - name - 1, 0))
     }
 
     private var headings: String {
-        columns([
-            "", DisplayWidth.fit("QUEUE", widths.name), DisplayWidth.fit("DEPTH", Self.barWidth),
-            DisplayWidth.fit("", 7), DisplayWidth.fit("STATE", 12),
-            DisplayWidth.fit("IN/S", 7, isNumber: true),
-            DisplayWidth.fit("OUT/S", 7, isNumber: true), DisplayWidth.fit("OLDEST", 9, isNumber: true),
-            " BECAUSE",
-        ])
+        line(
+            marker: " ",
+            name: "QUEUE",
+            bar: "",
+            depth: "DEPTH",
+            state: "STATE",
+            rates: ("IN/S", "OUT/S"),
+            age: "OLDEST",
+            because: "BECAUSE",
+            style: nil
+        )
     }
 
     private func line(_ lane: WatchPicture.Lane, deepest: Int, isSelected: Bool) -> String {
         let queue = lane.summary
-        let style = Paint.style(ofState: queue.state)
-        let cells = [
-            DisplayWidth.fit(Visible.text(queue.queue.rawValue), widths.name),
-            paint(Self.bar(queue.depth, of: deepest), style),
-            DisplayWidth.fit(String(queue.depth), 7, isNumber: true),
-            paint(DisplayWidth.fit(queue.state, 12), style),
-            DisplayWidth.fit(Self.rate(lane.rateIn), 7, isNumber: true),
-            DisplayWidth.fit(Self.rate(lane.rateOut), 7, isNumber: true),
-            DisplayWidth.fit(Self.age(queue.oldestAge), 9, isNumber: true),
-            " " + DisplayWidth.cut(Visible.text(Queues.because(queue)), widths.because),
-        ]
-        return columns([isSelected ? paint("▶", .bold) : " "] + cells)
+        return line(
+            marker: isSelected ? paint("▶", .bold) : " ",
+            name: Visible.text(queue.queue.rawValue),
+            bar: Self.bar(queue.depth, of: deepest),
+            depth: String(queue.depth),
+            state: queue.state,
+            rates: (Self.rate(lane.rateIn), Self.rate(lane.rateOut)),
+            age: Self.age(queue.oldestAge),
+            because: Visible.text(Queues.because(queue)),
+            style: Paint.style(ofState: queue.state)
+        )
     }
 
-    private func columns(_ cells: [String]) -> String {
-        let marker = cells[0].isEmpty ? " " : cells[0]
-        return marker + " " + cells.dropFirst().joined(separator: " ")
+    private func line(
+        marker: String,
+        name: String,
+        bar: String,
+        depth: String,
+        state: String,
+        rates: (in: String, out: String),
+        age: String,
+        because: String,
+        style: Paint.Style?
+    ) -> String {
+        var cells = [marker, DisplayWidth.fit(name, widths.name)]
+        if !isNarrow { cells.append(paint(DisplayWidth.fit(bar, Self.barWidth), style)) }
+        cells += [
+            DisplayWidth.fit(depth, 7, isNumber: true), paint(DisplayWidth.fit(state, 12), style),
+        ]
+        if !isNarrow {
+            cells += [rates.in, rates.out].map { DisplayWidth.fit($0, 7, isNumber: true) }
+        }
+        cells += [DisplayWidth.fit(age, 9, isNumber: true), " " + DisplayWidth.cut(because, widths.because)]
+        return cells.joined(separator: " ")
     }
 
     /// A bar that grows with the logarithm of a depth: one action is seen beside a million.
@@ -153,7 +178,7 @@ struct WatchDrawing {
             ["Keys", ""] + WatchModel.keys.map { DisplayWidth.fit($0.key, 10) + $0.long }
             + [
                 "",
-                "Queues that ask for somebody stand first: parked, held, waiting for a retry; then the others,",
+                "Queues that ask for somebody stand first: parked, held, waiting; then the others,",
                 "the oldest first. Rates are of what came and went since the look before.", "",
                 "Any key goes back.",
             ]

@@ -1,5 +1,5 @@
-/// When to look at the file: soon after somebody has committed, and now and then in any case, since queues change
-/// their state with time alone; never so often that the looks are more than a fifth of the time.
+/// When to look at the file: soon after somebody has committed, and now and then in any case, since queues
+/// change their state with time alone; never so often that the looks are more than a fifth of the time.
 struct WatchPace {
     /// Without a commit.
     static let idleInterval: Duration = .seconds(1)
