@@ -2,7 +2,7 @@ import Subprocess
 import Testing
 
 /// Every verb, as the tool lists them.
-private let allVerbs = [
+let allVerbs = [
     "enqueue", "run", "queues", "show", "actions", "holds", "watch", "doctor", "retry", "remove", "hold",
     "resume", "gate", "dead", "export", "import",
 ]

@@ -99,8 +99,8 @@ import Testing
     @Test("A page ends with its bytes or its actions, and the next one goes on behind it")
     func pages() async throws {
         let place = try Workplace()
-        let large = String(repeating: "x", count: 3_000_000)
-        let sizes = (1...2_500).map { $0 % 600 == 0 ? "\"\(large)\"" : "\($0)" }
+        let large = String(repeating: "x", count: 2_900_000)
+        let sizes = (1...2_500).map { $0 % 800 == 0 ? "\"\(large)\"" : "\($0)" }
         let from = try place.write("in.jsonl", sizes.joined(separator: "\n"))
         let enqueued = try await place.sluice("enqueue", "--from", from, "--kind", "k", "--queue", "q")
         try #require(enqueued.status == .exited(0))

@@ -9,12 +9,12 @@ internal import Foundation
 /// The members of a JSON object, each as the text that it is written in: a payload keeps its digits, its
 /// escapes and the order of its own members.
 struct JSONMembers {
-    private(set) var values: [String: Substring.UTF8View] = [:]
+    private(set) var values: [String: ArraySlice<UInt8>] = [:]
 
     /// Reads an object.
     init(_ line: String) throws(Refusal) {
         guard JSONGrammar.accepts(line) else { throw Refusal("it is not valid JSON") }
-        var rest = line[...].utf8
+        var rest = Array(line.utf8)[...]
         Self.skipSpace(&rest)
         guard rest.popFirst() == UInt8(ascii: "{") else { throw Refusal("it is no JSON object") }
         Self.skipSpace(&rest)
@@ -35,13 +35,13 @@ struct JSONMembers {
 
     /// The text of a member as it stands there; `nil` where it is missing or `null`.
     func raw(_ field: String) -> String? {
-        guard let value = values[field].map({ String(Substring($0)) }), value != "null" else { return nil }
-        return value
+        guard let value = values[field], !value.elementsEqual("null".utf8) else { return nil }
+        return String(decoding: value, as: UTF8.self)
     }
 
     /// A text; `nil` where it is missing or `null`.
     func text(_ field: String) throws(Refusal) -> String? {
-        guard let value = values[field], raw(field) != nil else { return nil }
+        guard let value = values[field], !value.elementsEqual("null".utf8) else { return nil }
         return try Self.text(value, of: "the field '\(field)'")
     }
 
@@ -52,46 +52,52 @@ struct JSONMembers {
         return integer
     }
 
-    private static func text(_ value: Substring.UTF8View, of name: String) throws(Refusal) -> String {
-        let text = String(Substring(value))
-        guard text.hasPrefix("\"") else { throw Refusal("\(name) is no text") }
-        if !value.contains(UInt8(ascii: "\\")) { return String(text.dropFirst().dropLast()) }
+    private static func text(_ value: ArraySlice<UInt8>, of name: String) throws(Refusal) -> String {
+        guard value.first == UInt8(ascii: "\"") else { throw Refusal("\(name) is no text") }
+        if !value.contains(UInt8(ascii: "\\")) {
+            return String(decoding: value.dropFirst().dropLast(), as: UTF8.self)
+        }
         do {
-            return try JSONDecoder().decode(String.self, from: Data(text.utf8))
+            return try JSONDecoder().decode(String.self, from: Data(value))
         } catch {
             throw Refusal("\(name) is no text that UTF-8 could hold")
         }
     }
 
     /// Takes a value that stands at the beginning.
-    private static func takeValue(_ rest: inout Substring.UTF8View) -> Substring.UTF8View {
+    private static func takeValue(_ rest: inout ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        let count = rest.withUnsafeBufferPointer(valueLength)
+        defer { rest = rest.dropFirst(count) }
+        return rest.prefix(count)
+    }
+
+    private static func valueLength(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
         var depth = 0
         var isInString = false
-        var index = rest.startIndex
-        scan: while index < rest.endIndex {
-            let byte = rest[index]
+        var index = 0
+        while index < bytes.count {
+            let byte = bytes[index]
             if isInString {
-                if byte == UInt8(ascii: "\\") { index = rest.index(after: index) }
+                if byte == UInt8(ascii: "\\") { index += 1 }
                 if byte == UInt8(ascii: "\"") { isInString = false }
             } else {
                 switch byte {
                 case UInt8(ascii: "\""): isInString = true
                 case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
                 case UInt8(ascii: "}"), UInt8(ascii: "]"):
-                    if depth == 0 { break scan }
+                    if depth == 0 { return index }
                     depth -= 1
                 case UInt8(ascii: ","), UInt8(ascii: ":"), 0x20, 0x09, 0x0A, 0x0D:
-                    if depth == 0 { break scan }
+                    if depth == 0 { return index }
                 default: break
                 }
             }
-            index = rest.index(after: index)
+            index += 1
         }
-        defer { rest = rest[index...] }
-        return rest[..<index]
+        return bytes.count
     }
 
-    private static func skipSpace(_ rest: inout Substring.UTF8View) {
-        while let byte = rest.first, [0x20, 0x09, 0x0A, 0x0D].contains(byte) { rest.removeFirst() }
+    private static func skipSpace(_ rest: inout ArraySlice<UInt8>) {
+        while let byte = rest.first, byte == 0x20 || (0x09...0x0D).contains(byte) { rest.removeFirst() }
     }
 }

@@ -48,7 +48,7 @@ enum TransferLine {
             queue: QueueName(queue),
             kind: kind,
             sortKey: try sortKey(members),
-            payload: String(Substring(payload))
+            payload: String(decoding: payload, as: UTF8.self)
         )
         action.version = try members.integer("version") ?? 1
         action.tag = try members.text("tag")
