@@ -67,10 +67,13 @@ let package = Package(
         ),
         // What a user's tests need: a manual clock, temporary files, events to wait for.
         .target(name: "SluiceTestKit", dependencies: ["Sluice"]),
+        // The width of characters on a terminal: the C library knows it, and Swift's module of it does not.
+        .target(name: "CTerminal"),
         // The command-line tool.
         .executableTarget(
             name: "SluiceCLI",
             dependencies: [
+                "CTerminal",
                 "Sluice",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
@@ -143,6 +146,7 @@ let package = Package(
         .testTarget(
             name: "CLITests",
             dependencies: [
+                "Sluice",
                 "SluiceCLI",
                 "SluiceTestKit",
                 .product(name: "Subprocess", package: "swift-subprocess"),

@@ -16,7 +16,7 @@ internal import Synchronization
 /// Enqueuing works from opening to closing, whether the broker runs or not, and inside handlers. A file has
 /// one broker in a process; share it.
 public final class Broker: Sendable {
-    let store: Store
+    package let store: Store
     let scheduler: Scheduler
     let runner: AttemptRunner
     let coder: PayloadCoder

@@ -185,7 +185,7 @@ extension DatabaseFile {
     /// What tells one file from another, whatever its path: device and inode.
     package struct Identity: Hashable, Sendable {
         let device: UInt64
-        let inode: UInt64
+        package let inode: UInt64
     }
 
     /// A path that SQLite takes as nothing but a path.
