@@ -88,13 +88,13 @@ private func telling(_ name: String, _ log: EventLog<String>) -> Around {
         }
         try await running(broker) {
             try await broker.enqueue(Note("throws"))
-            await site.clock.waitForSleeper(untilUptime: .seconds(5))
+            try await site.clock.waitForSleeper(untilUptime: .seconds(5))
             site.clock.advance(by: .seconds(5))
             await broker.waitUntilIdle()
             try await broker.enqueue([Note("fails"), Note("succeeds")])
             try await broker.enqueue(raw: [RawAction(queue: "notes", kind: "note", payload: "1")])
             try await broker.enqueue(Note("releases"))
-            _ = await results.wait(forCount: 6)
+            _ = try await results.wait(forCount: 6)
         }
         let told = results.elements
         #expect(told.map(\.kind) == [.retrying, .failed, .failed, .succeeded, .failed, .released])
@@ -117,7 +117,7 @@ private func telling(_ name: String, _ log: EventLog<String>) -> Around {
                     let result = try await next()
                     if context.attempt.id.rawValue == 1 {
                         isBehind.send()
-                        await go.received()
+                        try await go.received()
                     }
                     log.append("returned \(context.attempt.id)")
                     return result
@@ -128,8 +128,8 @@ private func telling(_ name: String, _ log: EventLog<String>) -> Around {
         try await running(broker) {
             try await broker.enqueue([Note("a"), Note("b")])
             try await broker.enqueue(Note("elsewhere", in: "other"))
-            await isBehind.received()
-            _ = await log.wait(forCount: 3)
+            try await isBehind.received()
+            _ = try await log.wait(forCount: 3)
             #expect(Set(log.elements) == ["a", "elsewhere", "returned 3"])
             try await #expect(broker.actionCount() == 2)
             go.send()
@@ -189,7 +189,7 @@ private func telling(_ name: String, _ log: EventLog<String>) -> Around {
         }
         try await running(broker) {
             try await broker.enqueue(Note("a"))
-            await site.clock.waitForSleeper(untilUptime: .seconds(5))
+            try await site.clock.waitForSleeper(untilUptime: .seconds(5))
             site.clock.advance(by: .seconds(5))
             await broker.waitUntilIdle()
         }
@@ -224,7 +224,7 @@ private func telling(_ name: String, _ log: EventLog<String>) -> Around {
         }
         try await running(broker) {
             try await broker.enqueue(Note("a"))
-            await site.clock.waitForSleeper(untilUptime: .seconds(1))
+            try await site.clock.waitForSleeper(untilUptime: .seconds(1))
             site.clock.advance(by: .seconds(1))
             await broker.waitUntilIdle()
         }
@@ -260,10 +260,10 @@ struct MiddlewareTests {
         }
         try await running(broker) {
             try await broker.enqueue(Note("a"))
-            await started.received()
-            await site.clock.waitForSleeper(untilUptime: .seconds(3))
+            try await started.received()
+            try await site.clock.waitForSleeper(untilUptime: .seconds(3))
             site.clock.advance(by: .seconds(3))
-            _ = await errors.wait(forCount: 2)
+            _ = try await errors.wait(forCount: 2)
             await broker.waitUntilIdle()
         }
         #expect(errors.elements == [nil, "timed out after 3.0 seconds"])
@@ -291,7 +291,7 @@ struct MiddlewareTests {
         }
         try await running(broker) {
             let id = try await broker.enqueue(Note("a"))
-            await started.received()
+            try await started.received()
             try await #expect(broker.cancel(id) == .signalled)
             await broker.waitUntilIdle()
         }

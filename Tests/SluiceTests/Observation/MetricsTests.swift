@@ -62,11 +62,11 @@ extension TestMetrics {
         try await running(broker) {
             await broker.waitUntilIdle()
             try await broker.enqueue(Note("fails"))
-            await site.clock.waitForSleeper(untilUptime: .milliseconds(2_037))
+            try await site.clock.waitForSleeper(untilUptime: .milliseconds(2_037))
             site.clock.advance(by: .seconds(2))
             await broker.waitUntilIdle()
             try await broker.enqueue(Photo(album: "a", width: 1))
-            await until { metrics.settled("photo", "released") == 1 }
+            try await until { metrics.settled("photo", "released") == 1 }
         }
         #expect(metrics.settled("note", "succeeded") == 1)
         #expect(metrics.settled("note", "retrying") == 1)
@@ -91,10 +91,10 @@ extension TestMetrics {
         }
         try await running(broker) {
             let id = try await broker.enqueue(Note("a"))
-            await started.received()
+            try await started.received()
             try await broker.cancel(id)
             await broker.waitUntilIdle()
-            await until { metrics.settled("note", "removed") == 1 }
+            try await until { metrics.settled("note", "removed") == 1 }
         }
         #expect(metrics.settled("note", "succeeded") == 0)
     }
@@ -113,24 +113,24 @@ extension TestMetrics {
         try await running(broker) {
             await broker.waitUntilIdle()
             let interval = MetricsOptions().interval
-            await site.clock.waitForSleeper(untilUptime: .seconds(5) + interval)
+            try await site.clock.waitForSleeper(untilUptime: .seconds(5) + interval)
             site.clock.advance(by: interval)
-            await until { metrics.gauge("sluice_oldest_age_seconds", [("kind", "note")]) == 20 }
-            await until { metrics.gauge("sluice_parked_queues", [("reason", "failed")]) == 1 }
+            try await until { metrics.gauge("sluice_oldest_age_seconds", [("kind", "note")]) == 20 }
+            try await until { metrics.gauge("sluice_parked_queues", [("reason", "failed")]) == 1 }
             #expect(metrics.gauge("sluice_depth", [("kind", "note")]) == 3)
             #expect(metrics.gauge("sluice_depth", [("kind", "photo")]) == 1)
             #expect(metrics.gauge("sluice_oldest_age_seconds", [("kind", "photo")]) == 15)
             #expect(metrics.gauge("sluice_parked_queues", [("reason", "unknown kind")]) == 1)
             if place == .file {
-                await until { (metrics.gauge("sluice_wal_bytes") ?? 0) > 0 }
+                try await until { (metrics.gauge("sluice_wal_bytes") ?? 0) > 0 }
             } else {
                 #expect(metrics.gauge("sluice_wal_bytes") == nil)
             }
             try await broker.cancel(ActionID(rawValue: 1))
             await broker.waitUntilIdle()
-            await site.clock.waitForSleeper(untilUptime: .seconds(5) + interval * 2)
+            try await site.clock.waitForSleeper(untilUptime: .seconds(5) + interval * 2)
             site.clock.advance(by: interval)
-            await until { metrics.gauge("sluice_parked_queues", [("reason", "failed")]) == 0 }
+            try await until { metrics.gauge("sluice_parked_queues", [("reason", "failed")]) == 0 }
             #expect(metrics.gauge("sluice_depth", [("kind", "note")]) == 0)
             #expect(metrics.gauge("sluice_oldest_age_seconds", [("kind", "note")]) == 0)
         }
@@ -147,7 +147,7 @@ extension TestMetrics {
         #expect(measurement.kinds.map(\.name) == ["note"])
         #expect(measurement.kinds.map(\.depth) == [3])
         try await running(broker) {
-            await until { metrics.gauge("sluice_depth", [("kind", "note")]) == 3 }
+            try await until { metrics.gauge("sluice_depth", [("kind", "note")]) == 3 }
         }
         await broker.close()
     }
@@ -163,7 +163,7 @@ extension TestMetrics {
         )
         try await running(broker) {
             await broker.waitUntilIdle()
-            await until { metrics.counterTotal(label: "sluice_settled_total") == count }
+            try await until { metrics.counterTotal(label: "sluice_settled_total") == count }
         }
         #expect(Set(metrics.dimensions.map(\.0)) == ["kind", "outcome"])
         let kinds = Set(metrics.dimensions.filter { $0.0 == "kind" }.map(\.1))

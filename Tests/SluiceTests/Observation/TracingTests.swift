@@ -75,7 +75,7 @@ import Tracing
         }
         try await running(broker) {
             try await broker.enqueue(Note("canary"))
-            await site.clock.waitForSleeper(untilUptime: .seconds(2))
+            try await site.clock.waitForSleeper(untilUptime: .seconds(2))
             site.clock.advance(by: .seconds(2))
             await broker.waitUntilIdle()
             try await broker.enqueue(Note("b"))

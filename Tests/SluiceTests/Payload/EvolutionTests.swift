@@ -121,7 +121,7 @@ extension Broker {
             try await until { try await broker.summary("greetings")?.lastError == second }
             #expect(log.elements == [])
             try broker.upgradeSecond()
-            _ = await log.wait(forCount: 2)
+            _ = try await log.wait(forCount: 2)
             await broker.waitUntilIdle()
         }
         #expect(log.elements == ["Ada/Lovelace v1 #1", "Grace/Hopper v3 #1"])
@@ -186,7 +186,7 @@ extension Broker {
                 """
             )
             try await broker.store.takeInForeignChanges()
-            _ = await log.wait(forCount: 1)
+            _ = try await log.wait(forCount: 1)
         }
         #expect(log.elements == ["Ada/Byron v3 #1"])
         await broker.close()
@@ -280,7 +280,7 @@ extension Broker {
             throw Refusal("too early")
         }
         try await broker.enqueue(Greeting1(name: "Ada Lovelace"))
-        try await running(broker) { _ = await log.wait(forCount: 1) }
+        try await running(broker) { _ = try await log.wait(forCount: 1) }
         #expect(log.elements == ["Ada #1"])
     }
 
