@@ -15,11 +15,18 @@ let package = Package(
         .trait(
             name: "ServiceLifecycle",
             description: "Makes Broker a Service of swift-service-lifecycle."
-        )
+        ),
+        .trait(name: "Metrics", description: "Reports what brokers do to swift-metrics."),
+        .trait(
+            name: "Tracing",
+            description: "Links attempts to their enqueuers' traces, by swift-distributed-tracing."
+        ),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.1.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.2"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
         .package(url: "https://github.com/apple/swift-system", from: "1.5.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.8.0"),
@@ -46,14 +53,27 @@ let package = Package(
                     package: "swift-service-lifecycle",
                     condition: .when(traits: ["ServiceLifecycle"])
                 ),
+                .product(
+                    name: "Metrics",
+                    package: "swift-metrics",
+                    condition: .when(traits: ["Metrics"])
+                ),
+                .product(
+                    name: "Tracing",
+                    package: "swift-distributed-tracing",
+                    condition: .when(traits: ["Tracing"])
+                ),
             ]
         ),
         // What a user's tests need: a manual clock, temporary files, events to wait for.
         .target(name: "SluiceTestKit", dependencies: ["Sluice"]),
+        // The width of characters on a terminal: the C library knows it, and Swift's module of it does not.
+        .target(name: "CTerminal"),
         // The command-line tool.
         .executableTarget(
             name: "SluiceCLI",
             dependencies: [
+                "CTerminal",
                 "Sluice",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
@@ -91,6 +111,21 @@ let package = Package(
                     package: "swift-service-lifecycle",
                     condition: .when(traits: ["ServiceLifecycle"])
                 ),
+                .product(
+                    name: "MetricsTestKit",
+                    package: "swift-metrics",
+                    condition: .when(traits: ["Metrics"])
+                ),
+                .product(
+                    name: "InMemoryTracing",
+                    package: "swift-distributed-tracing",
+                    condition: .when(traits: ["Tracing"])
+                ),
+                .product(
+                    name: "Tracing",
+                    package: "swift-distributed-tracing",
+                    condition: .when(traits: ["Tracing"])
+                ),
                 .product(name: "Subprocess", package: "swift-subprocess"),
             ]
         ),
@@ -111,6 +146,7 @@ let package = Package(
         .testTarget(
             name: "CLITests",
             dependencies: [
+                "Sluice",
                 "SluiceCLI",
                 "SluiceTestKit",
                 .product(name: "Subprocess", package: "swift-subprocess"),

@@ -22,6 +22,12 @@ public protocol Action: Codable, Sendable {
     /// It must stay when the type is renamed: what is stored under a kind runs once a route for it exists.
     static var kind: String { get }
 
+    /// The version of the payload, counted from 1, which is the default.
+    ///
+    /// Raise it when what was stored before does not decode as the type any more, and say how the older
+    /// payloads become new ones with ``Broker/upgrade(_:from:reading:_:)``.
+    static var version: Int { get }
+
     /// The queue that the action waits in.
     var queue: QueueName { get }
 
@@ -30,6 +36,9 @@ public protocol Action: Codable, Sendable {
 }
 
 extension Action {
+    /// The first version.
+    public static var version: Int { 1 }
+
     /// The order of arrival.
     public var sortKey: SortKey { .arrival }
 }
@@ -47,13 +56,22 @@ public struct RawAction: Sendable, Hashable {
     ///
     /// The first action of an empty queue sets the type for those that follow.
     public var sortKey: SortKey
+    /// The version of the kind that the payload is written in; 1 or more.
+    public var version: Int
     /// The payload: one JSON value as text.
     public var payload: String
 
     /// Makes an action; it is checked where it is enqueued.
-    public init(queue: QueueName, kind: String, sortKey: SortKey = .arrival, payload: String) {
+    public init(
+        queue: QueueName,
+        kind: String,
+        version: Int = 1,
+        sortKey: SortKey = .arrival,
+        payload: String
+    ) {
         self.queue = queue
         self.kind = kind
+        self.version = version
         self.sortKey = sortKey
         self.payload = payload
     }

@@ -12,6 +12,11 @@ public struct Attempt: Sendable, Hashable {
     public let queue: QueueName
     /// The action's kind.
     public let kind: String
+    /// The version of the kind that the payload was stored in.
+    ///
+    /// What a route of a type gets has been brought up to ``Action/version``; what
+    /// ``Broker/routeAnyKind(_:_:handler:)`` hands over has not.
+    public let version: Int
     /// The attempt's number, counted from 1.
     ///
     /// Attempts that were released, and those that a stop of the broker or the death of a neighbour cut

@@ -51,7 +51,7 @@ extension Broker {
     @discardableResult
     public func edit<A: Action>(_ action: ActionID, to new: A) async throws(SluiceError) -> ActionChange {
         try validateKind(A.kind)
-        return try await store.edit(action, kind: A.kind, payload: coder.encode(new), version: 1)
+        return try await store.edit(action, kind: A.kind, payload: coder.encode(new), version: A.version)
     }
 
     /// Gives an action another payload as JSON text, of the kind and version that it has.

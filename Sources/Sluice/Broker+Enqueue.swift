@@ -93,7 +93,8 @@ extension Broker {
     /// Enqueues an action and blocks the calling thread until it is durable.
     ///
     /// Actions are stored in the order of the calls; calls in separately started tasks have none. For code
-    /// that cannot wait in another way; a commit takes as long as the disk's sync.
+    /// that cannot wait in another way; a commit takes as long as the disk's sync. It passes the
+    /// ``BrokerOptions/middleware`` by.
     ///
     /// - Throws: As ``enqueue(_:notBefore:)``, but for `CancellationError`.
     @discardableResult
@@ -125,6 +126,22 @@ extension Broker {
 
     private func store(drafts: [ActionDraft]) async throws -> [ActionID] {
         guard !drafts.isEmpty else { return [] }
+        guard !options.middleware.isEmpty else { return try await write(drafts: drafts) }
+        let ids = try await pass(options.middleware[...], EnqueueContext(drafts))
+        precondition(ids.count == drafts.count, "a middleware's enqueue must return what next has returned")
+        return ids
+    }
+
+    /// Goes through what is left of the middleware, the outermost first.
+    private func pass(
+        _ rest: ArraySlice<any Middleware>,
+        _ context: EnqueueContext
+    ) async throws -> [ActionID] {
+        guard let first = rest.first else { return try await write(drafts: context.traced) }
+        return try await first.enqueue(context) { try await self.pass(rest.dropFirst(), $0) }
+    }
+
+    private func write(drafts: [ActionDraft]) async throws -> [ActionID] {
         let ids = try await store.enqueue(drafts)
         scheduleChores(for: drafts)
         return ids
@@ -181,12 +198,13 @@ extension Broker {
         notBefore: Timestamp?,
         _ extras: DraftExtras?
     ) throws(SluiceError) -> ActionDraft {
-        let options = try check(action.queue, A.kind, action.sortKey)
+        let options = try check(action.queue, A.kind, A.version, action.sortKey)
         return ActionDraft(
             queue: action.queue,
             kind: A.kind,
             sortKey: action.sortKey,
             payload: try coder.encode(action),
+            version: A.version,
             notBefore: notBefore,
             depthLimit: options?.maximumDepth,
             extras: extras
@@ -194,7 +212,7 @@ extension Broker {
     }
 
     private func draft(_ action: RawAction, _ extra: EnqueueOptions) throws(SluiceError) -> ActionDraft {
-        let options = try check(action.queue, action.kind, action.sortKey)
+        let options = try check(action.queue, action.kind, action.version, action.sortKey)
         try extra.validate()
         try coder.check(action)
         return ActionDraft(
@@ -202,6 +220,7 @@ extension Broker {
             kind: action.kind,
             sortKey: action.sortKey,
             payload: action.payload,
+            version: action.version,
             notBefore: extra.notBefore.map(Timestamp.init),
             depthLimit: options?.maximumDepth,
             extras: extra.extras
@@ -212,10 +231,12 @@ extension Broker {
     private func check(
         _ queue: QueueName,
         _ kind: String,
+        _ version: Int,
         _ key: SortKey
     ) throws(SluiceError) -> QueueOptions? {
         try queue.validate()
         try validateKind(kind)
+        try validateVersion(version, of: kind)
         if case .real(let value) = key.storage, value.isNaN {
             throw SluiceError(
                 .sortKeyNotANumber,

@@ -40,8 +40,8 @@ extension Broker {
         _ options: RouteOptions = RouteOptions(),
         handler: @escaping @Sendable (A, Attempt) async throws -> Outcome
     ) throws(SluiceError) {
-        try add(pattern, A.kind, options) { [coder] action, attempt in
-            switch coder.decode(A.self, from: action.payload) {
+        try add(pattern, A.kind, options) { [reader] action, attempt in
+            switch reader.read(A.self, from: action) {
             case .failure(let error):
                 return .undecodable(error.reason)
             case .success(let input):
@@ -71,8 +71,8 @@ extension Broker {
         to handler: H,
         _ options: RouteOptions = RouteOptions()
     ) throws(SluiceError) {
-        try add(pattern, H.Input.kind, options) { [coder, runner] action, attempt in
-            switch coder.decode(H.Input.self, from: action.payload) {
+        try add(pattern, H.Input.kind, options) { [reader, runner] action, attempt in
+            switch reader.read(H.Input.self, from: action) {
             case .failure(let error):
                 return .undecodable(error.reason)
             case .success(let input):
@@ -83,7 +83,7 @@ extension Broker {
 
     /// Routes actions of any kind in the queues of a pattern, unless the pattern has a route for their kind.
     ///
-    /// The payload is handed over as it is stored.
+    /// The payload is handed over as it is stored, in the version that ``Attempt/version`` tells.
     public func routeAnyKind(
         _ pattern: QueuePattern,
         _ options: RouteOptions = RouteOptions(),
@@ -104,7 +104,7 @@ extension Broker {
             try routing.routes.add(pattern, kind: kind, options: options, perform: perform)
         }
         scheduler.routesChanged()
-        if isRunning { liftUndecodable() }
+        codeChanged()
     }
 
     /// The route for a head, asked in the claiming transaction.

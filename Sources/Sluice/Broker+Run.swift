@@ -163,6 +163,7 @@ extension Broker {
     /// Wakes every queue with work, and sets the chores.
     private func lookAround() async {
         scheduler.schedule(.admitScheduled, within: .zero)
+        measure()
         if let wakeUps {
             scheduler.schedule(.renewLease, after: Store.leaseRenewal)
             if options.watchesLog { wakeUps.start() }
@@ -238,6 +239,8 @@ extension Broker {
         case .sync: attempt(chore, again: nil) { try await $0.sync() }
         case .admitScheduled: admitScheduled()
         case .sweep: sweep()
+        case .measure: measure()
+        case .liftUndecodable: attempt(chore, again: nil) { try await $0.liftUndecodable() }
         }
     }
 
@@ -294,6 +297,11 @@ extension Broker {
         }
     }
 
+    private func measure() {
+        guard let observer = runner.observer else { return }
+        attempt(.measure, again: observer.interval) { try await observer.measure($0) }
+    }
+
     private func admitScheduled() {
         // The time is set again before the first look, so that a broker with something scheduled is never
         // idle.
@@ -331,14 +339,9 @@ extension Broker {
         if isRunning { scheduler.schedule(.sweep, within: delay) }
     }
 
-    /// Tries again what could not be decoded before a route was added.
-    func liftUndecodable() {
-        Task { [store, options] in
-            do {
-                try await store.liftUndecodable()
-            } catch {
-                options.logger.debug("looking at undecodable actions failed", metadata: ["error": "\(error)"])
-            }
-        }
+    /// Tries again what could not be decoded before a route or an upgrader was added.
+    func codeChanged() {
+        reader.codeChanged()
+        if isRunning { perform(.liftUndecodable) }
     }
 }

@@ -78,7 +78,7 @@ extension Broker {
 
     private func status(
         _ facts: QueueFacts,
-        _ file: FileFacts,
+        _ file: StatusFacts,
         isRunHere: Bool,
         _ now: Timestamp
     ) -> QueueStatus {
@@ -124,7 +124,7 @@ extension Broker {
 extension QueueFacts {
     /// The reasons that stand in the file, and those that its routes give where this broker runs the queues.
     fileprivate func becauseOfFile(
-        _ file: FileFacts,
+        _ file: StatusFacts,
         _ routing: Scheduler.Routing?,
         _ now: Timestamp
     ) -> [Because] {

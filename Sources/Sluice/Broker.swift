@@ -16,10 +16,11 @@ internal import Synchronization
 /// Enqueuing works from opening to closing, whether the broker runs or not, and inside handlers. A file has
 /// one broker in a process; share it.
 public final class Broker: Sendable {
-    let store: Store
+    package let store: Store
     let scheduler: Scheduler
     let runner: AttemptRunner
     let coder: PayloadCoder
+    let reader: PayloadReader
     let options: BrokerOptions
     /// Tells of commits by others; `nil` in memory.
     let wakeUps: WakeUps?
@@ -68,8 +69,9 @@ public final class Broker: Sendable {
         self.options = options
         observers = Observers(store.interest)
         coder = PayloadCoder(maximumByteCount: options.maximumPayloadByteCount)
+        reader = PayloadReader(coder)
         scheduler = Scheduler(store: store, options: options)
-        runner = AttemptRunner(scheduler: scheduler, options: options)
+        runner = AttemptRunner(scheduler: scheduler, reader: reader, options: options)
         wakeUps = WakeUps(of: store)
         connect()
         relay.connect { [weak self] in self?.committed($0) }

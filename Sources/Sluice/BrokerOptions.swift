@@ -78,6 +78,16 @@ public struct BrokerOptions: Sendable {
     /// Where handlers run; `nil` is Swift's global executor.
     public var handlerExecutor: (any TaskExecutor)?
 
+    /// Code around every enqueue and every attempt, the outermost first; none by default.
+    public var middleware: [any Middleware] = []
+
+    #if Metrics
+    /// What is reported to swift-metrics; `nil`, the default, is nothing.
+    ///
+    /// With the trait `Metrics`.
+    public var metrics: MetricsOptions?
+    #endif
+
     /// Where the engine writes, at debug and trace only, and never a payload (G13).
     public var logger = Logger(label: "sluice", factory: { _ in SwiftLogNoOpLogHandler() })
 
@@ -97,6 +107,9 @@ public struct BrokerOptions: Sendable {
         try check(foreignChangeInterval > .zero, "foreignChangeInterval is not positive")
         try check(stopGrace >= .zero, "stopGrace is negative")
         try check(stallThreshold.map { $0 > .zero } ?? true, "stallThreshold is not positive")
+        #if Metrics
+        try metrics?.validate()
+        #endif
     }
 }
 

@@ -8,7 +8,7 @@ public enum FailureCause: String, Sendable, Hashable, CaseIterable {
     ///
     /// Looked at when it is the head, and by a sweep where its policy is to skip; never during an attempt.
     case expired
-    /// The payload does not decode as the type of its route.
+    /// The payload does not decode as the type of its route, or its version cannot be brought to the type's.
     case undecodable
     /// Its process died several times while the action ran alone; see ``RouteOptions/crashLimit``.
     case crashed
@@ -36,7 +36,7 @@ public struct FailurePolicies: Sendable, Hashable {
     /// For ``FailureCause/undecodable``.
     ///
     /// With ``FailurePolicy/block`` the head is tried again when the broker starts, when its payload is
-    /// edited, and when a route for its kind is added.
+    /// edited, and when a route or an upgrader is added.
     public var undecodable: FailurePolicy
     /// For ``FailureCause/crashed``.
     public var crashed: FailurePolicy

@@ -34,8 +34,8 @@ extension SluiceError {
     /// A kind of failure; more may come with later versions.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Value: String {
-            case invalidQueueName, invalidPattern, invalidKind, invalidOptions, invalidGate
-            case duplicateRoute, duplicateQueueOptions
+            case invalidQueueName, invalidPattern, invalidKind, invalidOptions, invalidGate, invalidVersion
+            case duplicateRoute, duplicateQueueOptions, duplicateUpgrader
             case sortKeyMismatch, sortKeyNotANumber, noSmallerSortKey, duplicateKey
             case payloadNotEncodable, payloadNotJSON, payloadTooLarge, queueFull
             case cannotOpen, notADatabase, newerSchema, schemaMissing
@@ -63,10 +63,14 @@ extension SluiceError {
         public static let invalidOptions = Code(.invalidOptions)
         /// A gate's name is empty, longer than 255 bytes or contains a NUL.
         public static let invalidGate = Code(.invalidGate)
+        /// A payload's version is below 1, or an upgrader does not lead to a later one.
+        public static let invalidVersion = Code(.invalidVersion)
         /// A route for the same pattern and kind exists.
         public static let duplicateRoute = Code(.duplicateRoute)
         /// Options for the same pattern exist.
         public static let duplicateQueueOptions = Code(.duplicateQueueOptions)
+        /// An upgrader of the same kind from the same version exists.
+        public static let duplicateUpgrader = Code(.duplicateUpgrader)
         /// The queue's actions have another type of sort key.
         public static let sortKeyMismatch = Code(.sortKeyMismatch)
         /// A sort key is a real that is not a number.

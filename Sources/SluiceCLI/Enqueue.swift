@@ -33,7 +33,7 @@ struct Enqueue: AsyncParsableCommand {
 
     @OptionGroup var file: FileOption
 
-    @Option(help: ArgumentHelp("The queue.", valueName: "name"))
+    @Option(help: ArgumentHelp("The queue.", valueName: "name"), completion: .queueNames)
     var queue: String?
 
     @Option(help: ArgumentHelp("The kind, which says how the action is run.", valueName: "name"))
@@ -52,7 +52,10 @@ struct Enqueue: AsyncParsableCommand {
     @Option(help: ArgumentHelp("auto, date, integer, real or text.", valueName: "type"))
     var sortType = SortType.auto
 
-    @Option(help: ArgumentHelp("A file with one JSON value a line; - is standard input.", valueName: "path"))
+    @Option(
+        help: ArgumentHelp("A file with one JSON value a line; - is standard input.", valueName: "path"),
+        completion: .file()
+    )
     var from: String?
 
     @Option(
@@ -134,14 +137,20 @@ extension Enqueue {
         var reader = try LineReader(path: path, maximumByteCount: BrokerOptions().maximumPayloadByteCount)
         defer { reader.close() }
         let broker = try await file.open()
-        let plan = Importer.Plan(
-            queue: queueField.map(Importer.Plan.Queue.field) ?? .fixed(queue ?? ""),
+        let plan = LinePlan(
+            queue: queueField.map(LinePlan.Queue.field) ?? .fixed(queue ?? ""),
             queuePrefix: queuePrefix ?? "",
             kind: kind,
             sortField: sortField,
             sortType: sortType
         )
-        var importer = Importer(broker: broker, plan: plan, batchSize: batchSize)
+        var importer = Importer(
+            .init(
+                make: { bytes throws(Refusal) in try plan.action(bytes) },
+                store: { try await broker.enqueue(raw: $0) },
+                batchSize: batchSize
+            )
+        )
         do {
             try await importer.run(&reader)
         } catch {

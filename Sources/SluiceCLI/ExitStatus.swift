@@ -4,7 +4,8 @@ internal import Sluice
 /// The statuses that the tool exits with; the numbers are those of sysexits.h.
 enum ExitStatus: Int32 {
     case success = 0
-    /// `run --until-empty`: actions are left that did not run.
+    /// `run --until-empty`: actions are left that did not run. `doctor`: something is wrong. Elsewhere: what
+    /// was named is not there.
     case leftover = 1
     case usage = 64
     case refused = 65
@@ -18,7 +19,7 @@ enum ExitStatus: Int32 {
     /// The status for an error of the library.
     init(_ code: SluiceError.Code) {
         switch code {
-        case .invalidQueueName, .invalidPattern, .invalidKind, .invalidOptions, .duplicateRoute:
+        case .invalidQueueName, .invalidPattern, .invalidGate, .invalidKind, .invalidOptions, .duplicateRoute:
             self = .usage
         case .sortKeyMismatch, .sortKeyNotANumber, .payloadNotJSON, .payloadTooLarge, .queueFull:
             self = .refused
@@ -38,9 +39,11 @@ enum ExitStatus: Int32 {
     static let help = """
         Exit status:
           0   done, or stopped by a signal
-          1   run --until-empty: actions are left, in queues that are parked
+          1   run --until-empty: actions are left, in queues that are parked;
+              doctor: it has found something wrong;
+              else: what was named by number or by a queue's name is not there
           64  the arguments are wrong
-          65  the action or a line of --from was refused; all other lines are stored
+          65  an action or a line was refused; all other lines are stored
           66  the input cannot be read
           69  another process runs the queues of the file
           70  an error inside the library

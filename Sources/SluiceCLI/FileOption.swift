@@ -13,7 +13,8 @@ internal import Musl
 struct FileOption: ParsableArguments {
     @Option(
         name: [.customShort("f"), .customLong("file")],
-        help: ArgumentHelp("The file of queues.", valueName: "path")
+        help: ArgumentHelp("The file of queues.", valueName: "path"),
+        completion: .file()
     )
     var path: String
 
@@ -23,12 +24,17 @@ struct FileOption: ParsableArguments {
     }
 
     /// Opens the file for a look, which makes nothing: neither a file nor tables in somebody else's.
-    func openExisting() async throws -> Broker {
+    func openExisting(_ options: BrokerOptions = BrokerOptions()) async throws -> Broker {
+        try check()
+        var options = options
+        options.makesMissing = false
+        return try await open(options)
+    }
+
+    /// Throws when there is no such file.
+    func check() throws(Failure) {
         if access(path, F_OK) != 0 && errno == ENOENT {
             throw Failure(.cannotOpen, "there is no file \(path)")
         }
-        var options = BrokerOptions()
-        options.makesMissing = false
-        return try await open(options)
     }
 }

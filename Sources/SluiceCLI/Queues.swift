@@ -18,17 +18,14 @@ struct Queues: AsyncParsableCommand {
 
     @OptionGroup var file: FileOption
     @OptionGroup var selection: Selection
+    @OptionGroup var output: OutputOption
 
     func run() async throws {
-        let broker = try await file.openExisting()
-        let found = try await broker.queueSummaries(selection.pattern, limit: selection.readLimit)
-        await broker.close()
-        let queues = selection.cut(found, named: "queues")
-        if selection.json {
-            for queue in queues { Terminal.answer(Self.json(queue)) }
-        } else {
-            for line in Self.table(queues).lines { Terminal.answer(line) }
+        let found = try await file.withBroker { broker in
+            try await broker.queueSummaries(selection.pattern, limit: selection.readLimit)
         }
+        let queues = selection.cut(found, named: "queues")
+        Terminal.answer(output.json ? queues.map(Self.json) : Self.table(queues).lines(output.paint))
     }
 
     private static func table(_ queues: some Sequence<QueueSummary>) -> Table {
@@ -39,22 +36,30 @@ struct Queues: AsyncParsableCommand {
             .init(heading: "BECAUSE"),
         ])
         for queue in queues {
-            table.add([
-                queue.queue.rawValue, String(queue.depth), queue.state, queue.head?.description ?? "",
-                queue.headKind ?? "", String(queue.attempt), age(queue.oldestAge), because(queue),
-            ])
+            table.add(
+                [
+                    queue.queue.rawValue, String(queue.depth), queue.state, queue.head?.description ?? "",
+                    queue.headKind ?? "", String(queue.attempt), Times.span(queue.oldestAge), because(queue),
+                ],
+                styles: [2: Paint.style(ofState: queue.state)].compactMapValues { $0 }
+            )
         }
         return table
     }
 
     /// Why it does not move, with the last error where the reason does not tell it.
-    private static func because(_ queue: QueueSummary) -> String {
+    static func because(_ queue: QueueSummary) -> String {
         guard let error = queue.lastError, !queue.because.hasSuffix(error) else { return queue.because }
         return "\(queue.because); \(error)"
     }
 
     private static func json(_ queue: QueueSummary) -> String {
-        JSONText.object([
+        JSONText.object(members(queue))
+    }
+
+    /// The facts of a queue, as every verb names them.
+    static func members(_ queue: QueueSummary) -> [(name: String, value: String)] {
+        [
             ("queue", JSONText.string(queue.queue.rawValue)),
             ("depth", String(queue.depth)),
             ("state", JSONText.string(queue.state)),
@@ -65,17 +70,6 @@ struct Queues: AsyncParsableCommand {
             ("blocked_until", JSONText.string(queue.blockedUntil)),
             ("oldest_age_s", String(queue.oldestAge.components.seconds)),
             ("last_error", JSONText.string(queue.lastError)),
-        ])
-    }
-
-    /// The two largest units of an age: `3 d 4 h`, `5 min 2 s`, `7 s`.
-    private static func age(_ duration: Duration) -> String {
-        let seconds = max(duration.components.seconds, 0)
-        switch seconds {
-        case 86_400...: return "\(seconds / 86_400) d \(seconds % 86_400 / 3_600) h"
-        case 3_600...: return "\(seconds / 3_600) h \(seconds % 3_600 / 60) min"
-        case 60...: return "\(seconds / 60) min \(seconds % 60) s"
-        default: return "\(seconds) s"
-        }
+        ]
     }
 }

@@ -50,18 +50,16 @@ struct Run: AsyncParsableCommand {
             while it answers nothing. When its standard input ends it should finish and exit: then sluice \
             stops, or has been killed.
 
-            AFTER A FAILURE. What --on-failure skip and fail-queue set aside is in the view sluice_dead; it \
-            does not count for the exit status. A parked queue stays parked at the next run, until its head \
-            is removed or tried again. Both are statements for the sqlite3 shell:
-              DELETE FROM sluice_actions WHERE id = 7
-              UPDATE sluice_actions SET next_attempt_at = NULL WHERE id = 7
+            AFTER A FAILURE. What --on-failure skip and fail-queue set aside is listed by `sluice dead \
+            list`; it does not count for the exit status. A parked queue stays parked at the next run, until \
+            its head is removed (`sluice remove 7`) or tried again (`sluice retry --queue NAME`).
 
             SIGNALS. SIGTERM and SIGINT start no more actions and let those that run finish, up to --grace; \
             a second signal cancels them at once. Neither costs an attempt.
 
             Examples:
               sluice run --file q.sqlite --exec 'curl -sfd @- https://a.org || exit 75'
-              sluice run --file q.sqlite --queues 'chat/*' --pipe 'python3 handler.py'
+              sluice run --file q.sqlite --queue 'chat/*' --pipe 'python3 handler.py'
 
             \(ExitStatus.help)
             """

@@ -13,9 +13,10 @@ struct RunPolicy: ParsableArguments {
         help: ArgumentHelp(
             "The queues to run: a name, or a prefix that ends in /*. Can be repeated; without it, all.",
             valueName: "pattern"
-        )
+        ),
+        completion: .queueNames
     )
-    var queues: [String] = []
+    var queue: [String] = []
 
     @Option(
         help: ArgumentHelp(
@@ -106,7 +107,7 @@ struct RunPolicy: ParsableArguments {
 }
 
 extension RunPolicy {
-    var patterns: [QueuePattern] { queues.isEmpty ? [.all] : queues.map { QueuePattern($0) } }
+    var patterns: [QueuePattern] { queue.isEmpty ? [.all] : queue.map { QueuePattern($0) } }
 
     var graceDuration: Duration { .seconds(grace) }
 

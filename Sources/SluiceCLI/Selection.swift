@@ -1,16 +1,16 @@
 internal import ArgumentParser
 internal import Sluice
 
-/// What a listing shows, and how.
+/// What a listing shows.
 struct Selection: ParsableArguments {
-    @Option(help: ArgumentHelp("A queue's name, or a prefix that ends in /*.", valueName: "pattern"))
+    @Option(
+        help: ArgumentHelp("A queue's name, or a prefix that ends in /*.", valueName: "pattern"),
+        completion: .queueNames
+    )
     var queue = "*"
 
     @Option(help: ArgumentHelp("The most that are listed.", valueName: "number"))
     var limit = 1_000
-
-    @Flag(help: "Answer with one JSON object a line.")
-    var json = false
 
     var pattern: QueuePattern { QueuePattern(queue) }
 

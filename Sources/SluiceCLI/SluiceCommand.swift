@@ -6,7 +6,7 @@ internal import Sluice
 struct SluiceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sluice",
-        abstract: "Queues of actions in a SQLite file: enqueue, run, look.",
+        abstract: "Queues of actions in a SQLite file: enqueue, run, look, operate.",
         discussion: """
             Each queue runs its actions one at a time and in order; separate queues run at the same time. \
             Nothing is lost when a process dies.
@@ -15,13 +15,33 @@ struct SluiceCommand: AsyncParsableCommand {
               sluice enqueue --file q.sqlite --queue hello --kind greet --payload '"Ada"'
               sluice run --file q.sqlite --exec 'cat; echo' --until-empty
 
-            Removing, editing, moving and retrying are statements for the sqlite3 shell, on the views \
-            sluice_actions and sluice_dead; `sluice help run` has two of them.
+            Names and payloads are shown with control characters escaped. With --json every answer is one \
+            JSON object a line. `sluice --generate-completion-script bash` (zsh, fish) writes completions \
+            for a shell, of the names of queues too.
 
             \(ExitStatus.help)
             """,
-        subcommands: [Enqueue.self, Run.self, Queues.self, Actions.self]
+        version: "\(version) (SQLite \(FileFacts.libraryVersion))",
+        groupedSubcommands: [
+            CommandGroup(name: "Work", subcommands: [Enqueue.self, Run.self]),
+            CommandGroup(
+                name: "Look",
+                subcommands: [
+                    Queues.self, Show.self, Actions.self, Holds.self, Watch.self, Doctor.self,
+                ]
+            ),
+            CommandGroup(
+                name: "Operate",
+                subcommands: [
+                    Retry.self, Remove.self, Hold.self, Resume.self, Gate.self, Dead.self,
+                ]
+            ),
+            CommandGroup(name: "Move between files", subcommands: [Export.self, Import.self]),
+        ]
     )
+
+    /// The version of this tool and its library.
+    static let version = "0.1.0-dev"
 
     /// What stands before the parser's messages.
     private static let parserPrefix = "Error: "
@@ -32,14 +52,14 @@ struct SluiceCommand: AsyncParsableCommand {
         guard exitCode(for: error) == .validationFailure, text.hasPrefix(parserPrefix) else {
             exit(withError: error)
         }
-        Terminal.remark(String(text.dropFirst(parserPrefix.count)))
+        Terminal.remark(lines: String(text.dropFirst(parserPrefix.count)))
         exit(withError: ExitStatus.usage.exitCode)
     }
 
     /// Parses the arguments and runs the verb.
     static func main() async {
         do {
-            var command = try parseAsRoot()
+            var command = try await asyncParseAsRoot()
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {

@@ -1,28 +1,65 @@
 import Subprocess
 import Testing
 
+/// Every verb, as the tool lists them.
+let allVerbs = [
+    "enqueue", "run", "queues", "show", "actions", "holds", "watch", "doctor", "retry", "remove", "hold",
+    "resume", "gate", "dead", "export", "import",
+]
+
 @Suite("The tool's help") struct HelpTests {
     @Test(
         "Every verb has an example and its exit statuses",
-        arguments: ["enqueue", "run", "queues", "actions"]
+        arguments: allVerbs + [
+            "gate list", "gate open", "gate close", "dead list", "dead show", "dead requeue",
+        ]
     )
     func verbs(verb: String) async throws {
-        let result = try await Tool.run([verb, "--help"])
+        let result = try await Tool.run(verb.split(separator: " ").map(String.init) + ["--help"])
         #expect(result.status == .exited(0))
-        #expect(result.output.contains("\n  sluice \(verb) --file "))
+        let examples = result.lines.filter { $0.hasPrefix("  sluice \(verb) ") && $0.contains("--file ") }
+        #expect(!examples.isEmpty)
         #expect(result.output.contains("Example"))
         #expect(result.output.contains("\nExit status:\n  0 "))
         let tooLong = result.lines.filter { $0.count > 80 && !$0.hasPrefix("USAGE") }
         #expect(tooLong.isEmpty)
     }
 
-    @Test("Without a verb the tool lists its verbs; an unknown one ends with 64")
+    @Test("Without a verb the tool lists its verbs, all of them; an unknown one ends with 64")
     func root() async throws {
         let help = try await Tool.run([])
         #expect(help.status == .exited(0))
-        for verb in ["enqueue", "run", "queues", "actions"] { #expect(help.output.contains("\n  \(verb) ")) }
+        let listed = help.lines.drop { !$0.contains("SUBCOMMANDS") }.compactMap {
+            $0.hasPrefix("  ") && !$0.hasPrefix("   ") ? $0.split(separator: " ").first.map(String.init) : nil
+        }
+        #expect(listed.filter { $0 != "See" && $0 != "help" } == allVerbs)
         let unknown = try await Tool.run(["fly"])
         #expect(unknown.status == .exited(64))
         #expect(unknown.errors.hasPrefix("sluice: "))
+    }
+
+    @Test("--version names the version of the tool and of SQLite")
+    func version() async throws {
+        let result = try await Tool.run(["--version"])
+        #expect(result.status == .exited(0))
+        #expect(result.output.contains(#/^\d+\.\d+\.\d+\S* \(SQLite 3\.\d+\.\d+\)\n$/#))
+    }
+
+    @Test("Completions are written for three shells, and offer the names of queues")
+    func completions() async throws {
+        for shell in ["bash", "zsh", "fish"] {
+            let script = try await Tool.run(["--generate-completion-script", shell])
+            #expect(script.status == .exited(0))
+            #expect(script.output.contains("---completion show"), "\(shell)")
+        }
+        let place = try Workplace()
+        try await place.enqueue("mail/a", "mail/b", "chat", "mail/\u{1B}")
+        let words = ["sluice", "show", "--file", place.path, "mail"]
+        let result = try await Tool.launch(
+            "env",
+            ["SAP_SHELL=bash", Tool.path, "---completion", "show", "--", "positional@0", "4", "4"] + words
+        )
+        #expect(result.status == .exited(0), "\(result)")
+        #expect(result.lines.sorted() == ["mail/a", "mail/b"])
     }
 }

@@ -207,8 +207,8 @@ import Testing
         let place = try Workplace()
         try await place.enqueue("q")
         let body = """
-            \(sparesTheFirst(place))
             note(f"{os.getpid()}")
+            \(sparesTheFirst(place))
             if answers: say({"id": r["id"], "outcome": "success"})
             """
         let result = try await run(place, body, "--timeout", "2", "--kill-after", "0.2")

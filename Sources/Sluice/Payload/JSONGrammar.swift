@@ -3,14 +3,14 @@
 /// Foundation's decoder takes more: a byte order mark, UTF-16, a comma behind the last element, a leading
 /// zero, control characters in strings. SQLite takes none of it, and what it does not take as JSON cannot be
 /// read with `->>` nor edited.
-struct JSONGrammar {
+package struct JSONGrammar {
     /// Arrays and objects inside each other: as many as Foundation decodes.
     static let maximumDepth = 512
 
     private var rest: Slice<UnsafeBufferPointer<UInt8>>
 
     /// Whether a text is one JSON value.
-    static func accepts(_ text: String) -> Bool {
+    package static func accepts(_ text: String) -> Bool {
         var text = text
         return text.withUTF8 { bytes in
             var grammar = JSONGrammar(rest: bytes[...])

@@ -76,6 +76,13 @@ struct RouteTable: Sendable {
     }
 }
 
+/// Refuses a version outside its limits.
+func validateVersion(_ version: Int, of kind: String) throws(SluiceError) {
+    guard version >= 1 else {
+        throw SluiceError(.invalidVersion, "a version of '\(kind)' is \(version); give 1 or more")
+    }
+}
+
 /// Refuses a kind outside its limits.
 func validateKind(_ kind: String) throws(SluiceError) {
     guard (1...255).contains(kind.utf8.count) else {

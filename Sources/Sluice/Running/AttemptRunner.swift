@@ -17,10 +17,15 @@ final class AttemptRunner: Sendable {
 
     private let state: Mutex<State>
     private let scheduler: Scheduler
+    private let reader: PayloadReader
     let options: BrokerOptions
+    /// Told of every attempt; mostly there is none.
+    let observer: (any EngineObserver)?
 
-    init(scheduler: Scheduler, options: BrokerOptions) {
+    init(scheduler: Scheduler, reader: PayloadReader, options: BrokerOptions) {
         state = Mutex(State(randomness: options.randomness))
+        self.reader = reader
+        observer = options.observer
         self.scheduler = scheduler
         self.options = options
     }
@@ -101,12 +106,27 @@ extension AttemptRunner {
         var (action, route) = (first, firstRoute)
         while true {
             let attempt = Attempt(action)
-            let result = await route.perform(action, attempt)
-            let settlement = settlement(for: result, of: attempt, cancelledBy: task.reason, route.options)
+            let revision = reader.revision
+            let startedAt = observer == nil ? .zero : options.clock.uptime
+            observer?.started(action)
+            let settlement =
+                options.middleware.isEmpty
+                ? settlement(
+                    for: await route.perform(action, attempt),
+                    of: attempt,
+                    cancelledBy: task.reason,
+                    route.options
+                ) : await performInMiddleware(action, attempt, route, task)
+            let endedAt = observer == nil ? .zero : options.clock.uptime
             let (settled, next) = await scheduler.settle(action, settlement) {
                 state.withLock { $0.isCancelling }
             }
+            observer?.ended(action, settlement, settled, after: endedAt - startedAt)
             leave(action, settlement, settled)
+            // A route or an upgrader that came meanwhile found nothing parked yet.
+            if settlement.isUndecodable && reader.revision != revision {
+                scheduler.schedule(.liftUndecodable, within: .zero)
+            }
             guard let next else { return }
             guard task.proceed(to: next.0.receipt.claim) else { return start(next.0, next.1) }
             (action, route) = next
@@ -143,7 +163,7 @@ extension AttemptRunner {
         )
     }
 
-    private func settlement(
+    func settlement(
         for result: HandlerResult,
         of attempt: Attempt,
         cancelledBy reason: CancelReason?,
@@ -167,6 +187,7 @@ extension Attempt {
         id = action.receipt.action
         queue = action.queue
         kind = action.kind
+        version = action.version
         number = action.number
         nonce = action.nonce
         enqueuedAt = action.enqueuedAt.date

@@ -43,7 +43,7 @@ package enum HoldEnd: Hashable, Comparable, Sendable {
 
 extension QueuePattern.Form {
     /// Whether a name has this pattern.
-    func matches(_ name: QueueName) -> Bool {
+    package func matches(_ name: QueueName) -> Bool {
         switch self {
         case .exact(let exact): exact == name
         case .prefix(let bytes): name.rawValue.utf8.starts(with: bytes)

@@ -185,7 +185,7 @@ extension DatabaseFile {
     /// What tells one file from another, whatever its path: device and inode.
     package struct Identity: Hashable, Sendable {
         let device: UInt64
-        let inode: UInt64
+        package let inode: UInt64
     }
 
     /// A path that SQLite takes as nothing but a path.
@@ -194,6 +194,12 @@ extension DatabaseFile {
     /// built so, as Debian's is (<https://www.sqlite.org/uri.html>).
     static func literalPath(_ path: String) -> String {
         path.hasPrefix(":") || path.hasPrefix("file:") ? "./\(path)" : path
+    }
+
+    /// The size of the file at a path; `nil` when there is none.
+    static func byteCount(of path: String) -> Int? {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_size) : nil
     }
 
     /// The identity of the file at a path; `nil` when there is none.

@@ -89,6 +89,10 @@ package final class ClaimedAction: Sendable {
     package let queue: QueueName
     package let kind: String
     package let payload: String
+    /// The version of the kind that the payload was stored in.
+    package let version: Int
+    /// The trace that it was enqueued in, as JSON.
+    package let trace: String?
     /// The attempt's number, counted from 1.
     package let number: Int
     /// The random number of the opening that enqueued the action.
@@ -101,6 +105,8 @@ package final class ClaimedAction: Sendable {
         queue: QueueName,
         kind: String,
         payload: String,
+        version: Int,
+        trace: String?,
         number: Int,
         nonce: Int64,
         enqueuedAt: Timestamp,
@@ -110,6 +116,8 @@ package final class ClaimedAction: Sendable {
         self.queue = queue
         self.kind = kind
         self.payload = payload
+        self.version = version
+        self.trace = trace
         self.number = number
         self.nonce = nonce
         self.enqueuedAt = enqueuedAt
@@ -224,6 +232,8 @@ extension WriteTransaction {
             queue: head.queue,
             kind: head.kind,
             payload: row.payload,
+            version: row.version,
+            trace: row.trace,
             number: row.attempts + 1,
             nonce: row.nonce,
             enqueuedAt: row.enqueuedAt,
@@ -247,6 +257,8 @@ extension WriteTransaction {
 private struct HeadRow {
     let head: Head
     let payload: String
+    let version: Int
+    let trace: String?
     let isTaken: Bool
     /// What stands in `blocked_by`, if it holds for this head or for the queue as a whole.
     let blockedBy: String?
@@ -291,6 +303,8 @@ private struct HeadRow {
         isCancelled = row.bool(12)
         lastError = row.optionalText(14)
         payload = row.text(16)
+        version = row.int(21)
+        trace = row.optionalText(22)
     }
 
     /// Values of `blocked_by` that hold for one action and not for another that becomes the head.
@@ -313,7 +327,7 @@ extension WriteTransaction {
                    s.is_suspect, s.crashes, s.is_cancelled,
                    EXISTS (SELECT 1 FROM sluice_claim_rows AS c WHERE c.queue_id = ?2),
                    s.last_error, q.blocked_action_id, a.payload, a.gate, s.waits_for_gate, a.expires_at_us,
-                   q.blocked_error
+                   q.blocked_error, a.version, a.trace
             FROM sluice_action_rows AS a
             JOIN sluice_queue_rows AS q ON q.queue_id = ?2
             LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id

@@ -7,18 +7,23 @@ package struct ActionDraft: Sendable {
     package let sortKey: SortKey
     /// One JSON value.
     package let payload: String
+    /// The version of the kind that the payload is written in.
+    package let version: Int
     /// When it gets its place in the order; `nil` is at once.
     package let notBefore: Timestamp?
     /// The most actions that its queue may hold with it; `nil` is no limit.
     package let depthLimit: Int?
     /// What most actions do not have; `nil` where this one has none of it.
     package let extras: DraftExtras?
+    /// The trace that it is enqueued in, as JSON.
+    package var trace: String?
 
     package init(
         queue: QueueName,
         kind: String,
         sortKey: SortKey,
         payload: String,
+        version: Int = 1,
         notBefore: Timestamp? = nil,
         depthLimit: Int? = nil,
         extras: DraftExtras? = nil
@@ -27,6 +32,7 @@ package struct ActionDraft: Sendable {
         self.kind = kind
         self.sortKey = sortKey
         self.payload = payload
+        self.version = version
         self.notBefore = notBefore
         self.depthLimit = depthLimit
         self.extras = extras
@@ -51,6 +57,11 @@ package final class DraftExtras: Sendable {
         self.gate = gate
         self.key = key
     }
+}
+
+extension ActionDraft {
+    /// Whether it leaves at its default what most actions do.
+    fileprivate var isPlain: Bool { version == 1 && trace == nil && extras == nil }
 }
 
 extension Store {
@@ -86,12 +97,12 @@ extension WriteTransaction {
         let queue = try queue(named: draft.queue, sorting: draft.sortKey.kind)
         let id = try nextActionID()
         let key = PlaceKey(draft.sortKey)
-        let extras = draft.extras
-        let insert = try connection.cached(extras == nil ? Self.insertion : Self.insertionWithExtras)
-        if let extras {
-            try insert.bind(9, extras.tag).bind(10, extras.expiresAt?.microseconds)
-                .bind(11, extras.gate?.rawValue)
-            expiryChanged(to: extras.expiresAt)
+        let insert = try connection.cached(draft.isPlain ? Self.plainInsert : Self.insert)
+        if !draft.isPlain {
+            let extras = draft.extras
+            try insert.bind(9, draft.version).bind(10, draft.trace).bind(11, extras?.tag)
+                .bind(12, extras?.expiresAt?.microseconds).bind(13, extras?.gate?.rawValue)
+            if let extras { expiryChanged(to: extras.expiresAt) }
         }
         try insert.bind(1, id.rawValue).bind(2, queue.rawValue).bind(3, key)
             .bind(4, draft.notBefore?.microseconds).bind(5, now.microseconds).bind(6, nonce)
@@ -103,18 +114,18 @@ extension WriteTransaction {
         return id
     }
 
-    private static let insertion: StaticString = """
+    /// For most actions: they are spared the binding of what is at its default.
+    private static let plainInsert: StaticString = """
         INSERT INTO sluice_action_rows
             (id, queue_id, sort_key, not_before_us, enqueued_at_us, nonce, kind, payload)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
         """
 
-    /// Of its own, so that most actions are not written with columns that stay empty.
-    private static let insertionWithExtras: StaticString = """
+    private static let insert: StaticString = """
         INSERT INTO sluice_action_rows
             (id, queue_id, sort_key, not_before_us, enqueued_at_us, nonce, kind, payload,
-             tag, expires_at_us, gate)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+             version, trace, tag, expires_at_us, gate)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
         """
 
     func refusalByDepth(_ drafts: [ActionDraft]) throws -> SluiceError? {

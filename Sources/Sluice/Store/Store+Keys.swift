@@ -103,7 +103,7 @@ extension WriteTransaction {
 
     /// Gives an action that waits the contents of another.
     private func replace(_ action: ActionID, in queue: QueueID, with draft: ActionDraft) throws {
-        try edit(action, kind: draft.kind, payload: draft.payload, version: 1)
+        try edit(action, kind: draft.kind, payload: draft.payload, version: draft.version)
         let extras = draft.extras
         try connection.cached(
             "UPDATE sluice_action_rows SET tag = ?2, gate = ?3, expires_at_us = ?4 WHERE id = ?1"

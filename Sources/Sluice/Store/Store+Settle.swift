@@ -53,6 +53,11 @@ extension Settlement {
     var sync: SyncNeed {
         if case .fail = self { .owed } else { .later }
     }
+
+    /// The payload did not decode.
+    var isUndecodable: Bool {
+        if case .fail(.undecodable, _, _) = self { true } else { false }
+    }
 }
 
 extension WriteTransaction {

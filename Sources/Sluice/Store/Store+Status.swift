@@ -28,7 +28,7 @@ struct QueueFacts: Sendable {
 }
 
 /// What holds for all queues, in the same snapshot.
-struct FileFacts: Sendable {
+struct StatusFacts: Sendable {
     /// The process that runs the queues: its lease has not ended.
     let runner: Int?
     let hasClaims: Bool
@@ -49,11 +49,11 @@ extension Store {
         after name: QueueName? = nil,
         page limit: Int,
         isRunHere: Bool,
-        body: @escaping @Sendable (FileFacts, [QueueFacts]) -> Bool
+        body: @escaping @Sendable (StatusFacts, [QueueFacts]) -> Bool
     ) async throws(SluiceError) {
         let now = clock.now
         try await read { connection in
-            let file = try FileFacts(connection, now: now)
+            let file = try StatusFacts(connection, now: now)
             let isLive = isRunHere || file.runner != nil
             var (first, last) = form.bounds
             if let name { first = max(first, name.rawValue + "\u{0}") }
@@ -127,7 +127,7 @@ extension QueueFacts {
     }
 }
 
-extension FileFacts {
+extension StatusFacts {
     fileprivate init(_ connection: Connection, now: Timestamp) throws(SQLiteError) {
         runner =
             try connection.cached("SELECT pid FROM sluice_runner WHERE lease_until_us > ?1")

@@ -160,7 +160,7 @@ final class HandlerSession: Sendable {
 
     /// Reports a line, so that whoever writes the handler finds it.
     private func complain(_ number: Int, _ reason: String, _ line: [UInt8]) {
-        let text = Table.beginning(of: String(decoding: line, as: UTF8.self), count: 120)
+        let text = Visible.beginning(of: String(decoding: line, as: UTF8.self), count: 120)
         Terminal.remark("line \(number) of the handler is no answer: \(reason): \(text)")
     }
 }

@@ -1,9 +1,3 @@
-#if canImport(FoundationEssentials)
-internal import FoundationEssentials
-#else
-internal import Foundation
-#endif
-
 /// A date, or a date and a time, as ISO 8601 writes them, in whole microseconds since 1970 (UTC).
 ///
 /// | text | meaning |
@@ -35,15 +29,6 @@ struct DateTime: Hashable {
         }
         guard rest.isAtEnd else { return nil }
         microseconds = seconds * 1_000_000 + fraction
-    }
-
-    /// The date; `nil` where a `Date` is too coarse to hold the microsecond, about 100 years from now and
-    /// further.
-    var date: Date? {
-        let seconds = Double(microseconds / 1_000_000)
-        let date = Date(timeIntervalSince1970: seconds + Double(microseconds % 1_000_000) / 1_000_000)
-        let kept = (date.timeIntervalSince1970 * 1_000_000).rounded()
-        return kept == Double(microseconds) ? date : nil
     }
 
     private static func days(inMonth month: Int64, of year: Int64) -> Int64 {

@@ -28,11 +28,11 @@ extension SortType {
         switch (self, value) {
         case (_, .missing): throw Refusal("\(name) is missing")
         case (.auto, .text(let text)):
-            if let time = DateTime(text) { return .date(try date(time, name)) }
+            if let time = DateTime(text) { return .time(Timestamp(microseconds: time.microseconds)) }
             return .text(text)
         case (.date, .text(let text)):
             guard let time = DateTime(text) else { throw Refusal("\(name) is no ISO 8601 date") }
-            return .date(try date(time, name))
+            return .time(Timestamp(microseconds: time.microseconds))
         case (.text, .text(let text)): return .text(text)
         case (.auto, .integer(let integer)), (.integer, .integer(let integer)): return .integer(integer)
         case (.auto, .real(let real)), (.real, .real(let real)): return .real(real)
@@ -60,13 +60,6 @@ extension SortType {
         }
     }
 
-    private func date(_ time: DateTime, _ name: String) throws(Refusal) -> Date {
-        guard let date = time.date else {
-            throw Refusal("\(name) is a date too far away to be kept to the microsecond")
-        }
-        return date
-    }
-
     private var article: String {
         switch self {
         case .auto: "a date, a number or text"
@@ -77,9 +70,3 @@ extension SortType {
         }
     }
 }
-
-#if canImport(FoundationEssentials)
-internal import struct FoundationEssentials.Date
-#else
-internal import struct Foundation.Date
-#endif

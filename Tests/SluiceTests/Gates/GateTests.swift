@@ -44,7 +44,7 @@ import Testing
         let (log, goOn) = (EventLog<String>(), Signal())
         try broker.route("*", Note.self, Self.gated("network", "account:42")) { note, _ in
             log.append("began \(note.text)")
-            await goOn.received()
+            try await goOn.received()
             log.append("ended \(note.text)")
             return .success
         }
@@ -54,7 +54,7 @@ import Testing
             await broker.waitUntilIdle()
             #expect(log.elements.isEmpty)
             try await broker.openGate("account:42")
-            _ = await log.wait(forCount: 1)
+            _ = try await log.wait(forCount: 1)
             try await broker.closeGate("network")
             goOn.send()
             await broker.waitUntilIdle()
@@ -132,7 +132,7 @@ import Testing
                 try await broker.openGate("network")
             }
             // The clock stands still.
-            _ = await log.wait(forCount: 2)
+            _ = try await log.wait(forCount: 2)
             await broker.waitUntilIdle()
         }
         #expect(log.elements == [1, 2])
@@ -151,10 +151,10 @@ import Testing
         }
         try await broker.enqueue(Note("a"))
         try await running(broker) {
-            await site.clock.waitForSleeper(untilUptime: site.clock.uptime + .seconds(10))
+            try await site.clock.waitForSleeper(untilUptime: site.clock.uptime + .seconds(10))
             #expect(log.elements == [1])
             site.clock.advance(by: .seconds(10))
-            _ = await log.wait(forCount: 2)
+            _ = try await log.wait(forCount: 2)
             await broker.waitUntilIdle()
         }
         await broker.close()
@@ -223,11 +223,11 @@ import Testing
             let start = site.clock.uptime
             try await broker.openGate("network", spread: .seconds(30))
             for number in 1...3 {
-                _ = await log.wait(forCount: number)
+                _ = try await log.wait(forCount: number)
                 #expect(log.elements.count == number)
                 guard number < 3 else { break }
                 let next = start + .seconds(10) * number
-                await site.clock.waitForSleeper(untilUptime: next)
+                try await site.clock.waitForSleeper(untilUptime: next)
                 site.clock.advance(by: next - site.clock.uptime)
             }
             await broker.waitUntilIdle()

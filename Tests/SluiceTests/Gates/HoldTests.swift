@@ -72,12 +72,12 @@ import Testing
         let (log, goOn) = (EventLog<String>(), Signal())
         try broker.route("*", Note.self) { note, _ in
             log.append(note.text)
-            await goOn.received()
+            try await goOn.received()
             return .success
         }
         try await broker.enqueue([Note("a"), Note("b")])
         try await running(broker) {
-            _ = await log.wait(forCount: 1)
+            _ = try await log.wait(forCount: 1)
             try await broker.hold("notes", by: "ops")
             goOn.send()
             await broker.waitUntilIdle()
@@ -98,12 +98,12 @@ import Testing
         try await broker.enqueue(Note("a"))
         try await running(broker) {
             let end = site.clock.uptime + .seconds(60)
-            await site.clock.waitForSleeper(untilUptime: end)
+            try await site.clock.waitForSleeper(untilUptime: end)
             site.clock.advance(by: .seconds(60) - .microseconds(1))
             try await #expect(broker.holds().count == 1)
             #expect(log.elements.isEmpty)
             site.clock.advance(by: .microseconds(1))
-            _ = await log.wait(forCount: 1)
+            _ = try await log.wait(forCount: 1)
             try await #expect(broker.holds().isEmpty)
         }
         await broker.close()

@@ -48,12 +48,12 @@ struct BecauseTests {
         let (started, goOn) = (Signal(), Signal())
         try broker.route("*", Note.self) { _, _ in
             started.send()
-            await goOn.received()
+            try await goOn.received()
             return .success
         }
         try await broker.enqueue(Note("a"))
         try await whileRunning(broker) {
-            await started.received()
+            try await started.received()
             try await check(broker, queue, .running(since: now, attempt: 1))
             goOn.send()
         }
@@ -170,7 +170,7 @@ struct BecauseTests {
         let due = site.clock.now + .seconds(600)
         try await broker.enqueue(Note("a"), notBefore: due.date)
         try await whileRunning(broker) {
-            await until { broker.life.withLock { $0.hasLookedAround } }
+            try await until { broker.life.withLock { $0.hasLookedAround } }
             try await check(broker, queue, .scheduled(for: due.date))
         }
         await broker.close()
@@ -182,12 +182,12 @@ struct BecauseTests {
         let (started, goOn) = (Signal(), Signal())
         try broker.route("*", Note.self, RouteOptions(concurrency: ofRoute ? 1 : nil)) { _, _ in
             started.send()
-            await goOn.received()
+            try await goOn.received()
             return .success
         }
         try await broker.enqueue([Note("a", in: "busy"), Note("b")])
         try await whileRunning(broker) {
-            await started.received()
+            try await started.received()
             let expected = Because.permit(ofRoute ? .route("*") : .broker)
             // The second claim may still be under way.
             try await until { try await broker.status(of: queue).because == [expected] }
@@ -203,12 +203,12 @@ struct BecauseTests {
         let (started, goOn) = (Signal(), Signal())
         try broker.route("*", Note.self) { _, _ in
             started.send()
-            await goOn.received()
+            try await goOn.received()
             return .success
         }
         try await broker.enqueue(Note("a", in: "busy"))
         try await whileRunning(broker) {
-            await started.received()
+            try await started.received()
             try await broker.hold(QueuePattern(queue.rawValue), by: "test")
             let id = try await broker.enqueue(Note("b")).id
             try site.shell("INSERT INTO sluice_state_rows (action_id, is_suspect) VALUES (\(id), 1)")

@@ -111,7 +111,7 @@ struct EventTests {
         try await broker.enqueue([Note("a"), Note("b")])
         let lines = try await lines(broker) {
             try await running(broker) {
-                await until { broker.life.withLock { $0.hasLookedAround } }
+                try await until { broker.life.withLock { $0.hasLookedAround } }
                 try site.shell("INSERT INTO sluice_actions (queue, kind, payload) VALUES ('shell', 'k', '1')")
                 try site.shell("DELETE FROM sluice_actions WHERE id = 2")
                 try site.shell("UPDATE sluice_actions SET payload = '2' WHERE id = 3")
@@ -138,13 +138,13 @@ struct EventTests {
         let (started, goOn) = (Signal(), Signal())
         try broker.route("*", Note.self) { note, _ in
             started.send()
-            await goOn.received()
+            try await goOn.received()
             return note.text == "deleted" ? .success : .retry
         }
         let lines = try await lines(broker) {
             try await broker.enqueue([Note("deleted", in: "a"), Note("cancelled", in: "b")])
             try await running(broker) {
-                await started.received(2)
+                try await started.received(2)
                 try site.shell("DELETE FROM sluice_actions WHERE id = 1")
                 try await broker.store.takeInForeignChanges()
                 try await broker.cancel(ActionID(rawValue: 2))
@@ -164,7 +164,7 @@ struct EventTests {
         let lines = try await lines(broker) {
             try await running(broker) {
                 let probe = broker.events()
-                await until { broker.life.withLock { $0.hasLookedAround } }
+                try await until { broker.life.withLock { $0.hasLookedAround } }
                 try await broker.enqueue(Note("later"), notBefore: .distantFuture)
                 _ = await probe.first { $0.line.hasPrefix("emptyWake") }
             }
@@ -197,7 +197,7 @@ struct EventTests {
         try other.beginImmediate()
         try other.execute("INSERT INTO sluice_holds (scope) VALUES ('x')")
         let waiting = Task { try await fixture.store.add("b") }
-        await until { fixture.store.writer.trouble.lockedSince != nil }
+        try await until { fixture.store.writer.trouble.lockedSince != nil }
         try other.commit()
         _ = try await waiting.value
         let kinds = fixture.commits.elements.flatMap(\.events).map(\.kind)

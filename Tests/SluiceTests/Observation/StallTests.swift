@@ -94,8 +94,8 @@ struct StallTests {
             if element.line.hasPrefix("stalled") { told.append(element.line) }
         }
         try await whileRunning(broker) {
-            await until { broker.life.withLock { $0.hasLookedAround } }
-            await until {
+            try await until { broker.life.withLock { $0.hasLookedAround } }
+            try await until {
                 clock.advance(by: .seconds(20))
                 await Task.yield()
                 return told.elements.count >= 3

@@ -74,7 +74,7 @@ struct StatusTests {
         let (started, goOn) = (Signal(), Signal())
         try broker.route("*", Note.self, RouteOptions(concurrency: 1)) { _, _ in
             started.send()
-            await goOn.received()
+            try await goOn.received()
             return .success
         }
         try await broker.enqueue([Note("a", in: "busy"), Note("b")])
@@ -87,13 +87,13 @@ struct StatusTests {
                 if status.because == [.permit(.route("*"))] { permits.send() }
             }
         }
-        _ = await seen.wait(forCount: 1)
+        _ = try await seen.wait(forCount: 1)
         try await whileRunning(broker) {
-            await permits.received()
+            try await permits.received()
             goOn.send()
             await broker.waitUntilIdle()
         }
-        await until { seen.elements.last == .empty }
+        try await until { seen.elements.last == .empty }
         #expect(seen.elements.first == .stopped)
         await broker.close()
         try await watcher.value
@@ -110,13 +110,13 @@ struct StatusTests {
             for try await status in updates { seen.append(status.depth) }
         }
         for depth in 1...20 {
-            _ = await seen.wait(forCount: depth)
+            _ = try await seen.wait(forCount: depth)
             // A hold may concern any queue: the status is read again, and is the same.
             let other = try await broker.hold("other", by: "ops")
             try await broker.resume(other)
             try await broker.enqueue(Note("b"))
         }
-        _ = await seen.wait(forCount: 21)
+        _ = try await seen.wait(forCount: 21)
         await broker.close()
         try await watcher.value
         #expect(seen.elements == Array(1...21))
@@ -130,7 +130,7 @@ struct StatusTests {
         let watcher = Task {
             for try await _ in broker.statusUpdates(of: "notes") { seen.send() }
         }
-        await seen.received()
+        try await seen.received()
         watcher.cancel()
         try await watcher.value
         #expect(!broker.store.interest.isAny)
@@ -151,7 +151,7 @@ struct StatusTests {
             try await #expect(broker.status(of: "notes").state == .held)
             site.clock.advance(by: .seconds(60))
             _ = await events.first { $0.line.hasPrefix("resumed") }
-            _ = await log.wait(forCount: 1)
+            _ = try await log.wait(forCount: 1)
         }
         try await #expect(broker.holds().isEmpty)
         await broker.close()

@@ -76,7 +76,7 @@ struct SubscriptionTests {
         let site = try Site(.memory)
         let broker = try await site.broker()
         let consumer = Task { await broker.events().lines() }
-        await until { broker.store.interest.isAny }
+        try await until { broker.store.interest.isAny }
         consumer.cancel()
         await #expect(consumer.value == [])
         #expect(!broker.store.interest.isAny)
@@ -100,7 +100,7 @@ struct SubscriptionTests {
         }
         for index in 0..<200 { try await broker.enqueue(Note("\(index)")) }
         await broker.close()
-        let lines = await log.wait(forCount: 200)
+        let lines = try await log.wait(forCount: 200)
         #expect(lines == (1...200).map { "enqueued notes \($0) note true" })
         withExtendedLifetime(token) {}
     }
@@ -112,7 +112,7 @@ struct SubscriptionTests {
         let (executor, log) = (CountingExecutor(), EventLog<String>())
         let token = broker.observe(on: executor) { log.append($0.line) }
         try await broker.enqueue(Note("a"))
-        #expect(await log.wait(forCount: 1) == ["enqueued notes 1 note"])
+        try await #expect(log.wait(forCount: 1) == ["enqueued notes 1 note"])
         #expect(executor.count.load(ordering: .relaxed) > 0)
         token.cancel()
         await broker.close()
@@ -135,7 +135,7 @@ struct SubscriptionTests {
         }
         second.withLock { $0 = broker.observe(on: queue) { _ in reached.send() } }
         try await broker.enqueue([Note("a"), Note("b"), Note("c")])
-        await reached.received(3)
+        try await reached.received(3)
         #expect(log.elements == ["first enqueued notes 1 note"])
         #expect(broker.store.interest.isAny)
         second.withLock { $0 = nil }

@@ -9,6 +9,7 @@ import Testing
             id: ActionID(rawValue: 1),
             queue: "q",
             kind: "note",
+            version: 1,
             number: number,
             nonce: 1,
             enqueuedAt: Date(timeIntervalSince1970: 0),

@@ -8,6 +8,7 @@ import Testing
         id: ActionID(rawValue: 1),
         queue: "q",
         kind: "note",
+        version: 1,
         number: 2,
         nonce: 1,
         enqueuedAt: Date(timeIntervalSince1970: 0),

@@ -35,7 +35,7 @@ struct SQLControlTests {
             let line = "SELECT state || '; ' || because FROM sluice_queues"
             try await #expect(shell.line(line) == "held; held by ops: a move")
             try await shell.run("DELETE FROM sluice_holds WHERE holder = 'ops';")
-            _ = await log.wait(forCount: 1)
+            _ = try await log.wait(forCount: 1)
         }
         await broker.close()
     }
@@ -50,7 +50,7 @@ struct SQLControlTests {
             let line = "SELECT state || '; ' || because FROM sluice_queues"
             try await #expect(shell.line(line) == "gate; waiting for gate network")
             try await shell.run("INSERT INTO sluice_gates (gate) VALUES ('network');")
-            _ = await log.wait(forCount: 1)
+            _ = try await log.wait(forCount: 1)
             await broker.waitUntilIdle()
             for (number, change) in [
                 ("UPDATE sluice_gates SET state = 'closed'", "UPDATE sluice_gates SET state = 'open'"),
@@ -64,7 +64,7 @@ struct SQLControlTests {
                 await broker.waitUntilIdle()
                 #expect(log.elements.count == number + 1)
                 try await shell.run(change.1 + ";")
-                _ = await log.wait(forCount: number + 2)
+                _ = try await log.wait(forCount: number + 2)
             }
         }
         await broker.close()
@@ -90,7 +90,7 @@ struct SQLControlTests {
         let log = EventLog<String>()
         let broker = try await Broker(file: file.path)
         try broker.routeNotes("q", to: log)
-        try await running(broker) { _ = await log.wait(forCount: 1) }
+        try await running(broker) { _ = try await log.wait(forCount: 1) }
         await broker.close()
     }
 

@@ -1,6 +1,6 @@
 /// Writes JSON where the parts are JSON text already, or must keep their order.
 enum JSONText {
-    /// A string in quotes, with everything escaped that JSON asks for.
+    /// A string in quotes, with everything escaped that JSON asks for, and what a terminal would obey.
     static func string(_ text: String) -> String {
         var result = "\""
         for scalar in text.unicodeScalars {
@@ -10,7 +10,7 @@ enum JSONText {
             case "\n": result += "\\n"
             case "\r": result += "\\r"
             case "\t": result += "\\t"
-            case _ where scalar.value < 0x20 || scalar.value == 0x7F: result += escape(scalar.value)
+            case _ where Visible.isUnseen(scalar): result += escape(scalar)
             default: result.unicodeScalars.append(scalar)
             }
         }
@@ -27,6 +27,9 @@ enum JSONText {
         "{" + members.map { "\(string($0.name)):\($0.value)" }.joined(separator: ",") + "}"
     }
 
+    /// An array on one line.
+    static func array(_ elements: [String]) -> String { "[" + elements.joined(separator: ",") + "]" }
+
     /// JSON text on one line.
     ///
     /// A line break can only stand between tokens, since strings have theirs escaped: a space means the same.
@@ -35,12 +38,31 @@ enum JSONText {
         return String(decoding: json.utf8.map { isLineBreak($0) ? UInt8(ascii: " ") : $0 }, as: UTF8.self)
     }
 
+    /// JSON text on one line, without what a terminal would obey.
+    ///
+    /// That can only stand inside strings, where its escape means the same.
+    static func visible(_ json: String) -> String {
+        let line = onOneLine(json)
+        guard line.unicodeScalars.contains(where: Visible.isUnseen) else { return line }
+        return line.unicodeScalars.reduce(into: "") { result, scalar in
+            switch scalar {
+            case "\t": result += " "
+            case _ where Visible.isUnseen(scalar): result += escape(scalar)
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+    }
+
     private static func isLineBreak(_ byte: UInt8) -> Bool {
         byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
     }
 
-    private static func escape(_ value: UInt32) -> String {
-        let digits = String(value, radix: 16)
-        return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+    private static func escape(_ scalar: Unicode.Scalar) -> String {
+        UTF16.encode(scalar).map { unit in
+            unit.map { word in
+                let digits = String(word, radix: 16)
+                return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            }.joined()
+        } ?? ""
     }
 }

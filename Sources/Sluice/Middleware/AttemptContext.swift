@@ -1,0 +1,34 @@
+/// An attempt, as a ``Middleware`` sees it: without the payload (G13).
+public struct AttemptContext: Sendable {
+    /// The attempt, as its handler sees it.
+    public let attempt: Attempt
+    /// The pattern of the route that performs it.
+    public let pattern: QueuePattern
+
+    private let action: ClaimedAction
+    private let decide: @Sendable (HandlerResult) -> AttemptResult
+
+    init(
+        _ action: ClaimedAction,
+        _ attempt: Attempt,
+        _ pattern: QueuePattern,
+        decide: @escaping @Sendable (HandlerResult) -> AttemptResult
+    ) {
+        self.action = action
+        self.attempt = attempt
+        self.pattern = pattern
+        self.decide = decide
+    }
+
+    /// The fields that the enqueuer's middleware has left in ``EnqueueContext/trace``.
+    public var trace: [String: String] { TraceText.fields(of: action.trace) }
+
+    /// What an outcome leads to, by the route's policies, if the attempt ends with it.
+    ///
+    /// For a middleware that ends an attempt without its handler, as with ``Outcome/release``, or that
+    /// overrules it. Each call asks the retry policy anew, and may get another delay.
+    public func result(of outcome: Outcome) -> AttemptResult { decide(.outcome(outcome)) }
+
+    /// What follows from the handler's end.
+    func result(of result: HandlerResult) -> AttemptResult { decide(result) }
+}

@@ -1,0 +1,94 @@
+#if Tracing
+public import Tracing
+
+/// Traces by swift-distributed-tracing.
+///
+/// With the trait `Tracing`; see <doc:MetricsAndTracing>.
+///
+/// ```swift
+/// options.middleware = [TracingMiddleware()]
+/// ```
+///
+/// The trace context of whoever enqueues is stored with the action. Each attempt is a span of the kind
+/// *consumer*, the root of a trace of its own, that is linked to the enqueuer's span: an attempt may come
+/// days later, and there may be many. The spans of a handler are its children.
+///
+/// A span has the attributes `sluice.kind`, `sluice.attempt` and `sluice.outcome`, and `sluice.cause` where
+/// the action has failed. Neither payloads nor the texts of errors are in it (G13).
+public struct TracingMiddleware: Middleware {
+    private let tracer: (any Tracer)?
+    private let namesQueues: Bool
+
+    /// Makes the middleware.
+    ///
+    /// - Parameters:
+    ///   - tracer: Who makes the spans; `nil` is what `InstrumentationSystem` was bootstrapped with.
+    ///   - namesQueues: Whether spans have the attribute `sluice.queue`. Names of queues may say something of
+    ///     people; they are left out by default.
+    public init(tracer: (any Tracer)? = nil, namesQueues: Bool = false) {
+        self.tracer = tracer
+        self.namesQueues = namesQueues
+    }
+
+    private var currentTracer: any Tracer { tracer ?? InstrumentationSystem.tracer }
+
+    /// Stores the context of the caller with the actions, if there is one.
+    public func enqueue(
+        _ context: EnqueueContext,
+        next: @Sendable (EnqueueContext) async throws -> [ActionID]
+    ) async throws -> [ActionID] {
+        guard let current = InstrumentationContext.current, !current.isEmpty else {
+            return try await next(context)
+        }
+        var context = context
+        currentTracer.inject(current, into: &context.trace, using: FieldInjector())
+        return try await next(context)
+    }
+
+    /// Makes a span of the attempt.
+    public func attempt(
+        _ context: AttemptContext,
+        next: @Sendable () async throws -> AttemptResult
+    ) async throws -> AttemptResult {
+        let tracer = currentTracer
+        // Not the context of this task, which is that of whoever has waked the queue.
+        let span = tracer.startAnySpan(
+            "process \(context.attempt.kind)",
+            context: .topLevel,
+            ofKind: .consumer
+        )
+        defer { span.end() }
+        var enqueuer = InstrumentationContext.topLevel
+        tracer.extract(context.trace, into: &enqueuer, using: FieldExtractor())
+        if !enqueuer.isEmpty { span.addLink(SpanLink(context: enqueuer, attributes: [:])) }
+        span.attributes["sluice.kind"] = context.attempt.kind
+        span.attributes["sluice.attempt"] = context.attempt.number
+        if namesQueues { span.attributes["sluice.queue"] = context.attempt.queue.rawValue }
+        do {
+            let result = try await InstrumentationContext.$current.withValue(span.context) {
+                try await next()
+            }
+            span.attributes["sluice.outcome"] = result.kind.rawValue
+            if let cause = result.cause { span.attributes["sluice.cause"] = cause.rawValue }
+            if result.kind == .retrying || result.kind == .failed { span.setStatus(SpanStatus(code: .error)) }
+            return result
+        } catch {
+            span.attributes["sluice.outcome"] = "threw"
+            span.setStatus(SpanStatus(code: .error))
+            throw error
+        }
+    }
+}
+
+/// Writes a propagator's fields.
+private struct FieldInjector: Injector {
+    func inject(_ value: String, forKey key: String, into carrier: inout [String: String]) {
+        carrier[key] = value
+    }
+}
+
+/// Reads a propagator's fields.
+private struct FieldExtractor: Extractor {
+    func extract(key: String, from carrier: [String: String]) -> String? { carrier[key] }
+}
+#endif

@@ -1,0 +1,118 @@
+internal import Synchronization
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+/// Makes values of a route's type of stored payloads, those of older versions too.
+///
+/// A payload is brought up when it is read, step by step, and stays in the file as it is: an older program
+/// can still read it, and an upgrader that was wrong has spoilt nothing.
+final class PayloadReader: Sendable {
+    typealias Upgrader = @Sendable (_ payload: String) throws -> String
+
+    /// One upgrader.
+    private struct Step {
+        /// The version that it leads to.
+        let target: Int
+        let upgrade: Upgrader
+    }
+
+    private let coder: PayloadCoder
+    /// By kind and the version that they start from.
+    private let steps = Mutex<[String: [Int: Step]]>([:])
+    private let changes = Atomic(0)
+
+    init(_ coder: PayloadCoder) {
+        self.coder = coder
+    }
+
+    /// Raised when a route or an upgrader has come: what was not readable before may be now.
+    var revision: Int { changes.load(ordering: .acquiring) }
+
+    func codeChanged() { changes.add(1, ordering: .acquiringAndReleasing) }
+
+    func add(
+        _ kind: String,
+        from version: Int,
+        to target: Int,
+        _ upgrade: @escaping Upgrader
+    ) throws(SluiceError) {
+        try validateKind(kind)
+        try validateVersion(version, of: kind)
+        guard version < target else {
+            throw SluiceError(
+                .invalidVersion,
+                "an upgrader of '\(kind)' from version \(version) does not lead to a later one"
+            )
+        }
+        let isNew = steps.withLock { steps in
+            guard steps[kind]?[version] == nil else { return false }
+            steps[kind, default: [:]][version] = Step(target: target, upgrade: upgrade)
+            return true
+        }
+        guard isNew else {
+            throw SluiceError(
+                .duplicateUpgrader,
+                "there is an upgrader of '\(kind)' from version \(version) already"
+            )
+        }
+    }
+
+    /// The payload of an action as a type, or why it cannot be read, without what is in it (G13).
+    func read<A: Action>(_ type: A.Type, from action: ClaimedAction) -> Result<A, Undecodable> {
+        guard action.version != A.version else { return coder.decode(type, from: action.payload) }
+        return upgraded(action.payload, of: action.kind, from: action.version, to: A.version)
+            .flatMap { coder.decode(type, from: $0) }
+    }
+
+    private func upgraded(
+        _ payload: String,
+        of kind: String,
+        from stored: Int,
+        to current: Int
+    ) -> Result<String, Undecodable> {
+        func failure(_ reason: String) -> Result<String, Undecodable> {
+            .failure(Undecodable(reason: reason))
+        }
+        guard stored < current else {
+            return failure("version \(stored) of '\(kind)' is newer than this program's \(current)")
+        }
+        var (payload, version) = (payload, stored)
+        while version < current {
+            guard let step = steps.withLock({ $0[kind]?[version] }) else {
+                return failure(
+                    "no upgrader of '\(kind)' from version \(version), and this program's is \(current)"
+                )
+            }
+            guard step.target <= current else {
+                return failure(
+                    "the upgrader of '\(kind)' from version \(version) leads to \(step.target), "
+                        + "beyond this program's \(current)"
+                )
+            }
+            do {
+                payload = try step.upgrade(payload)
+            } catch {
+                return failure(
+                    "upgrading from version \(version): \(Undecodable(kind, thrown: error).reason)"
+                )
+            }
+            version = step.target
+        }
+        return .success(payload)
+    }
+}
+
+extension Undecodable {
+    /// What an upgrader has thrown; its own words may be the payload's.
+    fileprivate init(_ kind: String, thrown error: any Error) {
+        switch error {
+        case let error as DecodingError: self.init(kind, error)
+        case let error as SluiceError: self.init(reason: error.message)
+        default: self.init(reason: "the upgrader of '\(kind)' threw \(type(of: error))")
+        }
+    }
+}

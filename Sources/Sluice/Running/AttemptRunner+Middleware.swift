@@ -1,0 +1,34 @@
+extension AttemptRunner {
+    /// Runs a handler inside the middleware; what any of it throws is as if the handler had.
+    func performInMiddleware(
+        _ action: ClaimedAction,
+        _ attempt: Attempt,
+        _ route: Route,
+        _ task: AttemptTask
+    ) async -> Settlement {
+        let context = AttemptContext(action, attempt, route.pattern) { [self] result in
+            let reason = task.reason
+            return AttemptResult(
+                settlement(for: result, of: attempt, cancelledBy: reason, route.options),
+                isCancelled: reason == .removal
+            )
+        }
+        do {
+            return try await pass(options.middleware[...], context) {
+                await route.perform(action, attempt)
+            }.settlement
+        } catch {
+            return context.result(of: .threw(error)).settlement
+        }
+    }
+
+    /// Goes through what is left of the middleware, the outermost first.
+    private func pass(
+        _ rest: ArraySlice<any Middleware>,
+        _ context: AttemptContext,
+        _ perform: @Sendable () async -> HandlerResult
+    ) async throws -> AttemptResult {
+        guard let first = rest.first else { return context.result(of: await perform()) }
+        return try await first.attempt(context) { try await pass(rest.dropFirst(), context, perform) }
+    }
+}

@@ -1,0 +1,154 @@
+internal import SQLite
+
+/// An action as it leaves one file of queues and enters another: what whoever enqueued it has said of it.
+///
+/// What has happened to it since stays behind: its attempts, errors and waits, and its idempotency key.
+package struct TransferredAction: Sendable, Hashable {
+    /// Its number in the file that it leaves; an action that enters is given another.
+    package var id = ActionID(rawValue: 0)
+    package var queue: QueueName
+    package var kind: String
+    package var sortKey: SortKey
+    package var payload: String
+    /// The version of the kind that the payload was written in.
+    package var version: Int64 = 1
+    package var tag: String?
+    package var gate: GateName?
+    package var notBefore: Timestamp?
+    package var expiresAt: Timestamp?
+
+    package init(queue: QueueName, kind: String, sortKey: SortKey, payload: String) {
+        self.queue = queue
+        self.kind = kind
+        self.sortKey = sortKey
+        self.payload = payload
+    }
+}
+
+extension Store {
+    /// Actions that wait or run, in the order in which they were enqueued.
+    ///
+    /// Enqueued in this order again, each queue has its own order again: that is by sort key and number.
+    ///
+    /// - Parameters:
+    ///   - form: Which queues.
+    ///   - last: The action behind which to go on; zero is before the first.
+    ///   - limit: The most actions.
+    ///   - byteLimit: The payloads of one answer are together not much larger; it holds at least one action.
+    /// - Returns: None when there is no further one.
+    package func page(
+        of form: QueuePattern.Form,
+        after last: ActionID,
+        limit: Int,
+        byteLimit: Int
+    ) async throws(SluiceError) -> [TransferredAction] {
+        try await read { connection in
+            let (first, end) = form.bounds
+            var page: [TransferredAction] = []
+            var byteCount = 0
+            while page.count < limit && byteCount < byteLimit {
+                let next = try connection.cached(
+                    """
+                    SELECT a.id, q.name, a.kind, q.sort_type, a.sort_key, a.payload, a.version, a.tag, a.gate,
+                           a.not_before_us, a.expires_at_us
+                    FROM sluice_action_rows AS a CROSS JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
+                    WHERE a.id > ?1 AND q.name >= ?2 AND (?3 IS NULL OR q.name < ?3) ORDER BY a.id LIMIT 1
+                    """
+                )
+                .bind(1, (page.last?.id ?? last).rawValue).bind(2, first).bind(3, end)
+                .first(TransferredAction.init)
+                guard let next else { break }
+                byteCount += next.payload.utf8.count
+                page.append(next)
+            }
+            return page
+        }
+    }
+
+    /// Stores actions that have left another file, all or none, in their order.
+    func take(_ actions: [TransferredAction]) async throws -> [ActionID] {
+        try await writeUnlessCancelled(sync: .owed) { transaction in
+            try actions.map { try transaction.take($0) }
+        }
+    }
+}
+
+extension WriteTransaction {
+    func take(_ action: TransferredAction) throws -> ActionID {
+        let queue = try queue(named: action.queue, sorting: action.sortKey.kind)
+        let id = try nextActionID()
+        let key = PlaceKey(action.sortKey)
+        try connection.cached(
+            """
+            INSERT INTO sluice_action_rows
+                (id, queue_id, sort_key, not_before_us, enqueued_at_us, nonce, kind, payload, version, tag,
+                 gate, expires_at_us)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+            """
+        )
+        .bind(1, id.rawValue).bind(2, queue.rawValue).bind(3, key).bind(4, action.notBefore?.microseconds)
+        .bind(5, now.microseconds).bind(6, nonce).bind(7, action.kind).bind(8, action.payload)
+        .bind(9, action.version).bind(10, action.tag).bind(11, action.gate?.rawValue)
+        .bind(12, action.expiresAt?.microseconds).run()
+        order.added(id, key: key, to: queue, isPlaced: action.notBefore == nil)
+        touch(queue)
+        return id
+    }
+}
+
+extension TransferredAction {
+    fileprivate init(_ row: Row) {
+        self.init(
+            queue: QueueName(row.text(1)),
+            kind: row.text(2),
+            sortKey: SortKey(row, type: 3, value: 4),
+            payload: row.text(5)
+        )
+        id = ActionID(rawValue: row.int64(0))
+        version = row.int64(6)
+        tag = row.optionalText(7)
+        gate = row.optionalText(8).map { GateName($0) }
+        notBefore = row.optionalInt64(9).map(Timestamp.init(microseconds:))
+        expiresAt = row.optionalInt64(10).map(Timestamp.init(microseconds:))
+    }
+}
+
+extension SortKey {
+    /// A date to the microsecond: a `Date` has no room for that a century from now.
+    package static func time(_ value: Timestamp) -> SortKey { SortKey(storage: .date(value)) }
+
+    /// The key, as whoever writes it down needs it.
+    package enum Value: Sendable {
+        case arrival
+        case integer(Int64)
+        case time(Timestamp)
+        case real(Double)
+        case text(String)
+    }
+
+    package var value: Value {
+        switch storage {
+        case .arrival: .arrival
+        case .integer(let value): .integer(value)
+        case .date(let value): .time(value)
+        case .real(let value): .real(value)
+        case .text(let value): .text(value)
+        }
+    }
+
+    fileprivate init(_ row: Row, type: Int32, value: Int32) {
+        self =
+            switch Kind(rawValue: row.text(type)) {
+            case .integer: .integer(row.int64(value))
+            case .date: .time(Timestamp(microseconds: row.int64(value)))
+            case .real:
+                if case .real(let real) = row.value(value) {
+                    .real(real)
+                } else {
+                    .real(Double(row.int64(value)))
+                }
+            case .text: .text(row.text(value))
+            case .arrival, nil: .arrival
+            }
+    }
+}

@@ -1,0 +1,80 @@
+internal import SQLite
+
+/// What somebody who watches the file needs, at little cost.
+extension Store {
+    /// A number that is another one whenever somebody has committed since
+    /// (<https://www.sqlite.org/pragma.html#pragma_data_version>).
+    package func commitMarker() async throws(SluiceError) -> Int64 {
+        try await read { try $0.cached("PRAGMA data_version").first { $0.int64(0) } ?? 0 }
+    }
+
+    /// Actions that came to the file.
+    package struct Arrivals: Sendable {
+        /// The last number given; where to go on the next time.
+        package var last = ActionID(rawValue: 0)
+        /// Of each queue, how many came since and are still there.
+        package var counts: [QueueName: Int] = [:]
+    }
+
+    /// What came after an action.
+    ///
+    /// - Parameter earlier: Where the last look ended; `nil` asks for no more than the last number.
+    package func arrivals(since earlier: ActionID?) async throws(SluiceError) -> Arrivals {
+        try await read { connection in
+            var arrivals = Arrivals()
+            arrivals.last = ActionID(
+                rawValue: try connection.cached("SELECT value FROM sluice_counters WHERE name = 'action'")
+                    .first { $0.int64(0) } ?? 0
+            )
+            guard let earlier, earlier < arrivals.last else { return arrivals }
+            let counts = try connection.cached(
+                """
+                SELECT q.name, n.count
+                FROM (SELECT queue_id, count(*) AS count FROM sluice_action_rows
+                      WHERE id > ?1 GROUP BY queue_id) AS n
+                JOIN sluice_queue_rows AS q ON q.queue_id = n.queue_id
+                """
+            )
+            .bind(1, earlier.rawValue).all { (QueueName($0.text(0)), $0.int(1)) }
+            arrivals.counts = Dictionary(counts, uniquingKeysWith: +)
+            return arrivals
+        }
+    }
+
+    /// Names of queues, in their order, those that are empty by now among them.
+    package func queueNames(from first: String, limit: Int) async throws(SluiceError) -> [QueueName] {
+        try await read { connection in
+            try connection.cached(
+                "SELECT name FROM sluice_queue_rows WHERE name >= ?1 ORDER BY name LIMIT ?2"
+            )
+            .bind(1, first).bind(2, limit).all { QueueName($0.text(0)) }
+        }
+    }
+
+    /// The process that runs the queues, as far as the file knows.
+    package struct Runner: Sendable {
+        package let pid: Int64
+        package let leaseUntil: Timestamp
+        /// Whether the process has certainly ended.
+        package let isDead: Bool
+    }
+
+    /// The process that runs the queues; `nil` when none does.
+    package func runner() async throws(SluiceError) -> Runner? {
+        try await read { try Runner.read($0) }
+    }
+}
+
+extension Store.Runner {
+    static func read(_ connection: Connection) throws(SQLiteError) -> Store.Runner? {
+        let row = try connection.cached("SELECT pid, process, lease_until_us FROM sluice_runner").first {
+            (ProcessIdentity(pid: $0.int64(0), mark: $0.text(1)), Timestamp(microseconds: $0.int64(2)))
+        }
+        guard let (process, leaseUntil) = row else { return nil }
+        return Store.Runner(
+            pid: process.pid,
+            leaseUntil: leaseUntil,
+            isDead: process.isDead(seenFrom: .current)
+        )
+    }
+}

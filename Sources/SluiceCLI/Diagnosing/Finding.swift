@@ -1,0 +1,160 @@
+internal import Sluice
+
+/// Something that an operator should know, with what to do about it.
+struct Finding {
+    let isProblem: Bool
+    let text: String
+    let advice: String
+
+    var json: String {
+        JSONText.object([
+            ("is_problem", String(isProblem)), ("finding", JSONText.string(text)),
+            ("advice", JSONText.string(advice)),
+        ])
+    }
+
+    private static func problem(_ text: String, _ advice: String) -> Finding {
+        Finding(isProblem: true, text: text, advice: advice)
+    }
+
+    private static func note(_ text: String, _ advice: String) -> Finding {
+        Finding(isProblem: false, text: text, advice: advice)
+    }
+
+    /// A log that has grown beyond this is pinned by somebody: a broker copies it back every 40 MB.
+    private static let longLog: Int64 = 256 * 1_024 * 1_024
+
+    /// All that is to be said of a file, the worst first.
+    static func all(_ facts: FileFacts, _ holders: [LockHolder], path: String, now: Timestamp) -> [Finding] {
+        let findings =
+            ofFile(facts, path: path) + ofLocks(facts, holders, path: path) + ofQueues(facts)
+            + ofRunner(facts, now) + ofLibrary()
+        return findings.filter(\.isProblem) + findings.filter { !$0.isProblem }
+    }
+
+    private static func ofFile(_ facts: FileFacts, path: String) -> [Finding] {
+        var findings: [Finding] = []
+        if let damage = facts.damages.first {
+            findings.append(
+                .problem(
+                    "the file is damaged: \(damage)",
+                    "stop what uses it, copy it with its -wal and -shm, and try `sqlite3 COPY .recover`"
+                )
+            )
+        }
+        if facts.isNewer {
+            findings.append(.problem("a newer version of Sluice has written the file", "update this tool"))
+        } else if facts.steps.isEmpty {
+            findings.append(
+                .problem("there are no queues in the file", "check --file; an enqueue makes them")
+            )
+        } else if facts.missingStepCount > 0 {
+            findings.append(
+                .note(
+                    "\(facts.missingStepCount) steps of the schema are missing",
+                    "the next program of this version that runs or enqueues applies them"
+                )
+            )
+        }
+        if facts.isReadOnly {
+            findings.append(
+                .problem("the file cannot be written", "check the permissions of the file and its directory")
+            )
+        }
+        let mode = facts.pragmas.first { $0.name == "journal_mode" }?.value ?? ""
+        if !facts.steps.isEmpty && mode != "wal" {
+            findings.append(
+                .note("journal_mode is \(mode), not wal", "the next program that opens the file sets it")
+            )
+        }
+        return findings
+    }
+
+    private static func ofLocks(_ facts: FileFacts, _ holders: [LockHolder], path: String) -> [Finding] {
+        var findings: [Finding] = []
+        if facts.isWriteLockHeld {
+            findings.append(
+                .problem(
+                    "\(Doctor.names(holders)) holds the write lock: nothing can be enqueued or settled",
+                    "a running broker gives it up at once, so look again; a shell inside BEGIN needs its "
+                        + "COMMIT or ROLLBACK"
+                )
+            )
+        }
+        if facts.logByteCount > longLog {
+            findings.append(
+                .problem(
+                    "the log has grown to \(facts.logByteCount / 1_024 / 1_024) MiB",
+                    "a reader keeps it from beginning anew: end shells inside BEGIN and long queries; "
+                        + "without any, a run of the queues copies it back"
+                )
+            )
+        }
+        return findings
+    }
+
+    private static func ofQueues(_ facts: FileFacts) -> [Finding] {
+        let advice = [
+            "parked": "`sluice queues` says why; mend it, then `sluice retry` or `sluice remove`",
+            "undecodable": "ship code that reads the payloads, or remove the actions",
+            "unknown kind": "run a program that has a route for the kind",
+            "no route": "run a program that has a route for the queues",
+        ]
+        var findings = facts.states.compactMap { state, count in
+            advice[state].map { problem("\(queues(count)) \(count == 1 ? "is" : "are") \(state)", $0) }
+        }
+        for (state, text, advice) in [
+            ("held", "held", "`sluice holds` says by whom and why; `sluice resume` ends it"),
+            ("gate", "waiting for a gate", "`sluice queues` says which; `sluice gate open` opens it"),
+        ] {
+            guard let count = facts.states.first(where: { $0.state == state })?.count else { continue }
+            findings.append(.note("\(queues(count)) \(count == 1 ? "is" : "are") \(text)", advice))
+        }
+        if facts.deadLetterCount > 0 {
+            let count = facts.deadLetterCount
+            findings.append(
+                .note(
+                    count == 1 ? "there is 1 dead letter" : "there are \(count) dead letters",
+                    "`sluice dead list` shows them; `sluice dead requeue` puts one back"
+                )
+            )
+        }
+        return findings
+    }
+
+    private static func ofRunner(_ facts: FileFacts, _ now: Timestamp) -> [Finding] {
+        guard let runner = facts.runner else {
+            guard facts.actionCount > 0 else { return [] }
+            return [.note("actions wait and no process runs the queues", "start one, such as `sluice run`")]
+        }
+        if runner.isDead {
+            return [
+                .problem(
+                    "process \(runner.pid), which ran the queues, has died",
+                    "start it again: what ran then runs anew, suspects alone"
+                )
+            ]
+        }
+        guard runner.leaseUntil < now else { return [] }
+        return [
+            .problem(
+                "process \(runner.pid), which runs the queues, has given no sign of life since its lease "
+                    + "ended at \(Times.text(runner.leaseUntil))",
+                "see whether it is stopped, or whether it runs on another machine; another one may take over"
+            )
+        ]
+    }
+
+    private static func ofLibrary() -> [Finding] {
+        guard FileFacts.hasResetBug else { return [] }
+        return [
+            .note(
+                "SQLite \(FileFacts.libraryVersion) has the WAL-reset bug (https://www.sqlite.org/wal.html): "
+                    + "a commit of another process that meets a checkpoint can be lost",
+                "use SQLite 3.51.3 or later, 3.50.7 or 3.44.6; until then let one process write"
+            )
+        ]
+    }
+
+    private static func queues(_ count: Int) -> String { count == 1 ? "1 queue" : "\(count) queues" }
+}

@@ -1,0 +1,130 @@
+internal import ArgumentParser
+internal import Sluice
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+/// Looks whether a file is well.
+struct Doctor: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Check the file, the library and who is in the way, and say what to do.",
+        discussion: """
+            Makes and migrates nothing. Problems, marked with !, make the exit status 1; notes, marked with \
+            -, do not. With --json: file, version, sqlite, schema (the steps), pragmas, bytes, wal_bytes, \
+            integrity (what is damaged), write_lock (held, pids), runner (pid, is_dead, or null), actions, \
+            dead, holds, states (queues by state), findings (is_problem, finding, advice), is_healthy.
+
+            Example:
+              sluice doctor --file q.sqlite --full
+
+            \(ExitStatus.help)
+            """
+    )
+
+    @OptionGroup var file: FileOption
+
+    @Flag(help: "Compare indexes with their tables too, which reads the whole file several times.")
+    var full = false
+
+    @OptionGroup var output: OutputOption
+
+    func run() async throws {
+        try file.check()
+        let facts = try FileFacts(of: file.path, isFull: full)
+        let holders = facts.isWriteLockHeld ? LockHolders.writers(ofIndex: facts.indexPath) : []
+        let findings = Finding.all(facts, holders, path: file.path, now: Timestamp(Date()))
+        if output.json {
+            Terminal.answer(json(facts, holders, findings))
+        } else {
+            Terminal.answer(lines(facts, holders, findings))
+        }
+        if findings.contains(where: \.isProblem) { throw Failure(.leftover) }
+    }
+
+    private func lines(_ facts: FileFacts, _ holders: [LockHolder], _ findings: [Finding]) -> [String] {
+        let paint = output.paint
+        var runner = "none"
+        if let process = facts.runner {
+            runner = "process \(process.pid)\(process.isDead ? ", which has died" : "")"
+        }
+        let known = facts.steps.count + facts.missingStepCount
+        let lines = Facts.lines(
+            [
+                ("file", "\(file.path), \(Self.size(facts.byteCount)), log \(Self.size(facts.logByteCount))"),
+                ("sluice", "\(SluiceCommand.version), schema \(facts.steps.count) of \(known)"),
+                ("SQLite", FileFacts.libraryVersion),
+                ("pragmas", facts.pragmas.map { "\($0.name)=\($0.value)" }.joined(separator: " ")),
+                (
+                    "integrity",
+                    facts.damages.isEmpty ? "ok, \(full ? "fully" : "quickly") checked" : "damaged"
+                ),
+                ("write lock", facts.isWriteLockHeld ? "held by \(Self.names(holders))" : "free"),
+                ("runner", runner),
+                (
+                    "actions",
+                    "\(facts.actionCount), dead letters \(facts.deadLetterCount), holds \(facts.holdCount)"
+                ),
+                ("queues", facts.states.map { "\($0.count) \($0.state)" }.joined(separator: ", ")),
+            ],
+            paint
+        )
+        let remarks = findings.flatMap { finding in
+            [
+                paint("\(finding.isProblem ? "!" : "-") ", finding.isProblem ? .red : .yellow)
+                    + Visible.text(finding.text),
+                "  → " + Visible.text(finding.advice),
+            ]
+        }
+        let problems = findings.count(where: \.isProblem)
+        let verdict = problems == 0 ? "healthy" : problems == 1 ? "1 problem" : "\(problems) problems"
+        return lines + [""] + remarks + [paint(verdict, problems == 0 ? .green : .red)]
+    }
+
+    private func json(_ facts: FileFacts, _ holders: [LockHolder], _ findings: [Finding]) -> String {
+        let runner = facts.runner.map {
+            JSONText.object([("pid", String($0.pid)), ("is_dead", String($0.isDead))])
+        }
+        return JSONText.object([
+            ("file", JSONText.string(file.path)),
+            ("version", JSONText.string(SluiceCommand.version)),
+            ("sqlite", JSONText.string(FileFacts.libraryVersion)),
+            ("schema", JSONText.array(facts.steps.map { JSONText.string($0) })),
+            ("pragmas", JSONText.object(facts.pragmas.map { ($0.name, JSONText.string($0.value)) })),
+            ("bytes", String(facts.byteCount)),
+            ("wal_bytes", String(facts.logByteCount)),
+            ("integrity", JSONText.array(facts.damages.map { JSONText.string($0) })),
+            (
+                "write_lock",
+                JSONText.object([
+                    ("held", String(facts.isWriteLockHeld)),
+                    ("pids", JSONText.array(holders.map { String($0.pid) })),
+                ])
+            ),
+            ("runner", runner ?? "null"),
+            ("actions", String(facts.actionCount)),
+            ("dead", String(facts.deadLetterCount)),
+            ("holds", String(facts.holdCount)),
+            ("states", JSONText.object(facts.states.map { ($0.state, String($0.count)) })),
+            ("findings", JSONText.array(findings.map(\.json))),
+            ("is_healthy", String(!findings.contains(where: \.isProblem))),
+        ])
+    }
+
+    static func names(_ holders: [LockHolder]) -> String {
+        let names = holders.map { "process \($0.pid)\($0.name.map { " (\($0))" } ?? "")" }
+        return names.isEmpty ? "another process" : names.joined(separator: ", ")
+    }
+
+    private static func size(_ count: Int64) -> String {
+        switch count {
+        case ..<1_024: return "\(count) B"
+        case ..<(1_024 * 1_024): return "\(count / 1_024) KiB"
+        default:
+            let tenths = count * 10 / (1_024 * 1_024)
+            return "\(tenths / 10).\(tenths % 10) MiB"
+        }
+    }
+}

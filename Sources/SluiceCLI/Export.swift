@@ -1,0 +1,56 @@
+internal import ArgumentParser
+internal import Sluice
+
+/// Writes actions as lines of JSON.
+struct Export: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Write the actions that wait or run as JSON lines, for `sluice import`.",
+        discussion: """
+            One object a line, in the order in which the actions were enqueued: queue, kind, sort_type and \
+            sort_key (missing in order of arrival), version, tag, gate, not_before and expires_at (missing \
+            where there is none), payload, and the id that the action has here. A payload stands there as \
+            it is, but for line breaks between its parts. Sort keys that are dates are ISO 8601 in UTC; \
+            infinite ones are the texts "inf" and "-inf".
+
+            Attempts, errors and idempotency keys stay behind, as do holds, gates and dead letters. Actions \
+            come in pages: what is enqueued meanwhile may be among them, what is settled meanwhile may be \
+            missing. To move a queue, hold it first (`sluice hold`) and see that nothing of it runs.
+
+            Example:
+              sluice export --file q.sqlite --queue 'mail/*' > mail.jsonl
+              sluice export --file q.sqlite | sluice import --file other.sqlite --from -
+
+            \(ExitStatus.help)
+            """
+    )
+
+    @OptionGroup var file: FileOption
+
+    @Option(
+        help: ArgumentHelp("A queue's name, or a prefix that ends in /*.", valueName: "pattern"),
+        completion: .queueNames
+    )
+    var queue = "*"
+
+    /// Actions that are in memory at once, and about how many bytes of payload.
+    private static let pageSize = 1_000
+    private static let pageByteCount = 8 * 1_024 * 1_024
+
+    func run() async throws {
+        let form = try QueuePattern(queue).form()
+        try await file.withBroker { broker in
+            var last = ActionID(rawValue: 0)
+            while true {
+                let page = try await broker.store.page(
+                    of: form,
+                    after: last,
+                    limit: Self.pageSize,
+                    byteLimit: Self.pageByteCount
+                )
+                guard let end = page.last else { return }
+                last = end.id
+                try Terminal.deliver(page.map(TransferLine.text))
+            }
+        }
+    }
+}

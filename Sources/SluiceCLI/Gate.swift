@@ -1,0 +1,128 @@
+internal import ArgumentParser
+internal import Sluice
+
+/// Opens, closes and lists gates.
+struct Gate: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Open, close or list gates: named conditions that actions wait for.",
+        discussion: """
+            A gate that was never opened is closed. What the tool opens or closes stays so until somebody \
+            says otherwise, also when the program that runs the queues starts anew.
+
+            Example:
+              sluice gate open --file q.sqlite network
+              sluice gate list --file q.sqlite
+
+            \(ExitStatus.help)
+            """,
+        subcommands: [List.self, Open.self, Close.self],
+        defaultSubcommand: List.self
+    )
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List the gates that have been opened or closed.",
+            discussion: """
+                With --json: gate, state (open or closed), since, is_kept (whether it stays so at the next \
+                start of a broker).
+
+                Example:
+                  sluice gate list --file q.sqlite
+
+                \(ExitStatus.help)
+                """
+        )
+
+        @OptionGroup var file: FileOption
+        @OptionGroup var output: OutputOption
+
+        func run() async throws {
+            let gates = try await file.withBroker { try await $0.gates() }
+            guard !output.json else { return Terminal.answer(gates.map(Self.json)) }
+            var table = Table([
+                .init(heading: "GATE"), .init(heading: "STATE"), .init(heading: "SINCE"),
+                .init(heading: "KEPT"),
+            ])
+            for gate in gates {
+                table.add(
+                    [
+                        gate.name.rawValue, Self.state(gate), Times.text(gate.since),
+                        gate.isKept ? "yes" : "no",
+                    ],
+                    styles: [1: gate.isOpen ? .green : .yellow]
+                )
+            }
+            Terminal.answer(table.lines(output.paint))
+        }
+
+        private static func state(_ gate: Sluice.Gate) -> String { gate.isOpen ? "open" : "closed" }
+
+        private static func json(_ gate: Sluice.Gate) -> String {
+            JSONText.object([
+                ("gate", JSONText.string(gate.name.rawValue)),
+                ("state", JSONText.string(state(gate))),
+                ("since", JSONText.string(Times.text(gate.since))),
+                ("is_kept", String(gate.isKept)),
+            ])
+        }
+    }
+
+    struct Open: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Open a gate: all that waits for it may start.",
+            discussion: """
+                With --json: gate, state.
+
+                Example:
+                  sluice gate open --file q.sqlite account:42
+
+                \(ExitStatus.help)
+                """
+        )
+
+        @OptionGroup var file: FileOption
+
+        @Argument(help: ArgumentHelp("The gate.", valueName: "name"))
+        var name: String
+
+        @OptionGroup var output: OutputOption
+
+        func run() async throws {
+            try await file.withBroker { try await $0.openGate(GateName(name), isKept: true) }
+            Gate.answer(name, "open", output)
+        }
+    }
+
+    struct Close: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Close a gate: nothing that asks for it starts; what runs goes on.",
+            discussion: """
+                With --json: gate, state.
+
+                Example:
+                  sluice gate close --file q.sqlite account:42
+
+                \(ExitStatus.help)
+                """
+        )
+
+        @OptionGroup var file: FileOption
+
+        @Argument(help: ArgumentHelp("The gate.", valueName: "name"))
+        var name: String
+
+        @OptionGroup var output: OutputOption
+
+        func run() async throws {
+            try await file.withBroker { try await $0.closeGate(GateName(name), isKept: true) }
+            Gate.answer(name, "closed", output)
+        }
+    }
+
+    private static func answer(_ name: String, _ state: String, _ output: OutputOption) {
+        output.answer(
+            "\(name) is \(state)",
+            [("gate", JSONText.string(name)), ("state", JSONText.string(state))]
+        )
+    }
+}

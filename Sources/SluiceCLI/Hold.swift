@@ -1,0 +1,63 @@
+internal import ArgumentParser
+internal import Sluice
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+/// Pauses queues.
+struct Hold: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Pause a queue, those with a prefix, or all, until `sluice resume`.",
+        discussion: """
+            Nothing of the queues is started; what runs goes on. A hold stands in the file and outlasts \
+            every process. Several can stand at once: a queue moves when none is left that covers it. \
+            The answer is the number of the hold. With --json: id, queue, holder, reason.
+
+            Example:
+              sluice hold --file q.sqlite --queue 'mail/*' --reason 'server moves' --for 2h
+
+            \(ExitStatus.help)
+            """
+    )
+
+    @OptionGroup var file: FileOption
+    @OptionGroup var scope: Scope
+
+    @Option(help: ArgumentHelp("Who holds; without it, the name of the user.", valueName: "name"))
+    var by: String?
+
+    @Option(help: ArgumentHelp("Why, for others.", valueName: "text"))
+    var reason = ""
+
+    @Option(
+        name: .customLong("for"),
+        help: ArgumentHelp("When it ends by itself: 90s, 15m, 2h, 1d.", valueName: "span")
+    )
+    var span: Span?
+
+    @OptionGroup var output: OutputOption
+
+    func run() async throws {
+        let pattern = try scope.required()
+        let holder = by ?? Self.user
+        let id = try await file.withBroker {
+            try await $0.hold(pattern, by: holder, reason: reason, for: span?.duration)
+        }
+        output.answer(
+            id.description,
+            [
+                ("id", id.description), ("queue", JSONText.string(pattern.rawValue)),
+                ("holder", JSONText.string(holder)), ("reason", JSONText.string(reason)),
+            ]
+        )
+    }
+
+    /// Whoever types.
+    static var user: String {
+        let environment = ProcessInfo.processInfo.environment
+        return environment["USER"] ?? environment["LOGNAME"] ?? "sluice"
+    }
+}

@@ -1,0 +1,47 @@
+internal import ArgumentParser
+internal import Sluice
+
+/// Lists holds.
+struct Holds: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "List the holds that stand: who holds which queues, since when and why.",
+        discussion: """
+            With --json: id, queue, holder, reason, since, until.
+
+            Example:
+              sluice holds --file q.sqlite
+
+            \(ExitStatus.help)
+            """
+    )
+
+    @OptionGroup var file: FileOption
+    @OptionGroup var output: OutputOption
+
+    func run() async throws {
+        let holds = try await file.withBroker { try await $0.holds() }
+        guard !output.json else { return Terminal.answer(holds.map(Self.json)) }
+        var table = Table([
+            .init(heading: "ID", isNumber: true), .init(heading: "QUEUE"), .init(heading: "HOLDER"),
+            .init(heading: "SINCE"), .init(heading: "UNTIL"), .init(heading: "REASON"),
+        ])
+        for hold in holds {
+            table.add([
+                hold.id.description, hold.pattern.rawValue, hold.holder, Times.text(hold.since),
+                hold.until.map { Times.text($0) } ?? "", hold.reason,
+            ])
+        }
+        Terminal.answer(table.lines(output.paint))
+    }
+
+    static func json(_ hold: Sluice.Hold) -> String {
+        JSONText.object([
+            ("id", hold.id.description),
+            ("queue", JSONText.string(hold.pattern.rawValue)),
+            ("holder", JSONText.string(hold.holder)),
+            ("reason", JSONText.string(hold.reason)),
+            ("since", JSONText.string(Times.text(hold.since))),
+            ("until", JSONText.string(hold.until.map { Times.text($0) })),
+        ])
+    }
+}

@@ -1,0 +1,57 @@
+internal import Sluice
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+/// What the action of a line of `enqueue --from` is made of.
+struct LinePlan {
+    enum Queue {
+        case fixed(String)
+        case field(String)
+    }
+
+    let queue: Queue
+    let queuePrefix: String
+    let kind: String
+    let sortField: String?
+    let sortType: SortType
+
+    /// The action of a line; `nil` for an empty one.
+    func action(_ bytes: [UInt8]) throws(Refusal) -> RawAction? {
+        if bytes.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) { return nil }
+        guard let payload = String(validating: bytes, as: UTF8.self) else { throw Refusal("it is not UTF-8") }
+        let line = try JSONLine(Data(bytes), fields: fields)
+        let sortKey = try sortField.map { name throws(Refusal) in
+            try sortType.key(line[name], of: "the field '\(name)'")
+        }
+        return RawAction(
+            queue: QueueName(queuePrefix + (try queueName(line))),
+            kind: kind,
+            sortKey: sortKey ?? .arrival,
+            payload: payload
+        )
+    }
+
+    /// The fields that are needed of each line.
+    private var fields: [String] {
+        var fields = sortField.map { [$0] } ?? []
+        if case .field(let name) = queue { fields.append(name) }
+        return fields
+    }
+
+    private func queueName(_ line: JSONLine) throws(Refusal) -> String {
+        switch queue {
+        case .fixed(let name): return name
+        case .field(let field):
+            switch line[field] {
+            case .text(let name): return name
+            case .integer(let number): return String(number)
+            case .missing: throw Refusal("the field '\(field)' is missing")
+            case let other: throw Refusal("the field '\(field)' is \(other.article), not the name of a queue")
+            }
+        }
+    }
+}

@@ -1,0 +1,32 @@
+internal import ArgumentParser
+internal import Sluice
+
+/// Tries heads again now.
+struct Retry: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Try again now: end retry waits and lift the parking of queues.",
+        discussion: """
+            No attempt is lost or given back, and what runs is not touched. A hold or a closed gate stays \
+            what it is: see `sluice resume` and `sluice gate`. A running process starts the heads at once.
+
+            Example:
+              sluice retry --file q.sqlite --queue conversation/42
+              sluice retry --file q.sqlite --all
+
+            \(ExitStatus.help)
+            """
+    )
+
+    @OptionGroup var file: FileOption
+    @OptionGroup var scope: Scope
+    @OptionGroup var output: OutputOption
+
+    func run() async throws {
+        let pattern = try scope.required()
+        let count = try await file.withBroker { try await $0.retryNow(pattern) }
+        output.answer(
+            count == 1 ? "1 queue is tried again" : "\(count) queues are tried again",
+            [("queue", JSONText.string(pattern.rawValue)), ("queues", String(count))]
+        )
+    }
+}

@@ -1,0 +1,55 @@
+internal import ArgumentParser
+internal import Sluice
+
+/// The queues that a verb acts on: they must be named, so that a slip of the hand does not act on all.
+struct Scope: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("A queue's name, or a prefix that ends in /*.", valueName: "pattern"),
+        completion: .queueNames
+    )
+    var queue: String?
+
+    @Flag(help: "Every queue.")
+    var all = false
+
+    /// `nil` when none is named.
+    var pattern: QueuePattern? { all ? .all : queue.map { QueuePattern($0) } }
+
+    func validate() throws {
+        if all && queue != nil { throw ValidationError("--queue and --all exclude each other") }
+    }
+
+    /// The queues, for a verb that cannot do without.
+    func required() throws -> QueuePattern {
+        guard let pattern else { throw ValidationError("give --queue or --all") }
+        return pattern
+    }
+}
+
+extension RawRepresentable<Int64> {
+    /// The number of an action or a hold on the command line.
+    static func argument(_ word: String) throws -> Self {
+        guard let number = Int64(word), number > 0, let id = Self(rawValue: number) else {
+            throw ValidationError("'\(word)' is no number as the tool shows it")
+        }
+        return id
+    }
+}
+
+extension FileOption {
+    /// Opens the file, which must be there, for one piece of work.
+    func withBroker<Output>(
+        _ options: BrokerOptions = BrokerOptions(),
+        _ work: (Broker) async throws -> Output
+    ) async throws -> Output {
+        let broker = try await openExisting(options)
+        do {
+            let output = try await work(broker)
+            await broker.close()
+            return output
+        } catch {
+            await broker.close()
+            throw error
+        }
+    }
+}

@@ -1,0 +1,108 @@
+internal import ArgumentParser
+internal import Sluice
+
+/// Shows all there is to know of one queue.
+struct Show: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Show one queue: why it does not move, its head with all errors, what comes next.",
+        discussion: """
+            With --json: the fields of `sluice queues`, and holds (those that cover the queue, as `sluice \
+            holds` has them), head_action (as `sluice actions` has it, or null), history (the head's failed \
+            attempts: number, outcome, error, started_at, ended_at) and next (actions).
+
+            Example:
+              sluice show --file q.sqlite conversation/42
+
+            \(ExitStatus.help)
+            """
+    )
+
+    @OptionGroup var file: FileOption
+
+    @Argument(help: ArgumentHelp("The queue.", valueName: "queue"), completion: .queueNames)
+    var name: String
+
+    @Option(help: ArgumentHelp("How many of the next actions are shown.", valueName: "number"))
+    var next = 5
+
+    @OptionGroup var output: OutputOption
+
+    /// What is known of a queue.
+    private struct Findings {
+        var summary: QueueSummary
+        var holds: [Sluice.Hold] = []
+        var head: ActionSummary?
+        var history: [FailedAttempt] = []
+        var next: [ActionSummary] = []
+    }
+
+    func validate() throws {
+        guard (0...1_000).contains(next) else { throw ValidationError("--next is \(next); give 0 to 1,000") }
+    }
+
+    func run() async throws {
+        let found = try await file.withBroker { try await find($0) }
+        guard let findings = found else {
+            throw Failure(.leftover, "the queue '\(name)' has no actions")
+        }
+        if output.json {
+            Terminal.answer(Self.json(findings))
+        } else {
+            Terminal.answer(lines(findings))
+        }
+    }
+
+    private func find(_ broker: Broker) async throws -> Findings? {
+        let pattern = QueuePattern(name)
+        guard case .exact(let queue) = try pattern.form() else {
+            throw ValidationError(
+                "give the name of one queue; `sluice queues --queue '\(name)'` lists several"
+            )
+        }
+        guard let summary = try await broker.queueSummaries(pattern, limit: 1).first else { return nil }
+        var findings = Findings(summary: summary)
+        findings.holds = try await broker.holds().filter { try $0.pattern.form().matches(queue) }
+        let actions = try await broker.actionSummaries(pattern, limit: next + 1)
+        findings.head = actions.first { $0.id == summary.head }
+        findings.next = Array(actions.filter { $0.id != summary.head }.prefix(next))
+        if let head = summary.head { findings.history = try await broker.store.failedAttempts(of: head) }
+        return findings
+    }
+
+    private func lines(_ findings: Findings) -> [String] {
+        let queue = findings.summary
+        var facts = [
+            ("queue", queue.queue.rawValue), ("state", queue.state), ("because", queue.because),
+            ("depth", String(queue.depth)), ("oldest", Times.span(queue.oldestAge)),
+            ("blocked until", queue.blockedUntil ?? ""),
+            ("last error", queue.because.hasSuffix(queue.lastError ?? "") ? "" : queue.lastError ?? ""),
+        ]
+        for hold in findings.holds {
+            let end = hold.until.map { " until \(Times.text($0))" } ?? ""
+            let reason = hold.reason.isEmpty ? "" : ": \(hold.reason)"
+            facts.append(("hold \(hold.id)", "\(hold.pattern) by \(hold.holder)\(end)\(reason)"))
+        }
+        if let head = findings.head {
+            facts += [
+                ("head", "\(head.id), \(head.state)"), ("kind", head.kind), ("sort key", head.sortKey ?? ""),
+                ("attempts", String(head.attempts)), ("enqueued at", head.enqueuedAt),
+                ("payload", JSONText.onOneLine(head.payload)),
+            ]
+        }
+        let paint = output.paint
+        var lines = Facts.lines(facts, paint) + FailedAttempt.lines(findings.history, paint)
+        if !findings.next.isEmpty { lines += [""] + ActionSummary.table(findings.next).lines(paint) }
+        return lines
+    }
+
+    private static func json(_ findings: Findings) -> String {
+        JSONText.object(
+            Queues.members(findings.summary) + [
+                ("holds", JSONText.array(findings.holds.map(Holds.json))),
+                ("head_action", findings.head?.json ?? "null"),
+                ("history", JSONText.array(findings.history.map(\.json))),
+                ("next", JSONText.array(findings.next.map(\.json))),
+            ]
+        )
+    }
+}

@@ -1,0 +1,50 @@
+internal import Sluice
+
+/// How an action is shown.
+extension ActionSummary {
+    /// How much of a payload a row of the table shows.
+    private static let payloadLength = 60
+
+    static func table(_ actions: some Sequence<ActionSummary>) -> Table {
+        var table = Table([
+            .init(heading: "ID", isNumber: true), .init(heading: "QUEUE"), .init(heading: "KIND"),
+            .init(heading: "SORT KEY"), .init(heading: "ATTEMPTS", isNumber: true), .init(heading: "STATE"),
+            .init(heading: "PAYLOAD"),
+        ])
+        for action in actions {
+            table.add([
+                action.id.description, action.queue.rawValue, action.kind, action.sortKey ?? "",
+                String(action.attempts), action.state,
+                Visible.beginning(of: JSONText.onOneLine(action.payload), count: payloadLength),
+            ])
+        }
+        return table
+    }
+
+    /// What it does or waits for, in words.
+    var state: String {
+        if let time = runningSince { return "running since \(time)" }
+        if let time = nextAttemptAt { return "retry at \(time)" }
+        if let time = notBefore { return "scheduled for \(time)" }
+        return "waiting"
+    }
+
+    var json: String { JSONText.object(members) }
+
+    /// The facts of an action, as every verb names them.
+    var members: [(name: String, value: String)] {
+        [
+            ("id", id.description),
+            ("queue", JSONText.string(queue.rawValue)),
+            ("kind", JSONText.string(kind)),
+            ("sort_key", JSONText.string(sortKey)),
+            ("attempts", String(attempts)),
+            ("running_since", JSONText.string(runningSince)),
+            ("next_attempt_at", JSONText.string(nextAttemptAt)),
+            ("not_before", JSONText.string(notBefore)),
+            ("enqueued_at", JSONText.string(enqueuedAt)),
+            ("last_error", JSONText.string(lastError)),
+            ("payload", JSONText.visible(payload)),
+        ]
+    }
+}

@@ -1,0 +1,51 @@
+internal import Sluice
+
+/// Names and values, one pair a line.
+enum Facts {
+    /// The pairs that have a value; what a terminal would obey is escaped.
+    static func lines(_ facts: [(String, String)], _ paint: Paint) -> [String] {
+        let facts = facts.filter { !$0.1.isEmpty }
+        let width = facts.map { DisplayWidth.of($0.0) }.max() ?? 0
+        return facts.map { name, value in
+            paint(DisplayWidth.fit(name, width), .bold) + "  " + Visible.text(value)
+        }
+    }
+}
+
+extension FailedAttempt {
+    var json: String {
+        JSONText.object([
+            ("number", String(number)), ("outcome", JSONText.string(outcome)),
+            ("error", JSONText.string(error)), ("started_at", JSONText.string(startedAt)),
+            ("ended_at", JSONText.string(endedAt)),
+        ])
+    }
+
+    /// A history as a table, under an empty line; nothing if there is none.
+    static func lines(_ history: [FailedAttempt], _ paint: Paint) -> [String] {
+        guard !history.isEmpty else { return [] }
+        var table = Table([
+            .init(heading: "ATTEMPT", isNumber: true), .init(heading: "OUTCOME"),
+            .init(heading: "STARTED AT"),
+            .init(heading: "ENDED AT"), .init(heading: "ERROR"),
+        ])
+        for attempt in history {
+            table.add([
+                String(attempt.number), attempt.outcome, attempt.startedAt, attempt.endedAt, attempt.error,
+            ])
+        }
+        return [""] + table.lines(paint)
+    }
+}
+
+extension DeadLetter {
+    /// The facts of a dead letter, as every verb names them.
+    var members: [(name: String, value: String)] {
+        [
+            ("id", id.description), ("queue", JSONText.string(queue.rawValue)),
+            ("kind", JSONText.string(kind)), ("cause", JSONText.string(cause?.rawValue)),
+            ("error", JSONText.string(error)), ("attempts", String(attempts)),
+            ("died_at", JSONText.string(Times.text(diedAt))), ("payload", JSONText.visible(payload)),
+        ]
+    }
+}

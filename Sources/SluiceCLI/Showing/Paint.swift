@@ -1,0 +1,41 @@
+internal import ArgumentParser
+
+/// When the tool uses colours.
+enum ColorChoice: String, ExpressibleByArgument, CaseIterable {
+    case auto
+    case always
+    case never
+}
+
+/// Colours, or none (SGR of ECMA-48).
+struct Paint {
+    enum Style: String {
+        case bold = "1"
+        case dim = "2"
+        case reversed = "7"
+        case red = "31"
+        case green = "32"
+        case yellow = "33"
+        case cyan = "36"
+    }
+
+    let isOn: Bool
+
+    /// The text in a style; as it is without one.
+    func callAsFunction(_ text: String, _ style: Style?) -> String {
+        guard isOn, let style, !text.isEmpty else { return text }
+        return "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m"
+    }
+
+    /// The style in which a queue's state is shown: red asks for a person, yellow waits for something.
+    static func style(ofState state: String) -> Style? {
+        switch state {
+        case "running": .green
+        case "parked", "undecodable", "unknown kind", "no route": .red
+        case "held", "gate", "retry": .yellow
+        case "scheduled": .cyan
+        case "stopped", "drained": .dim
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,144 @@
+internal import ArgumentParser
+internal import Sluice
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+/// Shows the queues as they move.
+struct Watch: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Watch the queues live, and act on them by keys.",
+        discussion: """
+            On a terminal: a screen with a line for each queue, those that ask for somebody first, and the \
+            keys at the bottom: up and down select, p pauses or resumes, r tries again now, / filters, ? \
+            helps, q leaves. It is drawn when something changes, at most ten times a second.
+
+            Elsewhere, and with --plain or --json: a line for each change of a queue's state, beginning \
+            with how things stand, until a signal. With --json: time, queue, state (or drained, when no \
+            action is left), depth, because.
+
+            Example:
+              sluice watch --file q.sqlite
+              sluice watch --file q.sqlite --queue 'mail/*' --json | tee changes.jsonl
+
+            \(ExitStatus.help)
+            """
+    )
+
+    @OptionGroup var file: FileOption
+
+    @Option(
+        help: ArgumentHelp("A queue's name, or a prefix that ends in /*.", valueName: "pattern"),
+        completion: .queueNames
+    )
+    var queue = "*"
+
+    @Flag(help: "Lines instead of a screen.")
+    var plain = false
+
+    @OptionGroup var output: OutputOption
+
+    func run() async throws {
+        _ = try QueuePattern(queue).form()
+        let terminal = plain || output.json ? nil : RawTerminal()
+        // Whatever happens from here on, the terminal is given back before anything is said about it.
+        defer { terminal?.restore() }
+        let events = WatchEvents(readsKeys: terminal != nil)
+        var options = BrokerOptions()
+        // A key that cannot act now says so soon.
+        options.lockTimeout = .seconds(1)
+        try await file.withBroker(options) { broker in
+            if let terminal {
+                try await watch(broker, on: terminal, events)
+            } else {
+                try await log(broker, events)
+            }
+        }
+    }
+
+    // MARK: - On a screen
+
+    private func watch(_ broker: Broker, on terminal: RawTerminal, _ events: WatchEvents) async throws {
+        var eye = WatchEye(QueuePattern(queue))
+        var pace = WatchPace()
+        var model = WatchModel()
+        var frame = FrameWriter()
+        for await event in events.stream {
+            let drawing = WatchDrawing(title: file.path, size: terminal.size, paint: output.paint)
+            switch event {
+            case .stop: return
+            case .resized: break
+            case .tick:
+                guard let picture = try await look(broker, &eye, &pace) else { continue }
+                model.show(picture)
+            case .keys(let bytes):
+                for key in Key.keys(in: bytes) {
+                    guard let act = model.press(key, pageSize: drawing.pageSize) else { continue }
+                    if act == .quit { return }
+                    model.message = await perform(act, broker)
+                    pace.hurry()
+                }
+            }
+            model.scroll(pageSize: drawing.pageSize)
+            if let text = frame.update(drawing.lines(model), drawing.size) { Terminal.draw(text) }
+        }
+    }
+
+    /// - Returns: What there is to say of it.
+    private func perform(_ act: WatchModel.Act, _ broker: Broker) async -> String {
+        do {
+            switch act {
+            case .hold(let queue):
+                try await broker.hold(QueuePattern(queue.rawValue), by: Hold.user, reason: "sluice watch")
+                return "\(queue) is held"
+            case .resume(let queue):
+                let count = try await broker.resume(QueuePattern(queue.rawValue))
+                return count > 0
+                    ? "\(queue) is resumed" : "\(queue) is held by its prefix: see `sluice holds`"
+            case .retry(let queue):
+                let count = try await broker.retryNow(QueuePattern(queue.rawValue))
+                return count > 0
+                    ? "\(queue) is tried again" : "\(queue) neither waits for a retry nor is parked"
+            case .quit:
+                return ""
+            }
+        } catch {
+            return error.message
+        }
+    }
+
+    // MARK: - In lines
+
+    private func log(_ broker: Broker, _ events: WatchEvents) async throws {
+        var eye = WatchEye(QueuePattern(queue))
+        var pace = WatchPace()
+        var log = WatchLog()
+        for await event in events.stream {
+            switch event {
+            case .stop: return
+            case .resized, .keys: break
+            case .tick:
+                guard let picture = try await look(broker, &eye, &pace) else { continue }
+                Terminal.answer(log.lines(picture, at: Timestamp(Date()), json: output.json))
+            }
+        }
+    }
+
+    /// A picture, if it is time for one.
+    private func look(
+        _ broker: Broker,
+        _ eye: inout WatchEye,
+        _ pace: inout WatchPace
+    ) async throws -> WatchPicture? {
+        let start = ContinuousClock.now
+        guard pace.mayLook(at: start) else { return nil }
+        guard pace.isDue(at: start, marker: try await broker.store.commitMarker()) else { return nil }
+        let picture = try await eye.look(broker, at: start)
+        let end = ContinuousClock.now
+        pace.looked(at: end, taking: start.duration(to: end))
+        return picture
+    }
+}

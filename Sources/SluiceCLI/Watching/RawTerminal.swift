@@ -1,0 +1,71 @@
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+/// A terminal that hands over each key and shows a screen of ours, until it is given back.
+struct RawTerminal {
+    private let settings: termios
+
+    /// To the alternate screen, cleared, without a cursor, lines not wrapped.
+    private static let enter = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[2J"
+    private static let leave = "\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
+
+    /// Takes the terminal over; `nil` if there is none, or one that cannot move its cursor.
+    ///
+    /// Keys come one by one and unechoed. Ctrl-C still is a signal; Ctrl-Z is a key, since a suspended screen
+    /// would leave the shell without one.
+    init?() {
+        var settings = termios()
+        guard Terminal.hasScreen, tcgetattr(STDIN_FILENO, &settings) == 0 else { return nil }
+        if let kind = getenv("TERM"), String(cString: kind) == "dumb" { return nil }
+        self.settings = settings
+        settings.c_lflag &= ~tcflag_t(ICANON | ECHO | IEXTEN)
+        settings.c_iflag &= ~tcflag_t(IXON)
+        withUnsafeMutableBytes(of: &settings.c_cc) { characters in
+            characters[Int(VMIN)] = 1
+            characters[Int(VTIME)] = 0
+            // _POSIX_VDISABLE, which no module exports: 0 on Linux, 255 on Apple's systems.
+            #if canImport(Darwin)
+            characters[Int(VSUSP)] = 255
+            #else
+            characters[Int(VSUSP)] = 0
+            #endif
+        }
+        guard tcsetattr(STDIN_FILENO, TCSANOW, &settings) == 0 else { return nil }
+        Terminal.draw(Self.enter)
+    }
+
+    /// Gives the terminal back as it was.
+    func restore() {
+        Terminal.draw(Self.leave)
+        var settings = settings
+        // What was typed and not read is not for the shell.
+        tcsetattr(STDIN_FILENO, TCSAFLUSH, &settings)
+    }
+
+    /// Asked anew for each frame, since windows are resized.
+    var size: ScreenSize {
+        var size = winsize()
+        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
+            return ScreenSize(columns: 80, rows: 24)
+        }
+        return ScreenSize(columns: Int(size.ws_col), rows: Int(size.ws_row))
+    }
+
+    /// The bytes of keys that have been pressed; empty at the end of the input.
+    static func readKeys() -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: 1_024) { buffer, count in
+            count = max(read(STDIN_FILENO, buffer.baseAddress, buffer.count), 0)
+        }
+    }
+}
+
+/// Columns and rows of a screen.
+struct ScreenSize: Hashable {
+    var columns: Int
+    var rows: Int
+}

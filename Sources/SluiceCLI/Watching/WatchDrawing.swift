@@ -1,0 +1,199 @@
+internal import Sluice
+
+/// A watch's picture as lines of a screen.
+struct WatchDrawing {
+    let title: String
+    let size: ScreenSize
+    let paint: Paint
+
+    /// Lines above the lanes and below them.
+    private static let headerHeight = 4
+    private static let footerHeight = 1
+    private static let barWidth = 8
+
+    /// How many lanes the screen has room for.
+    var pageSize: Int { max(size.rows - Self.headerHeight - Self.footerHeight, 1) }
+
+    func lines(_ model: WatchModel) -> [String] {
+        if model.mode == .help { return help }
+        var lines = [header(model.picture), totals(model), "", paint(headings, .bold)]
+        let deepest = model.lanes.reduce(1) { max($0, $1.summary.depth) }
+        for (index, lane) in model.lanes.enumerated().dropFirst(model.top).prefix(pageSize) {
+            lines.append(line(lane, deepest: deepest, isSelected: index == model.selectedIndex))
+        }
+        if model.lanes.isEmpty {
+            lines.append(paint(model.filter.isEmpty ? "  no queue has work" : "  no queue matches", .dim))
+        }
+        while lines.count < size.rows - Self.footerHeight { lines.append("") }
+        return Array(lines.prefix(size.rows - Self.footerHeight)) + [footer(model)]
+    }
+
+    // MARK: - Above
+
+    private func header(_ picture: WatchPicture) -> String {
+        let runner = picture.runner.map { "process \($0) runs the queues" } ?? "no process runs the queues"
+        let left = DisplayWidth.cut("sluice watch  \(Visible.text(title))", size.columns)
+        let room = size.columns - DisplayWidth.of(left) - 2
+        return paint(left, .bold)
+            + (room > 0
+                ? "  " + paint(DisplayWidth.cut(runner, room), picture.runner == nil ? .yellow : .dim) : "")
+    }
+
+    private func totals(_ model: WatchModel) -> String {
+        let picture = model.picture
+        var parts =
+            [
+                ("\(picture.lanes.count) queues", nil), ("\(picture.actionCount) actions", nil),
+                ("in \(Self.rate(picture.rateIn))/s", nil), ("out \(Self.rate(picture.rateOut))/s", nil),
+            ] as [(String, Paint.Style?)]
+        for state in WatchPicture.stateOrder {
+            if let count = picture.states[state] {
+                parts.append(("\(count) \(state)", Paint.style(ofState: state)))
+            }
+        }
+        var line = ""
+        var used = 0
+        for (text, style) in parts {
+            let width = DisplayWidth.of(text) + (used > 0 ? 2 : 0)
+            if used + width > size.columns { break }
+            line += (used > 0 ? "  " : "") + paint(text, style)
+            used += width
+        }
+        return line
+    }
+
+    // MARK: - Lanes
+
+    /// Whether there is no room for what is not needed to act.
+    private var isNarrow: Bool { size.columns < Self.wideColumns }
+    private static let wideColumns = 100
+
+    /// What is left for the name and for the reason, when all other columns have theirs.
+    private var widths: (name: Int, because: Int) {
+        let fixed = 2 + 8 + 13 + 10 + 1 + (isNarrow ? 0 : Self.barWidth + 1 + 2 * 8)
+        let room = max(size.columns - fixed, 16)
+        let name = min(max(room * 2 / 5, 8), 40)
+        return (name, max(room - name - 1, 0))
+    }
+
+    private var headings: String {
+        line(
+            marker: " ",
+            name: "QUEUE",
+            bar: "",
+            depth: "DEPTH",
+            state: "STATE",
+            rates: ("IN/S", "OUT/S"),
+            age: "OLDEST",
+            because: "BECAUSE",
+            style: nil
+        )
+    }
+
+    private func line(_ lane: WatchPicture.Lane, deepest: Int, isSelected: Bool) -> String {
+        let queue = lane.summary
+        return line(
+            marker: isSelected ? paint("▶", .bold) : " ",
+            name: Visible.text(queue.queue.rawValue),
+            bar: Self.bar(queue.depth, of: deepest),
+            depth: String(queue.depth),
+            state: queue.state,
+            rates: (Self.rate(lane.rateIn), Self.rate(lane.rateOut)),
+            age: Self.age(queue.oldestAge),
+            because: Visible.text(Queues.because(queue)),
+            style: Paint.style(ofState: queue.state)
+        )
+    }
+
+    private func line(
+        marker: String,
+        name: String,
+        bar: String,
+        depth: String,
+        state: String,
+        rates: (in: String, out: String),
+        age: String,
+        because: String,
+        style: Paint.Style?
+    ) -> String {
+        var cells = [marker, DisplayWidth.fit(name, widths.name)]
+        if !isNarrow { cells.append(paint(DisplayWidth.fit(bar, Self.barWidth), style)) }
+        cells += [
+            DisplayWidth.fit(depth, 7, isNumber: true), paint(DisplayWidth.fit(state, 12), style),
+        ]
+        if !isNarrow {
+            cells += [rates.in, rates.out].map { DisplayWidth.fit($0, 7, isNumber: true) }
+        }
+        cells += [DisplayWidth.fit(age, 9, isNumber: true), " " + DisplayWidth.cut(because, widths.because)]
+        return cells.joined(separator: " ")
+    }
+
+    /// A bar that grows with the logarithm of a depth: one action is seen beside a million.
+    static func bar(_ depth: Int, of deepest: Int) -> String {
+        let blocks: [Character] = ["▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"]
+        func bits(_ value: Int) -> Int { Int.bitWidth - max(value, 0).leadingZeroBitCount }
+        guard depth > 0 else { return String(repeating: " ", count: barWidth) }
+        let eighths = max(bits(depth) * barWidth * 8 / max(bits(deepest), 1), 1)
+        let full = min(eighths / 8, barWidth)
+        let rest = full < barWidth && eighths % 8 > 0 ? String(blocks[eighths % 8 - 1]) : ""
+        return DisplayWidth.fit(String(repeating: "█", count: full) + rest, barWidth)
+    }
+
+    static func rate(_ rate: Double?) -> String {
+        guard let rate else { return "–" }
+        if rate < 0.05 { return "0" }
+        let tenths = Int((rate * 10).rounded())
+        return rate < 10 ? "\(tenths / 10).\(tenths % 10)" : String(Int(rate.rounded()))
+    }
+
+    /// In minutes once it is more than one: a line that changed each second would be drawn each second.
+    private static func age(_ age: Duration) -> String {
+        let seconds = age.components.seconds
+        switch seconds {
+        case 172_800...: return "\(seconds / 86_400) d"
+        case 7_200...: return "\(seconds / 3_600) h"
+        case 60...: return "\(seconds / 60) min"
+        default: return "\(max(seconds, 0)) s"
+        }
+    }
+
+    // MARK: - Below
+
+    private func footer(_ model: WatchModel) -> String {
+        let text: String
+        switch model.mode {
+        case .filter: text = "filter: \(Visible.text(model.filter))▏  Enter keeps it, Esc clears it"
+        case .confirm, .help, .lanes:
+            let shown = model.filter.isEmpty ? "" : "filter: \(Visible.text(model.filter))  "
+            text =
+                model.message.isEmpty
+                ? shown + WatchModel.keys.map { "\($0.key) \($0.short)" }.joined(separator: "  ")
+                : Visible.text(model.message)
+        }
+        return paint(DisplayWidth.fit(text, size.columns), .reversed)
+    }
+
+    private var help: [String] {
+        let lines =
+            ["Keys", ""] + WatchModel.keys.map { DisplayWidth.fit($0.key, 10) + $0.long }
+            + [
+                "",
+                "Queues that ask for somebody stand first: parked, held, waiting; then the others,",
+                "the oldest first. Rates are of what came and went since the look before.", "",
+                "Any key goes back.",
+            ]
+        return lines.map { DisplayWidth.cut($0, size.columns) }
+    }
+}
+
+extension WatchModel {
+    /// The keys, for the line at the bottom and for the help.
+    static let keys = [
+        (key: "↑↓", short: "select", long: "select a queue; also j, k, PgUp, PgDn, Home, End"),
+        (key: "p", short: "pause/resume", long: "hold the queue, or end its hold"),
+        (key: "r", short: "retry", long: "try its head again now, and lift its parking"),
+        (key: "/", short: "filter", long: "show only queues whose name or state holds a text"),
+        (key: "?", short: "help", long: "this page"),
+        (key: "q", short: "quit", long: "leave"),
+    ]
+}

@@ -1,0 +1,66 @@
+internal import Dispatch
+
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+/// What somebody who watches is told of: keys, the window's size, signals, and the time to look.
+final class WatchEvents: Sendable {
+    enum Event: Sendable {
+        case keys([UInt8])
+        case resized
+        /// A signal asks for the end, or there are no more keys.
+        case stop
+        case tick
+    }
+
+    /// How often it is time to look: a screen is not redrawn more often.
+    static let interval: Duration = .milliseconds(100)
+
+    let stream: AsyncStream<Event>
+    /// Kept, as a source that is dropped is silent; never used again.
+    private nonisolated(unsafe) let sources: [any DispatchSourceProtocol]
+
+    /// Takes over the signals that end a process: from now on they end nothing by themselves.
+    ///
+    /// - Parameter readsKeys: Whether standard input is a terminal that hands over each key.
+    init(readsKeys: Bool) {
+        let (stream, continuation) = AsyncStream.makeStream(of: Event.self)
+        self.stream = stream
+        let queue = DispatchQueue(label: "sluice.watch")
+        var sources: [any DispatchSourceProtocol] = [SIGINT, SIGTERM, SIGHUP].map { number in
+            signal(number, SIG_IGN)
+            return Self.source(of: number, queue) { continuation.yield(.stop) }
+        }
+        sources.append(Self.source(of: SIGWINCH, queue) { continuation.yield(.resized) })
+        let timer = DispatchSource.makeTimerSource(queue: queue)
+        timer.schedule(deadline: .now(), repeating: .milliseconds(100), leeway: .milliseconds(10))
+        timer.setEventHandler { continuation.yield(.tick) }
+        sources.append(timer)
+        if readsKeys {
+            let keyboard = DispatchSource.makeReadSource(fileDescriptor: STDIN_FILENO, queue: queue)
+            keyboard.setEventHandler {
+                let bytes = RawTerminal.readKeys()
+                continuation.yield(bytes.isEmpty ? .stop : .keys(bytes))
+                if bytes.isEmpty { keyboard.cancel() }
+            }
+            sources.append(keyboard)
+        }
+        self.sources = sources
+        for source in sources { source.activate() }
+    }
+
+    private static func source(
+        of number: Int32,
+        _ queue: DispatchQueue,
+        _ handler: @escaping @Sendable () -> Void
+    ) -> any DispatchSourceProtocol {
+        let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+        source.setEventHandler(handler: handler)
+        return source
+    }
+}

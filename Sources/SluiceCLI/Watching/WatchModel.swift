@@ -1,0 +1,122 @@
+internal import Sluice
+
+/// What the person who watches sees and can do: keys and pictures in, acts and lines out; it touches neither
+/// terminal nor file.
+struct WatchModel {
+    /// What a key asks for.
+    enum Act: Hashable {
+        case hold(QueueName)
+        case resume(QueueName)
+        case retry(QueueName)
+        case quit
+    }
+
+    /// What keys mean at present.
+    enum Mode: Hashable {
+        case lanes
+        case filter
+        case help
+        /// Waits for a yes.
+        case confirm(Act)
+    }
+
+    private(set) var mode = Mode.lanes
+    private(set) var filter = ""
+    /// Below the lanes, until the next key.
+    var message = ""
+    private(set) var lanes: [WatchPicture.Lane] = []
+    private(set) var picture = WatchPicture()
+    private(set) var selection: QueueName?
+    /// Where the selected lane stands.
+    private(set) var selectedIndex = 0
+    /// The first lane that is shown.
+    private(set) var top = 0
+
+    /// Takes a new picture; the selection stays with its queue, or else where it was.
+    mutating func show(_ picture: WatchPicture) {
+        self.picture = picture
+        applyFilter()
+    }
+
+    /// Takes a key.
+    ///
+    /// - Parameter pageSize: How many lanes the screen shows.
+    mutating func press(_ key: Key, pageSize: Int) -> Act? {
+        message = ""
+        switch mode {
+        case .help:
+            mode = .lanes
+            return nil
+        case .confirm(let act):
+            mode = .lanes
+            return key == .character("y") ? act : nil
+        case .filter:
+            pressInFilter(key)
+            return nil
+        case .lanes:
+            return pressInLanes(key, pageSize: pageSize)
+        }
+    }
+
+    /// Sees to it that the selected lane is among those that are shown.
+    mutating func scroll(pageSize: Int) {
+        top = min(top, selectedIndex)
+        top = max(top, selectedIndex - pageSize + 1)
+        top = max(min(top, lanes.count - pageSize), 0)
+    }
+
+    private mutating func pressInFilter(_ key: Key) {
+        switch key {
+        case .enter: mode = .lanes
+        case .escape:
+            mode = .lanes
+            filter = ""
+        case .backspace: if !filter.isEmpty { filter.removeLast() }
+        case .character(let character): filter.append(character)
+        default: break
+        }
+        applyFilter()
+    }
+
+    private mutating func pressInLanes(_ key: Key, pageSize: Int) -> Act? {
+        switch key {
+        case .up, .character("k"): select(selectedIndex - 1)
+        case .down, .character("j"): select(selectedIndex + 1)
+        case .pageUp: select(selectedIndex - pageSize)
+        case .pageDown: select(selectedIndex + pageSize)
+        case .home: select(0)
+        case .end: select(lanes.count - 1)
+        case .character("/"): mode = .filter
+        case .character("?"): mode = .help
+        case .character("q"): return .quit
+        case .escape:
+            filter = ""
+            applyFilter()
+        case .character("p"):
+            return selectedLane.map { $0.summary.state == "held" ? .resume($0.name) : .hold($0.name) }
+        case .character("r"): return selectedLane.map { .retry($0.name) }
+        default: break
+        }
+        return nil
+    }
+
+    private var selectedLane: WatchPicture.Lane? {
+        lanes.indices.contains(selectedIndex) ? lanes[selectedIndex] : nil
+    }
+
+    private mutating func select(_ index: Int) {
+        selectedIndex = max(min(index, lanes.count - 1), 0)
+        selection = selectedLane?.name
+    }
+
+    private mutating func applyFilter() {
+        let words = filter.lowercased()
+        lanes =
+            words.isEmpty
+            ? picture.lanes
+            : picture.lanes.filter {
+                $0.name.rawValue.lowercased().contains(words) || $0.summary.state.contains(words)
+            }
+        select(lanes.firstIndex { $0.name == selection } ?? selectedIndex)
+    }
+}

@@ -1,0 +1,105 @@
+internal import Sluice
+
+/// How things stand in the file at one moment.
+struct WatchPicture {
+    /// A queue with work.
+    struct Lane {
+        let summary: QueueSummary
+        /// Actions a second that came and went since the look before; `nil` at the first.
+        var rateIn: Double?
+        var rateOut: Double?
+
+        var name: QueueName { summary.queue }
+    }
+
+    /// Those that ask for a person first.
+    var lanes: [Lane] = []
+    var actionCount = 0
+    var rateIn: Double?
+    var rateOut: Double?
+    /// Of each state, how many queues have it.
+    var states: [String: Int] = [:]
+    /// The process that runs the queues; `nil` when none lives.
+    var runner: Int64?
+
+    /// In which order states are shown: the more they ask for a person, the earlier.
+    static let stateOrder = [
+        "parked", "undecodable", "unknown kind", "no route", "held", "gate", "retry", "stopped", "ready",
+        "running",
+        "scheduled",
+    ]
+
+    private static let ranks = Dictionary(
+        uniqueKeysWithValues: stateOrder.enumerated().map { ($0.element, $0.offset) }
+    )
+
+    /// Whether a lane stands above another one.
+    static func isAbove(_ left: Lane, _ right: Lane) -> Bool {
+        let ranks = (ranks[left.summary.state] ?? 0, ranks[right.summary.state] ?? 0)
+        if ranks.0 != ranks.1 { return ranks.0 < ranks.1 }
+        if left.summary.oldestAge != right.summary.oldestAge {
+            return left.summary.oldestAge > right.summary.oldestAge
+        }
+        return left.name.rawValue < right.name.rawValue
+    }
+}
+
+/// Turns looks at the file into pictures: rates need two of them.
+struct WatchEye {
+    private var depths: [QueueName: Int] = [:]
+    private var last: ActionID?
+    private var lastTime: ContinuousClock.Instant?
+    private var actionCount = 0
+    private let pattern: QueuePattern
+
+    /// Queues beyond this are not looked at: about a gigabyte of names and reasons.
+    private static let limit = 1_000_000
+
+    init(_ pattern: QueuePattern) {
+        self.pattern = pattern
+    }
+
+    /// Looks at the file.
+    mutating func look(_ broker: Broker, at now: ContinuousClock.Instant) async throws -> WatchPicture {
+        let arrivals = try await broker.store.arrivals(since: last)
+        let queues = try await broker.queueSummaries(pattern, limit: Self.limit)
+        let runner = try await broker.store.runner()
+        var picture = picture(queues, arrivals, now)
+        picture.runner = runner.flatMap { $0.isDead ? nil : $0.pid }
+        return picture
+    }
+
+    /// What came and has gone again between two looks is not counted.
+    mutating func picture(
+        _ queues: [QueueSummary],
+        _ arrivals: Store.Arrivals,
+        _ now: ContinuousClock.Instant
+    ) -> WatchPicture {
+        let seconds = lastTime.map { max($0.duration(to: now) / .seconds(1), 0.001) }
+        var picture = WatchPicture()
+        var newDepths: [QueueName: Int] = [:]
+        var arrived = 0
+        for queue in queues {
+            var lane = WatchPicture.Lane(summary: queue)
+            let came = arrivals.counts[queue.queue] ?? 0
+            if let seconds {
+                lane.rateIn = Double(came) / seconds
+                lane.rateOut = Double(max((depths[queue.queue] ?? 0) + came - queue.depth, 0)) / seconds
+            }
+            arrived += came
+            newDepths[queue.queue] = queue.depth
+            picture.states[queue.state, default: 0] += 1
+            picture.actionCount += queue.depth
+            picture.lanes.append(lane)
+        }
+        if let seconds, let last {
+            // All numbers that were given, where all queues are looked at.
+            let came = pattern == .all ? Int(arrivals.last.rawValue - last.rawValue) : arrived
+            picture.rateIn = Double(came) / seconds
+            picture.rateOut = Double(max(actionCount + came - picture.actionCount, 0)) / seconds
+        }
+        picture.lanes.sort(by: WatchPicture.isAbove)
+        (depths, last, lastTime, actionCount) = (newDepths, arrivals.last, now, picture.actionCount)
+        return picture
+    }
+}

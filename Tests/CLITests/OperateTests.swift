@@ -1,0 +1,189 @@
+import Foundation
+import Subprocess
+import Testing
+
+@Suite("The verbs that operate", .serialized) struct OperateTests {
+    /// A file in which the queue `q` is parked by its first action, with a second behind it.
+    private func parked() async throws -> Workplace {
+        let place = try Workplace()
+        try await place.enqueue("q", "q")
+        _ = try await place.sluice("run", "--exec", "exit 65", "--until-empty")
+        try #require(try await place.queues().first?["state"] as? String == "parked")
+        return place
+    }
+
+    @Test("retry lifts the parking of the queues that it names, and of no other")
+    func retry() async throws {
+        let place = try await parked()
+        let other = try await place.sluice("retry", "--queue", "other")
+        #expect(other.output == "0 queues are tried again\n")
+        #expect(try await place.queues().first?["state"] as? String == "parked")
+        let result = try await place.sluice("retry", "--all", "--json")
+        #expect(result.status == .exited(0))
+        #expect(try result.objects().first?["queues"] as? Int == 1)
+        #expect(try await place.queues().first?["state"] as? String == "stopped")
+    }
+
+    @Test("remove takes away the actions that it names, and says which were not there")
+    func remove() async throws {
+        let place = try await parked()
+        let result = try await place.sluice("remove", "1", "9")
+        #expect(result.status == .exited(1))
+        #expect(result.output == "1 is removed\n9 is not there\n")
+        #expect(try await place.actions().map { $0["id"] as? Int } == [2])
+        #expect(try await place.queues().first?["state"] as? String == "stopped")
+        let again = try await place.sluice("remove", "--json", "2")
+        #expect(again.status == .exited(0))
+        #expect(try again.objects().first?["result"] as? String == "removed")
+    }
+
+    @Test("remove --queue takes away all of the queues that it names, and of no other")
+    func removeAll() async throws {
+        let place = try Workplace()
+        try await place.enqueue("a/1", "a/2", "a/1", "b")
+        let result = try await place.sluice("remove", "--queue", "a/*")
+        #expect(result.output == "3 removed, 0 signalled\n")
+        #expect(try await place.actions().map { $0["queue"] as? String } == ["b"])
+    }
+
+    @Test("remove marks what another process runs, and it is gone when its attempt fails")
+    func removeRunning() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q")
+        let pipe = try place.makePipe("gate")
+        let script = "echo started; read line < '\(pipe)'; exit 65"
+        let arguments = ["run", "--file", place.path, "--exec", script, "--until-empty"]
+        let status = try await Tool.follow(arguments) { line, _ in
+            guard line == "started" else { return }
+            let result = try await place.sluice("remove", "1")
+            #expect(result.output == "1 runs; it is removed when its attempt ends, unless it succeeds\n")
+            try place.release(pipe)
+        }
+        #expect(status == .exited(0))
+        #expect(try await place.actions().isEmpty)
+    }
+
+    @Test("hold pauses queues until resume; holds lists who and why")
+    func hold() async throws {
+        let place = try Workplace()
+        try await place.enqueue("mail/1", "chat")
+        let held = try await place.sluice(
+            "hold",
+            "--queue",
+            "mail/*",
+            "--by",
+            "ops",
+            "--reason",
+            "server moves",
+            "--for",
+            "2h"
+        )
+        #expect(held.output == "1\n")
+        let run = try await place.sluice("run", "--exec", "true", "--until-empty")
+        #expect(run.status == .exited(1))
+        #expect(try await place.actions().map { $0["queue"] as? String } == ["mail/1"])
+        let hold = try #require(try await place.sluice("holds", "--json").objects().first)
+        #expect(hold["queue"] as? String == "mail/*")
+        #expect(hold["holder"] as? String == "ops")
+        #expect(hold["reason"] as? String == "server moves")
+        #expect(hold["until"] is String)
+        let wrong = try await place.sluice("resume", "--queue", "mail/1")
+        #expect(wrong.status == .exited(1))
+        #expect(wrong.output == "0 holds have ended\n")
+        let resumed = try await place.sluice("resume", "--queue", "mail/*")
+        #expect(resumed.status == .exited(0))
+        #expect(resumed.output == "1 hold has ended\n")
+        #expect(try await place.sluice("run", "--exec", "true", "--until-empty").status == .exited(0))
+    }
+
+    @Test("resume ends holds by their numbers, by their holder, or all")
+    func resume() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q")
+        for holder in ["a", "b", "c", "c"] {
+            _ = try await place.sluice("hold", "--queue", "q", "--by", holder)
+        }
+        #expect(try await place.sluice("resume", "1", "99").status == .exited(1))
+        #expect(
+            try await place.sluice("resume", "--queue", "q", "--by", "c", "--json").objects().first?["holds"]
+                as? Int == 2
+        )
+        #expect(try await place.sluice("resume", "--all").output == "1 hold has ended\n")
+        #expect(try await place.queues().first?["state"] as? String == "stopped")
+    }
+
+    @Test("gate opens, closes and lists")
+    func gate() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q")
+        let file = ["--file", place.path]
+        #expect(try await Tool.run(["gate", "open", "network"] + file).output == "network is open\n")
+        #expect(try await Tool.run(["gate", "close", "account"] + file).output == "account is closed\n")
+        let gates = try await Tool.run(["gate", "list", "--json"] + file).objects()
+        #expect(gates.map { $0["gate"] as? String } == ["account", "network"])
+        #expect(gates.map { $0["state"] as? String } == ["closed", "open"])
+        #expect(try await Tool.run(["gate", "open", ""] + file).status == .exited(64))
+    }
+
+    @Test("dead lists and shows dead letters with their errors, and requeues them")
+    func dead() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q", "q")
+        let file = ["--file", place.path]
+        _ = try await place.sluice("run", "--exec", "exit 65", "--on-failure", "skip", "--until-empty")
+        let letters = try await Tool.run(["dead", "list", "--json"] + file).objects()
+        #expect(Set(letters.map { $0["id"] as? Int }) == [1, 2])
+        #expect(letters.map { $0["cause"] as? String } == ["failed", "failed"])
+        let shown = try #require(try await Tool.run(["dead", "show", "1", "--json"] + file).objects().first)
+        #expect((shown["history"] as? [[String: Any]])?.map { $0["outcome"] as? String } == ["failed"])
+        #expect(shown["payload"] as? Int == 1)
+        let human = try await Tool.run(["dead", "show", "1"] + file)
+        #expect(human.output.contains("the command ended with status 65"))
+        let requeued = try await Tool.run(["dead", "requeue", "1", "7"] + file)
+        #expect(requeued.status == .exited(1))
+        #expect(requeued.output == "1 is requeued\n7 is no dead letter\n")
+        #expect(try await place.actions().map { $0["id"] as? Int } == [1])
+        #expect(try await Tool.run(["dead", "show", "1"] + file).status == .exited(1))
+    }
+
+    @Test("show tells of one queue its state, head with errors, holds and what comes next")
+    func show() async throws {
+        let place = try await parked()
+        _ = try await place.sluice("hold", "--all", "--by", "ops", "--reason", "why not")
+        let human = try await place.sluice("show", "q")
+        for line in [
+            "state        parked", "hold 1       * by ops: why not", "head         1, waiting",
+            #"ATTEMPT  OUTCOME"#, " 2  q      k",
+        ] {
+            #expect(human.output.contains(line), "\(line)\n\(human)")
+        }
+        let shown = try #require(try await place.sluice("show", "q", "--json").objects().first)
+        #expect(shown["state"] as? String == "parked")
+        #expect((shown["holds"] as? [[String: Any]])?.map { $0["holder"] as? String } == ["ops"])
+        #expect((shown["head_action"] as? [String: Any])?["id"] as? Int == 1)
+        #expect((shown["history"] as? [[String: Any]])?.count == 1)
+        #expect((shown["next"] as? [[String: Any]])?.map { $0["id"] as? Int } == [2])
+        let none = try await place.sluice("show", "other")
+        #expect(none.status == .exited(1))
+        #expect(none.errors == "sluice: the queue 'other' has no actions\n")
+        #expect(try await place.sluice("show", "q/*").status == .exited(64))
+    }
+
+    @Test("Verbs that act on queues ask for their names, and wrong arguments end with 64")
+    func usage() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q")
+        for arguments in [
+            ["retry"], ["remove"], ["remove", "x"], ["remove", "1", "--all"], ["hold"],
+            ["hold", "--all", "--queue", "q"], ["hold", "--all", "--for", "soon"], ["resume"],
+            ["resume", "1", "--all"], ["resume", "--by", "a", "--all"], ["dead", "show"],
+            ["dead", "requeue"],
+            ["gate", "open"], ["show"], ["import"], ["queues", "--color", "blue"],
+        ] {
+            let result = try await Tool.run(arguments + ["--file", place.path])
+            #expect(result.status == .exited(64), "\(arguments) \(result)")
+            #expect(result.errors.hasPrefix("sluice: "), "\(arguments)")
+        }
+        #expect(try await place.actions().count == 1)
+    }
+}
