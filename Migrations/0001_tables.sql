@@ -68,7 +68,7 @@ CREATE TABLE sluice_action_rows (
     version        INTEGER NOT NULL DEFAULT 1 CHECK (version >= 1),
     -- What follows is NULL for most actions.
     -- A name under which the application finds the action again, alone or among others.
-    tag            TEXT CHECK (length(CAST(tag AS BLOB)) BETWEEN 1 AND 255),
+    tag            TEXT CHECK (tag IS NULL OR length(CAST(tag AS BLOB)) BETWEEN 1 AND 255),
     -- After this it is not started any more. Set by whoever enqueues or edits it.
     expires_at_us  INTEGER,
     -- A gate that must be open for it to start.

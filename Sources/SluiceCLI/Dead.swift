@@ -66,7 +66,7 @@ struct DeadList: AsyncParsableCommand {
         for letter in letters {
             table.add([
                 letter.id.description, letter.queue.rawValue, letter.kind, String(letter.attempts),
-                Times.text(letter.diedAt), letter.cause?.rawValue ?? "",
+                Times.text(letter.diedAt), letter.cause.rawValue,
                 Visible.beginning(of: letter.error, count: Self.errorLength),
             ])
         }
@@ -101,7 +101,7 @@ struct DeadShow: AsyncParsableCommand {
 
     func run() async throws {
         let (letter, history) = try await file.withBroker { broker in
-            (try await broker.store.deadLetter(id), try await broker.store.failedAttempts(of: id))
+            (try await broker.deadLetter(id), try await broker.failedAttempts(of: id))
         }
         guard let letter else { throw Failure(.leftover, "there is no dead letter \(id)") }
         guard !output.json else {
@@ -110,7 +110,7 @@ struct DeadShow: AsyncParsableCommand {
         }
         let facts = [
             ("id", letter.id.description), ("queue", letter.queue.rawValue), ("kind", letter.kind),
-            ("cause", letter.cause?.rawValue ?? ""), ("error", letter.error),
+            ("cause", letter.cause.rawValue), ("error", letter.error),
             ("died at", Times.text(letter.diedAt)), ("attempts", String(letter.attempts)),
             ("payload", JSONText.onOneLine(letter.payload)),
         ]

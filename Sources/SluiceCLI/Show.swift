@@ -65,7 +65,7 @@ struct Show: AsyncParsableCommand {
         let actions = try await broker.actionSummaries(pattern, limit: next + 1)
         findings.head = actions.first { $0.id == summary.head }
         findings.next = Array(actions.filter { $0.id != summary.head }.prefix(next))
-        if let head = summary.head { findings.history = try await broker.store.failedAttempts(of: head) }
+        if let head = summary.head { findings.history = try await broker.failedAttempts(of: head) }
         return findings
     }
 

@@ -189,16 +189,16 @@ extension WriteTransaction {
                 change: $0.text(2)
             )
         }
-        try takeInControls()
         touchedQueues.formUnion(try order.takeIn(changes.compactMap { $0.isDeletion ? nil : $0.action }))
-        guard !changes.isEmpty || !controlChanges.isEmpty || !openings.isEmpty else { return }
-        try connection.cached("DELETE FROM sluice_changes").run()
         for change in changes {
             touchedQueues.insert(change.queue)
             foreignChanges.append(change)
             try tell(change)
             if change.isDeletion, let action = change.action { settledActions.note(action, .removed) }
         }
+        try takeInControls()
+        guard !changes.isEmpty || !controlChanges.isEmpty || !openings.isEmpty else { return }
+        try connection.cached("DELETE FROM sluice_changes").run()
     }
 }
 

@@ -13,11 +13,14 @@ enum Facts {
 }
 
 extension FailedAttempt {
+    /// As `sluice_attempts` names it.
+    private var outcome: String { cause?.rawValue ?? "retry" }
+
     var json: String {
         JSONText.object([
             ("number", String(number)), ("outcome", JSONText.string(outcome)),
-            ("error", JSONText.string(error)), ("started_at", JSONText.string(startedAt)),
-            ("ended_at", JSONText.string(endedAt)),
+            ("error", JSONText.string(error)), ("started_at", JSONText.string(Times.text(startedAt))),
+            ("ended_at", JSONText.string(Times.text(endedAt))),
         ])
     }
 
@@ -31,7 +34,9 @@ extension FailedAttempt {
         ])
         for attempt in history {
             table.add([
-                String(attempt.number), attempt.outcome, attempt.startedAt, attempt.endedAt, attempt.error,
+                String(attempt.number), attempt.outcome, Times.text(attempt.startedAt),
+                Times.text(attempt.endedAt),
+                attempt.error,
             ])
         }
         return [""] + table.lines(paint)
@@ -43,7 +48,7 @@ extension DeadLetter {
     var members: [(name: String, value: String)] {
         [
             ("id", id.description), ("queue", JSONText.string(queue.rawValue)),
-            ("kind", JSONText.string(kind)), ("cause", JSONText.string(cause?.rawValue)),
+            ("kind", JSONText.string(kind)), ("cause", JSONText.string(cause.rawValue)),
             ("error", JSONText.string(error)), ("attempts", String(attempts)),
             ("died_at", JSONText.string(Times.text(diedAt))), ("payload", JSONText.visible(payload)),
         ]

@@ -241,7 +241,7 @@ import Testing
         try await SluiceTests.running(broker) {
             _ = try await log.wait(forCount: 3)
             #expect(log.elements == ["b", "c", "d"])
-            await site.clock.waitForSleeper(untilUptime: .seconds(5))
+            try await site.clock.waitForSleeper(untilUptime: .seconds(5))
             site.clock.advance(by: .seconds(5))
             await broker.waitUntilIdle()
         }

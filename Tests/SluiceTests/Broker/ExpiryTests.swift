@@ -43,7 +43,7 @@ import Testing
             try await broker.enqueue(Note("d"), end(site, in: 7))
             try await broker.enqueue(Note("e"))
             _ = try await log.wait(forCount: 1)
-            await site.clock.waitForSleeper(untilUptime: .seconds(5))
+            try await site.clock.waitForSleeper(untilUptime: .seconds(5))
             site.clock.advance(by: .seconds(5))
             try await until { try await broker.deadLetters().count == 2 }
             try await #expect(Set(broker.deadLetters(cause: .expired).map(\.id)) == Set(ids))
@@ -71,7 +71,7 @@ import Testing
             try await broker.enqueue(Note("s"), scheduled)
             try await broker.enqueue(Note("b"))
             try await until { broker.statistics.retried == 1 }
-            await site.clock.waitForSleeper(untilUptime: .seconds(5))
+            try await site.clock.waitForSleeper(untilUptime: .seconds(5))
             site.clock.advance(by: .seconds(5))
             await broker.waitUntilIdle()
         }
@@ -96,7 +96,7 @@ import Testing
             let id = try await broker.enqueue(Note("b"), end(site, in: 5)).id
             try await broker.enqueue(Note("c"))
             _ = try await log.wait(forCount: 1)
-            await site.clock.waitForSleeper(untilUptime: .seconds(5))
+            try await site.clock.waitForSleeper(untilUptime: .seconds(5))
             site.clock.advance(by: .seconds(5))
             // The sweep has been there when it waits for what ends next: nothing does.
             try await broker.flush()
@@ -121,7 +121,7 @@ import Testing
             options.gate = "network"
             try await broker.enqueue(Note("a"), options)
             await broker.waitUntilIdle()
-            await site.clock.waitForSleeper(untilUptime: .seconds(5))
+            try await site.clock.waitForSleeper(untilUptime: .seconds(5))
             site.clock.advance(by: .seconds(5))
             try await until { try await broker.summary("notes")?.state == "parked" }
         }

@@ -196,7 +196,7 @@ import Testing
             try await until { broker.statistics.succeeded == 3 }
             #expect(try site.rows("SELECT count(*) FROM sluice_key_rows") == ["4"])
             site.clock.advance(by: .seconds(31))
-            await site.clock.waitForSleeper(untilUptime: .seconds(60))
+            try await site.clock.waitForSleeper(untilUptime: .seconds(60))
             site.clock.advance(by: .seconds(29))
             try await until { try site.rows("SELECT count(*) FROM sluice_key_rows") == ["1"] }
         }

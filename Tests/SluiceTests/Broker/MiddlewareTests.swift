@@ -290,7 +290,7 @@ struct MiddlewareTests {
             return .success
         }
         try await running(broker) {
-            let id = try await broker.enqueue(Note("a"))
+            let id = try await broker.enqueue(Note("a")).id
             try await started.received()
             try await #expect(broker.cancel(id) == .signalled)
             await broker.waitUntilIdle()

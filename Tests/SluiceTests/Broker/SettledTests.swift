@@ -149,7 +149,7 @@ import Testing
         try await until { broker.store.waiters.count == 1 }
         try site.shell("DELETE FROM sluice_actions WHERE id = \(last)")
         // It looks, though nothing of its own makes it.
-        await site.clock.waitForSleeper(untilUptime: site.clock.uptime + .milliseconds(100))
+        try await site.clock.waitForSleeper(untilUptime: site.clock.uptime + .milliseconds(100))
         site.clock.advance(by: .milliseconds(100))
         try await #expect(waiting.value == .unknown)
         await broker.close()

@@ -90,7 +90,7 @@ extension TestMetrics {
             return .success
         }
         try await running(broker) {
-            let id = try await broker.enqueue(Note("a"))
+            let id = try await broker.enqueue(Note("a")).id
             try await started.received()
             try await broker.cancel(id)
             await broker.waitUntilIdle()

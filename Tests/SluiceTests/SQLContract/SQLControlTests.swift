@@ -75,7 +75,8 @@ struct SQLControlTests {
         let (file, shell) = try await closedFile()
         try await shell.run(
             """
-            INSERT INTO sluice_actions (queue, kind, payload, gate) VALUES ('q', 'note', '{"text":"a"}', 'network');
+            INSERT INTO sluice_actions (queue, kind, payload, gate)
+            VALUES ('q', 'note', '{"text":"a"}', 'network');
             INSERT INTO sluice_holds (scope) VALUES ('*');
             """
         )
