@@ -5,7 +5,9 @@
 /// write. So a group waits until as many have come as shared the last sync, and no longer than half the time
 /// that it took: a caller who is alone never waits, and one who expects others in vain does so once.
 ///
-/// Only writes that must be synced count: without a sync a commit costs less than the wait.
+/// Only writes that must be synced count, and only where a sync is slow, as it is on phones, laptops and disks
+/// without a protected cache. With 64 callers and a sync of 1 ms it saves a third of the time; where a sync
+/// takes 0.2 ms, the writer's work between two syncs gathers enough, and waiting costs more than it saves.
 struct Gathering {
     /// How many writes shared the last sync.
     private var expected = 1
@@ -13,6 +15,9 @@ struct Gathering {
     private var present = 0
     private var isAwaited = false
     private var patience: Duration = .zero
+
+    /// A commit that is faster is not worth waiting for.
+    static let slowCommit: Duration = .milliseconds(1)
 
     /// The longest wait, whatever a sync takes.
     static let longestWait: Duration = .milliseconds(5)
@@ -53,9 +58,10 @@ struct Gathering {
     /// A group with so many writes that must be synced is taken out of the line.
     mutating func took(_ count: Int) { present -= count }
 
-    /// A group with so many writes that had to be synced was committed.
+    /// A group with so many writes that had to be synced was committed; the duration is that of the commit
+    /// alone, of which the sync is most where it is slow.
     mutating func committed(_ count: Int, in duration: Duration) {
-        expected = count
+        expected = duration < Self.slowCommit ? 1 : count
         patience = min(duration / 2, Self.longestWait)
     }
 }

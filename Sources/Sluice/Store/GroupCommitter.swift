@@ -22,6 +22,8 @@ final class GroupCommitter {
     private var mustTruncate = false
     /// Frames of the log at the last checkpoint, as long as the log has not begun anew.
     private var framesAtCheckpoint = 0
+    /// How long the last `COMMIT` took, its sync included.
+    private(set) var lastCommit: Duration = .zero
     private let logger: Logger
     let trouble = WriterTrouble()
 
@@ -69,7 +71,9 @@ final class GroupCommitter {
         }
         turns.add()
         do {
+            let start = ContinuousClock.now
             try transaction.commit()
+            lastCommit = start.duration(to: .now)
         } catch {
             transaction.rollback()
             isolate(group, after: resolve(error))

@@ -11,7 +11,8 @@ internal import Synchronization
 /// connection.
 ///
 /// Callers who have shared a sync come back together, one after the other: the first must not have a sync for
-/// itself. So after a group with several of them, the next one is gathered first (``Gathering``).
+/// itself. So after a group with several of them, where a sync is slow, the next one is gathered first
+/// (``Gathering``).
 ///
 /// When a write fails, its group is rolled back and its members run each in a transaction of its own, so that
 /// the error reaches the one at fault (G14).
@@ -179,9 +180,8 @@ extension Writer {
             _ = committer.commit(group, waitsForLock: true)
             return
         }
-        let start = ContinuousClock.now
         _ = committer.commit(group, waitsForLock: true)
-        let duration = start.duration(to: .now)
+        let duration = committer.lastCommit
         waiting.withLock { $0.gathering.committed(count, in: duration) }
     }
 

@@ -26,6 +26,15 @@ struct GatheringTests {
         #expect(gathering.end())
     }
 
+    @Test("Where commits are fast, nobody waits for others")
+    func fast() {
+        gathering.committed(64, in: Gathering.slowCommit - .microseconds(1))
+        _ = gathering.came()
+        #expect(gathering.begin() == nil)
+        gathering.committed(64, in: Gathering.slowCommit)
+        #expect(gathering.begin() != nil)
+    }
+
     @Test("The last one wakes the writer once, and only while it waits")
     func onlyOnce() {
         gathering.committed(2, in: .milliseconds(4))
