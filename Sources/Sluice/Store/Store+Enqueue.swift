@@ -62,6 +62,11 @@ package final class DraftExtras: Sendable {
 extension ActionDraft {
     /// Whether it leaves at its default what most actions do.
     fileprivate var isPlain: Bool { version == 1 && trace == nil && extras == nil }
+
+    /// Whether it can be stored by one statement with another that is plain.
+    fileprivate func isPlain(like other: ActionDraft) -> Bool {
+        isPlain && sortKey.kind == other.sortKey.kind
+    }
 }
 
 extension Store {
@@ -88,15 +93,23 @@ extension WriteTransaction {
         if let refusal = try refusalByDepth(drafts) { return .failure(refusal) }
         var ids: [ActionID] = []
         ids.reserveCapacity(drafts.count)
-        for draft in drafts { ids.append(try enqueue(draft)) }
+        var rest = drafts[...]
+        while let draft = rest.first {
+            let rows = rest.prefix(Self.rowsTogether)
+            if rows.count == Self.rowsTogether && rows.allSatisfy({ $0.isPlain(like: draft) }) {
+                ids += try enqueueTogether(rows)
+                rest.removeFirst(Self.rowsTogether)
+            } else {
+                ids.append(try enqueue(draft))
+                rest.removeFirst()
+            }
+        }
         return .success(ids)
     }
 
     /// Stores an action, whatever key it has.
     func enqueue(_ draft: ActionDraft) throws -> ActionID {
-        let queue = try queue(named: draft.queue, sorting: draft.sortKey.kind)
-        let id = try nextActionID()
-        let key = PlaceKey(draft.sortKey)
+        let new = try number(draft)
         let insert = try connection.cached(draft.isPlain ? Self.plainInsert : Self.insert)
         if !draft.isPlain {
             let extras = draft.extras
@@ -104,21 +117,78 @@ extension WriteTransaction {
                 .bind(12, extras?.expiresAt?.microseconds).bind(13, extras?.gate?.rawValue)
             if let extras { expiryChanged(to: extras.expiresAt) }
         }
-        try insert.bind(1, id.rawValue).bind(2, queue.rawValue).bind(3, key)
-            .bind(4, draft.notBefore?.microseconds).bind(5, now.microseconds).bind(6, nonce)
-            .bind(7, draft.kind).bind(8, draft.payload)
-            .run()
-        order.added(id, key: key, to: queue, isPlaced: draft.notBefore == nil)
-        touch(queue)
-        tell(.enqueued, id, of: draft.kind, in: draft.queue) { $0.until = draft.notBefore?.date }
-        return id
+        try bind(draft, new, to: insert, from: 1)
+        try insert.run()
+        note(draft, new)
+        return new.id
     }
+
+    /// Stores plain actions by one statement, which opens the table and its indexes once for all of them.
+    ///
+    /// Their keys are of one type: were they not, a later one could not see the type of an earlier one.
+    private func enqueueTogether(_ drafts: ArraySlice<ActionDraft>) throws -> [ActionID] {
+        let insert = try connection.cached(Self.plainInsertTogether)
+        var new: [NewAction] = []
+        new.reserveCapacity(drafts.count)
+        var column: Int32 = 1
+        for draft in drafts {
+            let numbered = try number(draft)
+            try bind(draft, numbered, to: insert, from: column)
+            new.append(numbered)
+            column += Self.plainColumns
+        }
+        try insert.run()
+        for (draft, numbered) in zip(drafts, new) { note(draft, numbered) }
+        return new.map(\.id)
+    }
+
+    /// What an action gets on its way into the file.
+    private struct NewAction {
+        let id: ActionID
+        let queue: QueueID
+        let key: PlaceKey
+    }
+
+    private func number(_ draft: ActionDraft) throws -> NewAction {
+        let queue = try queue(named: draft.queue, sorting: draft.sortKey.kind)
+        return NewAction(id: try nextActionID(), queue: queue, key: PlaceKey(draft.sortKey))
+    }
+
+    private func bind(
+        _ draft: ActionDraft,
+        _ new: NewAction,
+        to insert: Statement,
+        from column: Int32
+    ) throws(SQLiteError) {
+        try insert.bind(column, new.id.rawValue).bind(column + 1, new.queue.rawValue)
+            .bind(column + 2, new.key).bind(column + 3, draft.notBefore?.microseconds)
+            .bind(column + 4, now.microseconds).bind(column + 5, nonce)
+            .bind(column + 6, draft.kind).bind(column + 7, draft.payload)
+    }
+
+    private func note(_ draft: ActionDraft, _ new: NewAction) {
+        order.added(new.id, key: new.key, to: new.queue, isPlaced: draft.notBefore == nil)
+        touch(new.queue)
+        tell(.enqueued, new.id, of: draft.kind, in: draft.queue) { $0.until = draft.notBefore?.date }
+    }
+
+    /// Rows in one statement: more of them save little more.
+    private static let rowsTogether = 8
+    private static let plainColumns: Int32 = 8
 
     /// For most actions: they are spared the binding of what is at its default.
     private static let plainInsert: StaticString = """
         INSERT INTO sluice_action_rows
             (id, queue_id, sort_key, not_before_us, enqueued_at_us, nonce, kind, payload)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+        """
+
+    private static let plainInsertTogether: StaticString = """
+        INSERT INTO sluice_action_rows
+            (id, queue_id, sort_key, not_before_us, enqueued_at_us, nonce, kind, payload)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?),
+               (?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?),
+               (?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?)
         """
 
     private static let insert: StaticString = """
