@@ -5,10 +5,6 @@ internal import SQLite
 ///
 /// Not thread-safe: the writer's leader alone calls it.
 final class GroupCommitter {
-    /// The log is copied into the database when it has this many pages (about 40 MB): often enough to bound
-    /// it, seldom enough that a page of an index that many inserts touch is copied once for all of them.
-    static let checkpointFrames = 10_000
-
     let transaction: WriteTransaction
     private let turns: TurnCounter
     private var connection: Connection { transaction.connection }
@@ -20,8 +16,7 @@ final class GroupCommitter {
     private var isSynchronousFull = true
     /// A sync failed: nothing may be acknowledged until the log has been copied and cut to nothing.
     private var mustTruncate = false
-    /// Frames of the log at the last checkpoint, as long as the log has not begun anew.
-    private var framesAtCheckpoint = 0
+    private var checkpoints = CheckpointPolicy()
     /// How long the last `COMMIT` took, its sync included.
     private(set) var lastCommit: Duration = .zero
     private let logger: Logger
@@ -74,6 +69,7 @@ final class GroupCommitter {
             let start = ContinuousClock.now
             try transaction.commit()
             lastCommit = start.duration(to: .now)
+            checkpoints.committed(isSynced: isSynchronousFull)
         } catch {
             transaction.rollback()
             isolate(group, after: resolve(error))
@@ -151,12 +147,14 @@ final class GroupCommitter {
     }
 
     /// Whether there is work to do between two groups.
-    var isUpkeepDue: Bool { transaction.isWriteBehindDue || isCheckpointDue }
+    var isUpkeepDue: Bool {
+        transaction.isWriteBehindDue || checkpoints.isDue(at: connection.logFrames)
+    }
 
     /// Does what is due between two groups.
     func performUpkeep() {
         if transaction.isWriteBehindDue { writeBehind() }
-        if isCheckpointDue { checkpoint() }
+        if checkpoints.isDue(at: connection.logFrames) { checkpoint() }
     }
 
     /// Writes the order of what waits to the file, in a transaction of its own.
@@ -170,18 +168,11 @@ final class GroupCommitter {
         logger.debug("writing the order behind failed", metadata: ["error": "\(error.code)"])
     }
 
-    /// Whether the log has grown enough since the last checkpoint.
-    private var isCheckpointDue: Bool {
-        // A commit after a complete checkpoint begins the log anew.
-        if connection.logFrames < framesAtCheckpoint { framesAtCheckpoint = 0 }
-        return connection.logFrames - framesAtCheckpoint >= Self.checkpointFrames
-    }
-
     /// Copies the log into the database, as far as readers allow.
     ///
-    /// A failure leaves the log whole, only longer; the next try follows when it has grown by as much again.
+    /// A failure leaves the log whole, only longer.
     private func checkpoint() {
-        framesAtCheckpoint = connection.logFrames
+        checkpoints.checkpointed(at: connection.logFrames)
         do {
             let result = try connection.checkpoint(.passive)
             trouble.pinned(result.frames - result.copied)

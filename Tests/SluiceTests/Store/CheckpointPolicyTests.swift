@@ -1,0 +1,40 @@
+import Testing
+
+@testable import Sluice
+
+@Suite("When the log is copied")
+struct CheckpointPolicyTests {
+    private func policy(after commits: Int, isSynced: Bool) -> CheckpointPolicy {
+        var policy = CheckpointPolicy()
+        for _ in 0..<commits { policy.committed(isSynced: isSynced) }
+        return policy
+    }
+
+    @Test("Small synced commits have a short log copied")
+    func small() {
+        var policy = policy(after: 330, isSynced: true)
+        let (before, then) = (policy.isDue(at: 999), policy.isDue(at: 1_000))
+        #expect(!before && then)
+    }
+
+    @Test(
+        "Large commits and those without a sync wait for a long one",
+        arguments: [(10, true), (5_000, false)]
+    )
+    func large(commits: Int, isSynced: Bool) {
+        var policy = policy(after: commits, isSynced: isSynced)
+        let (before, then) = (policy.isDue(at: 9_999), policy.isDue(at: 10_000))
+        #expect(!before && then)
+    }
+
+    @Test("After a checkpoint the log grows by as much again, be it from there or anew")
+    func again() {
+        var policy = CheckpointPolicy()
+        policy.checkpointed(at: 10_000)
+        let pinned = (policy.isDue(at: 19_999), policy.isDue(at: 20_000))
+        #expect(!pinned.0 && pinned.1, "a reader pins the log, which goes on")
+        policy.checkpointed(at: 20_000)
+        let anew = (policy.isDue(at: 5), policy.isDue(at: 9_999), policy.isDue(at: 10_000))
+        #expect(!anew.0 && !anew.1 && anew.2)
+    }
+}
