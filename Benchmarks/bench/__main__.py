@@ -1,12 +1,11 @@
-"""Measures in rounds, all workloads in each, so that what disturbs the machine for a while disturbs them alike."""
+"""Measures in rounds, all workloads in each: what disturbs the machine for a while disturbs them alike."""
 
 import argparse
-import json
 import sys
 import tempfile
 from pathlib import Path
 
-from . import machine, numbers, report
+from . import machine, numbers, report, results
 from .cells import WORKLOADS, Plan, Workload
 from .measure import HERE, Bench
 from .scenes import SCENES, Scene, Stage
@@ -23,7 +22,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, help="samples of each; 5, or 3 if quick")
     parser.add_argument("--scale", type=float, help="times the usual number of actions; 1, or 0.2 if quick")
     parser.add_argument("--directory", type=Path, default=HERE / ".build",
-                        help="where the databases are made and removed; default: beside the repository's files")
+                        help="where databases are made and removed; default: beside the repository's files")
     return parser.parse_args()
 
 
@@ -45,21 +44,22 @@ def say(plan: Plan, number: int, key: str) -> None:
 
 
 def sample(stage: Stage, workload: Workload) -> dict[str, dict[str, float]]:
+    """For each layout a run of C, and one of Sluice right after it."""
     count = stage.plan.count(workload)
     found = {}
-    # The engine's own layout comes last, right before Sluice.
-    for layout in reversed(workload.layouts):
+    for layout in workload.layouts:
         stage.disk.wait()
         found[layout] = stage.bench.in_c(workload, count, layout)
-    stage.disk.wait()
-    found["sluice"] = stage.bench.in_swift(workload, count)
+        stage.disk.wait()
+        found[report.after(layout)] = stage.bench.in_swift(workload, count)
     return found
 
 
 def main() -> None:
     options = arguments()
     is_quick = options.form == "quick"
-    plan = Plan(options.rounds or (3 if is_quick else 5), options.scale or (0.2 if is_quick else 1), options.only)
+    rounds, scale = (3, 0.2) if is_quick else (5, 1)
+    plan = Plan(options.rounds or rounds, options.scale or scale, options.only)
     with tempfile.TemporaryDirectory(prefix="sluice-bench-", dir=options.directory) as name:
         bench = Bench(HERE / ".build" / "release", Path(name))
         disk = machine.Disk(Path(name))
@@ -69,17 +69,13 @@ def main() -> None:
         stage = Stage(plan, bench, disk)
         scenes = [scene(stage) for scene in SCENES if plan.includes(scene.key)]
         samples = measure(stage, scenes)
-        facts.append(f"load average before {before}, after {machine.load_average()}")
+        facts += [f"load average before {before}, after {machine.load_average()}", *disk.report()]
     found = report.rows(plan, samples)
     lines = numbers.found(samples, {scene.key: scene.sizes for scene in scenes})
-    text = report.page(facts, found, lines)
-    print(text)
+    compared = report.comparisons(found)
     # Only a whole run is the latest result.
-    name = "latest" if plan.scale == 1 and not options.only else "partial"
-    (HERE / "Results").mkdir(exist_ok=True)
-    (HERE / "Results" / f"{name}.md").write_text(text, encoding="utf-8")
-    raw = {"facts": facts, "rows": found, "numbers": lines}
-    (HERE / "Results" / f"{name}.json").write_text(json.dumps(raw, indent=1) + "\n", encoding="utf-8")
+    name = "latest" if plan.is_whole else "partial"
+    print(results.write(name, {"facts": facts, "rows": found, "compared": compared, "numbers": lines}))
 
 
 if __name__ == "__main__":

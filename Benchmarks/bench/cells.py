@@ -53,6 +53,10 @@ class Plan:
     scale: float
     only: list[str] = field(default_factory=list)
 
+    @property
+    def is_whole(self) -> bool:
+        return self.scale == 1 and self.rounds >= 5 and not self.only
+
     def workloads(self) -> list[Workload]:
         return [workload for workload in WORKLOADS if self.includes(workload.name or workload.key)]
 
@@ -103,9 +107,9 @@ ROWS = [
     Row("W13p", "the same, C that parses its JSON", "W13", BOTH, "FULL, settling NORMAL", None, "parsing"),
 ]
 
-# What one row of Sluice is to another: key, key, words, goal.
+# What one row of Sluice is to another: key, key, words, commits, goal.
 COMPARISONS = [
-    ("W2", "W1", "64 callers to one caller", 10),
-    ("W5", "W4", "draining as set up to draining with every settling synced", 3),
-    ("W6d", "W5", "draining 10,000 queues to draining one", 0.5),
+    ("W2", "W1", "64 callers to one caller", "FULL", 10),
+    ("W5", "W4", "draining as set up to draining with every settling synced", "NORMAL to FULL", 3),
+    ("W6d", "W5", "draining 10,000 queues to draining one", SETTLED, 0.5),
 ]

@@ -41,7 +41,8 @@ def count(name: str, turns: int, steady: list[str]) -> int:
         output = Path(folder) / "counts"
         command = [
             *steady, "valgrind", "--tool=callgrind", "--toggle-collect=*countedTurns*",
-            f"--callgrind-out-file={output}", f"./{COUNTED.name}", name, str(turns), f"{folder}/queues.sqlite",
+            f"--callgrind-out-file={output}", f"./{COUNTED.name}", name, str(turns),
+            f"{folder}/queues.sqlite",
         ]
         result = subprocess.run(command, cwd=COUNTED.parent, env=ENVIRONMENT, capture_output=True, text=True,
                                 check=False)
@@ -103,12 +104,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="Benchmarks/check", description=__doc__)
     parser.add_argument("--update", action="store_true", help="commit to what is counted now")
     is_update = parser.parse_args().update
-    known = json.loads(COMMITTED.read_text(encoding="utf-8")) if COMMITTED.exists() else {"tools": {}, "loops": {}}
+    known = {"tools": {}, "loops": {}}
+    if COMMITTED.exists():
+        known = json.loads(COMMITTED.read_text(encoding="utf-8"))
     now = tools()
     if now != known["tools"] and not is_update:
         sys.exit(f"bench-check: the committed counts were taken with {words(known['tools'])}, and here is "
-                 f"{words(now)}: counts cannot be compared. Take them anew, from a commit that is known to be "
-                 "good, with Benchmarks/check --update")
+                 f"{words(now)}: counts cannot be compared. Take them anew, from a commit that is known to "
+                 "be good, with Benchmarks/check --update")
     loops = [Loop(name, int(few), int(many)) for name, few, many in map(str.split, counted().splitlines())]
     steady = steady_addresses()
     with ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -52,13 +52,23 @@ class Disk:
             medians.append(statistics.median(sync_costs(folder, 40)))
             time.sleep(0.5)
         self.usual = min(medians)
+        # How often a run began although syncs were still slow.
+        self.stalls = 0
 
     def wait(self) -> None:
         deadline = time.monotonic() + self.patience
         while statistics.median(sync_costs(self.folder, 15)) > 2 * self.usual:
             if time.monotonic() > deadline:
+                self.stalls += 1
                 return
             time.sleep(0.2)
+
+
+    def report(self) -> list[str]:
+        """What the page says of it."""
+        if not self.stalls:
+            return []
+        return [f"before {self.stalls} runs a sync took more than twice as long for {self.patience:.0f} s"]
 
 
 def load_average() -> str:
@@ -69,5 +79,6 @@ def describe(sqlite: str, disk: Disk) -> list[str]:
     return [
         f"{time.strftime('%Y-%m-%d')}; {processor()}, {os.cpu_count()} cores; "
         f"{platform.system()} {platform.release()}",
-        f"SQLite {sqlite}; {file_system(disk.folder)}; a sync takes {disk.usual * 1e6:.0f} µs (lowest of 5 medians of 40)",
+        f"SQLite {sqlite}; {file_system(disk.folder)}; a sync takes {disk.usual * 1e6:.0f} µs "
+        "(lowest of 5 medians of 40)",
     ]

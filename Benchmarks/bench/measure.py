@@ -44,8 +44,9 @@ class Bench:
 
     def in_c(self, workload: Workload, count: int, layout: str) -> dict[str, float]:
         return self._on_new_file(self.limit, "limit", lambda file: [
-            f"file={file}", f"payloads={self.payloads(workload.payloads)}", f"migrations={ROOT / 'Migrations'}",
-            f"layout={layout}", f"count={count}", f"queues={workload.queues}",
+            f"file={file}", f"payloads={self.payloads(workload.payloads)}",
+            f"migrations={ROOT / 'Migrations'}", f"layout={layout}", f"count={count}",
+            f"queues={workload.queues}",
             f"group={workload.group}", f"drain_group={workload.drain_group}",
             f"sync={workload.sync}", f"drain_sync={workload.drain_sync}", f"drain={int(workload.drain)}",
         ])

@@ -102,7 +102,8 @@ class Blocked(Scene):
         sample = {}
         for name, blocked in (("alone", 0), ("beside", self.sizes["blocked"])):
             self.disk.wait()
-            answer = self.bench.on_new_file("blocked", "--count", count, "--queues", queues, "--blocked", blocked)
+            answer = self.bench.on_new_file(
+                "blocked", "--count", count, "--queues", queues, "--blocked", blocked)
             sample[name] = count / answer["drain"]
         return [sample]
 
@@ -152,8 +153,9 @@ class Idle(WithIdleQueues):
     def samples(self, round_number: int) -> list[dict]:
         if round_number > 0:
             return []
-        seconds = self.sizes["seconds"]
-        answer = self.bench.on_file("idle", self.idle_file(), "--seconds", seconds, "--windows", self.windows)
+        seconds, file = self.sizes["seconds"], self.idle_file()
+        self.disk.wait()
+        answer = self.bench.on_file("idle", file, "--seconds", seconds, "--windows", self.windows)
         return [{"growth": answer["growth"]}] + [{"core": core} for core in answer["cores"]]
 
 
@@ -168,8 +170,9 @@ class Wake(WithIdleQueues):
         self.sizes["count"] = max(100, self.plan.scaled(500))
 
     def samples(self, round_number: int) -> list[dict]:
-        count, queues = self.sizes["count"], self.sizes["queues"]
-        committed, started = self.bench.wake(self.idle_file(), count, queues, self.interval)
+        count, queues, file = self.sizes["count"], self.sizes["queues"], self.idle_file()
+        self.disk.wait()
+        committed, started = self.bench.wake(file, count, queues, self.interval)
         # It can start before the other process has returned from its commit.
         delays = [max(0, start - commit) / 1e6 for commit, start in zip(committed, started, strict=True)]
         return [{"p50": statistics.median(delays), "p99": statistics.quantiles(delays, n=100)[98]}]

@@ -27,6 +27,7 @@ struct Fill: AsyncParsableCommand {
 struct Backlog: AsyncParsableCommand {
     @Option(help: "A database with more actions than that.") var file: String
     @Option(help: "Actions to drain.") var count: Int
+    @Option(help: "The broker's durability.") var durability = Level.standard
 
     private struct Answer: Encodable {
         let seconds: Double
@@ -34,7 +35,7 @@ struct Backlog: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let broker = try await Broker(file: file)
+        let broker = try await Broker(file: file, options: durability.options)
         // Each start is that of the next action: the one before it is settled.
         let starts = Starts(limit: count + 1)
         try broker.route("conversation/*", Message.self) { _, _ in

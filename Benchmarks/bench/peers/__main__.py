@@ -1,23 +1,19 @@
 """Measures the peers alone, and puts them into the page of results beside what is there."""
 
 import argparse
-import json
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from .. import machine, plot, report
+from .. import machine, results
 from ..measure import HERE, Bench
-from . import report as peers_report
 from .cells import PEERS
 from .measure import Runner, Section
 
-RESULTS = HERE / "Results"
-
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="Benchmarks/run peers", description=__doc__)
+    parser = argparse.ArgumentParser(prog="Benchmarks/run --peers", description=__doc__)
     parser.add_argument("--only", nargs="+", default=[], choices=[peer.key for peer in PEERS], metavar="PEER",
                         help=f"these alone: {', '.join(peer.key for peer in PEERS)}")
     parser.add_argument("--rounds", type=int, default=5, help="samples of each cell at most; 5")
@@ -36,29 +32,15 @@ def measure(section: Section, directory: Path) -> dict[str, Any]:
         facts = [*machine.describe(bench.sqlite_version(), disk), bench.write_payloads()]
         before = machine.load_average()
         rows = Runner(bench, disk, section).rows()
-        facts.append(f"load average before {before}, after {machine.load_average()}")
+        facts += [f"load average before {before}, after {machine.load_average()}", *disk.report()]
     return {"facts": facts, "rounds": section.rounds, "seconds": section.seconds, "rows": rows}
-
-
-def write(found: dict[str, Any], name: str) -> str:
-    """Puts the section into the results of that name, beside the rows that are there."""
-    RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / f"{name}.json"
-    raw = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    raw["peers"] = found
-    path.write_text(json.dumps(raw, indent=1) + "\n", encoding="utf-8")
-    own = report.page(raw["facts"], raw["rows"], raw.get("numbers", [])) if "rows" in raw else "# Results of `Benchmarks/run`\n"
-    text = f"{own}\n![Ratios to C]({name}.svg)\n\n{peers_report.page(found)}"
-    (RESULTS / f"{name}.md").write_text(text, encoding="utf-8")
-    (RESULTS / f"{name}.svg").write_text(plot.draw(found), encoding="utf-8")
-    return text
 
 
 def main() -> None:
     options = arguments()
     section = Section(options.rounds, options.scale, options.seconds, options.only)
-    text = write(measure(section, options.directory), "latest" if section.is_whole else "partial")
-    sys.stdout.write(text)
+    found = measure(section, options.directory)
+    sys.stdout.write(results.write("latest" if section.is_whole else "partial", {"peers": found}))
 
 
 if __name__ == "__main__":

@@ -25,10 +25,21 @@ class Peer:
         return ["full", "default"] if self.has_own_full else ["full"]
 
     def level(self, durability: str) -> int:
-        return FULL if durability == "full" else self.default
+        return {"full": FULL, "normal": NORMAL}.get(durability, self.default)
 
 
-SLUICE = Peer("sluice", "**Sluice**", NORMAL)
+class Itself(Peer):
+    """Sluice, which as it comes syncs enqueues and not what it settles: so it has a row for each way."""
+
+    # To the name of its own setting.
+    SETTINGS = {"full": "everything", "default": "standard", "normal": "relaxed"}
+
+    @property
+    def durabilities(self) -> list[str]:
+        return list(self.SETTINGS)
+
+
+SLUICE = Itself("sluice", "**Sluice**", NORMAL)
 
 PEERS = [
     Peer("plain_sqlite", "plain loop, Python's `sqlite3`", FULL),

@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import machine
 from ..cells import FULL, NORMAL
-from ..measure import HERE, ROOT, Bench
+from ..measure import HERE, PATIENCE, ROOT, Bench
 from . import install
 from .cells import CELLS, LEVELS, PEERS, SLUICE, Cell, Peer
 
@@ -32,7 +32,7 @@ class Section:
 
     @property
     def is_whole(self) -> bool:
-        return not self.only and self.scale == 1
+        return not self.only and self.scale == 1 and self.rounds >= 5 and self.seconds >= 20
 
 
 class Runner:
@@ -105,8 +105,9 @@ class Runner:
     def _probe(self, peer: Peer, durability: str, cell: Cell) -> Found:
         """The same work in C; of a backlog 10,000, or as many as the peer drains if that is more."""
         level = peer.level(durability)
-        # Sluice's enqueues are synced whatever it is set to.
-        enqueue = NORMAL if cell.backlog else FULL if peer is SLUICE else level
+        # Sluice's enqueues are synced as it comes, and what it settles is not.
+        is_mixed = peer is SLUICE and durability == "default"
+        enqueue = NORMAL if cell.backlog else FULL if is_mixed else level
         count, backlog = cell.scaled(self.section.scale)
         count = max(count, min(backlog, 10_000))
         found = self._in_c([
@@ -133,12 +134,17 @@ class Runner:
         if peer.key != "grdb":
             program = [str(install.PYTHON) if peer.package else sys.executable, "-m", f"Peers.{peer.key}"]
         with _Folder(self.bench.folder) as folder:
-            result = subprocess.run([
+            command = [
                 *program, "--folder", str(folder), "--payloads", str(self.bench.payloads('usual')),
                 "--phases", *cell.phases, "--count", str(count), "--backlog", str(backlog),
                 "--queues", str(cell.queues), "--batch", str(cell.batch), "--callers", str(cell.callers),
                 "--durability", durability, "--seconds", str(self.section.seconds),
-            ], cwd=HERE, check=False, capture_output=True, text=True)
+            ]
+            try:
+                result = subprocess.run(command, cwd=HERE, check=False, capture_output=True, text=True,
+                                        timeout=PATIENCE)
+            except subprocess.TimeoutExpired:
+                return {"failed": f"it did not answer within {PATIENCE} seconds"}
         if result.returncode != 0:
             print(result.stderr, file=sys.stderr)
             return {"failed": (result.stderr.strip().splitlines() or ["without a word"])[-1]}
@@ -150,22 +156,31 @@ class Runner:
 
     def _sluice(self, durability: str, cell: Cell) -> Found:
         """Through its own program, which drains all that waits, or until the time is over."""
+        setting = SLUICE.SETTINGS[durability]
         count, backlog = cell.scaled(self.section.scale)
-        count = max(count, backlog)
-        batch = 1_000 if cell.backlog else cell.batch
         with _Folder(self.bench.folder) as folder:
-            result = subprocess.run([
-                str(self.bench.workloads), "measure", "--file", str(folder / "sluice.sqlite"),
-                "--payloads", str(self.bench.payloads('usual')), "--count", str(count), "--queues", str(cell.queues),
-                "--batch", str(batch), "--callers", str(cell.callers),
-                "--durability", "everything" if durability == "full" else "standard",
-                *(["--drain", "--seconds", str(self.section.seconds)] if "drain" in cell.phases else []),
-            ], check=True, stdout=subprocess.PIPE)
-        found = json.loads(result.stdout)
+            file = folder / "sluice.sqlite"
+            if backlog > count:
+                self.bench.fill(file, backlog)
+                answer = self.bench.on_file("backlog", file, "--count", count, "--durability", setting)
+                found: Found = {"drain": answer["seconds"]}
+            else:
+                found = json.loads(self._output([
+                    str(self.bench.workloads), "measure", "--file", str(file),
+                    "--payloads", str(self.bench.payloads("usual")), "--count", str(count),
+                    "--queues", str(cell.queues), "--batch", str(1_000 if cell.backlog else cell.batch),
+                    "--callers", str(cell.callers), "--durability", setting,
+                    *(["--drain", "--seconds", str(self.section.seconds)] if "drain" in cell.phases else []),
+                ]))
         done = {"enqueue": count, "drain": found.get("drained", count)}
         settings = {"synchronous": SLUICE.level(durability), "journal": "wal"}
-        return settings | {phase: {"seconds": found[phase], "done": done[phase], "stopped": done[phase] < count}
-                           for phase in cell.phases}
+        return settings | {
+            phase: {"seconds": found[phase], "done": done[phase], "stopped": done[phase] < count}
+            for phase in cell.phases
+        }
+
+    def _output(self, command: list[str]) -> str:
+        return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, timeout=PATIENCE).stdout
 
 
 class _Folder:

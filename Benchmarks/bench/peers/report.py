@@ -3,7 +3,7 @@
 from statistics import median
 from typing import Any
 
-from .cells import CELLS, LEVELS
+from .cells import CELLS, LEVELS, SLUICE
 
 Row = dict[str, Any]
 
@@ -11,15 +11,18 @@ COLUMNS = {f"{cell.key} {phase}": head for cell in CELLS for phase, head in cell
 
 LEGEND = [
     "Each cell: actions a second, and in brackets the ratio to the C loop on Sluice's own schema, at the"
-    " same level, right before it; medians of up to {rounds}, as many as fit into {seconds:.0f} seconds.",
+    " same level, right before it, and the number of samples that both are medians of: {rounds}, or as"
+    " many as fit into {seconds:.0f} seconds.",
     "†: stopped after {seconds:.0f} seconds, with the rate so far. –: no number, for the reason below.",
-    "W4 and W5 are one column: a row at FULL is W4, a row at NORMAL is W5. Sluice's enqueues are FULL in"
-    " both of its rows. In C, W8 has 10 thousand waiting in both columns.",
+    "W4 and W5 are one column: a row at FULL is W4, a row at NORMAL is W5. Sluice's enqueues are FULL as it"
+    " comes, too; in its row at NORMAL they are not. In C, W8 has 10 thousand waiting in both columns. In W2"
+    " all callers have one queue; above they have one each.",
     "Where there are 10,000 queues, a round is one action of each of 64: Sluice and the C loop commit it"
     " together, so do the plain loop and diskcache; honker acknowledges it in one commit after 64 claims,"
     " and the queue on GRDB does it one by one.",
     "What waits before a drain was put by the peer itself for the first 4,096 messages; the rest are"
-    " copies of those rows by SQL.",
+    " copies of those rows by SQL. Sluice puts all of it itself. In W8 the file is opened anew before"
+    " the drain.",
     "To take an action is a commit and to settle it another, except here: Sluice and the C loop claim the"
     " next one where they settle the last. huey and diskcache delete an action before it runs, so that it"
     " is lost if its process dies. The plain loop and the queue on GRDB delete it afterwards and never"
@@ -42,16 +45,19 @@ def _cell(found: dict[str, Any]) -> str:
         return "–"
     if "failed" in found:
         return "failed"
-    mark = " †" if found["stopped"] else ""
-    return f"{rate(found['rate'])} ({number(median(found['ratios']))}){mark}"
+    ratios, mark = found["ratios"], " †" if found["stopped"] else ""
+    return f"{rate(found['rate'])} ({number(median(ratios))} of {len(ratios)}){mark}"
 
 
 def commits(row: Row) -> str:
-    """The level that was read back, and the journal where it is another one than everybody's."""
+    """The level that was read back, or in Sluice is known from its documentation, and the journal where it is
+    another one than everybody's."""
     level = LEVELS.get(row.get("synchronous", -1), "unknown")
     journal = row.get("journal", "wal")
     text = level if journal == "wal" else f"{level}, journal: {journal}"
-    return f"{text}, as it comes" if row["durability"] == "default" else text
+    if row["durability"] != "default":
+        return text
+    return f"{text}, enqueues FULL, as it comes" if row["key"] == SLUICE.key else f"{text}, as it comes"
 
 
 def table(rows: list[Row]) -> list[str]:
@@ -83,8 +89,8 @@ def reasons(rows: list[Row]) -> list[str]:
     return list(lines)
 
 
-def page(section: dict[str, Any]) -> str:
-    rows = section["rows"]
-    legend = [f"- {line.format(**section)}" for line in LEGEND]
-    head = ["## The peers", "", *(f"- {fact}" for fact in section["facts"]), ""]
-    return "\n".join([*head, *table(rows), "", *legend, *reasons(rows)]) + "\n"
+def section(found: dict[str, Any]) -> list[str]:
+    rows = found["rows"]
+    legend = [f"- {line.format(**found)}" for line in LEGEND]
+    head = ["## The peers", "", *(f"- {fact}" for fact in found["facts"]), ""]
+    return [*head, *table(rows), "", *legend, *reasons(rows)]
