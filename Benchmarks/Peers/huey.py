@@ -40,10 +40,11 @@ class Huey(Peer):
 
     def run(self, queue: int) -> bool:
         task = self.queues[queue].dequeue()
-        self._release(queue)
         if task is None:
             return False
+        # Looks into the file too, whether the task was revoked.
         self.queues[queue].execute(task)
+        self._release(queue)
         return True
 
     def _release(self, queue: int) -> None:
