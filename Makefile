@@ -5,7 +5,8 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples \
 	Benchmarks/Package.swift Benchmarks/Sources Benchmarks/Benchmarks Benchmarks/Counted)
 
 .DEFAULT_GOAL := help
-.PHONY: demo test bench bench-quick bench-check build format lint docs setup setup-tests setup-counts clean help
+.PHONY: demo test bench bench-quick bench-check build format lint docs setup setup-tests setup-bench setup-counts \
+	clean help
 
 demo: setup  ## Chat over a flaky network, killed once and resumed, checked at the end
 	swift build --product sluice-demo
@@ -18,10 +19,10 @@ test: setup-tests  ## Build with warnings as errors, lint, run all tests
 	@$(MAKE) --no-print-directory lint
 	@.ci/test
 
-bench: setup  ## Measure, beside a plain C loop on the same disk
+bench: setup-bench  ## Measure, beside a plain C loop on the same disk, and the peers
 	Benchmarks/run
 
-bench-quick: setup  ## The same with fewer actions, in two to three minutes
+bench-quick: setup-bench  ## The same with fewer actions, peers included, in under five minutes
 	Benchmarks/run quick
 
 bench-check: setup-counts  ## Fail if a core loop takes more instructions than committed
@@ -41,6 +42,9 @@ docs: setup  ## Write the documentation of the libraries to .build/documentation
 
 setup-tests:
 	@.ci/setup tests
+
+setup-bench:
+	@.ci/setup bench
 
 setup-counts:
 	@.ci/setup counts

@@ -11,8 +11,16 @@ static sqlite3_stmt *begin_statement, *commit_statement;
 static int log_frames, frames_at_checkpoint;
 
 void fail(const char *what) {
-    fprintf(stderr, "limit: %s%s%s\n", what, db ? ": " : "", db ? sqlite3_errmsg(db) : "");
+    int code = db ? sqlite3_errcode(db) : SQLITE_OK;
+    int is_sqlite = code != SQLITE_OK && code != SQLITE_ROW && code != SQLITE_DONE;
+    fprintf(stderr, "limit: %s%s%s\n", what, is_sqlite ? ": " : "", is_sqlite ? sqlite3_errmsg(db) : "");
     exit(1);
+}
+
+void *allocate(int count, size_t size) {
+    void *memory = calloc((size_t)count, size);
+    if (!memory) fail("there is not enough memory");
+    return memory;
 }
 
 static int count_frames(void *context, sqlite3 *connection, const char *name, int frames) {
@@ -21,10 +29,18 @@ static int count_frames(void *context, sqlite3 *connection, const char *name, in
     return SQLITE_OK;
 }
 
+static void open_with(const char *path, int flags) {
+    flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
+    if (sqlite3_open_v2(path, &db, flags, 0) != SQLITE_OK) fail("cannot open the database");
+}
+
+void database_open_as_shell(const char *path) {
+    open_with(path, 0);
+}
+
 // The settings of the engine's DatabaseFile.
 void database_open(const char *path) {
-    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
-    if (sqlite3_open_v2(path, &db, flags, 0) != SQLITE_OK) fail("cannot open the database");
+    open_with(path, SQLITE_OPEN_CREATE);
     execute("PRAGMA auto_vacuum = INCREMENTAL");
     execute("PRAGMA journal_mode = WAL");
     execute("PRAGMA wal_autocheckpoint = 0");

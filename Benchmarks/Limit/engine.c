@@ -36,7 +36,8 @@ static void create(const char *migrations) {
     if (count < 1) fail("there are no migrations");
     for (int index = 0; index < count; index++) {
         char path[4096];
-        snprintf(path, sizeof path, "%s/%s", migrations, entries[index]->d_name);
+        int length = snprintf(path, sizeof path, "%s/%s", migrations, entries[index]->d_name);
+        if (length < 0 || (size_t)length >= sizeof path) fail("the name of a migration is too long");
         apply(path);
         free(entries[index]);
     }
@@ -66,7 +67,7 @@ static void enqueue(const struct workload *work) {
         "INSERT INTO sluice_action_rows"
         " (id, queue_id, sort_key, not_before_us, enqueued_at_us, nonce, kind, payload)"
         " VALUES (?1, ?2, 0, NULL, ?3, ?4, 'message', ?5)");
-    queue_ids = calloc((size_t)work->queues, sizeof *queue_ids);
+    queue_ids = allocate(work->queues, sizeof *queue_ids);
     for (int done = 0; done < work->count;) {
         begin();
         for (int member = 0; member < work->group && done < work->count; member++) {
@@ -96,7 +97,8 @@ static void settle(const struct slot *slot) {
     static sqlite3_stmt *free_slot, *delete, *forget;
     if (!free_slot) {
         free_slot = prepare(
-            "DELETE FROM sluice_claim_rows WHERE queue_id = ?1 AND slot = 0 AND action_id = ?2 AND claim = ?3");
+            "DELETE FROM sluice_claim_rows"
+            " WHERE queue_id = ?1 AND slot = 0 AND action_id = ?2 AND claim = ?3");
         delete = prepare("DELETE FROM sluice_action_rows WHERE id = ?1");
         forget = prepare("DELETE FROM sluice_state_rows WHERE action_id = ?1");
     }
@@ -146,7 +148,7 @@ static void claim(const struct slot *slot, int parses) {
 // claim is committed before its action would run, and a settling before the next action of its queue would.
 static void drain(const struct workload *work) {
     int width = work->drain_group < work->queues ? work->drain_group : work->queues;
-    struct slot *slots = calloc((size_t)width, sizeof *slots);
+    struct slot *slots = allocate(width, sizeof *slots);
     int64_t last_claim = (int64_t)1 << 32;
     for (int settled = 0, turn = 0; settled < work->count;) {
         begin();

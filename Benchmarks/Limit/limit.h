@@ -5,6 +5,10 @@
 #define LIMIT_H
 
 #include <sqlite3.h>
+#include <stddef.h>
+
+// Of a payload, in bytes: room for the 100 KB of W13.
+enum { maximum_length = 1 << 18 };
 
 struct workload {
     // Actions in all, and the queues that they go into, in turn.
@@ -32,11 +36,15 @@ struct layout {
 extern const struct layout engine_layout;
 extern const struct layout textbook_layout;
 
-// Prints a sentence, with what SQLite says, and ends the process.
+// Prints a sentence, with what SQLite says if it has failed, and ends the process.
 _Noreturn void fail(const char *what);
+// Zeroed memory for so many things of a size.
+void *allocate(int count, size_t size);
 
 // database.c: one connection for the life of the process.
 void database_open(const char *path);
+// Opens a file that is there, and leaves all settings as SQLite has them.
+void database_open_as_shell(const char *path);
 void database_close(void);
 void database_set_sync(int level);
 void execute(const char *sql);
@@ -50,7 +58,7 @@ void commit(void);
 
 // insert.c: adds actions to a file that a broker runs, as another program does, one every `interval`
 // microseconds, in turn to `queues` queues. Prints when each was committed, as a JSON list.
-void insert_as_another(int count, int queues, int interval);
+void insert_as_another(const char *path, int count, int queues, int interval);
 
 // payloads.c
 struct payload {
@@ -65,7 +73,8 @@ struct payload payload_take(sqlite3_stmt *, int column);
 struct payload queue_name(int queue);
 
 // json.c: checks that a payload is one JSON text, RFC 8259 and UTF-8 included, and copies what its strings
-// and numbers say, as any program does that has a value in hand and not a text. Ends the process if it is none.
+// and numbers say, as any program does that has a value in hand and not a text. Ends the process if it is
+// none.
 void json_parse(struct payload);
 
 #endif

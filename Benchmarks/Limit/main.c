@@ -8,7 +8,8 @@
 //   sync, drain_sync                      1 is NORMAL, 2 is FULL, which is the default
 //   drain       0 to enqueue only; 1 is the default
 //
-// Limit insert NAME=VALUE …   another process than the broker's; when it committed each action, as a JSON list
+// Limit insert NAME=VALUE …   another process than the broker's; when it committed each action, as a JSON
+//                             list
 //
 //   file        a database that a broker runs
 //   count, queues, interval     see insert_as_another
@@ -17,11 +18,19 @@
 
 #include "limit.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+static _Noreturn void refuse(const char *name, const char *why) {
+    char sentence[128];
+    snprintf(sentence, sizeof sentence, "the argument %s %s", name, why);
+    fail(sentence);
+}
 
 static const char *argument(char **arguments, const char *name, const char *otherwise) {
     size_t length = strlen(name);
@@ -29,14 +38,25 @@ static const char *argument(char **arguments, const char *name, const char *othe
         const char *end = *arguments + length;
         if (strncmp(*arguments, name, length) == 0 && *end == '=') return end + 1;
     }
-    if (!otherwise) fail(name);
+    if (!otherwise) refuse(name, "is missing");
     return otherwise;
 }
 
 static int number(char **arguments, const char *name, const char *otherwise) {
-    int value = atoi(argument(arguments, name, otherwise));
-    if (value < 1) fail(name);
-    return value;
+    const char *text = argument(arguments, name, otherwise);
+    char *end;
+    errno = 0;
+    long value = strtol(text, &end, 10);
+    if (end == text || *end) refuse(name, "is not a whole number");
+    if (errno || value < 1 || value > INT_MAX) refuse(name, "is less than 1 or too large");
+    return (int)value;
+}
+
+static int switched(char **arguments, const char *name, const char *otherwise) {
+    const char *text = argument(arguments, name, otherwise);
+    int is_on = strcmp(text, "1") == 0;
+    if (!is_on && strcmp(text, "0") != 0) refuse(name, "is neither 0 nor 1");
+    return is_on;
 }
 
 static double timed(void (*phase)(const struct workload *), const struct workload *work) {
@@ -55,10 +75,9 @@ static void check_remaining(const char *sql, int expected) {
 }
 
 static int insert(char **arguments) {
-    database_open(argument(arguments, "file", 0));
     insert_as_another(
-        number(arguments, "count", "1"), number(arguments, "queues", "1"), number(arguments, "interval", "1"));
-    database_close();
+        argument(arguments, "file", 0), number(arguments, "count", "1"), number(arguments, "queues", "1"),
+        number(arguments, "interval", "1"));
     return 0;
 }
 
@@ -75,6 +94,7 @@ int main(int argc, char **argv) {
         number(arguments, "sync", "2"),       number(arguments, "drain_sync", "2"),
         parses,
     };
+    int drains = switched(arguments, "drain", "1");
     const struct layout *layout = is_textbook ? &textbook_layout : &engine_layout;
     const char *path = argument(arguments, "file", 0);
     if (access(path, F_OK) == 0) fail("the file exists");
@@ -85,7 +105,7 @@ int main(int argc, char **argv) {
     database_set_sync(work.sync);
     printf("{\"enqueue\": %.6f", timed(layout->enqueue, &work));
     check_remaining(layout->remaining, work.count);
-    if (strcmp(argument(arguments, "drain", "1"), "0") != 0) {
+    if (drains) {
         database_set_sync(work.drain_sync);
         printf(", \"drain\": %.6f", timed(layout->drain, &work));
         check_remaining(layout->remaining, 0);

@@ -3,21 +3,32 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 
-enum { maximum_count = 4096, maximum_length = 1 << 18 };
+enum { maximum_count = 4096 };
 
 static struct payload payloads[maximum_count];
 static int count;
 
 void payloads_read(const char *path) {
-    static char line[maximum_length];
     FILE *file = fopen(path, "r");
     if (!file) fail("cannot read the payloads");
-    while (count < maximum_count && fgets(line, sizeof line, file)) {
-        int length = (int)strcspn(line, "\n");
-        line[length] = 0;
-        payloads[count++] = (struct payload){strdup(line), length};
+    for (;;) {
+        // Each line keeps the memory that it was read into.
+        char *line = 0;
+        size_t capacity = 0;
+        ssize_t length = getline(&line, &capacity, file);
+        if (length < 0) {
+            free(line);
+            break;
+        }
+        if (length > 0 && line[length - 1] == '\n') line[--length] = 0;
+        if (length > maximum_length) fail("a payload is too long");
+        if (count == maximum_count) fail("there are too many payloads");
+        payloads[count++] = (struct payload){line, (int)length};
     }
+    // Where it ends otherwise, reading or memory has failed.
+    if (!feof(file)) fail("cannot read a payload");
     fclose(file);
     if (count == 0) fail("there are no payloads");
 }
@@ -27,10 +38,10 @@ struct payload payload_at(int index) {
 }
 
 struct payload payload_take(sqlite3_stmt *statement, int column) {
-    static char copy[maximum_length];
+    static char copy[maximum_length + 1];
     const unsigned char *text = sqlite3_column_text(statement, column);
     int length = sqlite3_column_bytes(statement, column);
-    if (!text || length >= maximum_length) fail("a payload is missing or too long");
+    if (!text || length > maximum_length) fail("a payload is missing or too long");
     memcpy(copy, text, (size_t)length + 1);
     return (struct payload){copy, length};
 }

@@ -2,22 +2,51 @@
 
 import argparse
 import json
+import resource
 import sqlite3
 import sys
 import threading
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 FULL = "full"
+# Seconds for what is not measured: to open all queues, and to make a backlog.
+PATIENCE = 120.0
+# Actions of a backlog in one call, and SQLite's instructions, between two looks at the clock.
+FILL_BATCH, FILL_INSTRUCTIONS = 256, 1_000_000
+# Open files that are no connection of a queue's.
+OTHER_FILES = 64
 
 Message = dict[str, Any]
 
 
 class Unsupported(Exception):
     """The peer cannot do this work; the text says why."""
+
+
+class TooSlow(Exception):
+    """The peer was not ready for what is measured; the text says with what."""
+
+
+class Patience:
+    """The time for what is not measured."""
+
+    def __init__(self, seconds: float):
+        self.seconds = seconds
+        self.end = time.perf_counter() + seconds
+
+    @property
+    def is_over(self) -> bool:
+        return time.perf_counter() > self.end
+
+    def check(self, what: str) -> None:
+        if self.is_over:
+            raise TooSlow(f"{what} were not there after {self.seconds:.0f} seconds")
 
 
 class Peer(ABC):
@@ -31,6 +60,7 @@ class Peer(ABC):
         self.folder = folder
         self.durability = durability
         self.names = [f"conversation/{number}" for number in range(queues)]
+        self.patience = Patience(PATIENCE)
 
     @property
     @abstractmethod
@@ -40,6 +70,12 @@ class Peer(ABC):
     @abstractmethod
     def open(self) -> None:
         """Opens the file, all queues, and makes what is missing."""
+
+    def each_name(self) -> Iterator[str]:
+        """The names, for a peer that opens queue after queue; ends the work if that takes too long."""
+        for number, name in enumerate(self.names):
+            self.patience.check(f"{number:,} of {len(self.names):,} queues opened; the others")
+            yield name
 
     @abstractmethod
     def put(self, queue: int, message: Message) -> None:
@@ -77,6 +113,18 @@ class Peer(ABC):
             " ORDER BY rowid LIMIT ?", (count,))
 
 
+def open_at_once() -> int:
+    """How many connections this process can hold, with two files each: the database and its log."""
+    limit, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        limit = most
+    except (OSError, ValueError):
+        # Some systems allow less than they say.
+        pass
+    return sys.maxsize if limit == resource.RLIM_INFINITY else max(1, (limit - OTHER_FILES) // 2)
+
+
 def count_rows(file: sqlite3.Connection, table: str, where: str = "1") -> int:
     return int(file.execute(f"SELECT count(*) FROM {table} WHERE {where}").fetchone()[0])
 
@@ -105,18 +153,28 @@ class Load:
 
     def fill(self) -> None:
         """A backlog: one action for each message through the peer itself, the others as copies by SQL."""
-        first = min(self.backlog, len(self.messages))
-        self.peer.put_many([(0, self.messages[index]) for index in range(first)])
+        chosen = self.messages[:self.backlog]
+        patience, what = self.peer.patience, f"{self.backlog:,} actions that wait"
+        for first in range(0, len(chosen), FILL_BATCH):
+            patience.check(what)
+            self.peer.put_many([(0, message) for message in chosen[first:first + FILL_BATCH]])
         # One SQLite in this process has the file at a time: they would drop each other's locks.
         self.peer.close()
-        with sqlite3.connect(self.peer.file) as file:
-            filled = first
+        with closing(sqlite3.connect(self.peer.file)) as file, file:
+            # What it answers ends the statement, also in its midst.
+            file.set_progress_handler(lambda: patience.is_over, FILL_INSTRUCTIONS)
+            filled = len(chosen)
             while filled < self.backlog:
                 more = min(filled, self.backlog - filled)
-                self.peer.copy(file, more)
+                try:
+                    self.peer.copy(file, more)
+                except sqlite3.OperationalError:
+                    patience.check(what)
+                    raise
                 filled += more
-        file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        file.close()
+            file.commit()
+            file.set_progress_handler(None, 0)
+            file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self.peer.open()
 
     def enqueue(self) -> None:
@@ -145,13 +203,15 @@ class Load:
 
     def _enqueue(self, indices: range, deadline: float) -> int:
         messages, queues = self.messages, len(self.peer.names)
-        for first in range(indices.start, indices.stop, self.batch):
+        # Without a way for a batch it is as many calls, and between any two the time can be over.
+        batch = 1 if type(self.peer).put_many is Peer.put_many else self.batch
+        for first in range(indices.start, indices.stop, batch):
             if time.perf_counter() > deadline:
                 return first - indices.start
-            if self.batch == 1:
+            if batch == 1:
                 self.peer.put(first % queues, messages[first % len(messages)])
             else:
-                last = min(first + self.batch, indices.stop)
+                last = min(first + batch, indices.stop)
                 self.peer.put_many([(i % queues, messages[i % len(messages)]) for i in range(first, last)])
         return len(indices)
 
@@ -176,9 +236,8 @@ class Load:
         self.found[phase] = {"seconds": seconds, "done": done, "stopped": done < count}
 
     def check(self, expected: int) -> None:
-        with sqlite3.connect(self.peer.file) as file:
+        with closing(sqlite3.connect(self.peer.file)) as file:
             left = self.peer.left(file)
-        file.close()
         if left != expected:
             raise RuntimeError(f"{left} are left, not {expected}")
 
@@ -225,5 +284,7 @@ def main(kind: type[Peer]) -> None:
         found = measure(kind, arguments())
     except Unsupported as reason:
         found = {"unsupported": str(reason)}
+    except TooSlow as reason:
+        found = {"failed": str(reason)}
     json.dump(found, sys.stdout)
     print()

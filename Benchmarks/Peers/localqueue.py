@@ -2,53 +2,74 @@
 
 As it comes its commits are at NORMAL; `full` is its own `DurabilityMode.DURABLE`. An action takes two
 commits, to lease and to acknowledge it; acknowledged rows stay until `purge`, which the loop calls every
-thousand.
+thousand. A queue is a `SimpleQueue` with a connection of its own; their table is the same. A batch for
+several is one `put_many` for each. Those beyond what a process may have open are opened for each use.
 """
 
 import sqlite3
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from itertools import islice
 from pathlib import Path
 
 from localqueue import DeliveryPolicy, DurabilityMode, Empty, SimpleQueue
 
-from Peers.common import FULL, Message, Peer, Unsupported, count_rows, main
+from Peers.common import FULL, Message, Peer, count_rows, main, open_at_once
 
 
 class Local(Peer):
     table = "messages"
     columns = "queue, payload, status, attempts, max_attempts, available_at, created_at, updated_at"
-    done = 0
 
     @property
     def file(self) -> Path:
         return self.folder / "localqueue.db"
 
     def open(self) -> None:
-        if len(self.names) > 1:
-            raise Unsupported("a queue is a SimpleQueue of its own, with its connection and its transactions")
+        self.queues = [self._open(name) for name in islice(self.each_name(), open_at_once())]
+        self.done = [0] * len(self.names)
+
+    def _open(self, name: str) -> SimpleQueue[Message]:
         mode = DurabilityMode.DURABLE if self.durability == FULL else DurabilityMode.RELAXED
         # A lease that outlives the workload.
         delivery = DeliveryPolicy(lease_seconds=600)
-        self.queue: SimpleQueue[Message] = SimpleQueue(str(self.folder), delivery=delivery, durability=mode)
+        return SimpleQueue(str(self.folder), name, delivery=delivery, durability=mode)
+
+    @contextmanager
+    def _queue(self, number: int) -> Iterator[SimpleQueue[Message]]:
+        if number < len(self.queues):
+            yield self.queues[number]
+        else:
+            with closing(self._open(self.names[number])) as queue:
+                yield queue
 
     def put(self, queue: int, message: Message) -> None:
-        self.queue.put(message)
+        with self._queue(queue) as own:
+            own.put(message)
 
     def put_many(self, items: list[tuple[int, Message]]) -> None:
-        self.queue.put_many([message for _, message in items])
+        shares = defaultdict(list)
+        for queue, message in items:
+            shares[queue].append(message)
+        for queue, messages in shares.items():
+            with self._queue(queue) as own:
+                own.put_many(messages)
 
     def run(self, queue: int) -> bool:
-        try:
-            job = self.queue.get(block=False)
-        except Empty:
-            return False
-        self.queue.ack(job)
-        self.done += 1
-        if self.done % 1_000 == 0:
-            self.queue.purge(0)
+        with self._queue(queue) as own:
+            try:
+                job = own.get(block=False)
+            except Empty:
+                return False
+            own.ack(job)
+            self.done[queue] += 1
+            if self.done[queue] % 1_000 == 0:
+                own.purge(0)
         return True
 
     def settings(self) -> tuple[int, str, str]:
-        found = self.queue.diagnostics()
+        found = self.queues[0].diagnostics()
         return found.synchronous, found.journal_mode, found.sqlite_version
 
     def left(self, file: sqlite3.Connection) -> int:
@@ -56,7 +77,8 @@ class Local(Peer):
         return count_rows(file, self.table, "status < 2")
 
     def close(self) -> None:
-        self.queue.close()
+        for queue in self.queues:
+            queue.close()
 
 
 if __name__ == "__main__":
