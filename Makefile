@@ -5,8 +5,8 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples \
 	Benchmarks/Package.swift Benchmarks/Sources Benchmarks/Benchmarks Benchmarks/Counted)
 
 .DEFAULT_GOAL := help
-.PHONY: demo test bench bench-quick bench-check build format lint docs setup setup-tests setup-bench setup-counts \
-	clean help
+.PHONY: demo test bench bench-quick bench-check build format lint docs setup setup-tests setup-bench \
+	setup-counts clean help
 
 demo: setup  ## Chat over a flaky network, killed once and resumed, checked at the end
 	swift build --product sluice-demo
