@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-// As the engine's GroupCommitter has it.
-enum { checkpoint_frames = 10000 };
+// As the engine's CheckpointPolicy has it.
+enum { long_log = 10000, short_log = 1000, small_commit = 8 };
 
 static sqlite3 *db;
 static sqlite3_stmt *begin_statement, *commit_statement;
-static int log_frames, frames_at_checkpoint;
+static int log_frames, frames_at_checkpoint, synced_commits, is_full;
 
 void fail(const char *what) {
     int code = db ? sqlite3_errcode(db) : SQLITE_OK;
@@ -72,6 +72,7 @@ void database_set_sync(int level) {
     first_row(statement);
     if (sqlite3_column_int(statement, 0) != level) fail("synchronous was not taken over");
     sqlite3_finalize(statement);
+    is_full = level >= 2;
 }
 
 void execute(const char *sql) {
@@ -99,9 +100,13 @@ void begin(void) {
 
 void commit(void) {
     run(commit_statement);
+    synced_commits += is_full;
     // A commit after a complete checkpoint begins the log anew.
     if (log_frames < frames_at_checkpoint) frames_at_checkpoint = 0;
-    if (log_frames - frames_at_checkpoint < checkpoint_frames) return;
+    int added = log_frames - frames_at_checkpoint;
+    if (added < short_log) return;
+    if (added < long_log && synced_commits * small_commit <= added) return;
     frames_at_checkpoint = log_frames;
+    synced_commits = 0;
     if (sqlite3_wal_checkpoint_v2(db, 0, SQLITE_CHECKPOINT_PASSIVE, 0, 0) != SQLITE_OK) fail("checkpoint");
 }

@@ -16,7 +16,7 @@ def arguments() -> argparse.Namespace:
                    key=lambda name: int(name[1:]))
     parser = argparse.ArgumentParser(prog="Benchmarks/run", description=__doc__)
     parser.add_argument("form", nargs="?", choices=["full", "quick"], default="full",
-                        help="quick: a fifth of the actions, three rounds")
+                        help="quick: a fifth of the actions, three rounds; both go on with the peers")
     parser.add_argument("--only", nargs="+", default=[], metavar="W",
                         choices=names, help="these workloads alone")
     parser.add_argument("--rounds", type=int, help="samples of each; 5, or 3 if quick")

@@ -10,22 +10,22 @@ Row = dict[str, Any]
 COLUMNS = {f"{cell.key} {phase}": head for cell in CELLS for phase, head in cell.columns.items()}
 
 LEGEND = [
-    "Each cell: actions a second, and in brackets the ratio to the C loop on Sluice's own schema, at the"
-    " same level, right before it, and the number of samples that both are medians of: {rounds}, or as"
+    "Each cell: actions a second, and in brackets the ratio to the C loop on Sluice's own schema, at the "
+    "same level, right before it, and the number of samples that both are medians of: {rounds}, or as"
     " many as fit into {seconds:.0f} seconds.",
     "†: stopped after {seconds:.0f} seconds, with the rate so far. –: no number, for the reason below.",
-    "W4 and W5 are one column: a row at FULL is W4, a row at NORMAL is W5. Sluice's enqueues are FULL as it"
-    " comes, too; in its row at NORMAL they are not. In C, W8 has 10 thousand waiting in both columns. In W2"
+    "W4 and W5 are one column: a row at FULL is W4, a row at NORMAL is W5. Sluice's enqueues are FULL as it "
+    "comes, too; in its row at NORMAL they are not. In C, W8 has 10 thousand waiting in both columns. In W2"
     " all callers have one queue; above they have one each.",
-    "Where there are 10,000 queues, a round is one action of each of 64: Sluice and the C loop commit it"
-    " together, so do the plain loop and diskcache; honker acknowledges it in one commit after 64 claims,"
-    " and the queue on GRDB does it one by one.",
-    "What waits before a drain was put by the peer itself for the first 4,096 messages; the rest are"
-    " copies of those rows by SQL. Sluice puts all of it itself. In W8 the file is opened anew before"
+    "Where there are 10,000 queues, a round is one action of each of 64: Sluice and the C loop commit it "
+    "together, so do the plain loop and diskcache; honker acknowledges it in one commit after 64 claims,"
+    " and the queue on GRDB, litequeue, huey and localqueue do it one by one.",
+    "What waits before a drain was put by the peer itself for the first 4,096 messages; the rest are copies "
+    "of those rows by SQL. Sluice puts all of it itself. In W8 the file is opened anew before"
     " the drain.",
-    "To take an action is a commit and to settle it another, except here: Sluice and the C loop claim the"
-    " next one where they settle the last. huey and diskcache delete an action before it runs, so that it"
-    " is lost if its process dies. The plain loop and the queue on GRDB delete it afterwards and never"
+    "To take an action is a commit and to settle it another, except here: Sluice and the C loop claim the "
+    "next one where they settle the last. huey and diskcache delete an action before it runs, so that it is "
+    "lost if its process dies. The plain loop and the queue on GRDB delete it afterwards and never"
     " claim, so that there can be only one worker.",
     "Callers of the peers in Python are threads; those of Sluice and of the queue on GRDB are tasks.",
 ]
