@@ -1,8 +1,8 @@
 import Foundation
 import Sluice
 
-/// What is shown of a conversation: all of it comes from the file, by way of `queueSummaries`, the same
-/// answer that `select * from sluice_queues` gives.
+/// What is shown of a conversation: all of it comes from the file, by way of `statuses`; `select *
+/// from sluice_queues` says the same.
 struct Lane {
     enum Activity {
         case sending(text: String, attempt: Int)
@@ -21,15 +21,15 @@ struct Lane {
 
 extension Lane {
     /// - Parameters:
-    ///   - summary: The queue as the file has it; `nil` if it is empty.
+    ///   - status: The queue as the file has it; `nil` if it is empty.
     ///   - text: The text of its head.
     ///   - hasWorker: Whether a worker lives. The file cannot know that at once: after a kill it still says
     ///     that the dead worker's actions run, until the next worker has put that right.
-    init(_ conversation: String, total: Int, summary: QueueSummary?, text: String, hasWorker: Bool) {
+    init(_ conversation: String, total: Int, status: QueueStatus?, text: String, hasWorker: Bool) {
         self.conversation = conversation
         self.total = total
-        done = total - (summary?.depth ?? 0)
-        guard let summary else {
+        done = total - (status?.depth ?? 0)
+        guard let status else {
             activity = .done
             return
         }
@@ -37,24 +37,23 @@ extension Lane {
             activity = .waiting(because: "no worker, waits in the file")
             return
         }
-        switch summary.state {
-        case "running":
-            activity = .sending(text: text, attempt: summary.attempt)
-        case "retry":
+        switch status.state {
+        case .running:
+            activity = .sending(text: text, attempt: status.attempt)
+        case .retry:
             activity = .waitingForRetry(
-                remaining: Self.time(until: summary.blockedUntil),
-                attempts: summary.attempt,
-                error: summary.lastError ?? summary.because
+                remaining: max(.seconds(status.blockedUntil?.timeIntervalSinceNow ?? 0), .zero),
+                attempts: status.attempt,
+                error: status.lastError ?? Self.words(status)
             )
         default:
-            activity = .waiting(because: summary.because)
+            activity = .waiting(because: Self.words(status))
         }
     }
 
-    private static func time(until text: String?) -> Duration {
-        let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-        guard let text, let date = try? style.parse(text) else { return .zero }
-        return max(.seconds(date.timeIntervalSinceNow), .zero)
+    /// The first reason why the queue does not move.
+    private static func words(_ status: QueueStatus) -> String {
+        status.because.first?.description ?? ""
     }
 }
 

@@ -199,16 +199,16 @@ extension Performance {
     }
 
     private func lanes() async throws -> [Lane] {
-        let summaries = try await outbox.queueSummaries("conversation/*")
-        let byQueue = Dictionary(uniqueKeysWithValues: summaries.map { ($0.queue.rawValue, $0) })
+        let statuses = try await outbox.statuses(matching: "conversation/*")
+        let byQueue = Dictionary(uniqueKeysWithValues: statuses.map { ($0.queue.rawValue, $0) })
         return Script.conversations.map { conversation in
             let messages = enqueued.values.filter { $0.conversation == conversation.name }
-            let summary = messages.first.flatMap { byQueue[$0.queue.rawValue] }
+            let status = messages.first.flatMap { byQueue[$0.queue.rawValue] }
             return Lane(
                 conversation.name,
                 total: messages.count,
-                summary: summary,
-                text: summary?.head.flatMap { enqueued[$0]?.text } ?? "",
+                status: status,
+                text: status?.head.flatMap { enqueued[$0]?.text } ?? "",
                 hasWorker: worker != nil
             )
         }

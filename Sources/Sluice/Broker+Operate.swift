@@ -10,18 +10,6 @@ extension Broker {
         try await store.retryNow(pattern.form())
     }
 
-    /// Queues with work, by name.
-    ///
-    /// - Parameters:
-    ///   - pattern: Which queues.
-    ///   - limit: The most that are read.
-    public func queueSummaries(
-        _ pattern: QueuePattern = .all,
-        limit: Int = 1_000
-    ) async throws(SluiceError) -> [QueueSummary] {
-        try await store.queueSummaries(pattern.form(), limit: limit)
-    }
-
     /// Actions that wait or run: by queue, and in the order in which each queue runs them.
     ///
     /// - Parameters:

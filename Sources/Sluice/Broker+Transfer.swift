@@ -13,11 +13,10 @@ extension Broker {
         if case .real(let value) = action.sortKey.value, value.isNaN {
             throw SluiceError(.sortKeyNotANumber, "the sort key is not a number")
         }
-        guard (1...255).contains(action.tag?.utf8.count ?? 1) else {
-            throw SluiceError(.invalidOptions, "a tag must have 1 to 255 bytes")
-        }
+        if let tag = action.tag { try EnqueueOptions.validate(tag: tag) }
         guard action.version >= 1 else { throw SluiceError(.invalidOptions, "a version must be 1 or more") }
         try action.gate?.validate()
+        if let trace = action.trace { try TraceText.validate(trace) }
         try coder.check(RawAction(queue: action.queue, kind: action.kind, payload: action.payload))
     }
 }

@@ -22,6 +22,8 @@ struct Enqueue: AsyncParsableCommand {
             date is a date, other text is text, and a number is an integer or a real. All actions of a \
             queue have one type; others are refused.
 
+            With --json: id; with --from enqueued and refused, how many.
+
             Examples:
               sluice enqueue --file q.sqlite --queue hello --kind greet --payload '"Ada"'
               sluice enqueue --file q.sqlite --kind message --from chat.jsonl \\
@@ -75,6 +77,8 @@ struct Enqueue: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The most lines stored at once.", valueName: "lines"))
     var batchSize = 1_000
 
+    @OptionGroup var output: OutputOption
+
     func validate() throws {
         func refuse(_ isWrong: Bool, _ message: String) throws {
             if isWrong { throw ValidationError(message) }
@@ -125,7 +129,7 @@ extension Enqueue {
         do {
             let ids = try await broker.enqueue(raw: [action])
             await broker.close()
-            for id in ids { Terminal.answer(id.description) }
+            for id in ids { output.answer(id.description, [("id", id.description)]) }
         } catch {
             await broker.close()
             throw error
@@ -160,7 +164,10 @@ extension Enqueue {
             throw error
         }
         await broker.close()
-        Terminal.answer("\(importer.enqueued) enqueued, \(importer.refused) refused")
+        output.answer(
+            "\(importer.enqueued) enqueued, \(importer.refused) refused",
+            [("enqueued", String(importer.enqueued)), ("refused", String(importer.refused))]
+        )
         if importer.refused > 0 { throw Failure(.refused) }
     }
 

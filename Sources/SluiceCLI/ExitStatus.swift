@@ -5,7 +5,7 @@ internal import Sluice
 enum ExitStatus: Int32 {
     case success = 0
     /// `run --until-empty`: actions are left that did not run. `doctor`: something is wrong. Elsewhere: what
-    /// was named is not there.
+    /// was named is not there, or runs and is left as it is.
     case leftover = 1
     case usage = 64
     case refused = 65
@@ -21,7 +21,8 @@ enum ExitStatus: Int32 {
         switch code {
         case .invalidQueueName, .invalidPattern, .invalidGate, .invalidKind, .invalidOptions, .duplicateRoute:
             self = .usage
-        case .sortKeyMismatch, .sortKeyNotANumber, .payloadNotJSON, .payloadTooLarge, .queueFull:
+        case .sortKeyMismatch, .sortKeyNotANumber, .noSmallerSortKey, .payloadNotJSON, .payloadTooLarge,
+            .queueFull:
             self = .refused
         case .runningElsewhere: self = .runningElsewhere
         case .cannotOpen, .readOnly, .notADatabase, .newerSchema, .schemaMissing, .unsupportedSQLite,
@@ -41,7 +42,8 @@ enum ExitStatus: Int32 {
           0   done, or stopped by a signal
           1   run --until-empty: actions are left, in queues that are parked;
               doctor: it has found something wrong;
-              else: what was named by number or by a queue's name is not there
+              else: what was named by number or by a queue's name is not there,
+              or it runs and is left as it is
           64  the arguments are wrong
           65  an action or a line was refused; all other lines are stored
           66  the input cannot be read

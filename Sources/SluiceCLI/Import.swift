@@ -7,8 +7,8 @@ struct Import: AsyncParsableCommand {
         abstract: "Enqueue the actions that `sluice export` wrote.",
         discussion: """
             Each line is an object with queue, kind and payload, and perhaps sort_type (arrival, integer, \
-            date, real or text) and sort_key, version, tag, gate, not_before and expires_at; id is not \
-            read. The actions are enqueued in the order of the lines, behind what is there, with numbers \
+            date, real or text) and sort_key, version, tag, gate, not_before, expires_at and trace; id is \
+            not read. The actions are enqueued in the order of the lines, behind what is there, with numbers \
             and idempotency keys of their own and no attempts. Lines are stored in batches; empty ones are \
             passed over.
 

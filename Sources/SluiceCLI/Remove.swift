@@ -4,14 +4,17 @@ internal import Sluice
 /// Removes actions.
 struct Remove: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Remove actions, by their numbers or all of a queue.",
+        abstract: "Remove actions, by their numbers, by a tag, or all of a queue.",
         discussion: """
             What waits is gone, and the queue goes on, its parking lifted if the action had caused it. What \
             runs is marked: it is removed when its attempt ends, unless that ends with success. For each \
-            action the answer is removed, signalled (it runs) or missing. With --json: id, result.
+            number the answer is removed, signalled (it runs) or too late (it is not there). With --json: \
+            id, result (removed, signalled or too_late). By tag and by queue only what is there is found, \
+            and what comes meanwhile stays. With --json: removed and signalled, how many.
 
             Example:
               sluice remove --file q.sqlite 17 18
+              sluice remove --file q.sqlite --tag album-7
               sluice remove --file q.sqlite --queue 'conversation/42/*'
 
             \(ExitStatus.help)
@@ -23,71 +26,64 @@ struct Remove: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("The numbers of actions.", valueName: "id"), transform: ActionID.argument)
     var ids: [ActionID] = []
 
+    @Option(help: ArgumentHelp("The tag of actions, of whatever queues.", valueName: "text"))
+    var tag: String?
+
     @OptionGroup var scope: Scope
     @OptionGroup var output: OutputOption
 
-    /// Actions that are looked up at once.
-    private static let pageSize = 1_000
-    private static let pageByteCount = 8 * 1_024 * 1_024
-
     func validate() throws {
-        guard ids.isEmpty == (scope.pattern != nil) else {
-            throw ValidationError("give numbers of actions, or one of --queue and --all")
+        guard [!ids.isEmpty, tag != nil, scope.pattern != nil].count(where: { $0 }) == 1 else {
+            throw ValidationError("give numbers of actions, or one of --tag, --queue and --all")
         }
     }
 
     func run() async throws {
-        let missing = try await file.withBroker { broker in
-            guard let pattern = scope.pattern else { return try await remove(ids, broker) }
-            try await removeAll(pattern, broker)
-            return 0
-        }
-        if missing > 0 { throw Failure(.leftover) }
-    }
-
-    /// - Returns: How many were not there.
-    private func remove(_ ids: [ActionID], _ broker: Broker) async throws -> Int {
-        var missing = 0
-        for id in ids {
-            let result = try await broker.cancel(id)
-            if result == .tooLate { missing += 1 }
-            let (word, sentence) = Self.words(result)
-            output.answer("\(id) \(sentence)", [("id", id.description), ("result", JSONText.string(word))])
-        }
-        return missing
-    }
-
-    private func removeAll(_ pattern: QueuePattern, _ broker: Broker) async throws {
-        let form = try pattern.form()
-        var counts: [Cancellation: Int] = [:]
-        var last = ActionID(rawValue: 0)
-        while true {
-            let page = try await broker.store.page(
-                of: form,
-                after: last,
-                limit: Self.pageSize,
-                byteLimit: Self.pageByteCount
-            )
-            guard let end = page.last else { break }
-            last = end.id
-            // Together, so that many share a commit.
-            try await withThrowingTaskGroup(of: Cancellation.self) { group in
-                for action in page { group.addTask { try await broker.cancel(action.id) } }
-                for try await result in group { counts[result, default: 0] += 1 }
+        let isComplete = try await file.withBroker { broker in
+            if let tag {
+                answer(try await broker.cancel(tag: tag))
+            } else if let pattern = scope.pattern {
+                answer(try await broker.cancel(queues: pattern))
+            } else {
+                return try await removeEach(broker)
             }
+            return true
         }
-        let (removed, signalled) = (counts[.removed] ?? 0, counts[.signalled] ?? 0)
+        if !isComplete { throw Failure(.leftover) }
+    }
+
+    private func answer(_ counts: CancellationCounts) {
         output.answer(
-            "\(removed) removed, \(signalled) signalled",
-            [("removed", String(removed)), ("signalled", String(signalled))]
+            "\(counts.removed) removed, \(counts.signalled) signalled",
+            [("removed", String(counts.removed)), ("signalled", String(counts.signalled))]
         )
     }
 
-    private static func words(_ result: Cancellation) -> (word: String, sentence: String) {
-        switch result {
-        case .removed: ("removed", "is removed")
-        case .signalled: ("signalled", "runs; it is removed when its attempt ends, unless it succeeds")
-        case .tooLate: ("missing", "is not there")
+    /// - Returns: Whether all were there.
+    private func removeEach(_ broker: Broker) async throws -> Bool {
+        var isComplete = true
+        for id in ids {
+            let word: String
+            let sentence: String
+            switch try await broker.cancel(id) {
+            case .removed: (word, sentence) = ("removed", "\(id) is removed")
+            case .signalled:
+                word = "signalled"
+                sentence = "\(id) runs; it is removed when its attempt ends, unless it succeeds"
+            case .tooLate:
+                isComplete = false
+                (word, sentence) = ("too_late", try await Self.absence(of: id, broker))
+            }
+            output.answer(sentence, [("id", id.description), ("result", JSONText.string(word))])
         }
+        return isComplete
+    }
+
+    /// Why an action is not there, and what can be done.
+    static func absence(of id: ActionID, _ broker: Broker) async throws -> String {
+        guard try await broker.deadLetter(id) != nil else {
+            return "too late: \(id) is not there; `sluice actions` lists what is"
+        }
+        return "too late: \(id) is a dead letter; `sluice dead` requeues and purges those"
     }
 }

@@ -154,9 +154,9 @@ struct Run: AsyncParsableCommand {
         var left = 0
         var parked = 0
         for pattern in policy.patterns {
-            let queues = try await broker.queueSummaries(pattern, limit: Self.leftoverLimit)
+            let queues = try await broker.statuses(matching: pattern, limit: Self.leftoverLimit)
             left += queues.count
-            parked += queues.count { $0.state == "parked" }
+            parked += queues.count { $0.state == .parked }
         }
         guard left > 0 else { return true }
         let count = left >= Self.leftoverLimit ? "\(left) or more" : "\(left)"

@@ -36,6 +36,18 @@ extension RawRepresentable<Int64> {
     }
 }
 
+extension QueueName {
+    /// One queue on the command line.
+    static func argument(_ word: String) throws -> QueueName {
+        guard case .exact(let queue) = try QueuePattern(word).form() else {
+            throw ValidationError(
+                "'\(word)' names several queues, give one; `sluice queues --queue '\(word)'` lists them"
+            )
+        }
+        return queue
+    }
+}
+
 extension FileOption {
     /// Opens the file, which must be there, for one piece of work.
     func withBroker<Output>(

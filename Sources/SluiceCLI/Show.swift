@@ -4,7 +4,7 @@ internal import Sluice
 /// Shows all there is to know of one queue.
 struct Show: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show one queue: why it does not move, its head with all errors, what comes next.",
+        abstract: "Show one queue: all reasons why it stands, its head with all errors, what follows.",
         discussion: """
             With --json: the fields of `sluice queues`, and holds (those that cover the queue, as `sluice \
             holds` has them), head_action (as `sluice actions` has it, or null), history (the head's failed \
@@ -29,7 +29,7 @@ struct Show: AsyncParsableCommand {
 
     /// What is known of a queue.
     private struct Findings {
-        var summary: QueueSummary
+        var status: QueueStatus
         var holds: [Sluice.Hold] = []
         var head: ActionSummary?
         var history: [FailedAttempt] = []
@@ -53,29 +53,27 @@ struct Show: AsyncParsableCommand {
     }
 
     private func find(_ broker: Broker) async throws -> Findings? {
+        let queue = try QueueName.argument(name)
+        let status = try await broker.status(of: queue)
+        guard status.state != .empty else { return nil }
         let pattern = QueuePattern(name)
-        guard case .exact(let queue) = try pattern.form() else {
-            throw ValidationError(
-                "give the name of one queue; `sluice queues --queue '\(name)'` lists several"
-            )
-        }
-        guard let summary = try await broker.queueSummaries(pattern, limit: 1).first else { return nil }
-        var findings = Findings(summary: summary)
+        var findings = Findings(status: status)
         findings.holds = try await broker.holds().filter { try $0.pattern.form().matches(queue) }
         let actions = try await broker.actionSummaries(pattern, limit: next + 1)
-        findings.head = actions.first { $0.id == summary.head }
-        findings.next = Array(actions.filter { $0.id != summary.head }.prefix(next))
-        if let head = summary.head { findings.history = try await broker.failedAttempts(of: head) }
+        findings.head = actions.first { $0.id == status.head }
+        findings.next = Array(actions.filter { $0.id != status.head }.prefix(next))
+        if let head = status.head { findings.history = try await broker.failedAttempts(of: head) }
         return findings
     }
 
     private func lines(_ findings: Findings) -> [String] {
-        let queue = findings.summary
-        var facts = [
-            ("queue", queue.queue.rawValue), ("state", queue.state), ("because", queue.because),
+        let queue = findings.status
+        var facts = [("queue", queue.queue.rawValue), ("state", queue.state.rawValue)]
+        facts += queue.because.enumerated().map { ($0 == 0 ? "because" : "and because", $1.description) }
+        facts += [
             ("depth", String(queue.depth)), ("oldest", Times.span(queue.oldestAge)),
-            ("blocked until", queue.blockedUntil ?? ""),
-            ("last error", queue.because.hasSuffix(queue.lastError ?? "") ? "" : queue.lastError ?? ""),
+            ("blocked until", queue.blockedUntil.map { Times.text($0) } ?? ""),
+            ("last error", queue.untoldError ?? ""),
         ]
         for hold in findings.holds {
             let end = hold.until.map { " until \(Times.text($0))" } ?? ""
@@ -97,7 +95,7 @@ struct Show: AsyncParsableCommand {
 
     private static func json(_ findings: Findings) -> String {
         JSONText.object(
-            Queues.members(findings.summary) + [
+            findings.status.members + [
                 ("holds", JSONText.array(findings.holds.map(Holds.json))),
                 ("head_action", findings.head?.json ?? "null"),
                 ("history", JSONText.array(findings.history.map(\.json))),

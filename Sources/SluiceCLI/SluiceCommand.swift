@@ -33,7 +33,8 @@ struct SluiceCommand: AsyncParsableCommand {
             CommandGroup(
                 name: "Operate",
                 subcommands: [
-                    Retry.self, Remove.self, Hold.self, Resume.self, Gate.self, Dead.self,
+                    Retry.self, Skip.self, Move.self, Remove.self, Hold.self, Resume.self, Gate.self,
+                    Dead.self,
                 ]
             ),
             CommandGroup(name: "Move between files", subcommands: [Export.self, Import.self]),

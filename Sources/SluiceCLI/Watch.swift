@@ -13,8 +13,9 @@ struct Watch: AsyncParsableCommand {
         abstract: "Watch the queues live, and act on them by keys.",
         discussion: """
             On a terminal: a screen with a line for each queue, those that ask for somebody first, and the \
-            keys at the bottom: up and down select, p pauses or resumes, r tries again now, / filters, ? \
-            helps, q leaves. It is drawn when something changes, at most ten times a second.
+            keys at the bottom: up and down select, p pauses or resumes, r tries again now, s skips the \
+            head after a question, / filters, ? helps, q leaves. It is drawn when something changes, at \
+            most ten times a second.
 
             Elsewhere, and with --plain or --json: a line for each change of a queue's state, beginning \
             with how things stand, until a signal. With --json: time, queue, state (or drained, when no \
@@ -102,12 +103,26 @@ struct Watch: AsyncParsableCommand {
                 let count = try await broker.retryNow(QueuePattern(queue.rawValue))
                 return count > 0
                     ? "\(queue) is tried again" : "\(queue) neither waits for a retry nor is parked"
+            case .skip(let queue, let head):
+                return try await skip(head, of: queue, broker)
             case .quit:
                 return ""
             }
         } catch {
             return error.message
         }
+    }
+
+    /// Skips a head that somebody has seen: not another one that has come to the front since.
+    private func skip(
+        _ head: ActionID,
+        of queue: QueueName,
+        _ broker: Broker
+    ) async throws(SluiceError) -> String {
+        guard try await broker.status(of: queue).head == head else {
+            return "\(head) is no longer the head of \(queue): nothing is skipped"
+        }
+        return Skip.sentence(try await broker.skipHead(of: queue, reason: Skip.defaultReason), queue)
     }
 
     // MARK: - In lines

@@ -3,15 +3,15 @@ import Testing
 
 /// Every verb, as the tool lists them.
 let allVerbs = [
-    "enqueue", "run", "queues", "show", "actions", "holds", "watch", "doctor", "retry", "remove", "hold",
-    "resume", "gate", "dead", "export", "import",
+    "enqueue", "run", "queues", "show", "actions", "holds", "watch", "doctor", "retry", "skip", "move",
+    "remove", "hold", "resume", "gate", "dead", "export", "import",
 ]
 
 @Suite("The tool's help") struct HelpTests {
     @Test(
         "Every verb has an example and its exit statuses",
         arguments: allVerbs + [
-            "gate list", "gate open", "gate close", "dead list", "dead show", "dead requeue",
+            "gate list", "gate open", "gate close", "dead list", "dead show", "dead requeue", "dead purge",
         ]
     )
     func verbs(verb: String) async throws {
@@ -23,6 +23,8 @@ let allVerbs = [
         #expect(result.output.contains("\nExit status:\n  0 "))
         let tooLong = result.lines.filter { $0.count > 80 && !$0.hasPrefix("USAGE") }
         #expect(tooLong.isEmpty)
+        // The first passes on what handlers write, the second writes JSON, the others have verbs in them.
+        #expect(result.output.contains("--json") || ["run", "export", "gate", "dead"].contains(verb))
     }
 
     @Test("Without a verb the tool lists its verbs, all of them; an unknown one ends with 64")
@@ -50,7 +52,12 @@ let allVerbs = [
         for shell in ["bash", "zsh", "fish"] {
             let script = try await Tool.run(["--generate-completion-script", shell])
             #expect(script.status == .exited(0))
-            #expect(script.output.contains("---completion show"), "\(shell)")
+            for verb in ["show", "skip", "move"] {
+                #expect(script.output.contains("---completion \(verb)"), "\(shell) \(verb)")
+            }
+            for word in ["purge", "--front", "--tag", "--older-than", "exhausted"] {
+                #expect(script.output.contains(word.replacing("--", with: "")), "\(shell) \(word)")
+            }
         }
         let place = try Workplace()
         try await place.enqueue("mail/a", "mail/b", "chat", "mail/\u{1B}")
@@ -61,5 +68,14 @@ let allVerbs = [
         )
         #expect(result.status == .exited(0), "\(result)")
         #expect(result.lines.sorted() == ["mail/a", "mail/b"])
+        for (verb, name, index) in [("skip", "positional@0", "4"), ("move", "--to", "6")] {
+            let option = verb == "move" ? ["1", "--to"] : []
+            let words = ["sluice", verb, "--file", place.path] + option + ["m"]
+            let offered = try await Tool.launch(
+                "env",
+                ["SAP_SHELL=bash", Tool.path, "---completion", verb, "--", name, index, "1"] + words
+            )
+            #expect(offered.lines.sorted() == ["mail/a", "mail/b"], "\(verb) \(offered)")
+        }
     }
 }

@@ -45,7 +45,9 @@ import Testing
         "No verb hands them to the terminal, neither in tables nor in JSON, and each stays on its line",
         arguments: [
             ["queues"], ["actions"], ["holds"], ["gate", "list"], ["show", name], ["retry", "--queue", name],
-            ["dead", "list"], ["dead", "show", "2"], ["doctor"], ["hold", "--queue", name],
+            ["dead", "list"], ["dead", "show", "102"], ["doctor"], ["hold", "--queue", name],
+            ["skip", name], ["move", "1", "--to", name], ["move", "9", "--front"], ["remove", "2"],
+            ["dead", "purge", "102"],
         ]
     )
     func verbs(arguments: [String]) async throws {
@@ -54,8 +56,8 @@ import Testing
             """
             INSERT INTO sluice_dead_rows (id, queue_id, sort_key, sort_type, enqueued_at_us, nonce, kind,
                 attempts, died_at_us, cause, error, payload, version)
-            SELECT id, queue_id, 0, 'arrival', 0, 0, kind, 1, 0, 'failed', char(27) || '[2J' || char(13),
-                payload, 1
+            SELECT id + 100, queue_id, 0, 'arrival', 0, 0, kind, 1, 0, 'failed',
+                char(27) || '[2J' || char(13), payload, 1
             FROM sluice_action_rows WHERE id = 2
             """
         )

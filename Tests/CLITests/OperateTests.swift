@@ -29,7 +29,7 @@ import Testing
         let place = try await parked()
         let result = try await place.sluice("remove", "1", "9")
         #expect(result.status == .exited(1))
-        #expect(result.output == "1 is removed\n9 is not there\n")
+        #expect(result.output == "1 is removed\ntoo late: 9 is not there; `sluice actions` lists what is\n")
         #expect(try await place.actions().map { $0["id"] as? Int } == [2])
         #expect(try await place.queues().first?["state"] as? String == "stopped")
         let again = try await place.sluice("remove", "--json", "2")
@@ -44,6 +44,39 @@ import Testing
         let result = try await place.sluice("remove", "--queue", "a/*")
         #expect(result.output == "3 removed, 0 signalled\n")
         #expect(try await place.actions().map { $0["queue"] as? String } == ["b"])
+    }
+
+    @Test("remove --tag takes away what has the tag, in whatever queues")
+    func removeTagged() async throws {
+        let place = try Workplace()
+        try await place.enqueue("a", "b", "c")
+        _ = try await place.sql("UPDATE sluice_actions SET tag = 'album-7' WHERE id IN (1, 3)")
+        let result = try await place.sluice("remove", "--tag", "album-7")
+        #expect(result.status == .exited(0))
+        #expect(result.output == "2 removed, 0 signalled\n")
+        #expect(try await place.actions().map { $0["id"] as? Int } == [2])
+        let again = try #require(
+            try await place.sluice("remove", "--tag", "album-7", "--json").objects().first
+        )
+        #expect(again["removed"] as? Int == 0 && again["signalled"] as? Int == 0)
+    }
+
+    @Test("remove --queue and --tag mark what runs, and take away what waits behind it")
+    func removeRunningQueue() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q", "q")
+        _ = try await place.sql("UPDATE sluice_actions SET tag = 't' WHERE id = 1")
+        let pipe = try place.makePipe("gate")
+        let script = "echo started; read line < '\(pipe)'; exit 65"
+        let arguments = ["run", "--file", place.path, "--exec", script, "--until-empty"]
+        let status = try await Tool.follow(arguments) { line, _ in
+            guard line == "started" else { return }
+            #expect(try await place.sluice("remove", "--queue", "q").output == "1 removed, 1 signalled\n")
+            #expect(try await place.sluice("remove", "--tag", "t").output == "0 removed, 1 signalled\n")
+            try place.release(pipe)
+        }
+        #expect(status == .exited(0))
+        #expect(try await place.actions().isEmpty)
     }
 
     @Test("remove marks what another process runs, and it is gone when its attempt fails")
@@ -141,7 +174,7 @@ import Testing
         #expect(human.output.contains("the command ended with status 65"))
         let requeued = try await Tool.run(["dead", "requeue", "1", "7"] + file)
         #expect(requeued.status == .exited(1))
-        #expect(requeued.output == "1 is requeued\n7 is no dead letter\n")
+        #expect(requeued.output == "1 is requeued\n7 is no dead letter; `sluice dead list` lists those\n")
         #expect(try await place.actions().map { $0["id"] as? Int } == [1])
         #expect(try await Tool.run(["dead", "show", "1"] + file).status == .exited(1))
     }
@@ -153,12 +186,17 @@ import Testing
         let human = try await place.sluice("show", "q")
         for line in [
             "state        parked", "hold 1       * by ops: why not", "head         1, waiting",
+            "because      parked after failure (failed): the command ended with status 65",
+            "and because  held by ops: why not", "and because  broker stopped",
             #"ATTEMPT  OUTCOME"#, " 2  q      k",
         ] {
             #expect(human.output.contains(line), "\(line)\n\(human)")
         }
         let shown = try #require(try await place.sluice("show", "q", "--json").objects().first)
         #expect(shown["state"] as? String == "parked")
+        let first = "parked after failure (failed): the command ended with status 65"
+        #expect(shown["because"] as? String == first)
+        #expect(shown["reasons"] as? [String] == [first, "held by ops: why not", "broker stopped"])
         #expect((shown["holds"] as? [[String: Any]])?.map { $0["holder"] as? String } == ["ops"])
         #expect((shown["head_action"] as? [String: Any])?["id"] as? Int == 1)
         #expect((shown["history"] as? [[String: Any]])?.count == 1)
@@ -177,7 +215,12 @@ import Testing
             ["retry"], ["remove"], ["remove", "x"], ["remove", "1", "--all"], ["hold"],
             ["hold", "--all", "--queue", "q"], ["hold", "--all", "--for", "soon"], ["resume"],
             ["resume", "1", "--all"], ["resume", "--by", "a", "--all"], ["dead", "show"],
-            ["dead", "requeue"],
+            ["dead", "requeue"], ["remove", "--tag", "a", "--all"], ["remove", "--tag", ""], ["skip"],
+            ["skip", "q/*"], ["move", "1"], ["move", "--front"], ["move", "1", "--to", "q", "--front"],
+            ["move", "1", "--to", "*"], ["dead", "purge"], ["dead", "purge", "1", "--all"],
+            ["dead", "purge", "1", "--keep", "2"], ["dead", "purge", "--all", "--keep", "-1"],
+            ["dead", "purge", "--all", "--cause", "love"], ["dead", "list", "--cause", "love"],
+            ["dead", "requeue", "--all", "--at-end"],
             ["gate", "open"], ["show"], ["import"], ["queues", "--color", "blue"],
         ] {
             let result = try await Tool.run(arguments + ["--file", place.path])

@@ -41,6 +41,9 @@ import Testing
                 version = 7, not_before = '2999-01-01T00:00:00.000001Z',
                 expires_at = '3000-01-01T00:00:00Z' WHERE id = 3;
             UPDATE sluice_action_rows SET expires_at_us = 9000000000000000000 WHERE id = 2;
+            UPDATE sluice_action_rows SET trace =
+                '{"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",' || char(10)
+                || '"baggage":"é=\\u000a"}' WHERE id = 3;
             """
         )
         return place
@@ -57,6 +60,11 @@ import Testing
         #expect(imported.status == .exited(0), "\(imported)")
         #expect(imported.output == "12 enqueued, 0 refused\n")
         #expect(try await other.sql(Self.facts) == place.sql(Self.facts))
+        // A line break between its parts has become a space.
+        let trace = "SELECT group_concat(id || replace(trace, char(10), ' ')) FROM sluice_action_rows"
+        let traces = try await other.sql(trace)
+        #expect(traces.hasPrefix(#"3{"traceparent":"00-0af"#) && traces.hasSuffix(#""baggage":"é=\u000a"}"#))
+        #expect(try await place.sql(trace) == traces)
         let again = try await other.sluice("export")
         #expect(again.output == exported.output)
         #expect(try await other.sql("PRAGMA integrity_check") == "ok")
@@ -166,6 +174,34 @@ import Testing
             #expect(result.errors.contains("sluice: \(line)"), "\(line)\n\(result.errors)")
         }
         #expect(try await place.actions().map { $0["payload"] as? Int } == [1, 11])
+    }
+
+    @Test(
+        "What is no trace stays behind; a line with one, or with a tag that nobody could ask for, is refused"
+    )
+    func traces() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q", "q", "q")
+        _ = try await place.sql(
+            """
+            UPDATE sluice_action_rows SET trace = '{"a":' WHERE id = 1;
+            UPDATE sluice_action_rows SET trace = '{"a":1}' WHERE id = 2;
+            """
+        )
+        let exported = try await place.sluice("export")
+        #expect(try exported.objects().allSatisfy { $0["trace"] == nil })
+        #expect(exported.lines.count == 3)
+        let start = #"{"queue":"q","kind":"k","payload":1,"#
+        for (end, reason) in [
+            (#""trace":{"a":1}}"#, "a trace must be an object of texts"),
+            (#""trace":"a"}"#, "a trace must be an object of texts"), (#""trace":{}}"#, "a trace must be"),
+            (#""tag":"a\u0000"}"#, "a tag must have 1 to 255 bytes and no NUL"),
+        ] {
+            let result = try await place.sluice("import", "--from", "-", input: start + end)
+            #expect(result.status == .exited(65))
+            #expect(result.errors.contains("line 1: \(reason)"), "\(result)")
+        }
+        #expect(try await place.actions().count == 3)
     }
 
     @Test("A disk that is full ends an export with 74")

@@ -1,3 +1,4 @@
+import Foundation
 import Sluice
 import Testing
 
@@ -5,22 +6,25 @@ import Testing
 @testable import SluiceCLI
 
 @Suite("The parts of sluice watch") struct WatchPartsTests {
-    private func queue(_ name: String, _ state: String, depth: Int = 1, age: Int = 0) -> QueueSummary {
-        QueueSummary(
+    private static let run = Because.running(since: Date(timeIntervalSince1970: 0), attempt: 1)
+    private static let parking = Because.parked(cause: .failed, error: "no such room", since: .distantPast)
+    private static let hold = Because.held(by: "ops", reason: "", until: nil)
+
+    private func queue(_ name: String, _ because: Because, depth: Int = 1, age: Int = 0) -> QueueStatus {
+        QueueStatus(
             queue: QueueName(name),
             depth: depth,
-            state: state,
-            because: "because of \(state)",
+            because: [because],
             head: ActionID(rawValue: 1),
             headKind: "k",
             attempt: 0,
-            blockedUntil: nil,
             oldestAge: .seconds(age),
-            lastError: nil
+            lastError: nil,
+            queueID: nil
         )
     }
 
-    private func picture(_ queues: [QueueSummary]) -> WatchPicture {
+    private func picture(_ queues: [QueueStatus]) -> WatchPicture {
         var eye = WatchEye(.all)
         return eye.picture(queues, Store.Arrivals(), .now)
     }
@@ -72,9 +76,9 @@ import Testing
     @Test("Queues that ask for somebody stand first, of those the oldest; ten thousand fit a small screen")
     func order() {
         let queues =
-            (0..<10_000).map { queue("r\($0)", "running", age: $0) } + [
-                queue("s", "stopped"), queue("p1", "parked", age: 1), queue("h", "held"),
-                queue("p2", "parked", age: 9),
+            (0..<10_000).map { queue("r\($0)", Self.run, age: $0) } + [
+                queue("s", .stopped), queue("p1", Self.parking, age: 1), queue("h", Self.hold),
+                queue("p2", Self.parking, age: 9),
             ]
         var model = WatchModel()
         model.show(picture(queues))
@@ -88,7 +92,7 @@ import Testing
         #expect(lines.count == 12)
         #expect(lines[1].hasPrefix("10004 queues  10004 actions"))
         #expect(lines[4].hasPrefix("▶ p2 "))
-        #expect(lines[4].contains("because of parked"))
+        #expect(lines[4].contains("parked after failure"))
     }
 
     @Test(
@@ -99,7 +103,7 @@ import Testing
         var model = WatchModel()
         let longName = String(repeating: "x", count: 500)
         let names = ["日本語の長い名前のキュー🙂🙂🙂🙂🙂🙂🙂", "\u{1B}[2J\r\u{202E}", longName]
-        model.show(picture(names.map { queue($0, "parked", depth: 1_000_000, age: 1_000_000) }))
+        model.show(picture(names.map { queue($0, Self.parking, depth: 1_000_000, age: 1_000_000) }))
         for rows in [1, 5, 24] {
             let size = ScreenSize(columns: columns, rows: rows)
             for key in [Key.home, .character("?"), .escape, .character("/"), .escape] {
@@ -114,16 +118,16 @@ import Testing
     @Test("The selection stays with its queue when others move, and keys act on it")
     func selection() {
         var model = WatchModel()
-        model.show(picture([queue("a", "running"), queue("b", "running"), queue("c", "running")]))
+        model.show(picture([queue("a", Self.run), queue("b", Self.run), queue("c", Self.run)]))
         let act1 = model.press(.down, pageSize: 10)
         #expect(act1 == nil)
         let act2 = model.press(.character("r"), pageSize: 10)
         #expect(act2 == .retry("b"))
-        model.show(picture([queue("a", "running"), queue("b", "held"), queue("c", "running")]))
+        model.show(picture([queue("a", Self.run), queue("b", Self.hold), queue("c", Self.run)]))
         #expect(model.selectedIndex == 0)
         let act3 = model.press(.character("p"), pageSize: 10)
         #expect(act3 == .resume("b"))
-        model.show(picture([queue("a", "running"), queue("c", "running")]))
+        model.show(picture([queue("a", Self.run), queue("c", Self.run)]))
         let act4 = model.press(.character("p"), pageSize: 10)
         #expect(act4 == .hold("a"))
         let act5 = model.press(.end, pageSize: 10)
@@ -137,10 +141,33 @@ import Testing
         #expect(act8 == nil)
     }
 
+    @Test("What takes an action away is asked for twice: only a yes skips, and the head that was seen")
+    func confirmation() {
+        var model = WatchModel()
+        model.show(picture([queue("a", Self.parking), queue("b", Self.run)]))
+        let asked = model.press(.character("s"), pageSize: 10)
+        #expect(asked == nil)
+        #expect(model.message.hasPrefix("skip 1, the head of a?"))
+        // Another picture comes before the answer.
+        model.show(picture([queue("b", Self.parking)]))
+        #expect(model.message.hasPrefix("skip 1, the head of a?"))
+        let yes = model.press(.character("y"), pageSize: 10)
+        #expect(yes == .skip("a", ActionID(rawValue: 1)))
+        #expect(model.mode == .lanes && model.message.isEmpty)
+        for key in [Key.character("n"), .enter, .escape, .character("s"), .character("q")] {
+            _ = model.press(.character("s"), pageSize: 10)
+            let no = model.press(key, pageSize: 10)
+            #expect(no == nil && model.mode == .lanes && model.message.isEmpty, "\(key)")
+        }
+        model.show(picture([]))
+        let none = model.press(.character("s"), pageSize: 10)
+        #expect(none == nil && model.mode == .lanes)
+    }
+
     @Test("A filter holds on names and states, letters in it are no commands, and escape clears it")
     func filter() {
         var model = WatchModel()
-        model.show(picture([queue("mail/q", "running"), queue("chat", "parked")]))
+        model.show(picture([queue("mail/q", Self.run), queue("chat", Self.parking)]))
         for key in [Key.character("/"), .character("Q")] { _ = model.press(key, pageSize: 5) }
         #expect(model.lanes.map(\.name.rawValue) == ["mail/q"])
         let act9 = model.press(.enter, pageSize: 5)
@@ -158,7 +185,7 @@ import Testing
     @Test("The selected queue is always on the screen")
     func scrolling() {
         var model = WatchModel()
-        model.show(picture((0..<100).map { queue("q\($0)", "running", age: 100 - $0) }))
+        model.show(picture((0..<100).map { queue("q\($0)", Self.run, age: 100 - $0) }))
         for _ in 0..<50 { _ = model.press(.down, pageSize: 10) }
         model.scroll(pageSize: 10)
         #expect(model.top == 41)
@@ -177,10 +204,10 @@ import Testing
         func arrivals(_ last: Int64, _ counts: [QueueName: Int]) -> Store.Arrivals {
             Store.Arrivals(last: ActionID(rawValue: last), counts: counts)
         }
-        let first = eye.picture([queue("a", "running", depth: 10)], arrivals(10, [:]), start)
+        let first = eye.picture([queue("a", Self.run, depth: 10)], arrivals(10, [:]), start)
         #expect(first.lanes[0].rateIn == nil && first.rateOut == nil)
         let second = eye.picture(
-            [queue("a", "running", depth: 4), queue("b", "running", depth: 2)],
+            [queue("a", Self.run, depth: 4), queue("b", Self.run, depth: 2)],
             arrivals(16, ["a": 2, "b": 2]),
             start + .seconds(2)
         )
@@ -218,20 +245,22 @@ import Testing
         var log = WatchLog()
         let time = Timestamp(microseconds: 0)
         let first = log.lines(
-            picture([queue("a\u{1B}", "running"), queue("b", "parked")]),
+            picture([queue("a\u{1B}", Self.run), queue("b", Self.parking)]),
             at: time,
             json: false
         )
         #expect(
             first == [
-                "1970-01-01T00:00:00.000000Z  b  parked  depth 1  because of parked",
-                #"1970-01-01T00:00:00.000000Z  a\u{1b}  running  depth 1  because of running"#,
+                "1970-01-01T00:00:00.000000Z  b  parked  depth 1  "
+                    + "parked after failure (failed): no such room",
+                #"1970-01-01T00:00:00.000000Z  a\u{1b}  running  depth 1  "#
+                    + "running since 1970-01-01T00:00:00.000000Z, attempt 1",
             ]
         )
-        let deeper = [queue("a\u{1B}", "running", depth: 5), queue("b", "parked")]
+        let deeper = [queue("a\u{1B}", Self.run, depth: 5), queue("b", Self.parking)]
         let same = log.lines(picture(deeper), at: time, json: false)
         #expect(same.isEmpty)
-        let last = log.lines(picture([queue("a\u{1B}", "running")]), at: time, json: true)
+        let last = log.lines(picture([queue("a\u{1B}", Self.run)]), at: time, json: true)
         #expect(
             last == [
                 #"{"time":"1970-01-01T00:00:00.000000Z","queue":"b","state":"drained","depth":0,"#

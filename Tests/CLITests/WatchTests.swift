@@ -104,6 +104,42 @@ import Testing
         }
     }
 
+    @Test("s skips the head of the selected queue after a yes, and nothing after any other key")
+    func skip() async throws {
+        let place = try Workplace()
+        try await place.enqueue("b", "b")
+        _ = try await place.sluice("run", "--exec", "exit 65", "--until-empty")
+        func dead() async throws -> [Int?] {
+            try await Tool.run(["dead", "list", "--json", "--file", place.path]).objects().map {
+                $0["id"] as? Int
+            }
+        }
+        try await watch(place) { session in
+            try await session.wait(for: "▶ b ")
+            try await session.press("s")
+            try await session.wait(for: "skip 1, the head of b?")
+            try await session.press("n")
+            try await session.wait { $0.contains("pause/resume") && !$0.contains("the head of b?") }
+            #expect(try await dead() == [])
+            try await session.press("s")
+            try await session.wait(for: "skip 1, the head of b?")
+            try await session.press("y")
+            try await session.wait(for: "1 is skipped; `sluice dead requeue 1` puts it back")
+            try await session.wait { $0.contains("1 queues  1 actions") && $0.contains("broker stopped") }
+            #expect(try await dead() == [1])
+            // Somebody else was faster.
+            try await session.press("s")
+            try await session.wait(for: "skip 2, the head of b?")
+            _ = try await place.sluice("remove", "2")
+            try await place.enqueue("b")
+            try await session.press("y")
+            try await session.wait(for: "2 is no longer the head of b: nothing is skipped")
+            #expect(try await dead() == [1])
+            try await session.press("q")
+            try await expectRestored(session, status: 0)
+        }
+    }
+
     @Test("It is drawn anew when the window has another size")
     func resize() async throws {
         let place = try Workplace()
@@ -141,7 +177,7 @@ import Testing
         try await place.enqueue("a")
         try await watch(place) { session in
             try await session.wait(for: "broker stopped")
-            _ = try await place.sql("DROP VIEW sluice_queues")
+            _ = try await place.sql("DROP VIEW sluice_queue_depths")
             let screen = try await session.wait(for: "status ")
             #expect(screen.contains("sluice: "))
             #expect(!screen.contains("status 0"))

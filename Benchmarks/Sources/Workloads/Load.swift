@@ -105,7 +105,7 @@ struct Load {
         await broker.waitUntilIdle()
         await broker.stop()
         try await running
-        let parked = try await broker.queueSummaries("blocked/*").count { $0.state == "parked" }
+        let parked = try await broker.statuses(matching: "blocked/*", in: [.parked]).count
         guard parked == names.count else { throw WrongResult(description: "\(parked) queues are parked") }
     }
 

@@ -18,6 +18,16 @@ enum TraceText {
         return String(decoding: data, as: UTF8.self)
     }
 
+    /// Throws ``SluiceError/Code/invalidOptions`` unless a text is a trace's.
+    static func validate(_ text: String) throws(SluiceError) {
+        guard text.utf8.count <= maximumByteCount, !fields(of: text).isEmpty else {
+            throw SluiceError(
+                .invalidOptions,
+                "a trace must be an object of texts with at most \(maximumByteCount) bytes"
+            )
+        }
+    }
+
     /// The fields of a text; none where it is missing, or no such object.
     static func fields(of text: String?) -> [String: String] {
         guard let text else { return [:] }

@@ -5,9 +5,10 @@
 /// write. So a group waits until as many have come as shared the last sync, and no longer than half the time
 /// that it took: a caller who is alone never waits, and one who expects others in vain does so once.
 ///
-/// Only writes that must be synced count, and only where a sync is slow, as it is on phones, laptops and disks
-/// without a protected cache. With 64 callers and a sync of 1 ms it saves a third of the time; where a sync
-/// takes 0.2 ms, the writer's work between two syncs gathers enough, and waiting costs more than it saves.
+/// Only writes that must be synced count, and only where a sync is slow, as it is on phones, laptops and
+/// disks without a protected cache. With 64 callers and a sync of 1 ms it saves a third of the time; where a
+/// sync takes 0.2 ms, the writer's work between two syncs gathers enough, and waiting costs more than it
+/// saves.
 struct Gathering {
     /// How many writes shared the last sync.
     private var expected = 1

@@ -1,37 +1,6 @@
 internal import SQLite
 
 extension Store {
-    /// Queues with work, in the order of their names.
-    package func queueSummaries(
-        _ form: QueuePattern.Form,
-        limit: Int
-    ) async throws(SluiceError) -> [QueueSummary] {
-        let (first, last) = form.bounds
-        return try await read { connection in
-            try connection.cached(
-                """
-                SELECT queue, depth, state, because, head_id, head_kind, attempt, blocked_until, oldest_age_s,
-                       last_error
-                FROM sluice_queues WHERE queue >= ?1 AND (?2 IS NULL OR queue < ?2) ORDER BY queue LIMIT ?3
-                """
-            )
-            .bind(1, first).bind(2, last).bind(3, limit).all {
-                QueueSummary(
-                    queue: QueueName($0.text(0)),
-                    depth: $0.int(1),
-                    state: $0.text(2),
-                    because: $0.text(3),
-                    head: $0.optionalInt64(4).map(ActionID.init(rawValue:)),
-                    headKind: $0.optionalText(5),
-                    attempt: $0.int(6),
-                    blockedUntil: $0.optionalText(7),
-                    oldestAge: .seconds($0.int64(8)),
-                    lastError: $0.optionalText(9)
-                )
-            }
-        }
-    }
-
     /// Actions that wait or run, by queue and in the order in which each queue runs them.
     package func actionSummaries(
         _ form: QueuePattern.Form,

@@ -16,6 +16,8 @@ package struct TransferredAction: Sendable, Hashable {
     package var gate: GateName?
     package var notBefore: Timestamp?
     package var expiresAt: Timestamp?
+    /// The trace that it was enqueued in, as JSON.
+    package var trace: String?
 
     package init(queue: QueueName, kind: String, sortKey: SortKey, payload: String) {
         self.queue = queue
@@ -50,7 +52,7 @@ extension Store {
                 let next = try connection.cached(
                     """
                     SELECT a.id, q.name, a.kind, q.sort_type, a.sort_key, a.payload, a.version, a.tag, a.gate,
-                           a.not_before_us, a.expires_at_us
+                           a.not_before_us, a.expires_at_us, a.trace
                     FROM sluice_action_rows AS a CROSS JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
                     WHERE a.id > ?1 AND q.name >= ?2 AND (?3 IS NULL OR q.name < ?3) ORDER BY a.id LIMIT 1
                     """
@@ -82,14 +84,15 @@ extension WriteTransaction {
             """
             INSERT INTO sluice_action_rows
                 (id, queue_id, sort_key, not_before_us, enqueued_at_us, nonce, kind, payload, version, tag,
-                 gate, expires_at_us)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+                 gate, expires_at_us, trace)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
             """
         )
         .bind(1, id.rawValue).bind(2, queue.rawValue).bind(3, key).bind(4, action.notBefore?.microseconds)
         .bind(5, now.microseconds).bind(6, nonce).bind(7, action.kind).bind(8, action.payload)
         .bind(9, action.version).bind(10, action.tag).bind(11, action.gate?.rawValue)
-        .bind(12, action.expiresAt?.microseconds).run()
+        .bind(12, action.expiresAt?.microseconds).bind(13, action.trace).run()
+        expiryChanged(to: action.expiresAt)
         order.added(id, key: key, to: queue, isPlaced: action.notBefore == nil)
         touch(queue)
         return id
@@ -110,6 +113,8 @@ extension TransferredAction {
         gate = row.optionalText(8).map { GateName($0) }
         notBefore = row.optionalInt64(9).map(Timestamp.init(microseconds:))
         expiresAt = row.optionalInt64(10).map(Timestamp.init(microseconds:))
+        // Nobody checks what a shell writes there; what is no trace would spoil the whole line.
+        trace = row.optionalText(11).flatMap { TraceText.fields(of: $0).isEmpty ? nil : $0 }
     }
 }
 

@@ -7,7 +7,7 @@ enum TransferLine {
     /// `id` is told and not read.
     static let fields = [
         "id", "queue", "kind", "sort_type", "sort_key", "version", "tag", "gate", "not_before", "expires_at",
-        "payload",
+        "trace", "payload",
     ]
 
     static func text(_ action: TransferredAction) -> String {
@@ -28,6 +28,7 @@ enum TransferLine {
         ] {
             if let value { members.append((name, JSONText.string(value))) }
         }
+        if let trace = action.trace { members.append(("trace", JSONText.onOneLine(trace))) }
         members.append(("payload", JSONText.onOneLine(action.payload)))
         return JSONText.object(members.map { (name: $0.0, value: $0.1) })
     }
@@ -55,6 +56,7 @@ enum TransferLine {
         action.gate = try members.text("gate").map { GateName($0) }
         action.notBefore = try time(members, "not_before")
         action.expiresAt = try time(members, "expires_at")
+        action.trace = members.raw("trace")
         return action
     }
 

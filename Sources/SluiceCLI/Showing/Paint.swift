@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Sluice
 
 /// When the tool uses colours.
 enum ColorChoice: String, ExpressibleByArgument, CaseIterable {
@@ -28,14 +29,14 @@ struct Paint {
     }
 
     /// The style in which a queue's state is shown: red asks for a person, yellow waits for something.
-    static func style(ofState state: String) -> Style? {
+    static func style(of state: QueueStatus.State) -> Style? {
         switch state {
-        case "running": .green
-        case "parked", "undecodable", "unknown kind", "no route": .red
-        case "held", "gate", "retry": .yellow
-        case "scheduled": .cyan
-        case "stopped", "drained": .dim
-        default: nil
+        case .running: .green
+        case .parked, .undecodable, .unknownKind, .noRoute: .red
+        case .held, .gate, .retry: .yellow
+        case .scheduled: .cyan
+        case .stopped, .empty: .dim
+        case .ready: nil
         }
     }
 }

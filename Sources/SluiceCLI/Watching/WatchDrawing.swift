@@ -17,7 +17,7 @@ struct WatchDrawing {
     func lines(_ model: WatchModel) -> [String] {
         if model.mode == .help { return help }
         var lines = [header(model.picture), totals(model), "", paint(headings, .bold)]
-        let deepest = model.lanes.reduce(1) { max($0, $1.summary.depth) }
+        let deepest = model.lanes.reduce(1) { max($0, $1.status.depth) }
         for (index, lane) in model.lanes.enumerated().dropFirst(model.top).prefix(pageSize) {
             lines.append(line(lane, deepest: deepest, isSelected: index == model.selectedIndex))
         }
@@ -48,7 +48,7 @@ struct WatchDrawing {
             ] as [(String, Paint.Style?)]
         for state in WatchPicture.stateOrder {
             if let count = picture.states[state] {
-                parts.append(("\(count) \(state)", Paint.style(ofState: state)))
+                parts.append(("\(count) \(state.rawValue)", Paint.style(of: state)))
             }
         }
         var line = ""
@@ -91,17 +91,17 @@ struct WatchDrawing {
     }
 
     private func line(_ lane: WatchPicture.Lane, deepest: Int, isSelected: Bool) -> String {
-        let queue = lane.summary
+        let queue = lane.status
         return line(
             marker: isSelected ? paint("▶", .bold) : " ",
             name: Visible.text(queue.queue.rawValue),
             bar: Self.bar(queue.depth, of: deepest),
             depth: String(queue.depth),
-            state: queue.state,
+            state: queue.state.rawValue,
             rates: (Self.rate(lane.rateIn), Self.rate(lane.rateOut)),
             age: Self.age(queue.oldestAge),
-            because: Visible.text(Queues.because(queue)),
-            style: Paint.style(ofState: queue.state)
+            because: Visible.text(queue.reason),
+            style: Paint.style(of: queue.state)
         )
     }
 
@@ -192,6 +192,7 @@ extension WatchModel {
         (key: "↑↓", short: "select", long: "select a queue; also j, k, PgUp, PgDn, Home, End"),
         (key: "p", short: "pause/resume", long: "hold the queue, or end its hold"),
         (key: "r", short: "retry", long: "try its head again now, and lift its parking"),
+        (key: "s", short: "skip", long: "make its head a dead letter and go on; asks before it does"),
         (key: "/", short: "filter", long: "show only queues whose name or state holds a text"),
         (key: "?", short: "help", long: "this page"),
         (key: "q", short: "quit", long: "leave"),

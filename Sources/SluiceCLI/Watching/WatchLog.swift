@@ -9,13 +9,13 @@ struct WatchLog {
         var lines: [String] = []
         var states: [QueueName: String] = [:]
         for lane in picture.lanes {
-            let queue = lane.summary
+            let queue = lane.status
             // The reason too: an attempt after another one is a change.
-            let state = "\(queue.state) \(queue.because)"
+            let state = "\(queue.state.rawValue) \(queue.firstReason)"
             states[queue.queue] = state
             if shown[queue.queue] == state { continue }
             lines.append(
-                Self.line(time, queue.queue, queue.state, queue.depth, Queues.because(queue), json: json)
+                Self.line(time, queue.queue, queue.state.rawValue, queue.depth, queue.reason, json: json)
             )
         }
         let gone = shown.keys.filter { states[$0] == nil }.sorted { $0.rawValue < $1.rawValue }

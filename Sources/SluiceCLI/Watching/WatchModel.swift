@@ -8,6 +8,8 @@ struct WatchModel {
         case hold(QueueName)
         case resume(QueueName)
         case retry(QueueName)
+        /// This action, if it is still the head.
+        case skip(QueueName, ActionID)
         case quit
     }
 
@@ -93,11 +95,18 @@ struct WatchModel {
             filter = ""
             applyFilter()
         case .character("p"):
-            return selectedLane.map { $0.summary.state == "held" ? .resume($0.name) : .hold($0.name) }
+            return selectedLane.map { $0.status.state == .held ? .resume($0.name) : .hold($0.name) }
         case .character("r"): return selectedLane.map { .retry($0.name) }
+        case .character("s"): askToSkip()
         default: break
         }
         return nil
+    }
+
+    private mutating func askToSkip() {
+        guard let lane = selectedLane, let head = lane.status.head else { return }
+        mode = .confirm(.skip(lane.name, head))
+        message = "skip \(head), the head of \(lane.name)? It becomes a dead letter. y: yes, other keys: no"
     }
 
     private var selectedLane: WatchPicture.Lane? {
@@ -115,7 +124,7 @@ struct WatchModel {
             words.isEmpty
             ? picture.lanes
             : picture.lanes.filter {
-                $0.name.rawValue.lowercased().contains(words) || $0.summary.state.contains(words)
+                $0.name.rawValue.lowercased().contains(words) || $0.status.state.rawValue.contains(words)
             }
         select(lanes.firstIndex { $0.name == selection } ?? selectedIndex)
     }

@@ -4,12 +4,12 @@ internal import Sluice
 struct WatchPicture {
     /// A queue with work.
     struct Lane {
-        let summary: QueueSummary
+        let status: QueueStatus
         /// Actions a second that came and went since the look before; `nil` at the first.
         var rateIn: Double?
         var rateOut: Double?
 
-        var name: QueueName { summary.queue }
+        var name: QueueName { status.queue }
     }
 
     /// Those that ask for a person first.
@@ -18,15 +18,14 @@ struct WatchPicture {
     var rateIn: Double?
     var rateOut: Double?
     /// Of each state, how many queues have it.
-    var states: [String: Int] = [:]
+    var states: [QueueStatus.State: Int] = [:]
     /// The process that runs the queues; `nil` when none lives.
     var runner: Int64?
 
     /// In which order states are shown: the more they ask for a person, the earlier.
-    static let stateOrder = [
-        "parked", "undecodable", "unknown kind", "no route", "held", "gate", "retry", "stopped", "ready",
-        "running",
-        "scheduled",
+    static let stateOrder: [QueueStatus.State] = [
+        .parked, .undecodable, .unknownKind, .noRoute, .held, .gate, .retry, .stopped, .ready, .running,
+        .scheduled, .empty,
     ]
 
     private static let ranks = Dictionary(
@@ -35,10 +34,10 @@ struct WatchPicture {
 
     /// Whether a lane stands above another one.
     static func isAbove(_ left: Lane, _ right: Lane) -> Bool {
-        let ranks = (ranks[left.summary.state] ?? 0, ranks[right.summary.state] ?? 0)
+        let ranks = (ranks[left.status.state] ?? 0, ranks[right.status.state] ?? 0)
         if ranks.0 != ranks.1 { return ranks.0 < ranks.1 }
-        if left.summary.oldestAge != right.summary.oldestAge {
-            return left.summary.oldestAge > right.summary.oldestAge
+        if left.status.oldestAge != right.status.oldestAge {
+            return left.status.oldestAge > right.status.oldestAge
         }
         return left.name.rawValue < right.name.rawValue
     }
@@ -62,7 +61,7 @@ struct WatchEye {
     /// Looks at the file.
     mutating func look(_ broker: Broker, at now: ContinuousClock.Instant) async throws -> WatchPicture {
         let arrivals = try await broker.store.arrivals(since: last)
-        let queues = try await broker.queueSummaries(pattern, limit: Self.limit)
+        let queues = try await broker.statuses(matching: pattern, limit: Self.limit)
         let runner = try await broker.store.runner()
         var picture = picture(queues, arrivals, now)
         picture.runner = runner.flatMap { $0.isDead ? nil : $0.pid }
@@ -71,7 +70,7 @@ struct WatchEye {
 
     /// What came and has gone again between two looks is not counted.
     mutating func picture(
-        _ queues: [QueueSummary],
+        _ queues: [QueueStatus],
         _ arrivals: Store.Arrivals,
         _ now: ContinuousClock.Instant
     ) -> WatchPicture {
@@ -80,7 +79,7 @@ struct WatchEye {
         var newDepths: [QueueName: Int] = [:]
         var arrived = 0
         for queue in queues {
-            var lane = WatchPicture.Lane(summary: queue)
+            var lane = WatchPicture.Lane(status: queue)
             let came = arrivals.counts[queue.queue] ?? 0
             if let seconds {
                 lane.rateIn = Double(came) / seconds

@@ -116,7 +116,7 @@ import Testing
         try await #expect(broker.skipHead(of: "full") != .empty)
         try await broker.enqueue(Note("2", in: "full"))
         try await #expect(broker.requeueAll("full") == 1)
-        try await #expect(broker.summary("full")?.depth == 2)
+        try await #expect(broker.status(of: "full").depth == 2)
         await broker.close()
     }
 
@@ -209,8 +209,8 @@ import Testing
         ]
         let ids = try await broker.enqueue(raw: raw)
         try await SluiceTests.running(broker) {
-            try await until { try await broker.summary("1")?.state == "undecodable" }
-            try await until { try await broker.summary("2")?.state == "unknown kind" }
+            try await until { try await broker.status(of: "1").state == .undecodable }
+            try await until { try await broker.status(of: "2").state == .unknownKind }
             #expect(await refusal { try await broker.edit(ids[0], payload: "{") } == .payloadNotJSON)
             try await #expect(broker.edit(ids[0], payload: #"{"text":"one"}"#) == .done)
             try await #expect(broker.edit(ids[1], to: Note("two")) == .done)

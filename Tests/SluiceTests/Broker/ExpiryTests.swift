@@ -102,7 +102,7 @@ import Testing
             try await broker.flush()
             try await #expect(broker.deadLetters().isEmpty)
             go.send()
-            try await until { try await broker.summary("notes")?.state == "parked" }
+            try await until { try await broker.status(of: "notes").state == .parked }
             #expect(log.elements == ["a"])
             try await #expect(broker.skipHead(of: "notes") == .skipped(id))
             await broker.waitUntilIdle()
@@ -123,7 +123,7 @@ import Testing
             await broker.waitUntilIdle()
             try await site.clock.waitForSleeper(untilUptime: .seconds(5))
             site.clock.advance(by: .seconds(5))
-            try await until { try await broker.summary("notes")?.state == "parked" }
+            try await until { try await broker.status(of: "notes").state == .parked }
         }
         await broker.close()
     }

@@ -52,10 +52,10 @@ import Testing
             await broker.waitUntilIdle()
             try await broker.enqueue(Note("c"))
             await broker.waitUntilIdle()
-            let summary = try #require(await broker.summary("notes"))
-            #expect(summary.state == (cause == .undecodable ? "undecodable" : "parked"))
-            #expect(summary.depth == 3)
-            #expect(summary.lastError != nil)
+            let status = try await broker.status(of: "notes")
+            #expect(status.state == (cause == .undecodable ? .undecodable : .parked))
+            #expect(status.depth == 3)
+            #expect(status.lastError != nil)
         }
         #expect(!log.elements.contains("b") && !log.elements.contains("c"))
         #expect(log.elements.contains("other"))
@@ -117,10 +117,10 @@ import Testing
         try await broker.enqueue([Note("a"), Note("b")])
         try await running(broker) {
             await broker.waitUntilIdle()
-            let summary = try #require(await broker.summary("notes"))
-            #expect(summary.state == "parked")
-            #expect(summary.because == "parked after failure (exhausted): broken")
-            #expect(summary.attempt == 1)
+            let status = try await broker.status(of: "notes")
+            #expect(status.state == .parked)
+            #expect(status.because.first?.description == "parked after failure (exhausted): broken")
+            #expect(status.attempt == 1)
         }
         #expect(broker.statistics.started == 1)
         await broker.close()
@@ -244,9 +244,10 @@ import Testing
         try await running(broker) {
             await broker.waitUntilIdle()
             #expect(log.elements.isEmpty)
-            let summary = try #require(await broker.summary("notes"))
-            #expect(summary.state == "parked")
-            #expect(summary.because.hasPrefix("parked after failure (crashed): the process died 3 times"))
+            let status = try await broker.status(of: "notes")
+            #expect(status.state == .parked)
+            let because = try #require(status.because.first).description
+            #expect(because.hasPrefix("parked after failure (crashed): the process died 3 times"))
             try await #expect(broker.retryNow("notes") == 1)
             await broker.waitUntilIdle()
         }

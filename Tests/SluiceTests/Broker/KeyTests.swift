@@ -92,7 +92,7 @@ import Testing
         let bad = RawAction(queue: "notes", kind: "note", payload: "{}")
         let id = try await broker.enqueue(raw: [bad], key())[0]
         try await running(broker) {
-            try await until { try await broker.summary("notes")?.state == "undecodable" }
+            try await until { try await broker.status(of: "notes").state == .undecodable }
             try await #expect(broker.enqueue(Note("good"), key(.replace)).id == id)
             _ = try await log.wait(forCount: 1)
         }

@@ -47,11 +47,11 @@ import Testing
         try await broker.enqueue(Note("elsewhere", in: "b"))
         try await running(broker) {
             await broker.waitUntilIdle()
-            let summary = try #require(await broker.summary("a"))
-            #expect(summary.state == "unknown kind")
-            #expect(summary.because == "unknown kind")
-            #expect(summary.headKind == "photo")
-            #expect(summary.depth == 2)
+            let status = try await broker.status(of: "a")
+            #expect(status.state == .unknownKind)
+            #expect(status.because.first?.description == "unknown kind")
+            #expect(status.headKind == "photo")
+            #expect(status.depth == 2)
             #expect(log.elements == ["elsewhere"])
             try broker.route("a", Photo.self) { photo, attempt in
                 log.append("photo \(photo.width) \(attempt.number)")
@@ -70,7 +70,7 @@ import Testing
         try first.route("*", Note.self) { _, _ in .success }
         try await first.enqueue(Photo(album: "a", width: 7))
         try await running(first) { await first.waitUntilIdle() }
-        try await #expect(first.summary("a")?.state == "unknown kind")
+        try await #expect(first.status(of: "a").state == .unknownKind)
         await first.close()
 
         let second = try await site.broker()
@@ -82,7 +82,7 @@ import Testing
         }
         try await running(second) {
             try await started.received()
-            try await #expect(second.summary("a")?.state == "running")
+            try await #expect(second.status(of: "a").state == .running)
             go.send()
             await second.waitUntilIdle()
         }
@@ -99,9 +99,9 @@ import Testing
         try await broker.enqueue(Note("x", in: "b/1"))
         try await running(broker) {
             await broker.waitUntilIdle()
-            let summary = try #require(await broker.summary("b/1"))
-            #expect(summary.state == "no route")
-            #expect(summary.because == "no route")
+            let status = try await broker.status(of: "b/1")
+            #expect(status.state == .noRoute)
+            #expect(status.because.first?.description == "no route")
             try broker.routeNotes("b/*", to: log)
             await broker.waitUntilIdle()
         }
@@ -133,12 +133,12 @@ import Testing
         try await broker.enqueue([Note("canary"), Note("b")])
         try await running(broker) {
             await broker.waitUntilIdle()
-            let summary = try #require(await broker.summary("notes"))
-            #expect(summary.state == "undecodable")
-            #expect(summary.because == "undecodable")
-            #expect(summary.depth == 2)
-            #expect(summary.attempt == 0)
-            let error = try #require(summary.lastError)
+            let status = try await broker.status(of: "notes")
+            #expect(status.state == .undecodable)
+            #expect(status.because.first?.description == "undecodable")
+            #expect(status.depth == 2)
+            #expect(status.attempt == 0)
+            let error = try #require(status.lastError)
             #expect(error == "the payload does not decode as 'note': at 'text' it is not a Int")
         }
         try await #expect(broker.actionCount() == 2)
@@ -194,7 +194,7 @@ import Testing
             try await broker.enqueue(Note("early", order: .integer(1)))
             try await broker.enqueue(Note("late", order: .integer(9)))
             await broker.waitUntilIdle()
-            try await #expect(broker.summary("notes")?.state == "undecodable")
+            try await #expect(broker.status(of: "notes").state == .undecodable)
             #expect(log.elements == [])
             try await #expect(broker.cancel(ids[0]) == .removed)
             await broker.waitUntilIdle()

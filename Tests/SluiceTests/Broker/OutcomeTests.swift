@@ -117,7 +117,7 @@ import Testing
         try broker.route("*", Note.self) { _, _ in .fail("x" + String(repeating: "é", count: 5_000)) }
         try await broker.enqueue(Note("a"))
         try await running(broker) { await broker.waitUntilIdle() }
-        let error = try #require(await broker.summary("notes")?.lastError)
+        let error = try #require(await broker.status(of: "notes").lastError)
         #expect(error.utf8.count == SluiceError.maximumTextByteCount - 1)
         #expect(error.hasSuffix("é"))
     }

@@ -78,10 +78,9 @@ private struct Detailed: Action {
             RawAction(queue: "bad/4", kind: "unknown", payload: #""\#(Self.canary)""#),
         ])
         try await running(broker) { await broker.waitUntilIdle() }
-        for summary in try await broker.queueSummaries() { texts.append("\(summary)") }
         for status in try await broker.statuses() { texts.append("\(status) \(String(reflecting: status))") }
         for summary in try await broker.actionSummaries() { texts.append(summary.lastError ?? "") }
-        let reasons = try await broker.queueSummaries("bad/*").compactMap(\.lastError)
+        let reasons = try await broker.statuses(matching: "bad/*").compactMap(\.lastError)
         #expect(reasons.count == 3)
         await broker.close()
         texts += lines.elements

@@ -81,7 +81,9 @@ import Testing
         let receipt = try await broker.enqueue(Note("a"))
         let told = Task { try await receipt.settled() }
         try await until { broker.store.waiters.count == 1 }
-        try await running(broker) { try await until { try await broker.summary("notes")?.state == "parked" } }
+        try await running(broker) {
+            try await until { try await broker.status(of: "notes").state == .parked }
+        }
         #expect(broker.store.waiters.count == 1)
         try await #expect(broker.move(receipt.id, to: "elsewhere") == .done)
         #expect(broker.store.waiters.count == 1)

@@ -110,15 +110,15 @@ extension Broker {
         try await broker.enqueue(Greeting3(given: "Grace", family: "Hopper"))
         try await running(broker) {
             await broker.waitUntilIdle()
-            let before = try #require(await broker.summary("greetings"))
-            #expect(before.state == "undecodable")
+            let before = try await broker.status(of: "greetings")
+            #expect(before.state == .undecodable)
             #expect(before.attempt == 0)
             #expect(
                 before.lastError == "no upgrader of 'greeting' from version 1, and this program's is 3"
             )
             try broker.upgrade(kind: "greeting", from: 1, splitting)
             let second = "no upgrader of 'greeting' from version 2, and this program's is 3"
-            try await until { try await broker.summary("greetings")?.lastError == second }
+            try await until { try await broker.status(of: "greetings").lastError == second }
             #expect(log.elements == [])
             try broker.upgradeSecond()
             _ = try await log.wait(forCount: 2)
@@ -140,9 +140,9 @@ extension Broker {
         try await older.enqueue(Greeting3(given: "Grace", family: "Hopper"))
         try await running(older) {
             await older.waitUntilIdle()
-            let summary = try #require(await older.summary("greetings"))
-            #expect(summary.state == "undecodable")
-            #expect(summary.lastError == "version 3 of 'greeting' is newer than this program's 2")
+            let status = try await older.status(of: "greetings")
+            #expect(status.state == .undecodable)
+            #expect(status.lastError == "version 3 of 'greeting' is newer than this program's 2")
         }
         await older.close()
 
@@ -227,7 +227,7 @@ extension Broker {
         ])
         try await running(broker) {
             await broker.waitUntilIdle()
-            let errors = try await broker.queueSummaries().map(\.lastError)
+            let errors = try await broker.statuses().map(\.lastError)
             #expect(
                 errors == [
                     "upgrading from version 1: the upgrader of 'greeting' threw Refusal",
@@ -250,9 +250,9 @@ extension Broker {
         try await broker.enqueue(Greeting1(name: "Ada"))
         try await running(broker) {
             await broker.waitUntilIdle()
-            let summary = try await broker.summary("greetings")
+            let status = try await broker.status(of: "greetings")
             #expect(
-                summary?.lastError
+                status.lastError
                     == "the upgrader of 'greeting' from version 1 leads to 3, beyond this program's 2"
             )
         }

@@ -1,6 +1,7 @@
 import Foundation
 import SQLite
 import SluiceTestKit
+import Synchronization
 
 @testable import Sluice
 
@@ -132,6 +133,16 @@ extension Store {
     @discardableResult
     func add(_ drafts: [ActionDraft]) async throws -> [ActionID] {
         try await enqueue(drafts)
+    }
+
+    /// Queues with work, in the order of their names, as a status is made of them.
+    func queueFacts(_ form: QueuePattern.Form = .prefix([])) async throws -> [QueueFacts] {
+        let found = Mutex<[QueueFacts]>([])
+        try await queueFacts(form, page: 1_000, isRunHere: false) { _, page in
+            found.withLock { $0 += page }
+            return true
+        }
+        return found.withLock { $0 }
     }
 
     func queueID(_ name: QueueName) async throws -> QueueID {

@@ -39,7 +39,7 @@ struct StoreLockTests {
         try other.beginImmediate()
         try other.execute("DELETE FROM sluice_action_rows")
         #expect(try await fixture.store.actionCount() == 1)
-        #expect(try await fixture.store.queueSummaries(.prefix([]), limit: 10).map(\.depth) == [1])
+        #expect(try await fixture.store.queueFacts().map(\.depth) == [1])
         other.rollback()
     }
 

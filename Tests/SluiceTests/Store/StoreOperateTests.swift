@@ -171,7 +171,7 @@ struct StoreOperateTests {
         let names = ["a", "a/", "a/1", "a/\u{10FFFF}", "a0", "ab", "a-", "b/1"]
         for name in names { try await store.add("x", in: QueueName(name)) }
         func matched(_ pattern: QueuePattern) async throws -> Set<String> {
-            Set(try await store.queueSummaries(pattern.form(), limit: 100).map(\.queue.rawValue))
+            Set(try await store.queueFacts(pattern.form()).map(\.name.rawValue))
         }
         #expect(try await matched("*") == Set(names))
         #expect(try await matched("a/*") == ["a/", "a/1", "a/\u{10FFFF}"])

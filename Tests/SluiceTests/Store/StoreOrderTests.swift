@@ -75,9 +75,9 @@ struct StoreOrderTests {
         let names: [QueueName] = ["é", "e\u{301}", "É", "e", "e ", " e"]
         for name in names { try await fixture.store.add(name.rawValue, in: name) }
         #expect(try fixture.row("SELECT count(*) FROM sluice_queue_rows") == "6")
-        let summaries = try await fixture.store.queueSummaries(.prefix([]), limit: 10)
-        #expect(Set(summaries.map(\.queue)) == Set(names))
-        #expect(try await fixture.store.queueSummaries(.exact("é"), limit: 10).map(\.depth) == [1])
+        let found = try await fixture.store.queueFacts()
+        #expect(Set(found.map(\.name)) == Set(names))
+        #expect(try await fixture.store.queueFacts(.exact("é")).map(\.depth) == [1])
         for name in names {
             #expect(try await fixture.store.drain(name).map { Array($0.utf8) } == [Array(name.rawValue.utf8)])
         }

@@ -48,11 +48,6 @@ extension ManualClock {
 }
 
 extension Broker {
-    /// The summary of one queue, if it has work.
-    func summary(_ queue: QueueName) async throws -> QueueSummary? {
-        try await queueSummaries(QueuePattern(queue.rawValue)).first
-    }
-
     /// Routes the notes of a pattern to a log of their texts; each succeeds.
     func routeNotes(_ pattern: QueuePattern = "*", to log: EventLog<String>) throws {
         try route(pattern, Note.self) { note, _ in

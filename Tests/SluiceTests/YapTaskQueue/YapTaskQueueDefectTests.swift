@@ -151,7 +151,7 @@ import Testing
         ])
         try await running(broker) {
             await broker.waitUntilIdle()
-            try await #expect(broker.summary("MessageBox/1")?.state == "no route")
+            try await #expect(broker.status(of: "MessageBox/1").state == .noRoute)
         }
         #expect(messages.elements == ["1"])
         #expect(archive.elements == ["2"])
@@ -176,9 +176,9 @@ import Testing
         try await running(broker) {
             _ = try await log.wait(forCount: 1)
             site.clock.advance(by: .seconds(8))
-            let summary = try #require(await broker.summary("notes"))
-            #expect(summary.state == "running")
-            #expect(summary.because == "running since 2100-01-01T00:00:00.000000Z, attempt 1")
+            let status = try await broker.status(of: "notes")
+            #expect(status.state == .running)
+            #expect("\(status)" == "notes: running since 2100-01-01T00:00:00.000000Z, attempt 1")
             #expect(log.elements == ["a"])
             try await site.clock.waitForSleeper(untilUptime: .seconds(9))
             site.clock.advance(by: .seconds(1))

@@ -70,7 +70,7 @@ import Testing
         let broker = try await site.broker()
         try broker.route("queue1/*", Note.self) { _, _ in .success }
         try await running(broker) { await broker.waitUntilIdle() }
-        try await #expect(broker.queueSummaries().isEmpty)
+        try await #expect(broker.statuses().isEmpty)
         #expect(broker.statistics == Statistics())
         await broker.close()
     }

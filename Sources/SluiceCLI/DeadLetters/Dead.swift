@@ -4,18 +4,20 @@ internal import Sluice
 /// Dead letters.
 struct Dead: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "List, show and requeue dead letters: actions that were set aside.",
+        abstract: "List, show, requeue and purge dead letters: actions that were set aside.",
         discussion: """
             An action becomes a dead letter by a failure policy, such as --on-failure skip of `sluice run`, \
-            or when it expires. It keeps its number, payload and errors.
+            by `sluice skip`, or when it expires. It keeps its number, payload and errors until it is put \
+            back or purged.
 
             Example:
               sluice dead list --file q.sqlite
               sluice dead requeue --file q.sqlite 17
+              sluice dead purge --file q.sqlite --all --older-than 30d
 
             \(ExitStatus.help)
             """,
-        subcommands: [DeadList.self, DeadShow.self, DeadRequeue.self],
+        subcommands: [DeadList.self, DeadShow.self, DeadRequeue.self, DeadPurge.self],
         defaultSubcommand: DeadList.self
     )
 }
@@ -25,38 +27,36 @@ struct DeadList: AsyncParsableCommand {
         commandName: "list",
         abstract: "List dead letters, the newest first.",
         discussion: """
-            With --json: id, queue, kind, cause (failed, exhausted, expired, undecodable, crashed; null if \
-            it stood behind one or was skipped), error, attempts, died_at, payload.
+            With --json: id, queue, kind, cause (failed, exhausted, expired, undecodable, crashed, behind: \
+            it stood behind one that set its queue aside, skipped), error, attempts, died_at, payload.
 
             Example:
-              sluice dead list --file q.sqlite --limit 20
+              sluice dead list --file q.sqlite --queue 'mail/*' --limit 20
 
             \(ExitStatus.help)
             """
     )
 
     @OptionGroup var file: FileOption
+    @OptionGroup var selection: Selection
 
-    @Option(help: ArgumentHelp("The most that are listed.", valueName: "number"))
-    var limit = 1_000
+    @Option(
+        help: DeadLetterCause.help,
+        completion: DeadLetterCause.completion,
+        transform: DeadLetterCause.argument
+    )
+    var cause: DeadLetterCause?
 
     @OptionGroup var output: OutputOption
 
     /// How much of an error a row shows.
     private static let errorLength = 60
 
-    func validate() throws {
-        guard (1...10_000_000).contains(limit) else {
-            throw ValidationError("--limit is \(limit); give 1 to 10,000,000")
-        }
-    }
-
     func run() async throws {
-        let found = try await file.withBroker { try await $0.deadLetters(limit: limit + 1) }
-        if found.count > limit {
-            Terminal.remark("there are more than \(limit) dead letters; --limit shows more")
+        let found = try await file.withBroker { broker in
+            try await broker.deadLetters(selection.pattern, cause: cause, limit: selection.readLimit)
         }
-        let letters = found.prefix(limit)
+        let letters = selection.cut(found, named: "dead letters")
         guard !output.json else { return Terminal.answer(letters.map { JSONText.object($0.members) }) }
         var table = Table([
             .init(heading: "ID", isNumber: true), .init(heading: "QUEUE"), .init(heading: "KIND"),
@@ -115,46 +115,5 @@ struct DeadShow: AsyncParsableCommand {
             ("payload", JSONText.onOneLine(letter.payload)),
         ]
         Terminal.answer(Facts.lines(facts, output.paint) + FailedAttempt.lines(history, output.paint))
-    }
-}
-
-struct DeadRequeue: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "requeue",
-        abstract: "Put dead letters back into their queues, at their old places.",
-        discussion: """
-            They keep their numbers, and their attempts count anew. With --json: id, result (requeued or \
-            missing).
-
-            Example:
-              sluice dead requeue --file q.sqlite 17 18
-
-            \(ExitStatus.help)
-            """
-    )
-
-    @OptionGroup var file: FileOption
-
-    @Argument(
-        help: ArgumentHelp("The numbers of dead letters.", valueName: "id"),
-        transform: ActionID.argument
-    )
-    var ids: [ActionID]
-
-    @OptionGroup var output: OutputOption
-
-    func run() async throws {
-        var isComplete = true
-        try await file.withBroker { broker in
-            for id in ids {
-                let isThere = try await broker.requeue(id)
-                isComplete = isComplete && isThere
-                output.answer(
-                    isThere ? "\(id) is requeued" : "\(id) is no dead letter",
-                    [("id", id.description), ("result", JSONText.string(isThere ? "requeued" : "missing"))]
-                )
-            }
-        }
-        if !isComplete { throw Failure(.leftover) }
     }
 }

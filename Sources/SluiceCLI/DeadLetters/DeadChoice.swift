@@ -1,0 +1,50 @@
+internal import ArgumentParser
+internal import Sluice
+
+/// Which dead letters a verb acts on: by number, or those of queues.
+struct DeadChoice: ParsableArguments {
+    @Argument(
+        help: ArgumentHelp("The numbers of dead letters.", valueName: "id"),
+        transform: ActionID.argument
+    )
+    var ids: [ActionID] = []
+
+    @OptionGroup var scope: Scope
+
+    @Option(
+        help: DeadLetterCause.help,
+        completion: DeadLetterCause.completion,
+        transform: DeadLetterCause.argument
+    )
+    var cause: DeadLetterCause?
+
+    func validate() throws {
+        guard ids.isEmpty == (scope.pattern != nil) else {
+            throw ValidationError("give numbers of dead letters, or one of --queue and --all")
+        }
+        if cause != nil && !ids.isEmpty { throw ValidationError("--cause goes with --queue or --all") }
+    }
+
+    /// How many, with their verb.
+    static func counted(_ count: Int) -> String {
+        count == 1 ? "1 dead letter is" : "\(count) dead letters are"
+    }
+}
+
+extension DeadLetterCause {
+    private static let words = allCases.map(\.rawValue)
+
+    static var help: ArgumentHelp {
+        ArgumentHelp("Only those: \(words.joined(separator: ", ")).", valueName: "cause")
+    }
+
+    static var completion: CompletionKind { .list(words) }
+
+    /// A cause on the command line.
+    static func argument(_ word: String) throws -> DeadLetterCause {
+        guard let cause = DeadLetterCause(rawValue: word) else {
+            throw ValidationError("'\(word)' is no cause; give one of \(words.joined(separator: ", "))")
+        }
+        return cause
+    }
+}

@@ -1,0 +1,71 @@
+internal import ArgumentParser
+internal import Sluice
+
+struct DeadRequeue: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "requeue",
+        abstract: "Put dead letters back into their queues, at their old places.",
+        discussion: """
+            They keep their numbers, and their attempts count anew. With --at-end each goes behind all that \
+            its queue holds, under a new number and idempotency key. With --json: id, result (requeued or \
+            missing), new_id (the number that it has now, or null); for queues requeued, how many.
+
+            Example:
+              sluice dead requeue --file q.sqlite 17 18
+              sluice dead requeue --file q.sqlite --queue 'mail/*' --cause exhausted
+
+            \(ExitStatus.help)
+            """
+    )
+
+    @OptionGroup var file: FileOption
+    @OptionGroup var choice: DeadChoice
+
+    @Flag(help: "Behind all that the queue holds; with numbers.")
+    var atEnd = false
+
+    @OptionGroup var output: OutputOption
+
+    func validate() throws {
+        if atEnd && choice.ids.isEmpty { throw ValidationError("--at-end goes with numbers of dead letters") }
+    }
+
+    func run() async throws {
+        let isComplete = try await file.withBroker { broker in
+            guard let pattern = choice.scope.pattern else { return try await requeueEach(broker) }
+            let count = try await broker.requeueAll(pattern, cause: choice.cause)
+            output.answer("\(DeadChoice.counted(count)) requeued", [("requeued", String(count))])
+            return true
+        }
+        if !isComplete { throw Failure(.leftover) }
+    }
+
+    /// - Returns: Whether all were there.
+    private func requeueEach(_ broker: Broker) async throws -> Bool {
+        var isComplete = true
+        for id in choice.ids {
+            let newID = try await requeue(id, broker)
+            isComplete = isComplete && newID != nil
+            output.answer(
+                newID.map { $0 == id ? "\(id) is requeued" : "\(id) is requeued as \($0)" }
+                    ?? "\(id) is no dead letter; `sluice dead list` lists those",
+                [
+                    ("id", id.description),
+                    ("result", JSONText.string(newID == nil ? "missing" : "requeued")),
+                    ("new_id", newID?.description ?? "null"),
+                ]
+            )
+        }
+        return isComplete
+    }
+
+    /// - Returns: The number that it has now.
+    private func requeue(_ id: ActionID, _ broker: Broker) async throws -> ActionID? {
+        do throws(SluiceError) {
+            if atEnd { return try await broker.requeueAtEnd(id) }
+            return try await broker.requeue(id) ? id : nil
+        } catch {
+            throw Failure(ExitStatus(error.code), "\(id) stays a dead letter: \(error.message)")
+        }
+    }
+}

@@ -1,0 +1,88 @@
+internal import ArgumentParser
+internal import Sluice
+
+/// Moves actions.
+struct Move: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Move actions to another queue, or to the front of their own.",
+        discussion: """
+            With --to, sort key and number give the action its place in the other queue; one that runs \
+            moves when its attempt ends. With --front it is the next to start, of several the one that is \
+            named first; it gets a smaller sort key, and one that runs is left as it is. Attempts and \
+            retry waits stay. The answer for each is done, deferred (it moves later), running (it is left \
+            as it is) or too late (it is not there). With --json: id, result (done, deferred, running or \
+            too_late). An action that is refused ends the command; those before it have moved.
+
+            Example:
+              sluice move --file q.sqlite 17 18 --to conversation/42
+              sluice move --file q.sqlite 17 --front
+
+            \(ExitStatus.help)
+            """
+    )
+
+    @OptionGroup var file: FileOption
+
+    @Argument(help: ArgumentHelp("The numbers of actions.", valueName: "id"), transform: ActionID.argument)
+    var ids: [ActionID]
+
+    @Option(
+        help: ArgumentHelp("The queue that they go to.", valueName: "queue"),
+        completion: .queueNames,
+        transform: QueueName.argument
+    )
+    var to: QueueName?
+
+    @Flag(help: "To the front of the queue that each stands in.")
+    var front = false
+
+    @OptionGroup var output: OutputOption
+
+    func validate() throws {
+        guard (to != nil) != front else { throw ValidationError("give one of --to and --front") }
+    }
+
+    func run() async throws {
+        let isComplete = try await file.withBroker { broker in
+            var isComplete = true
+            // Each goes before the one that went before it.
+            for id in front ? ids.reversed() : ids {
+                let change = try await move(id, broker)
+                isComplete = isComplete && (change == .done || change == .deferred)
+            }
+            return isComplete
+        }
+        if !isComplete { throw Failure(.leftover) }
+    }
+
+    private func move(_ id: ActionID, _ broker: Broker) async throws -> ActionChange {
+        let change: ActionChange
+        do throws(SluiceError) {
+            if let to {
+                change = try await broker.move(id, to: to)
+            } else {
+                change = try await broker.moveToFront(id)
+            }
+        } catch {
+            throw Failure(ExitStatus(error.code), "\(id) stays where it is: \(error.message)")
+        }
+        let (word, sentence) = try await Self.words(change, of: id, to: to, broker)
+        output.answer(sentence, [("id", id.description), ("result", JSONText.string(word))])
+        return change
+    }
+
+    private static func words(
+        _ change: ActionChange,
+        of id: ActionID,
+        to queue: QueueName?,
+        _ broker: Broker
+    ) async throws -> (word: String, sentence: String) {
+        switch change {
+        case .done:
+            return ("done", "\(id) \(queue.map { "is moved to \($0)" } ?? "is at the front of its queue")")
+        case .deferred: return ("deferred", "\(id) runs; it moves when its attempt ends")
+        case .running: return ("running", "\(id) runs and is left as it is")
+        case .missing: return ("too_late", try await Remove.absence(of: id, broker))
+        }
+    }
+}

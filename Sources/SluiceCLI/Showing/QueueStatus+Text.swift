@@ -1,0 +1,56 @@
+internal import Sluice
+
+/// How a queue is shown.
+extension QueueStatus {
+    static func table(_ queues: some Sequence<QueueStatus>) -> Table {
+        var table = Table([
+            .init(heading: "QUEUE"), .init(heading: "DEPTH", isNumber: true), .init(heading: "STATE"),
+            .init(heading: "HEAD", isNumber: true), .init(heading: "KIND"),
+            .init(heading: "ATTEMPT", isNumber: true), .init(heading: "OLDEST", isNumber: true),
+            .init(heading: "BECAUSE"),
+        ])
+        for queue in queues {
+            table.add(
+                [
+                    queue.queue.rawValue, String(queue.depth), queue.state.rawValue,
+                    queue.head?.description ?? "", queue.headKind ?? "", String(queue.attempt),
+                    Times.span(queue.oldestAge), queue.reason,
+                ],
+                styles: [2: Paint.style(of: queue.state)].compactMapValues { $0 }
+            )
+        }
+        return table
+    }
+
+    /// The first reason why it does not move, in words.
+    var firstReason: String { because.first?.description ?? "" }
+
+    /// The last error, where the first reason does not tell it.
+    var untoldError: String? {
+        lastError.flatMap { firstReason.hasSuffix($0) ? nil : $0 }
+    }
+
+    /// The first reason why it does not move, with the last error where that does not tell it.
+    var reason: String {
+        untoldError.map { "\(firstReason); \($0)" } ?? firstReason
+    }
+
+    var json: String { JSONText.object(members) }
+
+    /// The facts of a queue, as every verb names them.
+    var members: [(name: String, value: String)] {
+        [
+            ("queue", JSONText.string(queue.rawValue)),
+            ("depth", String(depth)),
+            ("state", JSONText.string(state.rawValue)),
+            ("because", JSONText.string(firstReason)),
+            ("reasons", JSONText.array(because.map { JSONText.string($0.description) })),
+            ("head", head?.description ?? "null"),
+            ("head_kind", JSONText.string(headKind)),
+            ("attempt", String(attempt)),
+            ("blocked_until", JSONText.string(blockedUntil.map { Times.text($0) })),
+            ("oldest_age_s", String(oldestAge.components.seconds)),
+            ("last_error", JSONText.string(lastError)),
+        ]
+    }
+}

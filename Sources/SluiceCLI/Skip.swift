@@ -1,0 +1,62 @@
+internal import ArgumentParser
+internal import Sluice
+
+/// Sets the head of a queue aside.
+struct Skip: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Make the head of a queue a dead letter, so that the queue goes on.",
+        discussion: """
+            Also where the head has parked its queue. It keeps its number, payload and errors: `sluice dead \
+            requeue` puts it back. A head that runs is left as it is; `sluice remove` cancels it. With \
+            --json: queue, result (skipped, running or empty), id (null if the queue is empty).
+
+            Example:
+              sluice skip --file q.sqlite conversation/42 --reason 'the room is gone'
+
+            \(ExitStatus.help)
+            """
+    )
+
+    @OptionGroup var file: FileOption
+
+    @Argument(
+        help: ArgumentHelp("The queue.", valueName: "queue"),
+        completion: .queueNames,
+        transform: QueueName.argument
+    )
+    var queue: QueueName
+
+    @Option(help: ArgumentHelp("The error that the dead letter has.", valueName: "text"))
+    var reason = Skip.defaultReason
+
+    @OptionGroup var output: OutputOption
+
+    static let defaultReason = "skipped"
+
+    func run() async throws {
+        let skip = try await file.withBroker { try await $0.skipHead(of: queue, reason: reason) }
+        let (word, id): (String, ActionID?) =
+            switch skip {
+            case .skipped(let id): ("skipped", id)
+            case .running(let id): ("running", id)
+            case .empty: ("empty", nil)
+            }
+        output.answer(
+            Self.sentence(skip, queue),
+            [
+                ("queue", JSONText.string(queue.rawValue)), ("result", JSONText.string(word)),
+                ("id", id?.description ?? "null"),
+            ]
+        )
+        guard case .skipped = skip else { throw Failure(.leftover) }
+    }
+
+    /// What became of it, and what can be done next.
+    static func sentence(_ skip: HeadSkip, _ queue: QueueName) -> String {
+        switch skip {
+        case .skipped(let id): "\(id) is skipped; `sluice dead requeue \(id)` puts it back"
+        case .running(let id): "\(id) runs and is left as it is; `sluice remove \(id)` cancels it"
+        case .empty: "nothing waits in the order of \(queue): see `sluice actions`"
+        }
+    }
+}
