@@ -181,6 +181,8 @@ extension WriteTransaction {
             case "insert": .enqueued
             case "update": .edited
             case "delete": .removed
+            // Its end is told when its handler has returned.
+            case "cancel": return
             default: .changed
             }
         guard let action = change.action else { return try tell(kind, queue: change.queue) }

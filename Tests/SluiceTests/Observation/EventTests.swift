@@ -71,7 +71,7 @@ struct EventTests {
         #expect(
             lines.filter { $0.contains(" all ") && !$0.hasPrefix("enq") } == [
                 "started all 5 note #1", "failed all 5 note 'no room' failed/failQueue",
-                "deadLettered all 5 note 'no room' failed", "deadLettered all 6 note 'no room'",
+                "deadLettered all 5 note 'no room' failed", "deadLettered all 6 note 'no room' behind",
             ]
         )
         #expect(lines.contains("idle skip") && lines.contains("idle all") && !lines.contains("idle block"))
@@ -279,6 +279,8 @@ extension ObservedEvent {
         if let error = event.error { words.append("'\(error)'") }
         if let cause = event.cause {
             words.append(event.policy.map { "\(cause.rawValue)/\($0.rawValue)" } ?? cause.rawValue)
+        } else if let cause = event.deadLetterCause {
+            words.append(cause.rawValue)
         }
         if let delay = event.delay { words.append("after \(delay)") }
         if let target = event.target { words.append("to \(target)") }
