@@ -83,8 +83,8 @@ public final class Broker: Sendable {
     /// What the broker has done since it was opened.
     public var statistics: Statistics { runner.statistics }
 
-    /// The scheduler calls the runner, which calls the scheduler: the circle ends here, also for a broker that
-    /// is dropped without being closed.
+    /// The scheduler calls the runner, which calls the scheduler: the circle ends here, also for a broker
+    /// that is dropped without being closed.
     ///
     /// No handler runs by then: ``run()`` holds the broker until the last one has returned and its outcome is
     /// written.

@@ -175,14 +175,13 @@ extension QueueEvent.Kind {
 extension WriteTransaction {
     /// Notes what another connection has changed.
     func tell(_ change: ForeignChange) throws(SQLiteError) {
-        guard journal.isOn else { return }
+        // What is cancelled while it runs is told as removed when its handler has returned.
+        guard journal.isOn, !change.endsRun || change.isDeletion else { return }
         let kind: QueueEvent.Kind =
             switch change.change {
             case "insert": .enqueued
             case "update": .edited
             case "delete": .removed
-            // Its end is told when its handler has returned.
-            case "cancel": return
             default: .changed
             }
         guard let action = change.action else { return try tell(kind, queue: change.queue) }

@@ -194,6 +194,22 @@ import Testing
         }
     }
 
+    @Test("G8: to open an open gate again does not end its keeping, and can begin it; to close it ends it")
+    func keptTwice() async throws {
+        let site = try Site()
+        let first = try await site.broker()
+        for (gate, isKept) in [("a", [true, false]), ("b", [false, true]), ("c", [true, true])] {
+            for isKept in isKept { try await first.openGate(GateName(gate), isKept: isKept) }
+        }
+        try await first.closeGate("c")
+        try await first.openGate("c")
+        await first.close()
+        let broker = try await site.broker()
+        try await running(broker) { await broker.waitUntilIdle() }
+        try await #expect(broker.gates().filter(\.isOpen).map(\.name) == ["a", "b"])
+        await broker.close()
+    }
+
     @Test("To open an open gate wakes nobody and is no opening")
     func openTwice() async throws {
         let site = try Site(.memory)

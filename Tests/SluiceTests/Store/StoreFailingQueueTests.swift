@@ -84,7 +84,7 @@ import Testing
         #expect(Set(letters.map(\.id)) == Set(ids) && letters.allSatisfy { $0.error == "again" })
     }
 
-    @Test("What was moved to the front before the failure is spared, whatever place it had", arguments: newest)
+    @Test("What was moved to the front before is spared, whatever place it had", arguments: newest)
     func movedToFront(_ newest: Int) async throws {
         let fixture = try await fixture(newest)
         let store = fixture.store
