@@ -89,7 +89,8 @@ import Testing
 
     @Test("A status sequence tells of an edit while nobody runs the queues")
     func status() async throws {
-        let broker = try await Site().broker()
+        let site = try Site()
+        let broker = try await site.broker()
         let ids = try await broker.enqueue([Note("a"), Note("b")])
         var iterator = broker.statusUpdates(of: "notes").makeAsyncIterator()
         try await #expect(iterator.next()?.head == ids[0])

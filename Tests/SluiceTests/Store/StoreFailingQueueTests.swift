@@ -9,7 +9,7 @@ import Testing
     static let newest = [4, 65_536]
 
     private func fixture(_ newest: Int) async throws -> StoreFixture {
-        try await StoreFixture { $0.writeBehind.newest = newest }
+        try await StoreFixture(adjust: { $0.writeBehind.newest = newest })
     }
 
     /// Fails `q` by its first action, with three batches behind that by keys from 0 on.
