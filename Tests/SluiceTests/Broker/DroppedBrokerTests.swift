@@ -39,8 +39,12 @@ import Testing
         // The file is being closed, and free for the next then.
         var next: Broker?
         try await until {
-            do { next = try await site.broker() } catch let error as SluiceError where error.code == .alreadyOpen {}
-            return next != nil
+            do {
+                next = try await site.broker()
+            } catch let error as SluiceError where error.code == .alreadyOpen {
+                return false
+            }
+            return true
         }
         let broker = try #require(next)
         try await #expect(broker.actionCount() == (hasRun ? 0 : 1))

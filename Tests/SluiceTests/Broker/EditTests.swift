@@ -218,6 +218,17 @@ import Testing
         #expect(try await fixture.store.drain() == ["s"])
     }
 
+    @Test("G12: what is taken out of the order leaves no place in the file behind")
+    func leavesNoPlace() async throws {
+        let fixture = try await StoreFixture()
+        let store = fixture.store
+        let ids = try await store.add((0..<8).map { ActionDraft("\($0)") })
+        try await until { try fixture.row("SELECT count(*) FROM sluice_order_rows WHERE action_id = 1") == "1" }
+        #expect(try await store.reschedule(ids[0], notBefore: fixture.clock.now + .seconds(9)) == .done)
+        try await store.stopRunning()
+        #expect(try fixture.row("SELECT count(*) FROM sluice_order_rows WHERE action_id = 1") == "0")
+    }
+
     @Test("A time that has passed is none: what is rescheduled to it keeps its place in the order")
     func reschedulePast() async throws {
         let fixture = try await StoreFixture()

@@ -230,6 +230,30 @@ import Testing
         #expect(try await store.enqueue([draft("c")]) == second)
     }
 
+    @Test("The key of a dead letter that has been put back ends no more, and goes along to a new number")
+    func putBack() async throws {
+        let fixture = try await StoreFixture()
+        let store = fixture.store
+        let id = try await store.enqueue([draft("a", retention: .seconds(10))])[0]
+        _ = try await store.skipHead(of: "q", error: "e")
+        #expect(try await store.requeue(id))
+        fixture.clock.advance(by: .seconds(60))
+        _ = try await store.sweep { _, _ in .skip }
+        #expect(try await store.enqueue([draft("b")]) == [id])
+        _ = try await store.skipHead(of: "q", error: "e")
+        let new = try await store.requeueAtEnd(id)
+        #expect(try await store.enqueue([draft("c")]) == [new])
+    }
+
+    @Test("What is marked as cancelled is not replaced, running or not: its successor stands behind it")
+    func replaceMarked() async throws {
+        let fixture = try await StoreFixture()
+        let ids = try await fixture.store.enqueue([draft("a")])
+        try fixture.execute("INSERT INTO sluice_state_rows (action_id, is_cancelled) VALUES (1, 1)")
+        #expect(try await fixture.store.enqueue([draft("b", .replace)]) != ids)
+        #expect(try await fixture.store.drain() == ["b"])
+    }
+
     @Test("A replacement brings its own retention and end, also an end that has been swept already")
     func replacedOptions() async throws {
         let fixture = try await StoreFixture()
