@@ -223,10 +223,11 @@ import Testing
         let fixture = try await StoreFixture()
         let store = fixture.store
         let ids = try await store.add((0..<8).map { ActionDraft("\($0)") })
-        try await until { try fixture.row("SELECT count(*) FROM sluice_order_rows WHERE action_id = 1") == "1" }
+        let places = "SELECT count(*) FROM sluice_order_rows WHERE action_id = 1"
+        try await until { try fixture.row(places) == "1" }
         #expect(try await store.reschedule(ids[0], notBefore: fixture.clock.now + .seconds(9)) == .done)
         try await store.stopRunning()
-        #expect(try fixture.row("SELECT count(*) FROM sluice_order_rows WHERE action_id = 1") == "0")
+        #expect(try fixture.row(places) == "0")
     }
 
     @Test("A time that has passed is none: what is rescheduled to it keeps its place in the order")

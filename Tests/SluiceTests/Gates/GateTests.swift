@@ -139,14 +139,19 @@ import Testing
         await broker.close()
     }
 
-    @Test("A retry when a gate opens that was open all the time waits as long as the policy says")
-    func openAllTheTime() async throws {
+    @Test(
+        "A retry when a gate opens that was open all the time waits as long as the policy says",
+        arguments: [false, true]
+    )
+    func openAllTheTime(isOpenedAgain: Bool) async throws {
         let site = try Site(.memory)
         let broker = try await site.broker()
         let log = EventLog<Int>()
         try await broker.openGate("network")
         try broker.route("*", Note.self, retrying(.fixed(.seconds(10)))) { _, attempt in
             log.append(attempt.number)
+            // To open an open gate is no opening.
+            if isOpenedAgain { try await broker.openGate("network") }
             return attempt.number == 1 ? .retry(whenOpen: "network") : .success
         }
         try await broker.enqueue(Note("a"))
