@@ -96,6 +96,23 @@ import Testing
         #expect(try await store.deadLetters(limit: 99).count == 19)
     }
 
+    @Test("More places left behind than a batch has do not keep the queue failing")
+    func manyMovedToFront() async throws {
+        let batch = WriteTransaction.failBatchSize
+        // So many that the places of what is moved are still in the file.
+        let fixture = try await StoreFixture(adjust: {
+            $0.writeBehind.newest = batch + 100
+            $0.writeBehind.batch = batch + 100
+        })
+        let store = fixture.store
+        let ids = try await store.add((0..<(3 * batch)).map { ActionDraft("\($0)") })
+        let first = try await store.take()
+        for id in ids[1...(batch + 1)] { #expect(try await store.moveToFront(id) == .done) }
+        try await store.settle(first, .fail(.failed, .failQueue, error: "e"))
+        #expect(try await store.drain() == (1...(batch + 1)).reversed().map { "\($0)" })
+        #expect(try fixture.row("SELECT count(*) FROM sluice_dead") == "\(2 * batch - 1)")
+    }
+
     @Test("The dead letter of what failed may go meanwhile: what sorts before it is spared all the same")
     func purged() async throws {
         let fixture = try await StoreFixture()
