@@ -56,6 +56,7 @@ struct SQLConstraintTests {
         "UPDATE sluice_action_rows SET version = 0", "UPDATE sluice_action_rows SET tag = ''",
         "UPDATE sluice_action_rows SET tag = 'a' || char(0)",
         "UPDATE sluice_action_rows SET kind = 'a' || char(0)",
+        "UPDATE sluice_action_rows SET kind = char(0, 233)",
         "INSERT INTO sluice_gate_rows VALUES ('', 1, 1, 1, NULL)",
         "INSERT INTO sluice_gate_rows VALUES ('a' || char(0), 1, 1, 1, NULL)",
         "INSERT INTO sluice_gate_rows VALUES ('g', 2, 1, 1, NULL)",
