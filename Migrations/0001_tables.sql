@@ -26,6 +26,7 @@ CREATE TABLE sluice_queue_rows (
     --   failed, exhausted, expired, crashed: parked by a failure policy, whatever arrives. Cleared by an
     --       operator's retry, or when the action that parked it is removed.
     --   failing: all actions behind it, up to fail_through_id, are becoming dead letters, in batches. Cleared by the last.
+    --       What comes meanwhile, be it new, moved or requeued, is spared.
     --   undecodable: parked likewise. Cleared also when that action is edited, by a new route and by the start
     --       of a broker.
     --   unknown kind, no route: the broker could not run the head. Holds for blocked_action_id alone. Cleared
@@ -39,9 +40,12 @@ CREATE TABLE sluice_queue_rows (
     -- The error that parked it; where a gate blocks it, the gate's name.
     blocked_error     TEXT,
     fail_through_id   INTEGER,
+    -- The sort key of the action that failed, whatever becomes of its dead letter.
+    fail_key          ANY,
     CHECK ((blocked_by IS NULL) = (blocked_action_id IS NULL)),
     CHECK ((blocked_by IS NULL) = (blocked_at_us IS NULL)),
-    CHECK ((blocked_by IS 'failing') = (fail_through_id IS NOT NULL))
+    CHECK ((blocked_by IS 'failing') = (fail_through_id IS NOT NULL)),
+    CHECK ((fail_through_id IS NULL) = (fail_key IS NULL))
 ) STRICT;
 
 -- Finds what a start of the broker, a new route or an operator may unblock.
@@ -61,14 +65,18 @@ CREATE TABLE sluice_action_rows (
     enqueued_at_us INTEGER NOT NULL,
     -- A random number of the opening that enqueued the action; part of its idempotency key.
     nonce          INTEGER NOT NULL,
-    kind           TEXT NOT NULL CHECK (length(CAST(kind AS BLOB)) BETWEEN 1 AND 255),
+    -- No NUL: length() ends at one, so that it agrees with the bytes of most kinds, and instr() is asked about few.
+    kind           TEXT NOT NULL
+                   CHECK (length(CAST(kind AS BLOB)) BETWEEN 1 AND 255
+                          AND (length(kind) = length(CAST(kind AS BLOB)) OR instr(kind, char(0)) = 0)),
     -- JSON text. Whoever writes it has checked it: the engine by encoding it, the trigger by json_valid().
     payload        TEXT NOT NULL,
     -- The version of the kind that the payload was written in.
     version        INTEGER NOT NULL DEFAULT 1 CHECK (version >= 1),
     -- What follows is NULL for most actions.
     -- A name under which the application finds the action again, alone or among others.
-    tag            TEXT CHECK (tag IS NULL OR length(CAST(tag AS BLOB)) BETWEEN 1 AND 255),
+    tag            TEXT CHECK (tag IS NULL
+                               OR (length(CAST(tag AS BLOB)) BETWEEN 1 AND 255 AND instr(tag, char(0)) = 0)),
     -- After this it is not started any more. Set by whoever enqueues or edits it.
     expires_at_us  INTEGER,
     -- A gate that must be open for it to start.
@@ -139,8 +147,14 @@ CREATE TABLE sluice_state_rows (
     -- The gate that it waits for, beside the time. Set by a retry or a release that names one; cleared by the next
     -- wait.
     waits_for_gate     TEXT,
+    -- The number that it would have had as a new action when it came to a queue that was failing: it is not set aside
+    -- with what was there. Set by a move and a requeue.
+    came_as_id         INTEGER,
     CHECK ((next_attempt_at_us IS NULL) = (retry_delay_us IS NULL))
 ) STRICT;
+
+-- What a queue that is failing has to spare.
+CREATE INDEX sluice_state_came ON sluice_state_rows (came_as_id) WHERE came_as_id IS NOT NULL;
 
 -- One row for each slot that is taken. Written before the handler starts, deleted by the settling that names
 -- the same action and claim. What a dead process left behind here are the suspects.
@@ -248,6 +262,7 @@ CREATE TABLE sluice_changes (
     queue_id  INTEGER,
     -- NULL: something about the queue as a whole, or several of its actions.
     action_id INTEGER,
-    change    TEXT NOT NULL CHECK (change IN ('insert', 'update', 'delete', 'wake', 'hold', 'gate')),
+    -- cancel: the action runs, and is marked in sluice_state_rows; its handler is to be told.
+    change    TEXT NOT NULL CHECK (change IN ('insert', 'update', 'delete', 'cancel', 'wake', 'hold', 'gate')),
     CHECK ((queue_id IS NULL) = (change IN ('hold', 'gate')))
 ) STRICT;

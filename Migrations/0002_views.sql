@@ -234,6 +234,18 @@ FROM sluice_attempt_rows;
 CREATE VIEW sluice_dead AS
 SELECT d.id,
        q.name AS queue,
+       -- As in sluice_actions.
+       CASE d.sort_type
+            WHEN 'arrival' THEN NULL
+            WHEN 'date' THEN
+                CASE WHEN d.sort_key BETWEEN -62167219200000000 AND 253402300799999999
+                     THEN strftime('%Y-%m-%dT%H:%M:%S',
+                                   (d.sort_key - (d.sort_key % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
+                          || printf('.%06dZ', (d.sort_key % 1000000 + 1000000) % 1000000)
+                     ELSE d.sort_key
+                END
+            ELSE d.sort_key
+       END AS sort_key,
        d.kind,
        d.payload,
        d.cause,

@@ -15,7 +15,8 @@ BEGIN
              OR instr(NEW.queue, char(0)) > 0
             THEN RAISE(ABORT, 'sluice_actions.queue must be text of 1 to 512 bytes without NUL')
         WHEN typeof(NEW.kind) IS NOT 'text' OR length(CAST(NEW.kind AS BLOB)) NOT BETWEEN 1 AND 255
-            THEN RAISE(ABORT, 'sluice_actions.kind must be text of 1 to 255 bytes')
+             OR instr(NEW.kind, char(0)) > 0
+            THEN RAISE(ABORT, 'sluice_actions.kind must be text of 1 to 255 bytes without NUL')
         WHEN typeof(NEW.payload) IS NOT 'text' OR NOT json_valid(NEW.payload)
             THEN RAISE(ABORT, 'sluice_actions.payload must be JSON text')
         WHEN typeof(NEW.sort_key) = 'blob'
@@ -30,8 +31,9 @@ BEGIN
                      AND length(NEW.expires_at) BETWEEN 19 AND 27 AND substr(NEW.expires_at, 20, 1) IN ('', 'Z', '.')
                      AND rtrim(substr(NEW.expires_at, 21), 'Z') NOT GLOB '*[^0-9]*'))
             THEN RAISE(ABORT, 'sluice_actions.expires_at must be ISO 8601 in UTC, or microseconds since 1970')
-        WHEN NEW.tag IS NOT NULL AND (typeof(NEW.tag) <> 'text' OR length(CAST(NEW.tag AS BLOB)) NOT BETWEEN 1 AND 255)
-            THEN RAISE(ABORT, 'sluice_actions.tag must be text of 1 to 255 bytes')
+        WHEN NEW.tag IS NOT NULL AND (typeof(NEW.tag) <> 'text' OR instr(NEW.tag, char(0)) > 0
+                                      OR length(CAST(NEW.tag AS BLOB)) NOT BETWEEN 1 AND 255)
+            THEN RAISE(ABORT, 'sluice_actions.tag must be text of 1 to 255 bytes without NUL')
         WHEN NEW.gate IS NOT NULL AND (typeof(NEW.gate) <> 'text' OR instr(NEW.gate, char(0)) > 0
                                        OR length(CAST(NEW.gate AS BLOB)) NOT BETWEEN 1 AND 255)
             THEN RAISE(ABORT, 'sluice_actions.gate must be text of 1 to 255 bytes without NUL')
@@ -60,7 +62,7 @@ BEGIN
       AND NOT EXISTS (SELECT 1 FROM sluice_state_rows AS s
                       WHERE s.moves_to_queue_id = sluice_queue_rows.queue_id);
 
-    SELECT RAISE(ABORT, 'sluice_actions.sort_key must have the type of the other sort keys of its queue')
+    SELECT RAISE(ABORT, 'sluice_actions.sort_key must have the type of the other sort keys of its queue: give it one, or wait until the queue is empty')
     FROM sluice_queue_rows AS q
     WHERE q.name = NEW.queue
       AND NOT CASE q.sort_type
@@ -155,7 +157,8 @@ BEGIN
              OR instr(NEW.queue, char(0)) > 0
             THEN RAISE(ABORT, 'sluice_actions.queue must be text of 1 to 512 bytes without NUL')
         WHEN typeof(NEW.kind) IS NOT 'text' OR length(CAST(NEW.kind AS BLOB)) NOT BETWEEN 1 AND 255
-            THEN RAISE(ABORT, 'sluice_actions.kind must be text of 1 to 255 bytes')
+             OR instr(NEW.kind, char(0)) > 0
+            THEN RAISE(ABORT, 'sluice_actions.kind must be text of 1 to 255 bytes without NUL')
         WHEN typeof(NEW.payload) IS NOT 'text' OR NOT json_valid(NEW.payload)
             THEN RAISE(ABORT, 'sluice_actions.payload must be JSON text')
         WHEN typeof(NEW.sort_key) = 'blob'
@@ -170,8 +173,9 @@ BEGIN
                      AND length(NEW.expires_at) BETWEEN 19 AND 27 AND substr(NEW.expires_at, 20, 1) IN ('', 'Z', '.')
                      AND rtrim(substr(NEW.expires_at, 21), 'Z') NOT GLOB '*[^0-9]*'))
             THEN RAISE(ABORT, 'sluice_actions.expires_at must be ISO 8601 in UTC, or microseconds since 1970')
-        WHEN NEW.tag IS NOT NULL AND (typeof(NEW.tag) <> 'text' OR length(CAST(NEW.tag AS BLOB)) NOT BETWEEN 1 AND 255)
-            THEN RAISE(ABORT, 'sluice_actions.tag must be text of 1 to 255 bytes')
+        WHEN NEW.tag IS NOT NULL AND (typeof(NEW.tag) <> 'text' OR instr(NEW.tag, char(0)) > 0
+                                      OR length(CAST(NEW.tag AS BLOB)) NOT BETWEEN 1 AND 255)
+            THEN RAISE(ABORT, 'sluice_actions.tag must be text of 1 to 255 bytes without NUL')
         WHEN NEW.gate IS NOT NULL AND (typeof(NEW.gate) <> 'text' OR instr(NEW.gate, char(0)) > 0
                                        OR length(CAST(NEW.gate AS BLOB)) NOT BETWEEN 1 AND 255)
             THEN RAISE(ABORT, 'sluice_actions.gate must be text of 1 to 255 bytes without NUL')
@@ -214,7 +218,7 @@ BEGIN
       AND NOT EXISTS (SELECT 1 FROM sluice_state_rows AS s
                       WHERE s.moves_to_queue_id = sluice_queue_rows.queue_id);
 
-    SELECT RAISE(ABORT, 'sluice_actions.sort_key must have the type of the other sort keys of its queue')
+    SELECT RAISE(ABORT, 'sluice_actions.sort_key must have the type of the other sort keys of its queue: give it one, or wait until the queue is empty')
     FROM sluice_queue_rows AS q
     WHERE q.name = NEW.queue
       AND NOT CASE q.sort_type
@@ -288,6 +292,19 @@ BEGIN
     UPDATE sluice_state_rows
     SET moves_to_queue_id = (SELECT queue_id FROM sluice_queue_rows WHERE name = NEW.queue)
     WHERE action_id = OLD.id AND NEW.queue IS NOT OLD.queue AND OLD.running_since IS NOT NULL;
+
+    -- It was not behind what has failed in a queue that is failing: a number of its own says so.
+    UPDATE sluice_counters SET value = value + 1
+    WHERE name = 'action' AND NEW.queue IS NOT OLD.queue AND OLD.running_since IS NULL
+      AND EXISTS (SELECT 1 FROM sluice_queue_rows WHERE name = NEW.queue AND blocked_by = 'failing');
+    INSERT INTO sluice_state_rows (action_id)
+    SELECT OLD.id
+    WHERE NEW.queue IS NOT OLD.queue AND OLD.running_since IS NULL
+      AND EXISTS (SELECT 1 FROM sluice_queue_rows WHERE name = NEW.queue AND blocked_by = 'failing')
+      AND NOT EXISTS (SELECT 1 FROM sluice_state_rows WHERE action_id = OLD.id);
+    UPDATE sluice_state_rows SET came_as_id = (SELECT value FROM sluice_counters WHERE name = 'action')
+    WHERE action_id = OLD.id AND NEW.queue IS NOT OLD.queue AND OLD.running_since IS NULL
+      AND EXISTS (SELECT 1 FROM sluice_queue_rows WHERE name = NEW.queue AND blocked_by = 'failing');
 
     -- An edit is an operator's answer to what blocked the head; its move to another queue also lifts the parking
     -- that it caused.

@@ -17,7 +17,7 @@
 /// payloads with other programs brings its own `encode(to:)` and `init(from:)`, which may be called twice for
 /// one payload, or holds a `String`.
 public protocol Action: Codable, Sendable {
-    /// The name under which actions of this type are stored; 1 to 255 bytes.
+    /// The name under which actions of this type are stored; 1 to 255 bytes without NUL.
     ///
     /// It must stay when the type is renamed: what is stored under a kind runs once a route for it exists.
     static var kind: String { get }
@@ -50,7 +50,7 @@ extension Action {
 public struct RawAction: Sendable, Hashable {
     /// The queue that the action waits in.
     public var queue: QueueName
-    /// The kind that routes match; 1 to 255 bytes.
+    /// The kind that routes match; 1 to 255 bytes without NUL.
     public var kind: String
     /// What the action is ordered by in its queue.
     ///

@@ -247,7 +247,8 @@ extension Broker {
         if let kind = options?.sortKey, kind != key.kind {
             throw SluiceError(
                 .sortKeyMismatch,
-                "the queue '\(queue)' is ordered by \(kind.rawValue); the action's key is \(key.kind)"
+                "the queue '\(queue)' is ordered by \(kind.rawValue), as its options say; the action's key "
+                    + "is \(key.kind): give it one of \(kind.rawValue)"
             )
         }
         return options

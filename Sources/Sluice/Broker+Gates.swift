@@ -7,7 +7,7 @@ extension Broker {
     /// Opens a gate: all that waits for it may start.
     ///
     /// An opening while an action is being attempted counts for ``Outcome/retry(whenOpen:)``: it is tried
-    /// again at once. To open a gate that is open changes nothing, and wakes nobody.
+    /// again at once. To open a gate that is open wakes nobody; it stays kept if it was.
     ///
     /// - Parameters:
     ///   - name: The gate.

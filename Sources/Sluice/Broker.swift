@@ -15,6 +15,9 @@ internal import Synchronization
 ///
 /// Enqueuing works from opening to closing, whether the broker runs or not, and inside handlers. A file has
 /// one broker in a process; share it.
+///
+/// A broker that is dropped without ``close(grace:)`` closes its file by and by. It cannot be dropped while
+/// handlers run: ``run()`` holds it until the last one has returned and its outcome is written.
 public final class Broker: Sendable {
     package let store: Store
     let scheduler: Scheduler
@@ -80,6 +83,13 @@ public final class Broker: Sendable {
     /// What the broker has done since it was opened.
     public var statistics: Statistics { runner.statistics }
 
+    /// The scheduler calls the runner, which calls the scheduler: the circle ends here, also for a broker
+    /// that is dropped without being closed.
+    ///
+    /// No handler runs by then: ``run()`` holds the broker until the last one has returned and its outcome is
+    /// written.
+    deinit { scheduler.disconnect() }
+
     private func connect() {
         scheduler.connect(
             Scheduler.Delegate(
@@ -97,7 +107,7 @@ public final class Broker: Sendable {
 
     /// A commit has changed something; called on the committing thread.
     private func committed(_ report: CommitReport) {
-        for change in report.foreignChanges where change.isDeletion {
+        for change in report.foreignChanges where change.endsRun {
             if let action = change.action { runner.cancel(action, .removal) }
         }
         scheduler.wake(report.queues)

@@ -112,7 +112,9 @@ import Testing
         )
         #expect(result.status == .exited(65))
         #expect(result.output == "38 enqueued, 2 refused\n")
-        let reason = "the queue 'q' is ordered by integer; the action's key is text"
+        let reason =
+            "the queue 'q' is ordered by integer; the action's key is text: "
+            + "give it one of integer, or wait until the queue is empty"
         let remarks = ["sluice: line 7: \(reason)", "sluice: line 29: \(reason)"]
         #expect(result.errors.split(separator: "\n").map(String.init) == remarks)
         let stored = try await place.sql("SELECT group_concat(sort_key, ',') FROM sluice_actions")

@@ -30,6 +30,9 @@ public struct QueueEvent: Sendable, Hashable {
     /// Why the action cannot go on; `nil` also for those that stood behind one whose failure set the whole
     /// queue aside, and those that were skipped.
     public var cause: FailureCause?
+    /// Why an action was set aside, as its dead letter says: also for those that stood behind, and those that
+    /// were skipped.
+    public var deadLetterCause: DeadLetterCause?
     /// What follows from that.
     public var policy: FailurePolicy?
     /// How long it waits before it is tried again.

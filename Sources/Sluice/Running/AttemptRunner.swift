@@ -118,11 +118,12 @@ extension AttemptRunner {
                     route.options
                 ) : await performInMiddleware(action, attempt, route, task)
             let endedAt = observer == nil ? .zero : options.clock.uptime
-            let (settled, next) = await scheduler.settle(action, settlement) {
+            let next = await scheduler.settle(action, settlement) {
                 state.withLock { $0.isCancelling }
+            } written: { [action] settled in
+                observer?.ended(action, settlement, settled, after: endedAt - startedAt)
+                leave(action, settlement, settled)
             }
-            observer?.ended(action, settlement, settled, after: endedAt - startedAt)
-            leave(action, settlement, settled)
             // A route or an upgrader that came meanwhile found nothing parked yet.
             if settlement.isUndecodable && reader.revision != revision {
                 scheduler.schedule(.liftUndecodable, within: .zero)

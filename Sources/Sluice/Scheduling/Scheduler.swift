@@ -76,6 +76,23 @@ final class Scheduler: Sendable {
         connection.withLock { $0 = delegate }
     }
 
+    /// The broker has gone: nobody starts handlers or performs chores any more.
+    func disconnect() {
+        alarm.cancel()
+        connect(
+            Delegate(
+                routing: { _ in .unroutable(hasRoute: false) },
+                announce: { _ in },
+                start: { _, _ in },
+                timeOut: { _ in },
+                perform: { _ in },
+                waits: { _ in },
+                becameIdle: {},
+                stopped: {}
+            )
+        )
+    }
+
     private var delegate: Delegate {
         guard let delegate = connection.withLock({ $0 }) else {
             preconditionFailure("the scheduler was used before it was connected")
@@ -145,30 +162,35 @@ extension Scheduler {
     /// Writes the outcome of a run, claims what comes next, and tells the claim if it is a run.
     ///
     /// It is tried until it is written, whether the caller's task is cancelled or not; `giveUp` ends that.
+    ///
+    /// - Parameter written: Called with the result, or `nil` after giving up, before anybody is told that the
+    ///   broker has become idle or has stopped.
     func settle(
         _ action: ClaimedAction,
         _ settlement: Settlement,
-        giveUp: @Sendable () -> Bool
-    ) async -> (result: SettleResult?, next: (ClaimedAction, Route)?) {
+        giveUp: @Sendable () -> Bool,
+        written: (SettleResult?) -> Void
+    ) async -> (ClaimedAction, Route)? {
         let receipt = action.receipt
         var order = machine.withLock { $0.finishing(receipt.queue, claim: receipt.claim) }
         let hasOwnOrder = order?.queue == receipt.queue
         while true {
             let request = order.map(request)
             // Unchecked, as it is made for each action that runs; a write's completion is called once.
-            let written = await withUnsafeContinuation { continuation in
-                store.settle(receipt, settlement, thenClaim: request?.request) { [delegate] written in
-                    if case .success((_, .claimed(let next))) = written { delegate.announce(next) }
-                    continuation.resume(returning: written)
+            let answer = await withUnsafeContinuation { continuation in
+                store.settle(receipt, settlement, thenClaim: request?.request) { [delegate] answer in
+                    if case .success((_, .claimed(let next))) = answer { delegate.announce(next) }
+                    continuation.resume(returning: answer)
                 }
             }
-            switch written {
+            switch answer {
             case .success(let (result, claimResult)):
+                written(result)
                 update { $0.settled(receipt.queue) }
                 // A claim that was postponed may have found the slot still taken.
                 if hasOwnOrder && order == nil { wake(CollectionOfOne(receipt.queue)) }
-                guard let request, let claimResult else { return (result, nil) }
-                return (result, conclude(request, claimResult))
+                guard let request, let claimResult else { return nil }
+                return conclude(request, claimResult)
             case .failure(let error):
                 logger.debug(
                     "settling failed",
@@ -180,8 +202,9 @@ extension Scheduler {
                     order = nil
                     postponeClaim(claim)
                 } else if giveUp() || error.code == .closed {
+                    written(nil)
                     update { $0.settled(receipt.queue) }
-                    return (nil, nil)
+                    return nil
                 }
                 await pause()
             }

@@ -175,7 +175,8 @@ extension QueueEvent.Kind {
 extension WriteTransaction {
     /// Notes what another connection has changed.
     func tell(_ change: ForeignChange) throws(SQLiteError) {
-        guard journal.isOn else { return }
+        // What is cancelled while it runs is told as removed when its handler has returned.
+        guard journal.isOn, !change.endsRun || change.isDeletion else { return }
         let kind: QueueEvent.Kind =
             switch change.change {
             case "insert": .enqueued

@@ -84,7 +84,7 @@ extension WriteTransaction {
         if isOpened {
             try connection.cached("UPDATE sluice_counters SET value = value + 1 WHERE name = 'opening'").run()
         }
-        // A gate that is kept is not made one that ends with this opening of the file.
+        // To open an open gate does not make one that is kept one that ends with this opening of the file.
         try connection.cached(
             """
             INSERT INTO sluice_gate_rows (name, is_open, opening, changed_at_us, owner)
@@ -94,7 +94,8 @@ extension WriteTransaction {
             ON CONFLICT (name) DO UPDATE SET
                 opening = iif(?3, excluded.opening, opening),
                 changed_at_us = iif(is_open = excluded.is_open, changed_at_us, excluded.changed_at_us),
-                is_open = excluded.is_open, owner = excluded.owner
+                is_open = excluded.is_open,
+                owner = iif(is_open AND excluded.is_open AND owner IS NULL, NULL, excluded.owner)
             """
         )
         .bind(1, gate.rawValue).bind(2, isOpen).bind(3, isOpened).bind(4, now.microseconds)

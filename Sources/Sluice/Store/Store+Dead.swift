@@ -161,6 +161,7 @@ extension WriteTransaction {
         guard let (queue, key) = try queueOfDead(action) else { return false }
         try revive(action, as: action, at: key, nonce: nil)
         order.count(1, in: queue)
+        try came(action, to: queue)
         try restore(Place(key: key, action: action), in: queue)
         try tell(.requeued, action, in: queue)
         return true

@@ -100,7 +100,8 @@ extension WriteTransaction {
             return .failure(
                 SluiceError(
                     .sortKeyMismatch,
-                    "the queue '\(name)' is ordered by \(kind); the action's key is \(standing.sortKind)"
+                    "the queue '\(name)' is ordered by \(kind), as its options say; the action's key is "
+                        + "\(standing.sortKind): move it to a queue of its own type of key"
                 )
             )
         }
@@ -134,6 +135,7 @@ extension WriteTransaction {
         order.count(-1, in: queue)
         order.count(1, in: target)
         try moveKey(of: action, to: target)
+        try came(action, to: target)
         try liftBlock(of: action, in: queue)
         touch(queue)
         if let place { try restore(place, in: target) } else { touch(target) }
@@ -162,6 +164,7 @@ extension WriteTransaction {
             )
             .bind(1, action.rawValue).bind(2, key).run()
             try restore(Place(key: key, action: action), in: standing.queue)
+            try tell(.edited, action, in: standing.queue)
         }
         return .success(.done)
     }
@@ -200,6 +203,7 @@ extension WriteTransaction {
         .bind(1, standing.queue.rawValue).bind(2, action.rawValue).hasRow()
         if isLifted { try unblock(standing.queue) }
         touch(standing.queue)
+        try tell(.edited, action, in: standing.queue)
         return standing.isRunning ? .deferred : .done
     }
 
@@ -212,6 +216,7 @@ extension WriteTransaction {
             .bind(1, action.rawValue).bind(2, time?.microseconds).run()
         if time == nil, standing.isScheduled { try restore(standing.place, in: standing.queue) }
         touch(standing.queue)
+        try tell(.edited, action, in: standing.queue) { $0.until = time?.date }
         return .done
     }
 
@@ -221,13 +226,16 @@ extension WriteTransaction {
             .bind(1, action.rawValue).bind(2, time?.microseconds).run()
         expiryChanged(to: time)
         touch(standing.queue)
+        try tell(.edited, action, in: standing.queue)
         return standing.isRunning ? .deferred : .done
     }
 
     func setTag(_ action: ActionID, _ tag: String?) throws(SQLiteError) -> ActionChange {
-        let changed = try connection.cached("UPDATE sluice_action_rows SET tag = ?2 WHERE id = ?1")
+        guard let standing = try standing(of: action) else { return .missing }
+        try connection.cached("UPDATE sluice_action_rows SET tag = ?2 WHERE id = ?1")
             .bind(1, action.rawValue).bind(2, tag).run()
-        return changed > 0 ? .done : .missing
+        try tell(.edited, action, in: standing.queue)
+        return .done
     }
 
     func skipHead(of name: QueueName, error: String) throws(SQLiteError) -> HeadSkip {

@@ -23,20 +23,17 @@ extension WriteTransaction {
             try bury(action, of: queue, cause.rawValue, error: error)
         case .failQueue:
             let last = try lastActionID()
-            try bury(action, of: queue, cause.rawValue, error: error)
             try connection.cached(
                 """
                 UPDATE sluice_queue_rows
                 SET blocked_by = 'failing', blocked_action_id = ?2, blocked_at_us = ?3, blocked_error = ?4,
-                    fail_through_id = ?5
+                    fail_through_id = ?5, fail_key = (SELECT sort_key FROM sluice_action_rows WHERE id = ?2)
                 WHERE queue_id = ?1
                 """
             )
-            .bind(1, queue.rawValue).bind(2, action.rawValue).bind(3, now.microseconds).bind(
-                4,
-                bounded(error)
-            )
-            .bind(5, last.rawValue).run()
+            .bind(1, queue.rawValue).bind(2, action.rawValue).bind(3, now.microseconds)
+            .bind(4, bounded(error)).bind(5, last.rawValue).run()
+            try bury(action, of: queue, cause.rawValue, error: error)
             try failBatch(of: queue)
         }
     }
@@ -48,17 +45,14 @@ extension WriteTransaction {
     func failBatch(of queue: QueueID) throws(SQLiteError) -> Bool {
         let failing = try connection.cached(
             """
-            SELECT q.fail_through_id, q.blocked_error, q.blocked_action_id, d.sort_key
-            FROM sluice_queue_rows AS q LEFT JOIN sluice_dead_rows AS d ON d.id = q.blocked_action_id
-            WHERE q.queue_id = ?1
+            SELECT fail_through_id, blocked_error, blocked_action_id, fail_key FROM sluice_queue_rows
+            WHERE queue_id = ?1 AND blocked_by = 'failing'
             """
         )
         .bind(1, queue.rawValue).first {
             (
                 through: ActionID(rawValue: $0.int64(0)), error: $0.text(1),
-                // Its dead letter may have been purged: then all that came before it is behind it.
-                failed: $0.isNull(3)
-                    ? nil : Place(key: PlaceKey($0, 3), action: ActionID(rawValue: $0.int64(2)))
+                failed: Place(key: PlaceKey($0, 3), action: ActionID(rawValue: $0.int64(2)))
             )
         }
         if let failing {
@@ -68,45 +62,98 @@ extension WriteTransaction {
                 through: failing.through,
                 limit: Self.failBatchSize
             )
-            for action in batch { try bury(action, of: queue, "behind", error: failing.error) }
+            for place in batch where try isAt(place, of: queue) {
+                try bury(place.action, of: queue, "behind", error: failing.error)
+            }
             guard batch.count < Self.failBatchSize else { return true }
         }
         try unblock(queue)
         return false
     }
 
-    /// Actions of a queue, in no order, that sort behind a place and are not newer than a given one.
+    /// Actions of a queue, in no order, that sort behind a place and came no later than a given one.
     ///
-    /// The newest of them are taken out of the order.
+    /// The newest of them are taken out of the order. A place that its action has no longer may be among
+    /// them.
     private func actions(
         in queue: QueueID,
-        behind place: Place?,
+        behind place: Place,
         through last: ActionID,
         limit: Int
-    ) throws(SQLiteError) -> [ActionID] {
-        var found = try order.takeNewest(of: queue, behind: place, through: last, limit: limit)
+    ) throws(SQLiteError) -> [Place] {
+        var found = try order.takeNewest(
+            of: queue,
+            behind: place,
+            through: last,
+            sparing: try newcomers(to: queue, after: last),
+            limit: limit
+        )
         let ordered = try connection.cached(
             """
-            SELECT o.action_id FROM sluice_order_rows AS o
-            WHERE o.queue_id = ?1 AND o.action_id <= ?2
-              AND (?4 OR (o.sort_key, o.action_id) > (?5, ?6))
-              AND EXISTS (SELECT 1 FROM sluice_action_rows AS a WHERE a.id = o.action_id AND a.queue_id = ?1)
+            SELECT o.sort_key, o.action_id FROM sluice_order_rows AS o
+            WHERE o.queue_id = ?1 AND o.action_id <= ?2 AND (o.sort_key, o.action_id) > (?4, ?5)
+              AND EXISTS (SELECT 1 FROM sluice_action_rows AS a
+                          WHERE a.id = o.action_id AND a.queue_id = ?1 AND a.sort_key = o.sort_key)
+              AND NOT EXISTS (SELECT 1 FROM sluice_state_rows AS s
+                              WHERE s.action_id = o.action_id AND s.came_as_id > ?2)
             LIMIT ?3
             """
         )
         let scheduled = try connection.cached(
             """
-            SELECT id FROM sluice_action_rows
-            WHERE queue_id = ?1 AND not_before_us IS NOT NULL AND id <= ?2
-              AND (?4 OR (sort_key, id) > (?5, ?6)) LIMIT ?3
+            SELECT a.sort_key, a.id FROM sluice_action_rows AS a
+            WHERE a.queue_id = ?1 AND a.not_before_us IS NOT NULL AND a.id <= ?2
+              AND (a.sort_key, a.id) > (?4, ?5)
+              AND NOT EXISTS (SELECT 1 FROM sluice_state_rows AS s
+                              WHERE s.action_id = a.id AND s.came_as_id > ?2)
+            LIMIT ?3
             """
         )
         for statement in [ordered, scheduled] {
             found += try statement.bind(1, queue.rawValue).bind(2, last.rawValue).bind(3, limit - found.count)
-                .bind(4, place == nil).bind(5, place?.key ?? .integer(0)).bind(6, place?.action.rawValue ?? 0)
-                .all { ActionID(rawValue: $0.int64(0)) }
+                .bind(4, place.key).bind(5, place.action.rawValue)
+                .all { Place(key: PlaceKey($0, 0), action: ActionID(rawValue: $0.int64(1))) }
         }
         return found
+    }
+
+    /// Actions that came to a queue from elsewhere after an action had got its number.
+    private func newcomers(to queue: QueueID, after last: ActionID) throws(SQLiteError) -> Set<ActionID> {
+        Set(
+            try connection.cached(
+                """
+                SELECT s.action_id FROM sluice_state_rows AS s
+                CROSS JOIN sluice_action_rows AS a ON a.id = s.action_id
+                WHERE s.came_as_id > ?2 AND a.queue_id = ?1
+                """
+            )
+            .bind(1, queue.rawValue).bind(2, last.rawValue).all { ActionID(rawValue: $0.int64(0)) }
+        )
+    }
+
+    /// An action comes to a queue from elsewhere: if that is failing, it was not behind what has failed.
+    func came(_ action: ActionID, to queue: QueueID) throws(SQLiteError) {
+        let isFailing = try connection.cached(
+            "SELECT 1 FROM sluice_queue_rows WHERE queue_id = ?1 AND blocked_by = 'failing'"
+        )
+        .bind(1, queue.rawValue).hasRow()
+        guard isFailing else { return }
+        try connection.cached(
+            """
+            INSERT INTO sluice_state_rows (action_id, came_as_id) VALUES (?1, ?2)
+            ON CONFLICT (action_id) DO UPDATE SET came_as_id = excluded.came_as_id
+            """
+        )
+        .bind(1, action.rawValue).bind(2, try nextActionID().rawValue).run()
+    }
+
+    /// Whether an action stands at a place of a queue's order, or will when it is due.
+    private func isAt(_ place: Place, of queue: QueueID) throws(SQLiteError) -> Bool {
+        let key = try connection.cached(
+            "SELECT sort_key FROM sluice_action_rows WHERE id = ?1 AND queue_id = ?2"
+        )
+        .bind(1, place.action.rawValue).bind(2, queue.rawValue).first { PlaceKey($0, 0) }
+        return key == place.key
     }
 
     /// Makes an action of a queue a dead letter, if the queue has it; its history stays.
@@ -133,6 +180,7 @@ extension WriteTransaction {
         guard buried > 0 else { return }
         try tell(.deadLettered, action, in: queue) {
             ($0.cause, $0.error) = (FailureCause(rawValue: cause), bounded(error))
+            $0.deadLetterCause = DeadLetterCause(rawValue: cause)
         }
         if let cause = DeadLetterCause(rawValue: cause) { settledActions.note(action, .deadLettered(cause)) }
         try beginRetention(of: action)
@@ -152,7 +200,7 @@ extension WriteTransaction {
             """
             UPDATE sluice_queue_rows
             SET blocked_by = ?2, blocked_action_id = ?3, blocked_at_us = ?4, blocked_error = ?5,
-                fail_through_id = NULL
+                fail_through_id = NULL, fail_key = NULL
             WHERE queue_id = ?1
             """
         )
@@ -165,7 +213,7 @@ extension WriteTransaction {
             """
             UPDATE sluice_queue_rows
             SET blocked_by = NULL, blocked_action_id = NULL, blocked_at_us = NULL, blocked_error = NULL,
-                fail_through_id = NULL
+                fail_through_id = NULL, fail_key = NULL
             WHERE queue_id = ?1
             """
         )

@@ -98,6 +98,7 @@ extension WriteTransaction {
             """
         )
         .bind(1, action.rawValue).run()
+        log(ForeignChange(queue: found.queue, action: action, change: "cancel"))
         return .marked
     }
 }

@@ -92,7 +92,7 @@ extension WriteTransaction {
             if row.isCancelled {
                 try remove(row.action, in: row.queue)
             } else if policy(row.name, row.kind) == .skip {
-                try bury(row.action, of: row.queue, FailureCause.expired.rawValue, error: Self.expiredError)
+                try fail(row.action, in: row.queue, .expired, .skip, error: Self.expiredError)
                 try liftBlock(of: row.action, in: row.queue)
             }
             touch(row.queue)

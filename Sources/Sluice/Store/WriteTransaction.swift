@@ -35,8 +35,8 @@ package final class WriteTransaction {
     private var directory = QueueDirectory()
     /// What waits in each queue, in order.
     let order: WaitingOrder
-    /// Actions that were put back into the order, for the engine that runs them.
-    private var restoredActions: [(action: ActionID, queue: QueueID)] = []
+    /// What the engine of another process is to be told of single actions.
+    private var loggedChanges: [ForeignChange] = []
     /// Another process runs the queues: its engine is told of what this one enqueues.
     ///
     /// Cleared by the start of this one.
@@ -98,11 +98,11 @@ extension WriteTransaction {
                 try connection.cached("INSERT INTO sluice_changes (queue_id, change) VALUES (?1, 'wake')")
                     .bind(1, queue.rawValue).run()
             }
-            for (action, queue) in restoredActions {
+            for change in loggedChanges {
                 try connection.cached(
-                    "INSERT INTO sluice_changes (queue_id, action_id, change) VALUES (?1, ?2, 'update')"
+                    "INSERT INTO sluice_changes (queue_id, action_id, change) VALUES (?1, ?2, ?3)"
                 )
-                .bind(1, queue.rawValue).bind(2, action.rawValue).run()
+                .bind(1, change.queue.rawValue).bind(2, change.action?.rawValue).bind(3, change.change).run()
             }
             for (change, name) in ControlChanges.names where controlChanges.contains(change) {
                 try connection.cached("INSERT INTO sluice_changes (change) VALUES (?1)").bind(1, name).run()
@@ -112,7 +112,7 @@ extension WriteTransaction {
         try connection.commit()
         settledActions.committed()
         savedActionCounter = actionCounter
-        restoredActions.removeAll()
+        loggedChanges.removeAll()
         order.committed()
     }
 
@@ -155,7 +155,7 @@ extension WriteTransaction {
         directory.removeAll()
         touchedQueues.removeAll(keepingCapacity: true)
         foreignChanges.removeAll()
-        restoredActions.removeAll()
+        loggedChanges.removeAll()
         knownControls = nil
         openings.removeAll()
         controlChanges = []
@@ -189,7 +189,7 @@ extension WriteTransaction {
                 change: $0.text(2)
             )
         }
-        touchedQueues.formUnion(try order.takeIn(changes.compactMap { $0.isDeletion ? nil : $0.action }))
+        touchedQueues.formUnion(try order.takeIn(changes.compactMap { $0.endsRun ? nil : $0.action }))
         for change in changes {
             touchedQueues.insert(change.queue)
             foreignChanges.append(change)
@@ -292,8 +292,13 @@ extension WriteTransaction {
     /// Gives an action that was stored before its place in a queue: it was scheduled, elsewhere or dead.
     func restore(_ place: Place, in queue: QueueID) throws(SQLiteError) {
         try order.placed(place, in: queue)
-        if isRunElsewhere { restoredActions.append((place.action, queue)) }
+        log(ForeignChange(queue: queue, action: place.action, change: "update"))
         touch(queue)
+    }
+
+    /// Tells the engine that runs the queues, if that is another process's, what has become of an action.
+    func log(_ change: ForeignChange) {
+        if isRunElsewhere { loggedChanges.append(change) }
     }
 
     /// The queue of a name, if the file knows it.
@@ -332,7 +337,8 @@ extension WriteTransaction {
         guard !hasActions else {
             throw SluiceError(
                 .sortKeyMismatch,
-                "the queue '\(name)' is ordered by \(entry.sortKind); the action's key is \(kind)"
+                "the queue '\(name)' is ordered by \(entry.sortKind); the action's key is \(kind): "
+                    + "give it one of \(entry.sortKind), or wait until the queue is empty"
             )
         }
         try connection.cached("UPDATE sluice_queue_rows SET sort_type = ?2 WHERE queue_id = ?1")
@@ -371,4 +377,7 @@ package struct ForeignChange: Sendable, Hashable {
     package let change: String
 
     package var isDeletion: Bool { change == "delete" }
+
+    /// Whether the handler of the action is to end, if it runs.
+    package var endsRun: Bool { isDeletion || change == "cancel" }
 }

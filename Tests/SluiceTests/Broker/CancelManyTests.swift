@@ -79,6 +79,60 @@ import Testing
         #expect(try await store.actionCount() == 1_302 - removed - 1)
     }
 
+    @Test("By tag in batches, and nothing that came after it began")
+    func tagBatches() async throws {
+        let fixture = try await StoreFixture()
+        let store = fixture.store
+        let extras = DraftExtras(tag: "t")
+        let count = 2 * WriteTransaction.cancelBatchSize + 1
+        try await store.add((0..<count).map { ActionDraft("\($0)", by: .integer(Int64($0)), extras: extras) })
+        let running = try await store.take()
+        var page: CancelPage? = CancelPage(through: try await store.lastActionID())
+        try await store.add([ActionDraft("late", by: .integer(-1), extras: extras)])
+        var (removed, signalled) = ([Int](), [ActionID]())
+        while let current = page {
+            let batch = try await store.cancel(.tag("t"), current)
+            removed.append(batch.removed)
+            signalled += batch.signalled
+            page = batch.next
+        }
+        #expect(removed == [499, 500, 1] && signalled == [running.receipt.action])
+        #expect(try await store.settle(running, .stop).result == .removed)
+        #expect(try await store.drain() == ["late"])
+    }
+
+    @Test(
+        "What came after it began is not meant, be it running by now",
+        arguments: [CancelChoice.queues(.exact("q")), .queues(.prefix([])), .tag("t")]
+    )
+    func lateRunning(_ choice: CancelChoice) async throws {
+        let fixture = try await StoreFixture()
+        let store = fixture.store
+        let extras = DraftExtras(tag: "t")
+        try await store.add([ActionDraft("a", by: .integer(5), extras: extras)])
+        let page = CancelPage(through: try await store.lastActionID())
+        try await store.add([ActionDraft("late", by: .integer(1), extras: extras)])
+        let late = try await store.take()
+        let batch = try await store.cancel(choice, page)
+        #expect(late.text == "late" && batch.removed == 1 && batch.signalled.isEmpty)
+        #expect(try await store.settle(late, .success).result == .settled)
+    }
+
+    @Test("What is marked as cancelled and does not run is removed by whoever meets it: a claim, a sweep")
+    func marked() async throws {
+        let fixture = try await StoreFixture()
+        let store = fixture.store
+        let extras = DraftExtras(expiresAt: fixture.clock.now + .seconds(1))
+        try await store.add([ActionDraft("a"), ActionDraft("b", extras: extras)])
+        try fixture.execute("INSERT INTO sluice_state_rows (action_id, is_cancelled) VALUES (1, 1), (2, 1)")
+        fixture.clock.advance(by: .seconds(1))
+        _ = try await store.sweep { _, _ in .skip }
+        #expect(try fixture.rows("SELECT id FROM sluice_actions") == ["1"])
+        #expect(try await store.claim().word == "empty")
+        #expect(try await store.actionCount() == 0)
+        #expect(try await store.deadLetters(limit: 9).isEmpty)
+    }
+
     @Test("One by one: removed, told and too late are counted")
     func sequence() async throws {
         let broker = try await Site(.memory).broker()

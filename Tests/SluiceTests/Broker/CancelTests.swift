@@ -1,6 +1,7 @@
-import Sluice
 import SluiceTestKit
 import Testing
+
+@testable import Sluice
 
 @Suite("Cancelling actions", .timeLimit(.minutes(2))) struct CancelTests {
     @Test("An action that waits is removed, and what stood behind it runs", arguments: Place.allCases)
@@ -92,6 +93,45 @@ import Testing
             await broker.waitUntilIdle()
         }
         #expect(log.elements == ["a", "b"])
+    }
+
+    @Test("G11: a cancellation by another process signals the handler that runs here")
+    func elsewhere() async throws {
+        let site = try Site()
+        let broker = try await site.broker()
+        let started = Signal()
+        try broker.route("*", Note.self) { _, _ in
+            started.send()
+            try await untilCancelled()
+            return .success
+        }
+        let events = broker.events()
+        let id = try await broker.enqueue(Note("a")).id
+        try await running(broker) {
+            try await started.received()
+            try site.cancelElsewhere(id)
+            // The watch on the log, or the next write, takes it in.
+            try await broker.flush()
+            await broker.waitUntilIdle()
+        }
+        try await #expect(broker.actionCount() == 0)
+        #expect(broker.statistics.removed == 1)
+        await broker.close()
+        let told = ["enqueued notes 1 note", "started notes 1 note #1", "removed notes 1 note", "idle notes"]
+        await #expect(events.lines() == told)
+    }
+
+    @Test("A cancellation of what another process runs is logged for that process")
+    func logged() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.store.add("a")
+        _ = try await fixture.store.take()
+        try fixture.execute("UPDATE sluice_runner SET epoch = 99, pid = 4711")
+        #expect(try await fixture.store.cancel(id) == .marked)
+        #expect(
+            try fixture.rows("SELECT change || action_id FROM sluice_changes ORDER BY change")
+                == ["cancel1", "NULL"]
+        )
     }
 
     @Test("G7: a stop gives a cancelled action back, and the next run removes it without running it")

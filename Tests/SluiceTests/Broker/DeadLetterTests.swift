@@ -106,6 +106,37 @@ import Testing
         }
     }
 
+    @Test("G5: one that goes back at the end has an idempotency key of this opening, as it has a new number")
+    func nonce() async throws {
+        var fixture = try await StoreFixture()
+        let id = try await fixture.store.add("a")
+        _ = try await fixture.store.skipHead(of: "q", error: "e")
+        fixture = try await fixture.reopened()
+        try await fixture.store.add("b")
+        #expect(try await fixture.store.requeueAtEnd(id) != nil)
+        #expect(try fixture.row("SELECT count(DISTINCT nonce) FROM sluice_action_rows") == "1")
+    }
+
+    @Test("Those that died after it began do not go back; a page may end between two of one time")
+    func later() async throws {
+        let fixture = try await StoreFixture()
+        let store = fixture.store
+        try await store.add((0..<3).map { ActionDraft("\($0)", in: "\($0)") })
+        for queue in ["0", "1"] { _ = try await store.skipHead(of: QueueName(queue), error: queue) }
+        let page = CancelPage(through: try await store.lastDeadLetter())
+        _ = try await store.skipHead(of: "2", error: "2")
+        var errors: [String] = []
+        var last: DeadLetter?
+        repeat {
+            let after = last.map { (Timestamp($0.diedAt), $0.id) }
+            last = try await store.deadLetters(after: after, limit: 1).first
+            if let last { errors.append(last.error) }
+        } while last != nil
+        #expect(errors == ["2", "1", "0"])
+        #expect(try await store.requeue(DeadLetterFilter(), page).requeued == 2)
+        #expect(try await store.deadLetters(limit: 9).map(\.error) == ["2"])
+    }
+
     @Test("Many go back at once, by queue and cause, each to its place; others stay")
     func requeueMany() async throws {
         let fixture = try await StoreFixture()

@@ -83,6 +83,14 @@ private final class HeldExecutor: TaskExecutor {
         }
     }
 
+    @Test("A cancellation by another process is heeded by a handler that has not begun")
+    func cancelledElsewhere() async throws {
+        try await claimed { site, broker, action in
+            try site.cancelElsewhere(action)
+            try await broker.flush()
+        }
+    }
+
     @Test("A deletion by the shell is heeded by a handler that has not begun")
     func deleted() async throws {
         try await claimed { site, broker, action in

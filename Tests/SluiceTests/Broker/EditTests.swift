@@ -197,6 +197,48 @@ import Testing
         #expect(try await store.drain() == ["late", "a"])
     }
 
+    @Test("What runs does not count as the first: one is moved in front of what waits, whatever key runs")
+    func moveBehindRunning() async throws {
+        let fixture = try await StoreFixture()
+        let store = fixture.store
+        try await store.add("runs", by: .integer(.min))
+        try await store.add("b", by: .integer(0))
+        let id = try await store.add("c", by: .integer(1))
+        let running = try await store.take()
+        #expect(try await store.moveToFront(id) == .done)
+        try await store.settle(running, .success)
+        #expect(try await store.drain() == ["c", "b"])
+    }
+
+    @Test("What is scheduled and alone in its queue is moved to the front too: it starts now")
+    func moveScheduledToFront() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.store.add("s", notBefore: fixture.clock.now + .seconds(100))
+        #expect(try await fixture.store.moveToFront(id) == .done)
+        #expect(try await fixture.store.drain() == ["s"])
+    }
+
+    @Test("G12: what is taken out of the order leaves no place in the file behind")
+    func leavesNoPlace() async throws {
+        let fixture = try await StoreFixture()
+        let store = fixture.store
+        let ids = try await store.add((0..<8).map { ActionDraft("\($0)") })
+        let places = "SELECT count(*) FROM sluice_order_rows WHERE action_id = 1"
+        try await until { try fixture.row(places) == "1" }
+        #expect(try await store.reschedule(ids[0], notBefore: fixture.clock.now + .seconds(9)) == .done)
+        try await store.stopRunning()
+        #expect(try fixture.row(places) == "0")
+    }
+
+    @Test("A time that has passed is none: what is rescheduled to it keeps its place in the order")
+    func reschedulePast() async throws {
+        let fixture = try await StoreFixture()
+        let store = fixture.store
+        let ids = try await store.add([ActionDraft("a"), ActionDraft("b")])
+        #expect(try await store.reschedule(ids[0], notBefore: fixture.clock.now) == .done)
+        #expect(try await store.drain() == ["a", "b"])
+    }
+
     @Test("An edit brings an undecodable head, or one of an unknown kind, back; its attempts stay")
     func edit() async throws {
         let site = try Site()

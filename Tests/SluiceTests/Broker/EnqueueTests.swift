@@ -64,7 +64,7 @@ import Testing
         "Raw actions are checked as typed ones are",
         arguments: [
             ("", "{}", SluiceError.Code.invalidKind),
-            (String(repeating: "k", count: 256), "{}", .invalidKind),
+            (String(repeating: "k", count: 256), "{}", .invalidKind), ("a\0b", "{}", .invalidKind),
             ("k", "", .payloadNotJSON), ("k", "{", .payloadNotJSON), ("k", "{} {}", .payloadNotJSON),
             ("k", "nonsense", .payloadNotJSON),
         ]

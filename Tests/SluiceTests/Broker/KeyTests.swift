@@ -205,6 +205,73 @@ import Testing
         await broker.close()
     }
 
+    /// An action in `q` under the key `k`.
+    private func draft(
+        _ text: String,
+        _ policy: DeduplicationKey.Policy = .keepFirst,
+        retention: Duration = .zero,
+        expiresAt: Timestamp? = nil
+    ) -> ActionDraft {
+        let key = DeduplicationKey("k", policy: policy, retention: retention)
+        return ActionDraft(text, extras: DraftExtras(expiresAt: expiresAt, key: key))
+    }
+
+    @Test("Who takes over a key that has ended holds it, though no sweep has come between")
+    func takenOver() async throws {
+        let fixture = try await StoreFixture()
+        let store = fixture.store
+        let first = try await store.enqueue([draft("a", retention: .seconds(10))])
+        #expect(try await store.drain() == ["a"])
+        fixture.clock.advance(by: .seconds(10))
+        let second = try await store.enqueue([draft("b")])
+        #expect(second != first)
+        fixture.clock.advance(by: .seconds(60))
+        _ = try await store.sweep { _, _ in .skip }
+        #expect(try await store.enqueue([draft("c")]) == second)
+    }
+
+    @Test("The key of a dead letter that has been put back ends no more, and goes along to a new number")
+    func putBack() async throws {
+        let fixture = try await StoreFixture()
+        let store = fixture.store
+        let id = try await store.enqueue([draft("a", retention: .seconds(10))])[0]
+        _ = try await store.skipHead(of: "q", error: "e")
+        #expect(try await store.requeue(id))
+        fixture.clock.advance(by: .seconds(60))
+        _ = try await store.sweep { _, _ in .skip }
+        #expect(try await store.enqueue([draft("b")]) == [id])
+        _ = try await store.skipHead(of: "q", error: "e")
+        let new = try await store.requeueAtEnd(id)
+        #expect(try await store.enqueue([draft("c")]) == [new])
+    }
+
+    @Test("What is marked as cancelled is not replaced, running or not: its successor stands behind it")
+    func replaceMarked() async throws {
+        let fixture = try await StoreFixture()
+        let ids = try await fixture.store.enqueue([draft("a")])
+        try fixture.execute("INSERT INTO sluice_state_rows (action_id, is_cancelled) VALUES (1, 1)")
+        #expect(try await fixture.store.enqueue([draft("b", .replace)]) != ids)
+        #expect(try await fixture.store.drain() == ["b"])
+    }
+
+    @Test("A replacement brings its own retention and end, also an end that has been swept already")
+    func replacedOptions() async throws {
+        let fixture = try await StoreFixture()
+        let store = fixture.store
+        let ids = try await store.enqueue([draft("a", expiresAt: fixture.clock.now + .seconds(500))])
+        _ = try await store.sweep { _, _ in .skip }
+        let past = fixture.clock.now + .seconds(-5)
+        #expect(
+            try await store.enqueue([draft("b", .replace, retention: .seconds(100), expiresAt: past)]) == ids
+        )
+        _ = try await store.sweep { _, _ in .skip }
+        #expect(try await store.deadLetters(limit: 9).map(\.id) == ids)
+        fixture.clock.advance(by: .seconds(99))
+        #expect(try await store.enqueue([draft("c")]) == ids)
+        fixture.clock.advance(by: .seconds(1))
+        #expect(try await store.enqueue([draft("d")]) != ids)
+    }
+
     @Test("A full queue refuses a new key and still knows an old one")
     func depth() async throws {
         let broker = try await Site(.memory).broker()

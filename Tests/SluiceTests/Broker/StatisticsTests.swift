@@ -1,6 +1,7 @@
-import Sluice
 import SluiceTestKit
 import Testing
+
+@testable import Sluice
 
 @Suite("Statistics", .timeLimit(.minutes(2))) struct StatisticsTests {
     @Test("Each attempt is counted once when it begins and once by how it ended", arguments: Place.allCases)
@@ -53,6 +54,26 @@ import Testing
         expected.started = 1
         expected.removed = 1
         #expect(broker.statistics == expected)
+    }
+
+    @Test("An end is counted before the broker is told to be idle")
+    func beforeIdle() async throws {
+        let broker = try await Site(.memory).broker()
+        try broker.routeNotes(to: EventLog<String>())
+        try await broker.enqueue(Note("a"))
+        let counts = EventLog<Int>()
+        // Told by the claim that finds the queue empty, on the thread that has just told the idle waiters.
+        let end = broker.observers.add(
+            Observers.Subscriber(
+                receive: { _ in },
+                poke: { queue in if queue != nil { counts.append(broker.statistics.succeeded) } },
+                end: {}
+            )
+        )
+        try await running(broker) { _ = try await counts.wait(forCount: 1) }
+        #expect(counts.elements == [1])
+        end()
+        await broker.close()
     }
 
     @Test("G6: a completion whose slot is no longer its own changes nothing, and is counted as stale")

@@ -139,14 +139,19 @@ import Testing
         await broker.close()
     }
 
-    @Test("A retry when a gate opens that was open all the time waits as long as the policy says")
-    func openAllTheTime() async throws {
+    @Test(
+        "A retry when a gate opens that was open all the time waits as long as the policy says",
+        arguments: [false, true]
+    )
+    func openAllTheTime(isOpenedAgain: Bool) async throws {
         let site = try Site(.memory)
         let broker = try await site.broker()
         let log = EventLog<Int>()
         try await broker.openGate("network")
         try broker.route("*", Note.self, retrying(.fixed(.seconds(10)))) { _, attempt in
             log.append(attempt.number)
+            // To open an open gate is no opening.
+            if isOpenedAgain { try await broker.openGate("network") }
             return attempt.number == 1 ? .retry(whenOpen: "network") : .success
         }
         try await broker.enqueue(Note("a"))
@@ -192,6 +197,22 @@ import Testing
             #expect(open == (isRestarted ? ["kept"] : ["kept", "lost"]))
             await broker.close()
         }
+    }
+
+    @Test("G8: to open an open gate again does not end its keeping, and can begin it; to close it ends it")
+    func keptTwice() async throws {
+        let site = try Site()
+        let first = try await site.broker()
+        for (gate, isKept) in [("a", [true, false]), ("b", [false, true]), ("c", [true, true])] {
+            for isKept in isKept { try await first.openGate(GateName(gate), isKept: isKept) }
+        }
+        try await first.closeGate("c")
+        try await first.openGate("c")
+        await first.close()
+        let broker = try await site.broker()
+        try await running(broker) { await broker.waitUntilIdle() }
+        try await #expect(broker.gates().filter(\.isOpen).map(\.name) == ["a", "b"])
+        await broker.close()
     }
 
     @Test("To open an open gate wakes nobody and is no opening")

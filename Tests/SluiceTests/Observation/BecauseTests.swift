@@ -67,6 +67,31 @@ struct BecauseTests {
         await broker.close()
     }
 
+    @Test("G15: what runs waits for no gate, whatever is closed meanwhile; the status has the oldest age")
+    func runningBehindGate() async throws {
+        let broker = try await site.broker()
+        let (started, goOn) = (Signal(), Signal())
+        var options = RouteOptions()
+        options.gates = ["network"]
+        try broker.route("*", Note.self, options) { _, _ in
+            started.send()
+            try await goOn.received()
+            return .success
+        }
+        try await broker.openGate("network")
+        try await broker.enqueue(Note("a"))
+        site.clock.advance(by: .seconds(5))
+        try await broker.enqueue(Note("b"))
+        try await whileRunning(broker) {
+            try await started.received()
+            try await broker.closeGate("network")
+            try await check(broker, queue, .running(since: now, attempt: 1))
+            try await #expect(broker.status(of: queue).oldestAge == .seconds(5))
+            goOn.send()
+        }
+        await broker.close()
+    }
+
     @Test("G15: parked after a failure, with cause and error")
     func parked() async throws {
         let broker = try await site.broker()

@@ -161,7 +161,10 @@ import Testing
         }
     }
 
-    @Test("A kind has 1 to 255 bytes", arguments: ["", String(repeating: "k", count: 256)])
+    @Test(
+        "A kind has 1 to 255 bytes without NUL",
+        arguments: ["", String(repeating: "k", count: 256), "a\0b"]
+    )
     func invalidKinds(_ kind: String) {
         let error = #expect(throws: SluiceError.self) { try Self.table([("a", kind)]) }
         #expect(error?.code == .invalidKind)

@@ -28,7 +28,11 @@ struct SQLConstraintTests {
         "UPDATE sluice_queue_rows SET blocked_by = 'failed'",
         "UPDATE sluice_queue_rows SET blocked_action_id = 1",
         "UPDATE sluice_queue_rows SET blocked_by = 'failing', blocked_action_id = 1, blocked_at_us = 1",
-        "UPDATE sluice_queue_rows SET fail_through_id = 1",
+        "UPDATE sluice_queue_rows SET fail_through_id = 1", "UPDATE sluice_queue_rows SET fail_key = 1",
+        """
+        UPDATE sluice_queue_rows
+        SET blocked_by = 'failing', blocked_action_id = 1, blocked_at_us = 1, fail_through_id = 1
+        """,
         "\(action) (9, 1, NULL, 0, 0, 'k', '1')", "\(action) (9, 1, x'00', 0, 0, 'k', '1')",
         "\(action) (9, 1, 0, 0, 0, '', '1')", "\(action) (9, 1, 0, 0, 0, printf('%.*c', 256, 'k'), '1')",
         "\(action) (9, 1, 0, 0, 0, 'k', NULL)", "\(action) (9, 1, 0, 'now', 0, 'k', '1')",
@@ -50,6 +54,9 @@ struct SQLConstraintTests {
         VALUES (1, 1, 0, 'arrival', 0, 0, 'k', 0, 0, 'bored', '', '1', 1, NULL, NULL, NULL)
         """,
         "UPDATE sluice_action_rows SET version = 0", "UPDATE sluice_action_rows SET tag = ''",
+        "UPDATE sluice_action_rows SET tag = 'a' || char(0)",
+        "UPDATE sluice_action_rows SET kind = 'a' || char(0)",
+        "UPDATE sluice_action_rows SET kind = char(0, 233)",
         "INSERT INTO sluice_gate_rows VALUES ('', 1, 1, 1, NULL)",
         "INSERT INTO sluice_gate_rows VALUES ('a' || char(0), 1, 1, 1, NULL)",
         "INSERT INTO sluice_gate_rows VALUES ('g', 2, 1, 1, NULL)",

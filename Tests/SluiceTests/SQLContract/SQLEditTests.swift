@@ -209,7 +209,7 @@ struct SQLEditTests {
         ("last_error = 'e'", "last_error"), ("enqueued_at = NULL", "enqueued_at"),
         ("running_since = '2026-01-01T00:00:00Z'", "running_since"), ("queue = ''", "queue"),
         ("queue = NULL", "queue"), ("queue = 'numbers'", "sort_key"), ("kind = NULL", "kind"),
-        ("kind = ''", "kind"),
+        ("kind = ''", "kind"), ("kind = 'a' || char(0)", "kind"), ("tag = 'a' || char(0)", "tag"),
         ("payload = 'no JSON'", "payload"), ("payload = NULL", "payload"),
         ("sort_key = 5", "sort_key"), ("sort_key = x'00'", "sort_key"),
         ("next_attempt_at = 'soon'", "next_attempt_at"), ("next_attempt_at = 1.5", "next_attempt_at"),

@@ -105,6 +105,7 @@ struct SQLInsertTests {
         ("queue, kind, payload", "'q', '', '1'", "kind"), ("queue, payload", "'q', '1'", "kind"),
         ("queue, kind, payload", "'q', printf('%.*c', 256, 'k'), '1'", "kind"),
         ("queue, kind, payload", "'q', x'6b', '1'", "kind"),
+        ("queue, kind, payload", "'q', 'a' || char(0) || 'b', '1'", "kind"),
         ("queue, kind", "'q', 'note'", "payload"),
         ("queue, kind, payload", "'q', 'note', 'no JSON'", "payload"),
         ("queue, kind, payload", "'q', 'note', ''", "payload"),
@@ -126,6 +127,7 @@ struct SQLInsertTests {
         ("queue, kind, payload, last_error", "'q', 'note', '1', 'e'", "last_error"),
         ("queue, kind, payload, expires_at", "'q', 'note', '1', 'soon'", "expires_at"),
         ("queue, kind, payload, tag", "'q', 'note', '1', ''", "tag"),
+        ("queue, kind, payload, tag", "'q', 'note', '1', 'a' || char(0)", "tag"),
         ("queue, kind, payload, gate", "'q', 'note', '1', x'00'", "gate"),
         ("queue, kind, payload, version", "'q', 'note', '1', 0", "version"),
     ]

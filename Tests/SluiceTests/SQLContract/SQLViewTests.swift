@@ -151,6 +151,23 @@ struct SQLViewTests {
         #expect(try await shell.run("SELECT number, name FROM sluice_migrations").first == "1|0001_tables")
     }
 
+    @Test("A dead letter shows its sort key as its action did, by any type of key")
+    func deadSortKeys() async throws {
+        let fixture = try await StoreFixture()
+        let (store, shell) = (fixture.store, fixture.shell)
+        let keys: [SortKey] = [
+            .arrival, .integer(-5), .real(0.5), .text("k"), .date(Date(timeIntervalSince1970: 1.5)),
+            .date(Date(timeIntervalSince1970: -0.25)), .date(.distantPast),
+        ]
+        for (index, key) in keys.enumerated() {
+            try await store.add("a", in: QueueName("q/\(index)"), by: key)
+        }
+        let shown = try await shell.run("SELECT quote(sort_key) FROM sluice_actions ORDER BY id")
+        #expect(shown.prefix(5) == ["NULL", "-5", "0.5", "'k'", "'1970-01-01T00:00:01.500000Z'"])
+        for index in keys.indices { _ = try await store.skipHead(of: QueueName("q/\(index)"), error: "e") }
+        #expect(try await shell.run("SELECT quote(sort_key) FROM sluice_dead ORDER BY id") == shown)
+    }
+
     @Test("The clock of the views is that of the system, to the millisecond")
     func clock() async throws {
         let (_, shell) = try await closedFile()

@@ -88,6 +88,8 @@ import Testing
         #expect(machine.wake([1]).claimed == [1])
         _ = machine.claim(1)
         // It runs by now: the opening has nobody to wake.
+        #expect(machine.opened("a", spread: .seconds(1)).isEmpty)
+        #expect(machine.phases[1] == .running)
         #expect(machine.opened("a").isEmpty)
         #expect(machine.phases[1] == .running)
     }

@@ -40,6 +40,19 @@ struct Site: Sendable {
         connection.setBusyTimeout(patience)
         try connection.execute(sql)
     }
+
+    /// Does what the engine of another process does when it cancels an action that runs here.
+    func cancelElsewhere(_ action: ActionID) throws {
+        try shell(
+            """
+            BEGIN IMMEDIATE;
+            INSERT INTO sluice_state_rows (action_id, is_cancelled) VALUES (\(action), 1);
+            INSERT INTO sluice_changes (queue_id, action_id, change)
+            SELECT queue_id, id, 'cancel' FROM sluice_action_rows WHERE id = \(action);
+            COMMIT;
+            """
+        )
+    }
 }
 
 extension ManualClock {

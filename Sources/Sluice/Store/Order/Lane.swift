@@ -70,11 +70,16 @@ struct Lane {
 
     /// Takes away, of the arrivals, up to a number of those that sort behind a place and are not newer than
     /// an action.
-    mutating func removeArrivals(behind first: Place?, through last: ActionID, limit: Int) -> [Place] {
+    mutating func removeArrivals(
+        behind first: Place,
+        through last: ActionID,
+        sparing spared: Set<ActionID>,
+        limit: Int
+    ) -> [Place] {
         var taken: [Place] = []
         func isTaken(_ place: Place) -> Bool {
-            guard taken.count < limit, place.action.rawValue <= last.rawValue else { return false }
-            if let first, place < first { return false }
+            guard taken.count < limit, place.action <= last, first < place else { return false }
+            if spared.contains(place.action) { return false }
             taken.append(place)
             return true
         }

@@ -283,14 +283,16 @@ extension WaitingOrder {
     /// newer than a given one.
     func takeNewest(
         of queue: QueueID,
-        behind place: Place?,
+        behind place: Place,
         through last: ActionID,
+        sparing spared: Set<ActionID>,
         limit: Int
-    ) throws(SQLiteError) -> [ActionID] {
+    ) throws(SQLiteError) -> [Place] {
         try load()
-        let places = lanes[queue]?.removeArrivals(behind: place, through: last, limit: limit) ?? []
+        let places =
+            lanes[queue]?.removeArrivals(behind: place, through: last, sparing: spared, limit: limit) ?? []
         for place in places { undo.append(.untake(queue, place)) }
-        return places.map(\.action)
+        return places
     }
 
     /// Queues that have new actions, those first whose actions have waited longest.
