@@ -95,15 +95,17 @@ final class GroupCommitter {
     private func begin(waitsForLock: Bool) throws {
         connection.setBusyTimeout(.zero)
         do {
-            return try transaction.begin(now: clock.now)
+            try transaction.begin(now: clock.now)
+            return trouble.hasLock()
         } catch {
             guard waitsForLock, error.code.primary == .busy else { throw error }
             transaction.rollback()
         }
         trouble.waits(since: clock.now)
-        defer { trouble.waitsNoMore() }
+        defer { trouble.gaveUp() }
         connection.setBusyTimeout(lockTimeout)
         try transaction.begin(now: clock.now)
+        trouble.hasLock()
     }
 
     private func prepare(isSynced: Bool) throws {
@@ -174,14 +176,16 @@ final class GroupCommitter {
     private var isCheckpointDue: Bool {
         // A commit after a complete checkpoint begins the log anew.
         if connection.logFrames < framesAtCheckpoint { framesAtCheckpoint = 0 }
-        return connection.logFrames - framesAtCheckpoint >= Self.checkpointFrames
+        return trouble.isCheckpointAsked || connection.logFrames - framesAtCheckpoint >= Self.checkpointFrames
     }
 
     /// Copies the log into the database, as far as readers allow.
     ///
-    /// A failure leaves the log whole, only longer; the next try follows when it has grown by as much again.
+    /// A failure leaves the log whole, only longer; the next try follows when it has grown by as much again, or
+    /// when it is asked for.
     private func checkpoint() {
         framesAtCheckpoint = connection.logFrames
+        trouble.startCheckpoint()
         do {
             let result = try connection.checkpoint(.passive)
             trouble.pinned(result.frames - result.copied)

@@ -285,6 +285,38 @@ struct BecauseTests {
         await broker.close()
     }
 
+    @Test("G15: waiting for the write lock of another connection, with its process")
+    func locked() async throws {
+        let broker = try await site.broker { $0.lockTimeout = .milliseconds(5) }
+        try fail(broker, .retry(after: .seconds(10)))
+        try await broker.enqueue(Note("a"))
+        try await whileRunning(broker) {
+            try await until { broker.statistics.retried == 1 }
+            let other = try Connection(path: #require(site.file).path, mode: .write)
+            other.setBusyTimeout(patience)
+            try other.beginImmediate()
+            site.clock.advance(by: .seconds(10))
+            try await until { try await broker.health().lockedSince != nil }
+            #if os(Linux)
+            let processes = [Int(getpid())]
+            #else
+            let processes: [Int] = []
+            #endif
+            let status = try await broker.status(of: queue)
+            #expect(status.because == [.locked(since: now, by: processes)])
+            #expect(status.state == .ready && status.standsStill)
+            let words = Because.locked(since: now, by: [7, 8]).description
+            #expect(words.hasPrefix("waiting for the write lock of processes 7, 8 since 20"))
+            other.rollback()
+            try await until {
+                site.clock.advance(by: .seconds(1))
+                return broker.statistics.retried == 2
+            }
+            try await #expect(broker.status(of: queue).state == .retry)
+        }
+        await broker.close()
+    }
+
     @Test(
         "The time of a reason is written as SQLite writes it",
         arguments: [
