@@ -136,7 +136,9 @@ struct SQLPresenceTests {
         changes
     )
     func statement(_ presence: Presence, _ change: Change) async throws {
-        let site = try Site(clock: ManualClock(wallMicroseconds: SystemClock().wallMicroseconds))
+        // Ahead of the shell's clock for as long as the test takes: to the broker it has not been set back.
+        let ahead = SystemClock().wallMicroseconds + 600_000_000
+        let site = try Site(clock: ManualClock(wallMicroseconds: ahead))
         let (log, others, go) = (EventLog<String>(), EventLog<String>(), Signal())
         let shell = SQLShell(try #require(site.file).path)
         var broker = try await broker(site, log, others, go)
@@ -150,6 +152,7 @@ struct SQLPresenceTests {
             go.send()
         }
         let order = presence == .none ? change.orderWithout ?? change.order : change.order
+        let all = change.remedy.map { order.isEmpty ? change.order + $0.order : order + $0.order } ?? order
         try await running(broker) { [broker] in
             defer { go.send() }
             if presence == .running {
@@ -166,10 +169,10 @@ struct SQLPresenceTests {
             #expect(log.elements == order)
             guard let remedy = change.remedy else { return }
             try await shell.run(remedy.sql)
-            try await #expect(log.wait(forCount: order.count + remedy.order.count) == order + remedy.order)
+            try await #expect(log.wait(forCount: all.count) == all)
             try await until { try await broker.actionCount() == 0 }
         }
-        #expect(log.elements == order + (change.remedy?.order ?? []))
+        #expect(log.elements == all)
         // All was noticed without polling.
         #expect(site.clock.uptime == .zero)
         await broker.close()

@@ -100,7 +100,7 @@ struct ManyWakeUpsTests {
         commit: (Int) async throws -> Void
     ) async throws -> Record {
         var record = Record()
-        let watchdog = Watchdog(site.clock)
+        let watchdog = try Watchdog(site.clock, broker.store)
         defer { watchdog.end() }
         for number in 0..<source.count {
             // Every second one meets a broker that still writes the outcome of the one before.
@@ -169,9 +169,10 @@ extension ManyWakeUpsTests {
     }
 }
 
-/// Lets the broker poll when a commit has gone without an answer for so long that none will come.
+/// Lets the broker poll when a commit has not been noticed for so long that it will not be.
 ///
-/// It goes by the time of the system and acts only where something is broken: the test fails then, and ends.
+/// It goes by the time of the system and acts only where something is broken: the test fails then, and ends. What
+/// the broker has taken in was noticed, however long the machine keeps its handler waiting.
 private final class Watchdog: Sendable {
     private struct State {
         var round: (number: Int, since: DispatchTime)?
@@ -184,11 +185,16 @@ private final class Watchdog: Sendable {
     /// Sources are thread-safe; their protocol does not say so.
     private nonisolated(unsafe) let timer: any DispatchSourceTimer
 
-    init(_ clock: ManualClock) {
+    init(_ clock: ManualClock, _ store: Store) throws {
+        let lookout = try #require(store.lookout)
         timer = DispatchSource.makeTimerSource(queue: .global())
         timer.schedule(deadline: .now() + 1, repeating: 1)
         timer.setEventHandler { [weak self] in
             guard let self, isOverdue() else { return }
+            guard (try? lookout.queue.sync(execute: { try lookout.hasForeignChanges() })) == true else {
+                return
+            }
+            note()
             clock.advance(by: .seconds(1))
         }
         timer.activate()
@@ -196,9 +202,15 @@ private final class Watchdog: Sendable {
 
     private func isOverdue() -> Bool {
         state.withLock { state in
-            guard let round = state.round, .now() > round.since + Self.patience else { return false }
-            if state.missed.last != round.number { state.missed.append(round.number) }
-            return true
+            guard let round = state.round else { return false }
+            return .now() > round.since + Self.patience
+        }
+    }
+
+    private func note() {
+        state.withLock { state in
+            guard let round = state.round, state.missed.last != round.number else { return }
+            state.missed.append(round.number)
         }
     }
 
