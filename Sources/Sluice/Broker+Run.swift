@@ -245,8 +245,8 @@ extension Broker {
 
     /// Does a chore and sets its next time.
     ///
-    /// After an error of the file it is tried again within a second: it may pass, and a lease must not lapse for
-    /// want of a renewal.
+    /// After an error of the file it is tried again within a second: it may pass, and a lease must not lapse
+    /// for want of a renewal.
     private func attempt(
         _ chore: Chore,
         again interval: Duration?,

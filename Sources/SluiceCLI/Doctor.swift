@@ -14,8 +14,9 @@ struct Doctor: AsyncParsableCommand {
         discussion: """
             Makes and migrates nothing. Problems, marked with !, make the exit status 1; notes, marked with \
             -, do not. With --json: file, version, sqlite, schema (the steps), pragmas, bytes, wal_bytes, \
-            integrity (what is damaged), write_lock (held, pids), readers (pids), runner (pid, is_dead, or null), \
-            actions, dead, holds, states (queues by state), findings (is_problem, finding, advice), is_healthy.
+            integrity (what is damaged), write_lock (held, pids), readers (pids), runner (pid, is_dead, \
+            or null), actions, dead, holds, states (queues by state), findings (is_problem, finding, \
+            advice), is_healthy.
 
             Example:
               sluice doctor --file q.sqlite --full

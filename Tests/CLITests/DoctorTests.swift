@@ -165,7 +165,8 @@ import Testing
             #expect(texts(try await findings(place), areProblems: true).isEmpty)
             let fill =
                 "INSERT INTO sluice_actions (queue, kind, payload) SELECT 'r', 'k', "
-                + "json_quote(printf('%.*c', 9000000, 'x')) FROM (VALUES (1), (2), (3), (4), (5), (6), (7), (8))"
+                + "json_quote(printf('%.*c', 9000000, 'x')) "
+                + "FROM (VALUES (1), (2), (3), (4), (5), (6), (7), (8))"
             _ = try await place.sql(fill)
             let problem = try #require(texts(try await findings(place), areProblems: true).first)
             #expect(problem.hasPrefix("the log has grown to 6"), "\(problem)")

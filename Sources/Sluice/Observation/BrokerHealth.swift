@@ -8,8 +8,8 @@ public import struct Foundation.Date
 public struct BrokerHealth: Sendable, Hashable {
     /// Since when another connection's write lock has been in the way of writes; `nil` while none is.
     ///
-    /// A shell inside `BEGIN IMMEDIATE`, or inside `BEGIN` after a write, is what mostly holds it. Writes that
-    /// have waited for ``BrokerOptions/lockTimeout`` and failed count too, as long as the lock is held.
+    /// A shell inside `BEGIN IMMEDIATE`, or inside `BEGIN` after a write, is what mostly holds it. Writes
+    /// that have waited for ``BrokerOptions/lockTimeout`` and failed count too, as long as the lock is held.
     public let lockedSince: Date?
     /// The processes that hold the write lock; empty where the system does not tell.
     ///
@@ -22,8 +22,8 @@ public struct BrokerHealth: Sendable, Hashable {
     /// what they replace.
     ///
     /// More than a few, and for long, means that somebody reads without end, and the log cannot begin anew. A
-    /// running broker tries again each second, and the log is back at its bound a second or two after the reader
-    /// has gone.
+    /// running broker tries again each second, and the log is back at its bound a second or two after the
+    /// reader has gone.
     public let pinnedPageCount: Int
     /// The processes that read right now, without this one; empty where the system does not tell.
     public let readers: [Int]

@@ -181,8 +181,8 @@ final class GroupCommitter {
 
     /// Copies the log into the database, as far as readers allow.
     ///
-    /// A failure leaves the log whole, only longer; the next try follows when it has grown by as much again, or
-    /// when it is asked for.
+    /// A failure leaves the log whole, only longer; the next try follows when it has grown by as much again,
+    /// or when it is asked for.
     private func checkpoint() {
         framesAtCheckpoint = connection.logFrames
         trouble.startCheckpoint()

@@ -163,8 +163,8 @@ extension Store {
 
     /// Who holds locks on the file, and since when the write lock has been in the way of writes.
     ///
-    /// The writer meets the lock from time to time. In between the system's table says whether it is still held;
-    /// where there is none, it counts as held until the writer has had it.
+    /// The writer meets the lock from time to time. In between the system's table says whether it is still
+    /// held; where there is none, it counts as held until the writer has had it.
     ///
     /// - Parameter path: The path of the log; `nil` in memory, where nobody is in the way.
     func writeLock(logPath path: String?) -> (inTheWaySince: Timestamp?, table: LockTable) {
@@ -173,7 +173,8 @@ extension Store {
         let index = path.dropLast("wal".count) + "shm"
         let isLocked = trouble.lockedSince != nil
         var table = LockTable.read(indexPath: String(index))
-        // While the writer has met a lock and not had it since, what this process holds is another connection's.
+        // While the writer has met a lock and not had it since, what this process holds is another
+        // connection's.
         let own = Int(getpid())
         if !(isLocked && trouble.lockedSince != nil) { table.writers.removeAll { $0 == own } }
         table.readers.removeAll { $0 == own }

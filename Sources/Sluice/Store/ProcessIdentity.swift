@@ -24,7 +24,8 @@ package struct ProcessIdentity: Sendable, Hashable {
         return ProcessIdentity(pid: pid, mark: mark(of: pid))
     }
 
-    /// Whether both have the machine's start and their pid namespace in common, and so one time since that start.
+    /// Whether both have the machine's start and their pid namespace in common, and so one time since that
+    /// start.
     func sharesMachine(with other: ProcessIdentity) -> Bool {
         let mine = mark.split(separator: " ")
         let its = other.mark.split(separator: " ")

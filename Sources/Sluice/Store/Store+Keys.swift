@@ -175,8 +175,8 @@ extension WriteTransaction {
         return removed == Self.keyBatchSize || hasShortened
     }
 
-    /// Has keys end no later than was asked, counted from here, whose actions went before the wall clock was set
-    /// back.
+    /// Has keys end no later than was asked, counted from here, whose actions went before the wall clock was
+    /// set back.
     ///
     /// Those end last, so that one look tells whether there are any; while a longer retention hides them they
     /// are shortened when they are asked for.

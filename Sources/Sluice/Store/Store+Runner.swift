@@ -228,8 +228,8 @@ extension WriteTransaction {
         .run()
     }
 
-    /// Has retries come no later than was asked, counted from here, that a wall clock which was set back has moved
-    /// away (G8).
+    /// Has retries come no later than was asked, counted from here, that a wall clock which was set back has
+    /// moved away (G8).
     ///
     /// A claim sees to that too; this has the file say so.
     private func shortenWaits() throws(SQLiteError) {

@@ -78,7 +78,8 @@ struct Finding {
         if facts.isWriteLockHeld {
             findings.append(
                 .problem(
-                    "\(Doctor.names(holders.writers)) holds the write lock: nothing can be enqueued or settled",
+                    "\(Doctor.names(holders.writers)) holds the write lock: "
+                        + "nothing can be enqueued or settled",
                     "a running broker gives it up at once, so look again; a shell inside BEGIN needs its "
                         + "COMMIT or ROLLBACK"
                 )
@@ -89,8 +90,8 @@ struct Finding {
                 .problem(
                     "the log has grown to \(facts.logByteCount / 1_024 / 1_024) MiB while "
                         + "\(Doctor.names(holders.readers)) reads",
-                    "a reader keeps it from beginning anew: end its transaction, if it is a shell inside BEGIN; "
-                        + "a running broker then copies the log and cuts it"
+                    "a reader keeps it from beginning anew: end its transaction, if it is a shell "
+                        + "inside BEGIN; a running broker then copies the log and cuts it"
                 )
             )
         } else if facts.logByteCount > longLog {

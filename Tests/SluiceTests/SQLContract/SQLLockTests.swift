@@ -5,7 +5,7 @@ import Testing
 @testable import Sluice
 
 /// Shells that stay inside a transaction for longer than the broker waits for a lock.
-@Suite("Shells in the way", .timeLimit(.minutes(3)))
+@Suite("Shells in the way", .serialized, .timeLimit(.minutes(4)))
 struct SQLLockTests {
     /// What keeps the write lock.
     enum Way: String, CaseIterable {
@@ -65,7 +65,7 @@ struct SQLLockTests {
     }
 
     @Test(
-        "G1, G3, G6, G14, G15: a shell that keeps the write lock is named; nothing is lost, doubled or reordered",
+        "G1, G3, G6, G14, G15: a shell that keeps the write lock is named, and nothing is lost or doubled",
         arguments: Way.allCases,
         Ending.allCases
     )
@@ -116,7 +116,7 @@ struct SQLLockTests {
     }
 
     @Test(
-        "G12, G15: a shell that keeps a snapshot holds nobody up and is named; behind it the log is cut again",
+        "G12, G15: a shell that keeps a snapshot holds nobody up and is named; then the log is cut",
         arguments: [Ending.commit, .kill]
     )
     func snapshot(_ ending: Ending) async throws {

@@ -3,14 +3,14 @@ import Testing
 
 @testable import Sluice
 
-/// What the contract lets a shell do, each with a broker that runs meanwhile and with none: the outcome is the
-/// same.
-@Suite("SQL with and without a broker", .timeLimit(.minutes(2)))
+/// What the contract lets a shell do, each with a broker that runs meanwhile and with none: the outcome is
+/// the same.
+@Suite("SQL with and without a broker", .serialized, .timeLimit(.minutes(4)))
 struct SQLPresenceTests {
     enum Presence: String, CaseIterable { case running, none }
 
-    /// Statements, and what runs behind them of the actions `first`, `b`, `c` and `d`, whose sort keys are 0, 10,
-    /// 20 and 30.
+    /// Statements, and what runs behind them of the actions `first`, `b`, `c` and `d`, whose sort keys are 0,
+    /// 10, 20 and 30.
     ///
     /// While a broker runs, `first` does when they are made.
     struct Change: Sendable, CustomTestStringConvertible {

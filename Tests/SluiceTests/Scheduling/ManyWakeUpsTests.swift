@@ -8,11 +8,11 @@ import Testing
 @testable import Sluice
 
 #if os(Linux) || canImport(Darwin)
-/// One commit after the other, each of which must start a handler, on a clock that stands still: so nothing is
-/// found by polling.
+/// One commit after the other, each of which must start a handler, on a clock that stands still: so nothing
+/// is found by polling.
 ///
-/// `SLUICE_WAKE_UPS=100000` makes as many, and reports and judges the times; `make test-wake-ups` does it alone on
-/// the machine. Without it the number is small, and no time is judged: other tests run beside these.
+/// `SLUICE_WAKE_UPS=100000` makes as many, and reports and judges the times; `make test-wake-ups` does it
+/// alone on the machine. Without it the number is small, and no time is judged: other tests run beside these.
 @Suite("Many wake-ups", .serialized, .timeLimit(.minutes(60)))
 struct ManyWakeUpsTests {
     enum Source: String, CaseIterable {
@@ -46,7 +46,8 @@ struct ManyWakeUpsTests {
     private static var now: Duration { .nanoseconds(DispatchTime.now().uptimeNanoseconds) }
 
     private static func insert(_ number: Int) -> String {
-        "INSERT INTO sluice_actions (queue, kind, payload) VALUES ('ticks', 'tick', '{\"number\":\(number)}');"
+        "INSERT INTO sluice_actions (queue, kind, payload) "
+            + "VALUES ('ticks', 'tick', '{\"number\":\(number)}');"
     }
 
     @Test(
@@ -143,7 +144,8 @@ extension ManyWakeUpsTests {
         #expect(late.count <= record.latencies.count / 1_000)
     }
 
-    /// What a line to the shell and its answer take without any commit: what the machine makes of two processes.
+    /// What a line to the shell and its answer take without any commit: what the machine makes of two
+    /// processes.
     private func reportRoundTrips(_ shell: OpenShell) async throws {
         var times: [Duration] = []
         for _ in 0..<10_000 {
@@ -171,8 +173,8 @@ extension ManyWakeUpsTests {
 
 /// Lets the broker poll when a commit has not been noticed for so long that it will not be.
 ///
-/// It goes by the time of the system and acts only where something is broken: the test fails then, and ends. What
-/// the broker has taken in was noticed, however long the machine keeps its handler waiting.
+/// It goes by the time of the system and acts only where something is broken: the test fails then, and ends.
+/// What the broker has taken in was noticed, however long the machine keeps its handler waiting.
 private final class Watchdog: Sendable {
     private struct State {
         var round: (number: Int, since: DispatchTime)?

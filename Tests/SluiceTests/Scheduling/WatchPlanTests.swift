@@ -133,7 +133,8 @@ struct WatchPlanTests {
         #expect(armed - end <= WatchPlan.stormPause)
         let looks = WatchPlan.looksAfterTurn
         #expect(rehearsal.looked.suffix(looks.count).map { $0 - armed } == looks)
-        // Whatever time the other's sync takes, up to half a second, it is seen in twice that or 20 milliseconds.
+        // Whatever time the other's sync takes, up to half a second, it is seen in twice that or 20
+        // milliseconds.
         #expect(looks[1] <= .milliseconds(20) && looks[looks.count - 1] >= .milliseconds(500))
         #expect(zip(looks.dropFirst(), looks.dropFirst(2)).allSatisfy { $1 <= $0 * 2 })
     }

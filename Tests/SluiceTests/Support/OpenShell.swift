@@ -25,8 +25,8 @@ final class OpenShell: Sendable {
         _ path: String,
         _ body: @escaping @Sendable (OpenShell) async throws -> Output
     ) async throws -> Output {
-        // It reads from a pipe with a name, which is opened for both directions here: so no open of it waits for
-        // the other side, and a shell that has gone leaves nobody with SIGPIPE.
+        // It reads from a pipe with a name, which is opened for both directions here: so no open of it waits
+        // for the other side, and a shell that has gone leaves nobody with SIGPIPE.
         let pipe = path + ".lines-\(UUID().uuidString)"
         try #require(mkfifo(pipe, 0o600) == 0)
         defer { unlink(pipe) }
