@@ -91,7 +91,7 @@ struct WallClockTests {
     }
 
     @Test(
-        "G8: a retry is due when the clock jumps forward, and waits its delay anew at most when it jumps back",
+        "G8: a retry is due when the clock jumps forward, and waits its delay at most when it jumps back",
         arguments: ClockJump.allCases,
         ClockMoment.allCases
     )
@@ -213,7 +213,7 @@ struct WallClockTests {
     }
 
     @Test(
-        "G8: a hold ends when the clock jumps past its end, and lasts its time anew at most when it jumps back",
+        "G8: a hold ends when the clock jumps past its end, and lasts its time at most when it jumps back",
         arguments: ClockJump.allCases,
         ClockMoment.allCases
     )
