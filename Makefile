@@ -5,8 +5,8 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples \
 	Benchmarks/Package.swift Benchmarks/Sources Benchmarks/Benchmarks Benchmarks/Counted)
 
 .DEFAULT_GOAL := help
-.PHONY: demo test bench bench-quick bench-check build format lint docs setup setup-tests setup-bench \
-	setup-counts clean help
+.PHONY: demo test test-wake-ups bench bench-quick bench-check build format lint docs setup setup-tests \
+	setup-bench setup-counts clean help
 
 demo: setup  ## Chat over a flaky network, killed once and resumed, checked at the end
 	swift build --product sluice-demo
@@ -18,6 +18,11 @@ test: setup-tests  ## Build with warnings as errors, lint, run all tests
 	swift build --build-tests --enable-all-traits
 	@$(MAKE) --no-print-directory lint
 	@.ci/test
+
+test-wake-ups: export SLUICE_STRICT = 1
+test-wake-ups: setup-tests  ## Have 100,000 commits of another process answered, and judge the times
+	swift build --build-tests --enable-all-traits
+	SLUICE_WAKE_UPS=100000 swift test --skip-build --enable-all-traits --disable-xctest --filter ManyWakeUpsTests
 
 bench: setup-bench  ## Measure, beside a plain C loop on the same disk, and the peers
 	Benchmarks/run
@@ -57,4 +62,4 @@ clean:  ## Remove what builds have made
 	rm -rf .build/documentation Benchmarks/.build
 
 help:  ## List these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))

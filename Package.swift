@@ -146,6 +146,7 @@ let package = Package(
         .testTarget(
             name: "CLITests",
             dependencies: [
+                "SQLite",
                 "Sluice",
                 "SluiceCLI",
                 "SluiceTestKit",

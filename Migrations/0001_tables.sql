@@ -251,7 +251,10 @@ CREATE TABLE sluice_runner (
     -- process.
     process        TEXT NOT NULL,
     -- Renewed while the broker runs. Past it, another process may take over.
-    lease_until_us INTEGER NOT NULL
+    lease_until_us INTEGER NOT NULL,
+    -- The same by the time since the start of the machine, in microseconds, written with it: what counts between
+    -- processes of one start of the machine, as no jump of the wall clock moves it. NULL where the system does not tell.
+    lease_until_boot_us INTEGER
 ) STRICT;
 
 -- What others than the running broker have changed, for it to take in. Written by the triggers of 0003 and by

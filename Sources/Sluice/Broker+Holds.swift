@@ -9,7 +9,8 @@ extension Broker {
     ///   - pattern: Which queues.
     ///   - holder: Who holds, as others are to see it; at most 255 characters.
     ///   - reason: Why; at most 1,000 characters. It should not repeat a payload.
-    ///   - duration: How long, by the wall clock; `nil` is until ``resume(_:)``.
+    ///   - duration: How long, by the wall clock; `nil` is until ``resume(_:)``. A clock that is set back
+    ///     before the hold's beginning has it last so long anew.
     /// - Returns: The number of the hold.
     /// - Throws: ``SluiceError/Code/invalidPattern``, ``SluiceError/Code/invalidQueueName``,
     ///   ``SluiceError/Code/invalidOptions`` for texts that are too long, and errors of the file.

@@ -232,9 +232,8 @@ extension Broker {
         case .endGrace: runner.cancelAll(.stop)
         case .renewLease: attempt(chore, again: Store.leaseRenewal) { try await $0.renewLease() }
         case .lookForChanges: lookForChanges()
-        case .endHolds:
-            scheduler.holdsChanged()
-            attempt(chore, again: nil) { try await $0.removeEndedHolds() }
+        case .endHolds: endHolds()
+        case .copyLog: attempt(chore, again: nil) { try await $0.copyPinnedLog() }
         case .findStalled: findStalled()
         case .sync: attempt(chore, again: nil) { try await $0.sync() }
         case .admitScheduled: admitScheduled()
@@ -246,7 +245,8 @@ extension Broker {
 
     /// Does a chore and sets its next time.
     ///
-    /// An error of the file is tried again then: it may pass.
+    /// After an error of the file it is tried again within a second: it may pass, and a lease must not lapse
+    /// for want of a renewal.
     private func attempt(
         _ chore: Chore,
         again interval: Duration?,
@@ -260,7 +260,7 @@ extension Broker {
                 self?.fail(error)
             } catch {
                 options.logger.debug("a chore failed", metadata: ["chore": "\(chore)", "error": "\(error)"])
-                self?.repeatChore(chore, after: interval ?? Self.syncInterval)
+                self?.repeatChore(chore, after: min(interval ?? Self.syncInterval, Self.syncInterval))
             }
         }
     }
@@ -284,9 +284,19 @@ extension Broker {
             // Nothing is logged for it: what others settle shows in the file alone.
             return attempt(.lookForChanges, again: interval) { try await $0.takeInForeignChanges() }
         }
+        if store.isLogPinned { scheduler.schedule(.copyLog, within: Store.pinnedLogInterval) }
         let next = wakeUps.isWatching ? max(interval, WakeUps.safetyInterval) : interval
         attempt(.lookForChanges, again: next) { store in
             if try await wakeUps.poll() { try await store.takeInForeignChanges() }
+        }
+    }
+
+    /// Ends the holds whose time is over, and comes back when the next one's may be.
+    private func endHolds() {
+        attempt(.endHolds, again: nil) { [weak self] store in
+            guard let next = try await store.endHolds(), let self, self.isRunning else { return }
+            let delay = min(max(next - options.clock.now, .zero), Self.scheduleInterval)
+            scheduler.schedule(.endHolds, within: delay)
         }
     }
 

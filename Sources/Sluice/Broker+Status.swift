@@ -65,9 +65,10 @@ extension Broker {
             page: states == nil ? limit : Self.statusPage,
             isRunHere: isRunHere
         ) { [self] file, page in
-            found.withLock { found in
+            let lock = isRunHere ? store.lockInTheWay(logPath: file.logPath) : nil
+            return found.withLock { found in
                 for facts in page where found.count < limit {
-                    let status = status(facts, file, isRunHere: isRunHere, now)
+                    let status = status(facts, file, isRunHere: isRunHere, lock, now)
                     if states?.contains(status.state) ?? true { found.append(status) }
                 }
                 return found.count < limit
@@ -80,11 +81,17 @@ extension Broker {
         _ facts: QueueFacts,
         _ file: StatusFacts,
         isRunHere: Bool,
+        _ lock: Because?,
         _ now: Timestamp
     ) -> QueueStatus {
         var because = facts.becauseOfFile(file, isRunHere ? route(facts) : nil, now)
         if isRunHere {
             if because.isEmpty { because = [readiness(facts)] }
+            // What would move but for the lock: it says more than that the head is about to start.
+            if let lock, because.contains(where: \.needsWriteLock) {
+                because.removeAll { $0 == .ready }
+                because.append(lock)
+            }
         } else if let runner = file.runner {
             if because.isEmpty && file.hasClaims { because = [.permit(.otherProcess)] }
             because.append(.owned(process: runner))

@@ -14,8 +14,9 @@ struct Doctor: AsyncParsableCommand {
         discussion: """
             Makes and migrates nothing. Problems, marked with !, make the exit status 1; notes, marked with \
             -, do not. With --json: file, version, sqlite, schema (the steps), pragmas, bytes, wal_bytes, \
-            integrity (what is damaged), write_lock (held, pids), runner (pid, is_dead, or null), actions, \
-            dead, holds, states (queues by state), findings (is_problem, finding, advice), is_healthy.
+            integrity (what is damaged), write_lock (held, pids), readers (pids), runner (pid, is_dead, \
+            or null), actions, dead, holds, states (queues by state), findings (is_problem, finding, \
+            advice), is_healthy.
 
             Example:
               sluice doctor --file q.sqlite --full
@@ -34,7 +35,7 @@ struct Doctor: AsyncParsableCommand {
     func run() async throws {
         try file.check()
         let facts = try FileFacts(of: file.path, isFull: full)
-        let holders = facts.isWriteLockHeld ? LockHolders.writers(ofIndex: facts.indexPath) : []
+        let holders = LockHolders(facts)
         let findings = Finding.all(facts, holders, path: file.path, now: Timestamp(Date()))
         if output.json {
             Terminal.answer(json(facts, holders, findings))
@@ -44,7 +45,7 @@ struct Doctor: AsyncParsableCommand {
         if findings.contains(where: \.isProblem) { throw Failure(.leftover) }
     }
 
-    private func lines(_ facts: FileFacts, _ holders: [LockHolder], _ findings: [Finding]) -> [String] {
+    private func lines(_ facts: FileFacts, _ holders: LockHolders, _ findings: [Finding]) -> [String] {
         let paint = output.paint
         var runner = "none"
         if let process = facts.runner {
@@ -61,7 +62,7 @@ struct Doctor: AsyncParsableCommand {
                     "integrity",
                     facts.damages.isEmpty ? "ok, \(full ? "fully" : "quickly") checked" : "damaged"
                 ),
-                ("write lock", facts.isWriteLockHeld ? "held by \(Self.names(holders))" : "free"),
+                ("write lock", facts.isWriteLockHeld ? "held by \(Self.names(holders.writers))" : "free"),
                 ("runner", runner),
                 (
                     "actions",
@@ -83,7 +84,7 @@ struct Doctor: AsyncParsableCommand {
         return lines + [""] + remarks + [paint(verdict, problems == 0 ? .green : .red)]
     }
 
-    private func json(_ facts: FileFacts, _ holders: [LockHolder], _ findings: [Finding]) -> String {
+    private func json(_ facts: FileFacts, _ holders: LockHolders, _ findings: [Finding]) -> String {
         let runner = facts.runner.map {
             JSONText.object([("pid", String($0.pid)), ("is_dead", String($0.isDead))])
         }
@@ -100,9 +101,10 @@ struct Doctor: AsyncParsableCommand {
                 "write_lock",
                 JSONText.object([
                     ("held", String(facts.isWriteLockHeld)),
-                    ("pids", JSONText.array(holders.map { String($0.pid) })),
+                    ("pids", JSONText.array(holders.writers.map { String($0.pid) })),
                 ])
             ),
+            ("readers", JSONText.array(holders.readers.map { String($0.pid) })),
             ("runner", runner ?? "null"),
             ("actions", String(facts.actionCount)),
             ("dead", String(facts.deadLetterCount)),

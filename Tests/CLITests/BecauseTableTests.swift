@@ -1,4 +1,5 @@
 import Foundation
+import SQLite
 import SluiceTestKit
 import Testing
 
@@ -115,6 +116,29 @@ import Testing
         }
         #expect(try BecauseTable().rows.first { $0.name == "ready" }?.tool == shown)
     }
+
+    @Test("G15: what its broker cannot start for another's write lock is shown as the table says")
+    func locked() async throws {
+        let clock = ManualClock(wallMicroseconds: SystemClock().wallMicroseconds)
+        var options = BrokerOptions()
+        options.clock = clock
+        options.lockTimeout = .milliseconds(5)
+        let broker = try await Broker(file: place.path, options: options)
+        try route(broker)
+        try await running(broker) {
+            let due = clock.now + .milliseconds(1)
+            try await broker.enqueue(Note(room: "ready"), notBefore: due.date)
+            _ = try await place.sql("UPDATE sluice_runner SET lease_until_us = lease_until_us + 3600000000")
+            let other = try Connection(path: place.path, mode: .write)
+            other.setBusyTimeout(.seconds(30))
+            try other.beginImmediate()
+            defer { other.rollback() }
+            clock.advance(by: .seconds(1))
+            while try await broker.health().lockedSince == nil { await Task.yield() }
+            try await #expect(broker.status(of: "ready").because.map(Self.name) == ["locked"])
+            _ = try await expect("ready", isShownAs: "locked")
+        }
+    }
 }
 
 extension BecauseTableTests {
@@ -131,6 +155,7 @@ extension BecauseTableTests {
         case .retry: "retry"
         case .scheduled: "scheduled"
         case .permit: "permit"
+        case .locked: "locked"
         case .ready: "ready"
         case .owned: "owned"
         case .stopped: "stopped"

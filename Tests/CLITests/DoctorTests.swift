@@ -143,19 +143,39 @@ import Testing
         #expect(try await letter.sluice("doctor").status == .exited(73))
     }
 
-    @Test("Of the system's list of locks, only a held write lock of the very file counts")
-    func locks() {
-        let inode: UInt64 = 1_234
-        for (line, pid) in [
-            ("1: POSIX  ADVISORY  WRITE 4711 fd:01:1234 120 120", 4_711),
-            ("1: POSIX  ADVISORY  WRITE 4711 fd:01:1234 100 EOF", 4_711),
-            ("1: POSIX  ADVISORY  READ 4711 fd:01:1234 120 120", nil),
-            ("1: POSIX  ADVISORY  WRITE 4711 fd:01:1234 121 121", nil),
-            ("1: POSIX  ADVISORY  WRITE 4711 fd:01:1235 120 120", nil),
-            ("1: -> POSIX  ADVISORY  WRITE 4711 fd:01:1234 120 120", nil),
-            ("1: OFDLCK ADVISORY  WRITE -1 fd:01:1234 120 120", nil), ("", nil),
-        ] as [(String, Int?)] {
-            #expect(LockHolders.pid(in: line[...], inode: inode) == pid, "\(line)")
+    #if os(Linux)
+    @Test("A reader that keeps a long log is named, with pid and program")
+    func reader() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q")
+        let pipe = try place.makePipe("end")
+        let statements = [
+            "-cmd", "BEGIN; SELECT 'reads' FROM sluice_queues;", "-cmd", ".shell read line < '\(pipe)'",
+        ]
+        // The last to close the file copies the log: somebody else has it open too.
+        let result = try await Subprocess.run(
+            .name("sqlite3"),
+            arguments: Arguments(["-batch", "-init", "/dev/null"] + statements + [place.path, "ROLLBACK;"]),
+            input: .none,
+            output: .discarded,
+            error: .discarded
+        ) { execution in
+            let pid = Int(execution.processIdentifier.value)
+            while try await findings(place)["readers"] as? [Int] != [pid] { try Task.checkCancellation() }
+            #expect(texts(try await findings(place), areProblems: true).isEmpty)
+            let fill =
+                "INSERT INTO sluice_actions (queue, kind, payload) SELECT 'r', 'k', "
+                + "json_quote(printf('%.*c', 9000000, 'x')) "
+                + "FROM (VALUES (1), (2), (3), (4), (5), (6), (7), (8))"
+            _ = try await place.sql(fill)
+            let problem = try #require(texts(try await findings(place), areProblems: true).first)
+            #expect(problem.hasPrefix("the log has grown to 6"), "\(problem)")
+            #expect(problem.hasSuffix(" MiB while process \(pid) (sqlite3) reads"), "\(problem)")
+            try place.release(pipe)
         }
+        #expect(result.terminationStatus == .exited(0))
+        let answer = try await findings(place)
+        #expect(texts(answer, areProblems: true).isEmpty && answer["readers"] as? [Int] == [])
     }
+    #endif
 }

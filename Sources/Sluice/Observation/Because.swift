@@ -33,6 +33,10 @@ public enum Because: Sendable, Hashable {
     case scheduled(for: Date)
     /// The head could run, but for a permit.
     case permit(PermitScope)
+    /// The head could run, or its outcome be written, but another connection holds the file's write lock.
+    ///
+    /// `by` are the processes that hold it; empty where the system does not tell. SQL cannot show this.
+    case locked(since: Date, by: [Int])
     /// The head could run, and this broker is about to start it.
     case ready
     /// Another process runs the queues of the file.
@@ -69,10 +73,18 @@ extension Because: CustomStringConvertible {
         case .retry(let until): "waiting for retry until \(Timestamp(until).iso8601)"
         case .scheduled(let date): "scheduled for \(Timestamp(date).iso8601)"
         case .permit: "waiting for a permit"
+        case .locked(let since, let processes):
+            "waiting for the write lock of \(Self.names(of: processes)) since \(Timestamp(since).iso8601)"
         case .ready: "ready"
         case .owned(let process): "owned by process \(process)"
         case .stopped: "broker stopped"
         }
+    }
+
+    private static func names(of processes: [Int]) -> String {
+        guard !processes.isEmpty else { return "another connection" }
+        let numbers = processes.map(String.init).joined(separator: ", ")
+        return processes.count == 1 ? "process \(numbers)" : "processes \(numbers)"
     }
 
     /// The word of the column `state` of `sluice_queues`.
@@ -87,8 +99,16 @@ extension Because: CustomStringConvertible {
         case .gate: .gate
         case .retry: .retry
         case .scheduled: .scheduled
-        case .permit, .ready, .owned: .ready
+        case .permit, .locked, .ready, .owned: .ready
         case .stopped: .stopped
+        }
+    }
+
+    /// Whether the next thing to happen is a write.
+    var needsWriteLock: Bool {
+        switch self {
+        case .running, .permit, .ready: true
+        default: false
         }
     }
 
@@ -96,7 +116,7 @@ extension Because: CustomStringConvertible {
     var isStall: Bool {
         switch self {
         case .running, .scheduled, .ready, .owned, .stopped: false
-        case .parked, .undecodable, .unknownKind, .noRoute, .held, .gate, .retry, .permit: true
+        case .parked, .undecodable, .unknownKind, .noRoute, .held, .gate, .retry, .permit, .locked: true
         }
     }
 }

@@ -6,22 +6,24 @@ public import struct Foundation.Date
 
 /// Who is in the broker's way at its file.
 public struct BrokerHealth: Sendable, Hashable {
-    /// Since when writes have waited for another connection to give up the write lock; `nil` while none
-    /// waits.
+    /// Since when another connection's write lock has been in the way of writes; `nil` while none is.
     ///
-    /// A shell inside `BEGIN IMMEDIATE`, or inside `BEGIN` after a write, is what mostly holds it.
+    /// A shell inside `BEGIN IMMEDIATE`, or inside `BEGIN` after a write, is what mostly holds it. Writes
+    /// that have waited for ``BrokerOptions/lockTimeout`` and failed count too, as long as the lock is held.
     public let lockedSince: Date?
-    /// The processes that hold the write lock, without this one; empty where the system does not tell.
+    /// The processes that hold the write lock; empty where the system does not tell.
     ///
-    /// Linux tells of processes in the same pid namespace. A connection of this process's own, which the
-    /// engine does not know of, is not told.
+    /// Linux tells of processes in the same pid namespace. This one is among them while a connection of the
+    /// application's keeps the engine waiting.
     public let lockHolders: [Int]
     /// The bytes of the log beside the file; 0 in memory.
     public let logByteCount: Int
     /// Pages of the log that the last checkpoint could not copy into the file, because a reader still needed
     /// what they replace.
     ///
-    /// More than a few, and for long, means that somebody reads without end, and the log cannot begin anew.
+    /// More than a few, and for long, means that somebody reads without end, and the log cannot begin anew. A
+    /// running broker tries again each second, and the log is back at its bound a second or two after the
+    /// reader has gone.
     public let pinnedPageCount: Int
     /// The processes that read right now, without this one; empty where the system does not tell.
     public let readers: [Int]

@@ -18,6 +18,8 @@ package enum Chore: Hashable, Sendable, CaseIterable {
     case sync
     /// A hold ends by itself.
     case endHolds
+    /// Copy the log again, which a reader had kept from being copied.
+    case copyLog
     /// Look for queues that have stood still for too long.
     case findStalled
     /// The time that handlers had to finish by themselves is over.

@@ -326,7 +326,8 @@ extension Scheduler {
         case .gated(let gate): conclusion = .gated(gate)
         case .held(let end):
             conclusion = .held
-            if case .after(let duration) = end { schedule(.endHolds, within: duration) }
+            // No later than the wall clock is trusted: set forward, it ends a hold before its time.
+            if case .after(let time) = end { schedule(.endHolds, within: min(time, Broker.scheduleInterval)) }
         case .unfinished: conclusion = .unfinished
         case .waiting(let wait, let remaining): conclusion = .waiting(wait, until: clock.uptime + remaining)
         case .notAdmitted:
@@ -345,5 +346,6 @@ extension Scheduler {
             ?? RetryWait(action: ActionID(rawValue: 0), nextAttemptAt: Timestamp(microseconds: 0))
         let time = clock.uptime + Self.claimRetryDelay
         update { $0.concluded(order.queue, .waiting(wait, until: time)) }
+        delegate.waits(order.queue)
     }
 }

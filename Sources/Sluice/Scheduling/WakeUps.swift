@@ -21,6 +21,10 @@ final class WakeUps: Sendable {
         let takeIn: @Sendable (_ completion: @escaping @Sendable () -> Void) -> Void
         /// How often the writer has read what others have committed.
         let turns: @Sendable () -> Int
+        /// Makes a watch; `nil` where the system gives none.
+        var watch: @Sendable (String, DispatchQueue, @escaping @Sendable () -> Void) -> FileWatch? = {
+            FileWatch(path: $0, queue: $1, fired: $2)
+        }
     }
 
     /// How often the broker looks while the watch is set.
@@ -28,6 +32,8 @@ final class WakeUps: Sendable {
 
     private struct State {
         var plan = WatchPlan()
+        /// Between ``start()`` and ``stop()``: a watch is wanted.
+        var isStarted = false
         var watch: FileWatch?
         var timer: (any DispatchSourceTimer)?
         var timerTime: Duration?
@@ -74,7 +80,10 @@ final class WakeUps: Sendable {
 
     /// Sets the watch.
     func start() {
-        queue.async { self.begin() }
+        queue.async {
+            self.state.isStarted = true
+            self.begin()
+        }
     }
 
     /// Ends the watch, and returns when its descriptor is closed.
@@ -84,7 +93,9 @@ final class WakeUps: Sendable {
         }
     }
 
-    /// Looks once, and tries to set the watch if it is not.
+    /// Looks once, and tries to set the watch if it is wanted and is not.
+    ///
+    /// The system may give one later: the user's inotify instances were all in use, or the log was not there.
     ///
     /// - Returns: Whether others have committed something that the writer has not taken in.
     func poll() async throws -> Bool {
@@ -93,6 +104,8 @@ final class WakeUps: Sendable {
                 if self.state.watch != nil {
                     self.state.plan.start(at: Self.now)
                     self.proceed()
+                } else if self.state.isStarted {
+                    self.begin()
                 }
                 continuation.resume(with: Result { try self.delegate.look() })
             }
@@ -113,7 +126,7 @@ extension WakeUps {
     private func begin() {
         // A log whose path is not known is not watched: the first poll says what ails the file.
         guard state.watch == nil, let path = try? delegate.logPath() else { return }
-        state.watch = FileWatch(path: path, queue: queue) { [weak self] in
+        state.watch = delegate.watch(path, queue) { [weak self] in
             self?.fired()
         }
         guard state.watch != nil else { return }

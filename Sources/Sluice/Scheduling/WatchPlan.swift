@@ -52,8 +52,9 @@ struct WatchPlan {
     /// The same when the writer has committed meanwhile, which most likely was what fired it.
     ///
     /// What is looked for is a commit of another that was hidden in ours: it is rare, and each of our own
-    /// pays for these looks.
-    static let looksAfterTurn: [Duration] = [.zero, .milliseconds(16), .milliseconds(512)]
+    /// pays for these looks, unless another follows. So the first ones are left out; those that are left
+    /// double too, else a sync that takes a little longer than the first would be waited for until the last.
+    static let looksAfterTurn: [Duration] = [.zero] + (0...5).map { .milliseconds(16 << $0) }
 
     private var phase = Phase.off
     private var setAt: Duration?

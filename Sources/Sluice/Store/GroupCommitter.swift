@@ -91,15 +91,17 @@ final class GroupCommitter {
     private func begin(waitsForLock: Bool) throws {
         connection.setBusyTimeout(.zero)
         do {
-            return try transaction.begin(now: clock.now)
+            try transaction.begin(now: clock.now)
+            return trouble.hasLock()
         } catch {
             guard waitsForLock, error.code.primary == .busy else { throw error }
             transaction.rollback()
         }
         trouble.waits(since: clock.now)
-        defer { trouble.waitsNoMore() }
+        defer { trouble.gaveUp() }
         connection.setBusyTimeout(lockTimeout)
         try transaction.begin(now: clock.now)
+        trouble.hasLock()
     }
 
     private func prepare(isSynced: Bool) throws {
@@ -148,13 +150,17 @@ final class GroupCommitter {
 
     /// Whether there is work to do between two groups.
     var isUpkeepDue: Bool {
-        transaction.isWriteBehindDue || checkpoints.isDue(at: connection.logFrames)
+        transaction.isWriteBehindDue || isCheckpointDue
+    }
+
+    private var isCheckpointDue: Bool {
+        trouble.isCheckpointAsked || checkpoints.isDue(at: connection.logFrames)
     }
 
     /// Does what is due between two groups.
     func performUpkeep() {
         if transaction.isWriteBehindDue { writeBehind() }
-        if checkpoints.isDue(at: connection.logFrames) { checkpoint() }
+        if isCheckpointDue { checkpoint() }
     }
 
     /// Writes the order of what waits to the file, in a transaction of its own.
@@ -170,9 +176,10 @@ final class GroupCommitter {
 
     /// Copies the log into the database, as far as readers allow.
     ///
-    /// A failure leaves the log whole, only longer.
+    /// A failure leaves the log whole, only longer; the next try follows when it is due again, or asked for.
     private func checkpoint() {
         checkpoints.checkpointed(at: connection.logFrames)
+        trouble.startCheckpoint()
         do {
             let result = try connection.checkpoint(.passive)
             trouble.pinned(result.frames - result.copied)

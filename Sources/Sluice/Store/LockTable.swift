@@ -13,21 +13,52 @@ internal import Musl
 final class WriterTrouble: Sendable {
     private struct State {
         var lockedSince: Timestamp?
+        var isWaiting = false
         var pinnedPages = 0
     }
 
     private let state = Mutex(State())
+    /// Whether a group has met the lock: read for each group, which mostly has not.
+    private let isLocked = Atomic(false)
+    private let checkpointIsAsked = Atomic(false)
 
-    /// The write lock is another connection's.
-    func waits(since time: Timestamp) { state.withLock { $0.lockedSince = time } }
+    /// The write lock is another connection's, and a group waits for it.
+    func waits(since time: Timestamp) {
+        state.withLock { state in
+            if state.lockedSince == nil { state.lockedSince = time }
+            state.isWaiting = true
+        }
+        isLocked.store(true, ordering: .relaxed)
+    }
 
-    func waitsNoMore() { state.withLock { $0.lockedSince = nil } }
+    /// The group has waited for as long as it was to; whoever has the lock has it still.
+    func gaveUp() { state.withLock { $0.isWaiting = false } }
+
+    /// The writer has the lock.
+    func hasLock() {
+        guard isLocked.load(ordering: .relaxed) else { return }
+        isLocked.store(false, ordering: .relaxed)
+        state.withLock { state in
+            state.lockedSince = nil
+            state.isWaiting = false
+        }
+    }
 
     /// A checkpoint has left pages of the log where they were.
     func pinned(_ pages: Int) { state.withLock { $0.pinnedPages = pages } }
 
+    /// What was asked for is being done.
+    func startCheckpoint() { checkpointIsAsked.store(false, ordering: .relaxed) }
+
+    /// The next upkeep is to copy the log, however short it is.
+    func askForCheckpoint() { checkpointIsAsked.store(true, ordering: .releasing) }
+
+    /// Since when the lock has been in the way, as far as writes have met it.
     var lockedSince: Timestamp? { state.withLock { $0.lockedSince } }
+    /// Whether a group waits for the lock now.
+    var isWaiting: Bool { state.withLock { $0.isWaiting } }
     var pinnedPages: Int { state.withLock { $0.pinnedPages } }
+    var isCheckpointAsked: Bool { checkpointIsAsked.load(ordering: .acquiring) }
 }
 
 /// Which processes hold SQLite's locks on a file in WAL mode.
@@ -35,9 +66,11 @@ final class WriterTrouble: Sendable {
 /// They are locks on bytes of the shared memory file, which Linux lists in `/proc/locks` (proc(5)). The file
 /// itself is not opened: closing it again would drop the locks of this process
 /// (<https://www.sqlite.org/howtocorrupt.html>, 2.2).
-struct LockTable: Hashable {
-    var writers: [Int] = []
-    var readers: [Int] = []
+package struct LockTable: Hashable, Sendable {
+    /// Processes that hold the write lock.
+    package var writers: [Int] = []
+    /// Processes that read a snapshot.
+    package var readers: [Int] = []
 
     /// Where SQLite keeps the locks: the write lock at 120, those of readers from 123 to 127
     /// (`walIndex` in <https://www.sqlite.org/walformat.html#locks>).
@@ -45,17 +78,13 @@ struct LockTable: Hashable {
     private static let readBytes = 123...127
 
     /// Reads lines such as `1: POSIX  ADVISORY  WRITE 13560 fe:00:5671142 120 120`.
-    ///
-    /// - Parameter process: This process, which is left out.
-    init(_ text: String, inode: UInt64, without process: Int) {
+    package init(_ text: String, inode: UInt64) {
         for line in text.split(separator: "\n") {
             let words = line.split(separator: " ")
             // A process that waits for a lock has an arrow in its line, and holds nothing.
             guard words.count == 8, words[1] == "POSIX" || words[1] == "OFDLCK" else { continue }
             guard words[5].split(separator: ":").last.flatMap({ UInt64($0) }) == inode else { continue }
-            guard let pid = Int(words[4]), pid > 0, pid != process, let first = Int(words[6]) else {
-                continue
-            }
+            guard let pid = Int(words[4]), pid > 0, let first = Int(words[6]) else { continue }
             let last = Int(words[7]) ?? .max
             if words[3] == "WRITE", (first...max(first, last)).contains(Self.writeByte) {
                 writers.append(pid)
@@ -66,18 +95,36 @@ struct LockTable: Hashable {
         readers = Set(readers).sorted()
     }
 
-    /// The locks of others on the database whose log stands at a path; empty where the system does not tell.
-    static func ofOthers(logPath: String) -> LockTable {
+    /// The locks on a database, those of this process among them; empty where the system does not tell.
+    ///
+    /// - Parameter indexPath: The shared memory file.
+    package static func read(indexPath: String) -> LockTable {
         #if os(Linux)
-        guard let inode = FileFact(logPath.dropLast("wal".count) + "shm")?.inode else { return LockTable() }
+        guard let inode = FileFact(indexPath)?.inode else { return LockTable() }
         guard let text = ProcessIdentity.contents(of: "/proc/locks") else { return LockTable() }
-        return LockTable(text, inode: inode, without: Int(getpid()))
+        return LockTable(text, inode: inode)
         #else
         return LockTable()
         #endif
     }
 
-    private init() {}
+    /// Whether the system tells of locks.
+    #if os(Linux)
+    static let isKnown = true
+    #else
+    static let isKnown = false
+    #endif
+
+    /// The name of a process's program; `nil` where the system does not tell.
+    package static func programName(of process: Int) -> String? {
+        #if os(Linux)
+        ProcessIdentity.contents(of: "/proc/\(process)/comm")?.split(separator: "\n").first.map(String.init)
+        #else
+        nil
+        #endif
+    }
+
+    init() {}
 }
 
 /// What the system says about a file without opening it.
@@ -96,13 +143,42 @@ struct FileFact {
 extension Store {
     func health() async throws(SluiceError) -> BrokerHealth {
         let path: String? = try await location == .memory ? nil : read { $0.logPath }
-        let locks = path.map(LockTable.ofOthers)
+        let lock = writeLock(logPath: path)
         return BrokerHealth(
-            lockedSince: writer.trouble.lockedSince?.date,
-            lockHolders: locks?.writers ?? [],
+            lockedSince: lock.inTheWaySince?.date,
+            lockHolders: lock.table.writers,
             logByteCount: path.flatMap { FileFact($0)?.byteCount } ?? 0,
             pinnedPageCount: writer.trouble.pinnedPages,
-            readers: locks?.readers ?? []
+            readers: lock.table.readers
         )
+    }
+
+    /// The reason why nothing can be written, while there is one.
+    func lockInTheWay(logPath path: String?) -> Because? {
+        // Mostly the writer has met no lock, and nothing is asked of the system.
+        guard writer.trouble.lockedSince != nil else { return nil }
+        let lock = writeLock(logPath: path)
+        return lock.inTheWaySince.map { .locked(since: $0.date, by: lock.table.writers) }
+    }
+
+    /// Who holds locks on the file, and since when the write lock has been in the way of writes.
+    ///
+    /// The writer meets the lock from time to time. In between the system's table says whether it is still
+    /// held; where there is none, it counts as held until the writer has had it.
+    ///
+    /// - Parameter path: The path of the log; `nil` in memory, where nobody is in the way.
+    func writeLock(logPath path: String?) -> (inTheWaySince: Timestamp?, table: LockTable) {
+        guard let path else { return (nil, LockTable()) }
+        let trouble = writer.trouble
+        let index = path.dropLast("wal".count) + "shm"
+        let isLocked = trouble.lockedSince != nil
+        var table = LockTable.read(indexPath: String(index))
+        // While the writer has met a lock and not had it since, what this process holds is another
+        // connection's.
+        let own = Int(getpid())
+        if !(isLocked && trouble.lockedSince != nil) { table.writers.removeAll { $0 == own } }
+        table.readers.removeAll { $0 == own }
+        let isHeld = trouble.isWaiting || !LockTable.isKnown || !table.writers.isEmpty
+        return (isHeld ? trouble.lockedSince : nil, table)
     }
 }

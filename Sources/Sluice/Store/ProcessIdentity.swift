@@ -24,6 +24,27 @@ package struct ProcessIdentity: Sendable, Hashable {
         return ProcessIdentity(pid: pid, mark: mark(of: pid))
     }
 
+    /// Whether both have the machine's start and their pid namespace in common, and so one time since that
+    /// start.
+    func sharesMachine(with other: ProcessIdentity) -> Bool {
+        let mine = mark.split(separator: " ")
+        let its = other.mark.split(separator: " ")
+        return mine.count == 3 && its.count == 3 && mine[..<2] == its[..<2]
+    }
+
+    /// The time since the start of the machine, sleep included; `nil` where the system does not tell.
+    ///
+    /// Not the broker's clock: it is compared with what other processes have written.
+    static var machineUptime: Duration? {
+        #if os(Linux)
+        var time = timespec()
+        guard clock_gettime(CLOCK_BOOTTIME, &time) == 0 else { return nil }
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+        #else
+        return nil
+        #endif
+    }
+
     /// Whether the process has certainly ended: the machine has been started again since, or it shares
     /// `observer`'s pid namespace and its pid is free or belongs to a process that began later.
     package func isDead(seenFrom observer: ProcessIdentity) -> Bool {

@@ -158,19 +158,40 @@ extension WriteTransaction {
     }
 
     /// Removes the holds that have ended by themselves.
+    ///
+    /// A hold that is to begin later has met a wall clock that was set back: it lasts as long as was asked,
+    /// counted from here.
     func removeEndedHolds() throws(SQLiteError) {
-        _ = try endHolds(
+        let ended = try endHolds(
             connection.cached(
-                "DELETE FROM sluice_hold_rows WHERE until_us <= ?1 RETURNING id, scope, holder, until_us"
+                """
+                DELETE FROM sluice_hold_rows WHERE until_us <= ?1 OR until_us <= since_us
+                RETURNING id, scope, holder, until_us
+                """
             )
             .bind(1, now.microseconds)
         )
+        let begun = try connection.cached(
+            """
+            UPDATE sluice_hold_rows SET since_us = ?1, until_us = ?1 + (until_us - since_us)
+            WHERE until_us IS NOT NULL AND since_us > ?1
+            """
+        )
+        .bind(1, now.microseconds).run()
+        if ended + begun > 0 { changedControls(.holds) }
+    }
+
+    /// When the next hold ends by itself.
+    func nextEndOfHolds() throws(SQLiteError) -> Timestamp? {
+        try connection.cached("SELECT min(until_us) FROM sluice_hold_rows").first {
+            $0.optionalInt64(0).map(Timestamp.init(microseconds:))
+        } ?? nil
     }
 
     /// Runs a statement that deletes holds, and tells how many.
     private func endHolds(_ deletion: Statement) throws(SQLiteError) -> Int {
         let ended = try deletion.all { Controls.StandingHold($0) }
-        changedControls(.holds)
+        if !ended.isEmpty { changedControls(.holds) }
         for hold in ended { if let hold { tell(.resumed, hold) } }
         return ended.count
     }

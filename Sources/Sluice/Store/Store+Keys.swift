@@ -163,6 +163,7 @@ extension WriteTransaction {
     /// - Returns: Whether there may be more.
     func sweepKeys() throws(SQLiteError) -> Bool {
         guard try hasAnyKeys() else { return false }
+        let hasShortened = try shortenKeys()
         let removed = try connection.cached(
             """
             DELETE FROM sluice_key_rows WHERE (queue_id, key) IN (
@@ -171,6 +172,33 @@ extension WriteTransaction {
         )
         .bind(1, now.microseconds).bind(2, Self.keyBatchSize).run()
         if removed > 0 { hasKeys = nil }
-        return removed == Self.keyBatchSize
+        return removed == Self.keyBatchSize || hasShortened
+    }
+
+    /// Has keys end no later than was asked, counted from here, whose actions went before the wall clock was
+    /// set back.
+    ///
+    /// Those end last, so that one look tells whether there are any; while a longer retention hides them they
+    /// are shortened when they are asked for.
+    ///
+    /// - Returns: Whether there may be more.
+    private func shortenKeys() throws(SQLiteError) -> Bool {
+        let isAhead = try connection.cached(
+            """
+            SELECT until_us - keep_us > ?1 FROM sluice_key_rows WHERE until_us IS NOT NULL
+            ORDER BY until_us DESC LIMIT 1
+            """
+        )
+        .bind(1, now.microseconds).first { $0.bool(0) }
+        guard isAhead == true else { return false }
+        let shortened = try connection.cached(
+            """
+            UPDATE sluice_key_rows SET until_us = ?1 + keep_us WHERE (queue_id, key) IN (
+                SELECT queue_id, key FROM sluice_key_rows
+                WHERE until_us IS NOT NULL AND until_us - keep_us > ?1 ORDER BY until_us DESC LIMIT ?2)
+            """
+        )
+        .bind(1, now.microseconds).bind(2, Self.keyBatchSize).run()
+        return shortened == Self.keyBatchSize
     }
 }

@@ -48,8 +48,13 @@ extension Store {
     }
 
     /// Removes the holds that have ended by themselves, and tells of them.
-    package func removeEndedHolds() async throws(SluiceError) {
-        try await write(sync: .later) { try $0.removeEndedHolds() }
+    ///
+    /// - Returns: When the next one ends; `nil` when none does by itself.
+    package func endHolds() async throws(SluiceError) -> Timestamp? {
+        try await write(sync: .later) { transaction in
+            try transaction.removeEndedHolds()
+            return try transaction.nextEndOfHolds()
+        }
     }
 
     /// Takes in what others have changed, by way of the commit's report.
@@ -78,19 +83,7 @@ package enum WorkPage: Sendable, Hashable {
 
 extension WriteTransaction {
     func startRunning(as me: ProcessIdentity) throws {
-        let other = try connection.cached("SELECT pid, process, lease_until_us FROM sluice_runner").first {
-            (pid: $0.int64(0), process: $0.text(1), leaseUntil: Timestamp(microseconds: $0.int64(2)))
-        }
-        if let other, epoch == nil {
-            let identity = ProcessIdentity(pid: other.pid, mark: other.process)
-            // This process has one store on the file: what it finds of itself, an earlier store has left.
-            guard identity == me || identity.isDead(seenFrom: me) || other.leaseUntil <= now else {
-                throw SluiceError(
-                    .runningElsewhere,
-                    "process \(other.pid) runs the queues of this file; stop it, or enqueue only"
-                )
-            }
-        }
+        if epoch == nil { try checkRight(of: me) }
         let epoch = try connection.cached(
             "UPDATE sluice_counters SET value = value + 1 WHERE name = 'epoch' RETURNING value"
         )
@@ -100,13 +93,15 @@ extension WriteTransaction {
         }
         try connection.cached(
             """
-            INSERT INTO sluice_runner (only, epoch, pid, process, lease_until_us) VALUES (1, ?1, ?2, ?3, ?4)
+            INSERT INTO sluice_runner (only, epoch, pid, process, lease_until_us, lease_until_boot_us)
+            VALUES (1, ?1, ?2, ?3, ?4, ?5)
             ON CONFLICT (only) DO UPDATE SET
                 epoch = excluded.epoch, pid = excluded.pid, process = excluded.process,
-                lease_until_us = excluded.lease_until_us
+                lease_until_us = excluded.lease_until_us, lease_until_boot_us = excluded.lease_until_boot_us
             """
         )
-        .bind(1, epoch).bind(2, me.pid).bind(3, me.mark).bind(4, (now + Store.leaseLength).microseconds).run()
+        .bind(1, epoch).bind(2, me.pid).bind(3, me.mark).bind(4, (now + Store.leaseLength).microseconds)
+        .bind(5, leaseEndOnMachine).run()
         self.epoch = epoch
         isRunElsewhere = false
         claimCount = 0
@@ -117,13 +112,50 @@ extension WriteTransaction {
         try suspectOrphans()
         try liftUndecodable()
         try endReleases()
+        try shortenWaits()
         followOrder()
+    }
+
+    /// Refuses while another process has the right to run the queues.
+    private func checkRight(of me: ProcessIdentity) throws {
+        let other = try connection.cached(
+            "SELECT pid, process, lease_until_us, lease_until_boot_us FROM sluice_runner"
+        )
+        .first {
+            (
+                process: ProcessIdentity(pid: $0.int64(0), mark: $0.text(1)),
+                leaseUntil: Timestamp(microseconds: $0.int64(2)), leaseOnMachine: $0.optionalInt64(3)
+            )
+        }
+        guard let other else { return }
+        // This process has one store on the file: what it finds of itself, an earlier store has left.
+        if other.process == me || other.process.isDead(seenFrom: me) { return }
+        let isOver =
+            if let end = other.leaseOnMachine, other.process.sharesMachine(with: me),
+                let uptime = ProcessIdentity.machineUptime
+            {
+                end <= uptime.wholeMicroseconds
+            } else {
+                other.leaseUntil <= now
+            }
+        guard isOver else {
+            throw SluiceError(
+                .runningElsewhere,
+                "process \(other.process.pid) runs the queues of this file; stop it, or enqueue only"
+            )
+        }
+    }
+
+    private var leaseEndOnMachine: Int64? {
+        ProcessIdentity.machineUptime.map { ($0 + Store.leaseLength).wholeMicroseconds }
     }
 
     func renewLease() throws {
         guard let epoch else { throw lostLease }
-        let renewed = try connection.cached("UPDATE sluice_runner SET lease_until_us = ?2 WHERE epoch = ?1")
-            .bind(1, epoch).bind(2, (now + Store.leaseLength).microseconds).run()
+        let renewed = try connection.cached(
+            "UPDATE sluice_runner SET lease_until_us = ?2, lease_until_boot_us = ?3 WHERE epoch = ?1"
+        )
+        .bind(1, epoch).bind(2, (now + Store.leaseLength).microseconds).bind(3, leaseEndOnMachine).run()
         guard renewed == 1 else { throw lostLease }
     }
 
@@ -194,6 +226,20 @@ extension WriteTransaction {
             """
         )
         .run()
+    }
+
+    /// Has retries come no later than was asked, counted from here, that a wall clock which was set back has
+    /// moved away (G8).
+    ///
+    /// A claim sees to that too; this has the file say so.
+    private func shortenWaits() throws(SQLiteError) {
+        try connection.cached(
+            """
+            UPDATE sluice_state_rows SET next_attempt_at_us = ?1 + retry_delay_us
+            WHERE next_attempt_at_us - retry_delay_us > ?1
+            """
+        )
+        .bind(1, now.microseconds).run()
     }
 
     func queuesWithWork(_ page: WorkPage) throws(SQLiteError) -> (queues: [QueueID], next: WorkPage?) {

@@ -35,6 +35,8 @@ struct StatusFacts: Sendable {
     let openGates: Set<GateName>
     /// The holds that stand, the oldest first.
     let holds: [(pattern: QueuePattern.Form, hold: Hold)]
+    /// Where the log is; `nil` in memory.
+    let logPath: String?
 }
 
 extension Store {
@@ -132,6 +134,7 @@ extension StatusFacts {
         runner =
             try connection.cached("SELECT pid FROM sluice_runner WHERE lease_until_us > ?1")
             .bind(1, now.microseconds).first { $0.int(0) }
+        logPath = connection.logPath
         hasClaims = try connection.cached("SELECT 1 FROM sluice_claim_rows LIMIT 1").hasRow()
         openGates = Set(
             try connection.cached("SELECT name FROM sluice_gate_rows WHERE is_open").all {

@@ -55,6 +55,7 @@ extension WriteTransaction {
     /// When something ends next.
     func nextSweep() throws(SQLiteError) -> Timestamp? {
         guard epoch != nil else { return nil }
+        forgetSweptTime()
         let expiry =
             try connection.cached(
                 "SELECT min(expires_at_us) FROM sluice_action_rows WHERE expires_at_us > ?1"
@@ -72,6 +73,11 @@ extension WriteTransaction {
         swept = SweepMark(expiry: time, action: ActionID(rawValue: 0))
     }
 
+    /// A wall clock that was set back lets ends that were swept come again.
+    private func forgetSweptTime() {
+        if let mark = swept, mark.expiry > now { swept = nil }
+    }
+
     private struct ExpiredRow {
         let action: ActionID
         let queue: QueueID
@@ -85,8 +91,7 @@ extension WriteTransaction {
 
     /// - Returns: Whether there may be more.
     private func sweepExpired(_ policy: (QueueName, String) -> FailurePolicy) throws(SQLiteError) -> Bool {
-        // A wall clock that was set back lets later ends come again.
-        if let mark = swept, mark.expiry > now { swept = nil }
+        forgetSweptTime()
         let rows = try expiredRows()
         for row in rows where !row.isLeft {
             if row.isCancelled {

@@ -21,11 +21,14 @@ struct Finding {
         Finding(isProblem: false, text: text, advice: advice)
     }
 
+    /// What a broker cuts the log to; beyond it a reader, if there is one, may be why.
+    private static let cutLog: Int64 = 64 * 1_024 * 1_024
+
     /// A log that has grown beyond this is pinned by somebody: a broker copies it back every 40 MB.
     private static let longLog: Int64 = 256 * 1_024 * 1_024
 
     /// All that is to be said of a file, the worst first.
-    static func all(_ facts: FileFacts, _ holders: [LockHolder], path: String, now: Timestamp) -> [Finding] {
+    static func all(_ facts: FileFacts, _ holders: LockHolders, path: String, now: Timestamp) -> [Finding] {
         let findings =
             ofFile(facts, path: path) + ofLocks(facts, holders, path: path) + ofQueues(facts)
             + ofRunner(facts, now) + ofLibrary()
@@ -70,18 +73,28 @@ struct Finding {
         return findings
     }
 
-    private static func ofLocks(_ facts: FileFacts, _ holders: [LockHolder], path: String) -> [Finding] {
+    private static func ofLocks(_ facts: FileFacts, _ holders: LockHolders, path: String) -> [Finding] {
         var findings: [Finding] = []
         if facts.isWriteLockHeld {
             findings.append(
                 .problem(
-                    "\(Doctor.names(holders)) holds the write lock: nothing can be enqueued or settled",
+                    "\(Doctor.names(holders.writers)) holds the write lock: "
+                        + "nothing can be enqueued or settled",
                     "a running broker gives it up at once, so look again; a shell inside BEGIN needs its "
                         + "COMMIT or ROLLBACK"
                 )
             )
         }
-        if facts.logByteCount > longLog {
+        if facts.logByteCount > cutLog && !holders.readers.isEmpty {
+            findings.append(
+                .problem(
+                    "the log has grown to \(facts.logByteCount / 1_024 / 1_024) MiB while "
+                        + "\(Doctor.names(holders.readers)) reads",
+                    "a reader keeps it from beginning anew: end its transaction, if it is a shell "
+                        + "inside BEGIN; a running broker then copies the log and cuts it"
+                )
+            )
+        } else if facts.logByteCount > longLog {
             findings.append(
                 .problem(
                     "the log has grown to \(facts.logByteCount / 1_024 / 1_024) MiB",

@@ -1,5 +1,4 @@
 internal import Sluice
-internal import SystemPackage
 
 /// A process that holds a lock.
 struct LockHolder: Hashable {
@@ -8,53 +7,23 @@ struct LockHolder: Hashable {
     let name: String?
 }
 
-/// Finds out who holds SQLite's write lock, where the system lists locks: on Linux.
-enum LockHolders {
-    /// Where the lock of the one writer lies in the file of the log's index
-    /// (<https://www.sqlite.org/walformat.html>, 2.3.1).
-    private static let writeLockByte = 120
+/// Who holds SQLite's locks on a file, where the system lists locks: on Linux.
+struct LockHolders {
+    /// Those of the write lock.
+    var writers: [LockHolder] = []
+    /// Those that read a snapshot, and so may keep the log from beginning anew.
+    var readers: [LockHolder] = []
 
-    /// The processes that hold the write lock of WAL mode.
-    static func writers(ofIndex path: String) -> [LockHolder] {
-        guard let inode = DatabaseFile.identity(of: path)?.inode, let list = text(of: "/proc/locks") else {
-            return []
-        }
-        let pids = list.split(separator: "\n").compactMap { pid(in: $0, inode: inode) }
-        return Set(pids).sorted().map { pid in
-            let name = text(of: "/proc/\(pid)/comm").map {
-                $0.split(separator: "\n").first.map(String.init) ?? ""
-            }
-            return LockHolder(pid: pid, name: name)
-        }
-    }
+    /// Nobody.
+    init() {}
 
-    /// The process of a line such as `1: POSIX  ADVISORY  WRITE 4711 fd:01:1234 120 120`, if it is about the
-    /// write lock of a file.
-    static func pid(in line: Substring, inode: UInt64) -> Int? {
-        let words = line.split(separator: " ")
-        // A line of one who waits has an arrow behind the number.
-        guard words.count == 8, words[1] == "POSIX", words[3] == "WRITE", let pid = Int(words[4]), pid > 0,
-            words[5].split(separator: ":").last.flatMap({ UInt64($0) }) == inode,
-            let first = Int(words[6]), let last = words[7] == "EOF" ? Int.max : Int(words[7])
-        else { return nil }
-        return (first...max(first, last)).contains(writeLockByte) ? pid : nil
-    }
-
-    /// Read piece by piece: such files have no size.
-    private static func text(of path: String) -> String? {
-        guard let descriptor = try? FileDescriptor.open(FilePath(path), .readOnly, options: .closeOnExec)
-        else {
-            return nil
+    init(_ facts: FileFacts) {
+        let table = LockTable.read(indexPath: facts.indexPath)
+        func named(_ pids: [Int]) -> [LockHolder] {
+            pids.map { LockHolder(pid: $0, name: LockTable.programName(of: $0)) }
         }
-        defer { try? descriptor.close() }
-        var bytes: [UInt8] = []
-        while true {
-            let piece = try? [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, count in
-                count = try descriptor.read(into: UnsafeMutableRawBufferPointer(buffer))
-            }
-            guard let piece else { return nil }
-            if piece.isEmpty { return String(decoding: bytes, as: UTF8.self) }
-            bytes += piece
-        }
+        if facts.isWriteLockHeld { writers = named(table.writers) }
+        // This process has closed the file.
+        readers = named(table.readers)
     }
 }

@@ -252,7 +252,7 @@ struct BecauseTests {
         await broker.close()
     }
 
-    @Test("G15: ready, where this broker is about to start it and cannot write yet")
+    @Test("G15: ready, where this broker is about to start it and has something to write before")
     func ready() async throws {
         let broker = try await site.broker()
         try fail(broker, .success)
@@ -261,13 +261,20 @@ struct BecauseTests {
         try await whileRunning(broker) {
             try await until { broker.life.withLock { $0.hasLookedAround } }
             try keepLease()
-            let other = try Connection(path: #require(site.file).path, mode: .write)
-            other.setBusyTimeout(patience)
-            try other.beginImmediate()
-            defer { other.rollback() }
+            let (writing, end) = (Signal(), DispatchSemaphore(value: 0))
+            let write = Task {
+                try await broker.store.write(sync: .later) { _ in
+                    writing.send()
+                    end.wait()
+                }
+            }
+            try await writing.received()
             site.clock.advance(by: .seconds(1))
-            try await #expect(broker.status(of: queue).because == [.ready])
+            let because = try await broker.status(of: queue).because
             let shown = try site.rows("SELECT state || '|' || because FROM sluice_queues")
+            end.signal()
+            try await write.value
+            #expect(because == [.ready])
             #expect(shown == ["ready|owned by process \(ProcessInfo.processInfo.processIdentifier)"])
         }
         await broker.close()
@@ -334,6 +341,38 @@ struct BecauseTests {
                 .held(by: "ops", reason: "", until: nil), .gate("network"), .retry(until: due.date),
             ]
             try await check(broker, queue, reasons[0], reasons[1], reasons[2])
+        }
+        await broker.close()
+    }
+
+    @Test("G15: waiting for the write lock of another connection, with its process")
+    func locked() async throws {
+        let broker = try await site.broker { $0.lockTimeout = .milliseconds(5) }
+        try fail(broker, .retry(after: .seconds(10)))
+        try await broker.enqueue(Note("a"))
+        try await whileRunning(broker) {
+            try await until { broker.statistics.retried == 1 }
+            let other = try Connection(path: #require(site.file).path, mode: .write)
+            other.setBusyTimeout(patience)
+            try other.beginImmediate()
+            site.clock.advance(by: .seconds(10))
+            try await until { try await broker.health().lockedSince != nil }
+            #if os(Linux)
+            let processes = [Int(getpid())]
+            #else
+            let processes: [Int] = []
+            #endif
+            let status = try await broker.status(of: queue)
+            #expect(status.because == [.locked(since: now, by: processes)])
+            #expect(status.state == .ready && status.standsStill)
+            let words = Because.locked(since: now, by: [7, 8]).description
+            #expect(words.hasPrefix("waiting for the write lock of processes 7, 8 since 20"))
+            other.rollback()
+            try await until {
+                site.clock.advance(by: .seconds(1))
+                return broker.statistics.retried == 2
+            }
+            try await #expect(broker.status(of: queue).state == .retry)
         }
         await broker.close()
     }

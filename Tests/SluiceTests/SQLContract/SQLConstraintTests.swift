@@ -67,8 +67,8 @@ struct SQLConstraintTests {
         "INSERT INTO sluice_key_rows VALUES (1, 'k', 1, -1, NULL)",
         "INSERT INTO sluice_changes (change) VALUES ('wake')",
         "INSERT INTO sluice_changes (queue_id, change) VALUES (1, 'gate')",
-        "INSERT INTO sluice_runner VALUES (2, 1, 1, '', 0)",
-        "INSERT INTO sluice_runner VALUES (1, 1, 1, NULL, 0)",
+        "INSERT INTO sluice_runner VALUES (2, 1, 1, '', 0, NULL)",
+        "INSERT INTO sluice_runner VALUES (1, 1, 1, NULL, 0, NULL)",
         "INSERT INTO sluice_changes (queue_id, change) VALUES (1, 'bored')",
         "UPDATE sluice_counters SET value = -1", "INSERT INTO sluice_counters VALUES ('action', 0)",
     ]

@@ -33,21 +33,20 @@ private struct Rig {
     let script = Script()
     let wakeUps: WakeUps
 
-    init(fileExists: Bool = true) throws {
+    init(fileExists: Bool = true, _ change: (inout WakeUps.Delegate) -> Void = { _ in }) throws {
         let file = try TemporaryFile(name: "log")
         self.file = file
-        wakeUps = WakeUps(
-            queue: DispatchQueue(label: "test"),
-            delegate: WakeUps.Delegate(
-                logPath: { file.path },
-                look: { [script] in script.look() },
-                takeIn: { [script] completion in
-                    script.takenIn.send()
-                    completion()
-                },
-                turns: { 0 }
-            )
+        var delegate = WakeUps.Delegate(
+            logPath: { file.path },
+            look: { [script] in script.look() },
+            takeIn: { [script] completion in
+                script.takenIn.send()
+                completion()
+            },
+            turns: { 0 }
         )
+        change(&delegate)
+        wakeUps = WakeUps(queue: DispatchQueue(label: "test"), delegate: delegate)
         if fileExists { try create() }
     }
 
@@ -146,6 +145,36 @@ struct WakeUpsTests {
         _ = try await rig.wakeUps.poll()
         #expect(rig.wakeUps.isWatching)
         await rig.wakeUps.stop()
+    }
+
+    @Test("G11: where the system gives no watch each poll asks again, until the end", arguments: [0, 1, 5])
+    func exhausted(refusals: Int) async throws {
+        let asked = EventLog<Bool>()
+        let rig = try Rig {
+            let watch = $0.watch
+            $0.watch = { path, queue, fired in
+                let isGiven = asked.elements.count >= refusals
+                asked.append(isGiven)
+                return isGiven ? watch(path, queue, fired) : nil
+            }
+        }
+        // Before the start nobody wants one.
+        _ = try await rig.wakeUps.poll()
+        #expect(asked.elements.isEmpty)
+        rig.wakeUps.start()
+        for _ in 0..<refusals {
+            #expect(!rig.wakeUps.isWatching)
+            _ = try await rig.wakeUps.poll()
+        }
+        try await until { rig.wakeUps.isWatching }
+        #expect(asked.elements == Array(repeating: false, count: refusals) + [true])
+        try await until { await rig.wakeUps.isQuiet() }
+        rig.script.becomeVisible(afterLooks: 0)
+        try rig.write()
+        try await rig.script.takenIn.received()
+        await rig.wakeUps.stop()
+        _ = try await rig.wakeUps.poll()
+        #expect(asked.elements.count == refusals + 1)
     }
 
     @Test("After its end the watch tells of nothing, until it is begun anew")

@@ -187,6 +187,34 @@ struct StoreSuspectTests {
         #expect(try await fixture.store.take().text == "a")
     }
 
+    @Test(
+        "G3: a process that lives keeps the right for its lease, whatever the wall clock does meanwhile",
+        arguments: ClockJump.allCases
+    )
+    func leaseOverJumps(_ jump: ClockJump) async throws {
+        let fixture = try await StoreFixture(isRunning: false)
+        let mark = ProcessIdentity.current.mark.split(separator: " ").map(String.init)
+        let parent = try Self.mark(of: getppid(), like: mark)
+        let uptime = try #require(ProcessIdentity.machineUptime)
+        let ends = "\(fixture.clock.wallMicroseconds + 30_000_000), \((uptime + patience).wholeMicroseconds)"
+        try fixture.execute(
+            """
+            INSERT INTO sluice_runner (only, epoch, pid, process, lease_until_us, lease_until_boot_us)
+            VALUES (1, 7, \(getppid()), '\(parent)', \(ends))
+            """
+        )
+        fixture.clock.jumpWall(by: jump.duration)
+        #expect(await refusal { try await fixture.store.startRunning() } == .runningElsewhere)
+        // Alive, and without a sign of life for as long as its lease.
+        try fixture.execute("UPDATE sluice_runner SET lease_until_boot_us = \(uptime.wholeMicroseconds)")
+        try await fixture.store.startRunning()
+        let ownEnd = try #require(Int64(try fixture.row("SELECT lease_until_boot_us FROM sluice_runner")))
+        #expect(ownEnd >= (uptime + Store.leaseLength).wholeMicroseconds)
+        try fixture.execute("UPDATE sluice_runner SET lease_until_boot_us = 0")
+        try await fixture.store.renewLease()
+        #expect(try fixture.row("SELECT lease_until_boot_us >= \(ownEnd) FROM sluice_runner") == "1")
+    }
+
     /// The identity of a process as the library writes it.
     private static func mark(of pid: pid_t, like mark: [String]) throws -> String {
         let status = try String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)

@@ -1,0 +1,25 @@
+internal import SQLite
+
+/// The log: copied by the writer between two groups, and here when a reader has kept it from that.
+extension Store {
+    /// How often a log that a reader keeps is tried to be copied again.
+    package static let pinnedLogInterval: Duration = .seconds(1)
+
+    /// Whether a reader has kept pages of the log from being copied, by the last try.
+    package var isLogPinned: Bool { writer.trouble.pinnedPages > 0 }
+
+    /// Copies what a reader had kept, and has the log begin anew if it has outgrown its bound.
+    ///
+    /// Without this a broker with nothing to do would leave the log as long as it has become: only a commit
+    /// behind a complete copy begins it anew and cuts it.
+    package func copyPinnedLog() async throws(SluiceError) {
+        writer.trouble.askForCheckpoint()
+        // The upkeep follows this group, and goes before the next.
+        try await write(sync: .later) { _ in }
+        try await write(sync: .later) { [self] transaction in
+            guard !isLogPinned, let path = transaction.connection.logPath else { return }
+            guard let log = FileFact(path), log.byteCount > DatabaseFile.journalSizeLimit else { return }
+            try transaction.writeBarrier()
+        }
+    }
+}
