@@ -63,7 +63,9 @@ import Testing
 
     @Test(
         "remove --queue and --tag cancel what another process runs, and take away what waits",
-        arguments: [("--queue", "q", 2, "1 removed, 1 signalled\n"), ("--tag", "t", 1, "0 removed, 1 signalled\n")]
+        arguments: [
+            ("--queue", "q", 2, "1 removed, 1 signalled\n"), ("--tag", "t", 1, "0 removed, 1 signalled\n"),
+        ]
     )
     func removeRunningQueue(option: String, name: String, count: Int, output: String) async throws {
         let place = try Workplace()
