@@ -20,7 +20,7 @@ test: setup-tests  ## Build with warnings as errors, lint, run all tests
 	@.ci/test
 
 test-wake-ups: export SLUICE_STRICT = 1
-test-wake-ups: setup-tests  ## Have 100,000 commits of another process answered, and judge the times
+test-wake-ups: setup-tests  ## Have 100,000 commits of another process answered, and tell the times
 	swift build --build-tests --enable-all-traits
 	SLUICE_WAKE_UPS=100000 swift test --skip-build --enable-all-traits --disable-xctest --filter ManyWakeUpsTests
 
