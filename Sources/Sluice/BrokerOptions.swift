@@ -51,9 +51,10 @@ public struct BrokerOptions: Sendable {
     /// and processes.
     ///
     /// With it, what such a commit made ready starts within twice the time that the commit's sync takes and
-    /// 20 milliseconds, mostly in one or two, at no cost while nobody commits. It takes one of the user's
-    /// inotify instances on Linux (`fs.inotify.max_user_instances`) and a descriptor of the log on Apple
-    /// systems; where that cannot be had, the broker looks every ``foreignChangeInterval``. A file system
+    /// 20 milliseconds, mostly in one or two, at no cost while nobody commits. All
+    /// brokers of a process take one of the user's inotify instances on Linux
+    /// (`fs.inotify.max_user_instances`), and each takes a descriptor of the log on Apple systems; where that
+    /// cannot be had, the broker looks every ``foreignChangeInterval``. A file system
     /// that does not tell of the writes of others leaves the look once a second: set this to `false` there.
     ///
     /// Default: `true`.

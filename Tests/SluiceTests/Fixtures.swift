@@ -1,5 +1,7 @@
-import Sluice
 import SluiceTestKit
+import Synchronization
+
+@testable import Sluice
 
 /// The action that most tests enqueue.
 struct Note: Action {
@@ -52,6 +54,8 @@ func running<Output: Sendable>(
 ) async throws -> Output {
     async let run: Void = broker.run()
     do {
+        // A stop before the start would stop nothing.
+        try await until { broker.life.withLock { $0.state != .idle || $0.hasThrown } }
         let output = try await body()
         await broker.stop(grace: .zero)
         try await run

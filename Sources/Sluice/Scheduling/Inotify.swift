@@ -1,0 +1,127 @@
+#if os(Linux)
+internal import Dispatch
+internal import Synchronization
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+/// The process's inotify instance (<https://man7.org/linux/man-pages/man7/inotify.7.html>), as long as a
+/// watch needs it.
+///
+/// One for all brokers, since a user has 128 of them, in all processes together, as most systems are set up.
+final class Inotify: Sendable {
+    static let shared = Inotify()
+
+    /// A write or a cut; and what ends the watch of this very file, to look for another one at the path.
+    private static let mask =
+        UInt32(IN_MODIFY) | UInt32(IN_ATTRIB) | UInt32(IN_MOVE_SELF) | UInt32(IN_DELETE_SELF)
+        | UInt32(IN_ONESHOT)
+
+    private struct State {
+        var instance: Int32 = -1
+        var source: (any DispatchSourceRead)?
+        /// Watches that are set or may be.
+        var memberCount = 0
+        /// Those that are set, by their numbers.
+        var watches: [Int32: FileWatch] = [:]
+    }
+
+    private let state = Mutex(State())
+    private let queue = DispatchQueue(label: "sluice.inotify", qos: .userInitiated)
+
+    /// Counts one more watch.
+    ///
+    /// - Returns: Whether the system has given an instance.
+    func join() -> Bool {
+        state.withLock { state in
+            if state.memberCount == 0 {
+                let instance = inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK))
+                guard instance >= 0 else { return false }
+                let source = DispatchSource.makeReadSource(fileDescriptor: instance, queue: queue)
+                source.setEventHandler { [weak self] in self?.takeEvents(of: instance) }
+                source.activate()
+                state.instance = instance
+                state.source = source
+            }
+            state.memberCount += 1
+            return true
+        }
+    }
+
+    /// Counts one less; the last one closes the instance.
+    ///
+    /// - Parameter ended: Called on some thread, behind the closing if there is one.
+    func leave(_ ended: @escaping @Sendable () -> Void) {
+        let isLast = state.withLock { state in
+            state.memberCount -= 1
+            guard state.memberCount == 0, let source = state.source else { return false }
+            let instance = state.instance
+            source.setCancelHandler {
+                close(instance)
+                ended()
+            }
+            source.cancel()
+            state = State()
+            return true
+        }
+        if !isLast { ended() }
+    }
+
+    /// Watches a path until the next event.
+    ///
+    /// - Returns: Its number, of this one event; `nil` where there is no such file, or no more watches.
+    func watch(_ path: String, for watch: FileWatch) -> Int32? {
+        // The lock is held meanwhile: an event of the new number finds its watch.
+        state.withLock { state in
+            let number = inotify_add_watch(state.instance, path, Self.mask)
+            guard number >= 0 else { return nil }
+            state.watches[number] = watch
+            return number
+        }
+    }
+
+    /// Takes back what ``watch(_:for:)`` has set.
+    func forget(_ number: Int32, of watch: FileWatch) {
+        state.withLock { state in
+            guard state.watches[number] === watch else { return }
+            state.watches[number] = nil
+            inotify_rm_watch(state.instance, number)
+        }
+    }
+
+    /// Reads what there is, and tells those whom it concerns.
+    private func takeEvents(of instance: Int32) {
+        withUnsafeTemporaryAllocation(byteCount: 4_096, alignment: 8) { buffer in
+            while true {
+                let count = read(instance, buffer.baseAddress, buffer.count)
+                guard count > 0 else { return }
+                var offset = 0
+                while offset < count {
+                    let event = UnsafeRawBufferPointer(buffer).loadUnaligned(
+                        fromByteOffset: offset,
+                        as: inotify_event.self
+                    )
+                    offset += MemoryLayout<inotify_event>.size + Int(event.len)
+                    take(event)
+                }
+            }
+        }
+    }
+
+    private func take(_ event: inotify_event) {
+        if event.mask & UInt32(IN_Q_OVERFLOW) != 0 {
+            // Events were dropped: it could have been anybody's.
+            for watch in state.withLock({ Array($0.watches.values) }) { watch.heard(of: nil) }
+            return
+        }
+        let watch = state.withLock { state in
+            let isOver = event.mask & UInt32(IN_IGNORED) != 0
+            return isOver ? state.watches.removeValue(forKey: event.wd) : state.watches[event.wd]
+        }
+        watch?.heard(of: event.wd)
+    }
+}
+#endif
