@@ -22,12 +22,11 @@ import Testing
         try await broker.enqueue([Note("runs", in: "1"), Note("a", in: "1"), Note("b", in: "gated")], album)
         try await broker.enqueue(Note("c", in: "1"), EnqueueOptions(tag: "albums"))
         try await broker.enqueue(Note("d", in: "1"))
+        try await broker.hold("gated", by: "test")
         try await running(broker) {
-            try await broker.hold("gated", by: "test")
             _ = try await log.wait(forCount: 1)
             let counts = try await broker.cancel(tag: "album")
-            #expect(counts.signalled + counts.removed == 3 && counts.tooLate == 0)
-            #expect(counts.signalled >= 1)
+            #expect(counts.signalled == 1 && counts.removed == 2 && counts.tooLate == 0)
             await broker.waitUntilIdle()
         }
         #expect(Set(log.elements).isSuperset(of: ["runs", "c", "d"]) && !log.elements.contains("a"))
