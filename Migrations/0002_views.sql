@@ -50,8 +50,8 @@ SELECT a.id,
        -- Claims that count, the running one among them.
        coalesce(s.attempts, 0) + (c.claim IS NOT NULL) AS attempts,
        -- When it ran last and failed: not before this.
-       strftime('%Y-%m-%dT%H:%M:%S', s.next_attempt_at_us / 1000000, 'unixepoch')
-           || printf('.%06dZ', s.next_attempt_at_us % 1000000) AS next_attempt_at,
+       coalesce(strftime('%Y-%m-%dT%H:%M:%S', s.next_attempt_at_us / 1000000, 'unixepoch')
+           || printf('.%06dZ', s.next_attempt_at_us % 1000000), s.next_attempt_at_us) AS next_attempt_at,
        -- When it is scheduled for later: it has no place in the order until then.
        CASE WHEN a.not_before_us BETWEEN -62167219200000000 AND 253402300799999999
             THEN strftime('%Y-%m-%dT%H:%M:%S',
@@ -195,11 +195,11 @@ SELECT name AS queue,
            WHEN 'held' THEN 'held by ' || holder || iif(reason = '', '', ': ' || reason)
            WHEN 'gate' THEN 'waiting for gate ' || closed_gate
            WHEN 'retry' THEN 'waiting for retry until '
-               || strftime('%Y-%m-%dT%H:%M:%S', next_attempt_at_us / 1000000, 'unixepoch')
-               || printf('.%06dZ', next_attempt_at_us % 1000000)
+               || coalesce(strftime('%Y-%m-%dT%H:%M:%S', next_attempt_at_us / 1000000, 'unixepoch')
+               || printf('.%06dZ', next_attempt_at_us % 1000000), next_attempt_at_us)
            WHEN 'scheduled' THEN 'scheduled for '
-               || strftime('%Y-%m-%dT%H:%M:%S', not_before_us / 1000000, 'unixepoch')
-               || printf('.%06dZ', not_before_us % 1000000)
+               || coalesce(strftime('%Y-%m-%dT%H:%M:%S', not_before_us / 1000000, 'unixepoch')
+               || printf('.%06dZ', not_before_us % 1000000), not_before_us)
            -- Who runs others lacks a permit for this one; who runs none has its own reasons.
            WHEN 'ready' THEN CASE WHEN EXISTS (SELECT 1 FROM sluice_claim_rows) THEN 'waiting for a permit'
                                   ELSE 'owned by process ' || runner_pid END
@@ -210,12 +210,12 @@ SELECT name AS queue,
        head_kind,
        coalesce(attempts, 0) + (claim IS NOT NULL AND running_id = head_id) AS attempt,
        CASE state
-           WHEN 'held' THEN strftime('%Y-%m-%dT%H:%M:%S', until_us / 1000000, 'unixepoch')
-               || printf('.%06dZ', until_us % 1000000)
-           WHEN 'retry' THEN strftime('%Y-%m-%dT%H:%M:%S', next_attempt_at_us / 1000000, 'unixepoch')
-               || printf('.%06dZ', next_attempt_at_us % 1000000)
-           WHEN 'scheduled' THEN strftime('%Y-%m-%dT%H:%M:%S', not_before_us / 1000000, 'unixepoch')
-               || printf('.%06dZ', not_before_us % 1000000)
+           WHEN 'held' THEN coalesce(strftime('%Y-%m-%dT%H:%M:%S', until_us / 1000000, 'unixepoch')
+               || printf('.%06dZ', until_us % 1000000), until_us)
+           WHEN 'retry' THEN coalesce(strftime('%Y-%m-%dT%H:%M:%S', next_attempt_at_us / 1000000, 'unixepoch')
+               || printf('.%06dZ', next_attempt_at_us % 1000000), next_attempt_at_us)
+           WHEN 'scheduled' THEN coalesce(strftime('%Y-%m-%dT%H:%M:%S', not_before_us / 1000000, 'unixepoch')
+               || printf('.%06dZ', not_before_us % 1000000), not_before_us)
        END AS blocked_until,
        (now_us - oldest_us) / 1000000 AS oldest_age_s,
        coalesce(last_error, iif(blocked_by = 'gate', NULL, blocked_error)) AS last_error
@@ -274,7 +274,7 @@ CREATE VIEW sluice_holds AS
 SELECT x.id, x.scope, x.holder, x.reason,
        strftime('%Y-%m-%dT%H:%M:%S', x.since_us / 1000000, 'unixepoch')
            || printf('.%06dZ', x.since_us % 1000000) AS since,
-       strftime('%Y-%m-%dT%H:%M:%S', x.until_us / 1000000, 'unixepoch')
-           || printf('.%06dZ', x.until_us % 1000000) AS until
+       coalesce(strftime('%Y-%m-%dT%H:%M:%S', x.until_us / 1000000, 'unixepoch')
+           || printf('.%06dZ', x.until_us % 1000000), x.until_us) AS until
 FROM sluice_hold_rows AS x JOIN sluice_clock AS clock
 WHERE x.until_us IS NULL OR x.until_us > clock.now_us;

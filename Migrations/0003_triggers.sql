@@ -17,19 +17,23 @@ BEGIN
         WHEN typeof(NEW.kind) IS NOT 'text' OR length(CAST(NEW.kind AS BLOB)) NOT BETWEEN 1 AND 255
              OR instr(NEW.kind, char(0)) > 0
             THEN RAISE(ABORT, 'sluice_actions.kind must be text of 1 to 255 bytes without NUL')
-        WHEN typeof(NEW.payload) IS NOT 'text' OR NOT json_valid(NEW.payload)
-            THEN RAISE(ABORT, 'sluice_actions.payload must be JSON text')
+        WHEN typeof(NEW.payload) IS NOT 'text' OR instr(NEW.payload, char(0)) > 0 OR NOT json_valid(NEW.payload)
+            THEN RAISE(ABORT, 'sluice_actions.payload must be JSON text without NUL')
         WHEN typeof(NEW.sort_key) = 'blob'
             THEN RAISE(ABORT, 'sluice_actions.sort_key must be NULL, an integer, a real or text')
         WHEN NEW.not_before IS NOT NULL AND NOT (typeof(NEW.not_before) = 'integer'
-                 OR (typeof(NEW.not_before) = 'text' AND strftime('%s', substr(NEW.not_before, 1, 19)) IS NOT NULL
-                     AND length(NEW.not_before) BETWEEN 19 AND 27 AND substr(NEW.not_before, 20, 1) IN ('', 'Z', '.')
-                     AND rtrim(substr(NEW.not_before, 21), 'Z') NOT GLOB '*[^0-9]*'))
+                 OR (typeof(NEW.not_before) = 'text'
+                     AND strftime('%Y-%m-%dT%H:%M:%S', substr(NEW.not_before, 1, 19), '+0 days') IS replace(substr(NEW.not_before, 1, 19), ' ', 'T')
+                     AND (substr(NEW.not_before, 20) IN ('', 'Z')
+                          OR (substr(NEW.not_before, 20, 2) GLOB '.[0-9]' AND length(NEW.not_before) - (substr(NEW.not_before, -1) = 'Z') <= 26
+                              AND substr(NEW.not_before, 21, length(NEW.not_before) - 20 - (substr(NEW.not_before, -1) = 'Z')) NOT GLOB '*[^0-9]*'))))
             THEN RAISE(ABORT, 'sluice_actions.not_before must be ISO 8601 in UTC, or microseconds since 1970')
         WHEN NEW.expires_at IS NOT NULL AND NOT (typeof(NEW.expires_at) = 'integer'
-                 OR (typeof(NEW.expires_at) = 'text' AND strftime('%s', substr(NEW.expires_at, 1, 19)) IS NOT NULL
-                     AND length(NEW.expires_at) BETWEEN 19 AND 27 AND substr(NEW.expires_at, 20, 1) IN ('', 'Z', '.')
-                     AND rtrim(substr(NEW.expires_at, 21), 'Z') NOT GLOB '*[^0-9]*'))
+                 OR (typeof(NEW.expires_at) = 'text'
+                     AND strftime('%Y-%m-%dT%H:%M:%S', substr(NEW.expires_at, 1, 19), '+0 days') IS replace(substr(NEW.expires_at, 1, 19), ' ', 'T')
+                     AND (substr(NEW.expires_at, 20) IN ('', 'Z')
+                          OR (substr(NEW.expires_at, 20, 2) GLOB '.[0-9]' AND length(NEW.expires_at) - (substr(NEW.expires_at, -1) = 'Z') <= 26
+                              AND substr(NEW.expires_at, 21, length(NEW.expires_at) - 20 - (substr(NEW.expires_at, -1) = 'Z')) NOT GLOB '*[^0-9]*'))))
             THEN RAISE(ABORT, 'sluice_actions.expires_at must be ISO 8601 in UTC, or microseconds since 1970')
         WHEN NEW.tag IS NOT NULL AND (typeof(NEW.tag) <> 'text' OR instr(NEW.tag, char(0)) > 0
                                       OR length(CAST(NEW.tag AS BLOB)) NOT BETWEEN 1 AND 255)
@@ -52,9 +56,11 @@ BEGIN
       AND NOT CASE sort_type
                     WHEN 'arrival' THEN NEW.sort_key IS NULL
                     WHEN 'date' THEN (typeof(NEW.sort_key) = 'integer'
-                 OR (typeof(NEW.sort_key) = 'text' AND strftime('%s', substr(NEW.sort_key, 1, 19)) IS NOT NULL
-                     AND length(NEW.sort_key) BETWEEN 19 AND 27 AND substr(NEW.sort_key, 20, 1) IN ('', 'Z', '.')
-                     AND rtrim(substr(NEW.sort_key, 21), 'Z') NOT GLOB '*[^0-9]*'))
+                 OR (typeof(NEW.sort_key) = 'text'
+                     AND strftime('%Y-%m-%dT%H:%M:%S', substr(NEW.sort_key, 1, 19), '+0 days') IS replace(substr(NEW.sort_key, 1, 19), ' ', 'T')
+                     AND (substr(NEW.sort_key, 20) IN ('', 'Z')
+                          OR (substr(NEW.sort_key, 20, 2) GLOB '.[0-9]' AND length(NEW.sort_key) - (substr(NEW.sort_key, -1) = 'Z') <= 26
+                              AND substr(NEW.sort_key, 21, length(NEW.sort_key) - 20 - (substr(NEW.sort_key, -1) = 'Z')) NOT GLOB '*[^0-9]*'))))
                     WHEN 'real' THEN typeof(NEW.sort_key) IN ('real', 'integer')
                     ELSE typeof(NEW.sort_key) = sort_type
                 END
@@ -68,9 +74,11 @@ BEGIN
       AND NOT CASE q.sort_type
                     WHEN 'arrival' THEN NEW.sort_key IS NULL
                     WHEN 'date' THEN (typeof(NEW.sort_key) = 'integer'
-                 OR (typeof(NEW.sort_key) = 'text' AND strftime('%s', substr(NEW.sort_key, 1, 19)) IS NOT NULL
-                     AND length(NEW.sort_key) BETWEEN 19 AND 27 AND substr(NEW.sort_key, 20, 1) IN ('', 'Z', '.')
-                     AND rtrim(substr(NEW.sort_key, 21), 'Z') NOT GLOB '*[^0-9]*'))
+                 OR (typeof(NEW.sort_key) = 'text'
+                     AND strftime('%Y-%m-%dT%H:%M:%S', substr(NEW.sort_key, 1, 19), '+0 days') IS replace(substr(NEW.sort_key, 1, 19), ' ', 'T')
+                     AND (substr(NEW.sort_key, 20) IN ('', 'Z')
+                          OR (substr(NEW.sort_key, 20, 2) GLOB '.[0-9]' AND length(NEW.sort_key) - (substr(NEW.sort_key, -1) = 'Z') <= 26
+                              AND substr(NEW.sort_key, 21, length(NEW.sort_key) - 20 - (substr(NEW.sort_key, -1) = 'Z')) NOT GLOB '*[^0-9]*'))))
                     WHEN 'real' THEN typeof(NEW.sort_key) IN ('real', 'integer')
                     ELSE typeof(NEW.sort_key) = q.sort_type
                 END;
@@ -159,19 +167,23 @@ BEGIN
         WHEN typeof(NEW.kind) IS NOT 'text' OR length(CAST(NEW.kind AS BLOB)) NOT BETWEEN 1 AND 255
              OR instr(NEW.kind, char(0)) > 0
             THEN RAISE(ABORT, 'sluice_actions.kind must be text of 1 to 255 bytes without NUL')
-        WHEN typeof(NEW.payload) IS NOT 'text' OR NOT json_valid(NEW.payload)
-            THEN RAISE(ABORT, 'sluice_actions.payload must be JSON text')
+        WHEN typeof(NEW.payload) IS NOT 'text' OR instr(NEW.payload, char(0)) > 0 OR NOT json_valid(NEW.payload)
+            THEN RAISE(ABORT, 'sluice_actions.payload must be JSON text without NUL')
         WHEN typeof(NEW.sort_key) = 'blob'
             THEN RAISE(ABORT, 'sluice_actions.sort_key must be NULL, an integer, a real or text')
         WHEN NEW.not_before IS NOT NULL AND NOT (typeof(NEW.not_before) = 'integer'
-                 OR (typeof(NEW.not_before) = 'text' AND strftime('%s', substr(NEW.not_before, 1, 19)) IS NOT NULL
-                     AND length(NEW.not_before) BETWEEN 19 AND 27 AND substr(NEW.not_before, 20, 1) IN ('', 'Z', '.')
-                     AND rtrim(substr(NEW.not_before, 21), 'Z') NOT GLOB '*[^0-9]*'))
+                 OR (typeof(NEW.not_before) = 'text'
+                     AND strftime('%Y-%m-%dT%H:%M:%S', substr(NEW.not_before, 1, 19), '+0 days') IS replace(substr(NEW.not_before, 1, 19), ' ', 'T')
+                     AND (substr(NEW.not_before, 20) IN ('', 'Z')
+                          OR (substr(NEW.not_before, 20, 2) GLOB '.[0-9]' AND length(NEW.not_before) - (substr(NEW.not_before, -1) = 'Z') <= 26
+                              AND substr(NEW.not_before, 21, length(NEW.not_before) - 20 - (substr(NEW.not_before, -1) = 'Z')) NOT GLOB '*[^0-9]*'))))
             THEN RAISE(ABORT, 'sluice_actions.not_before must be ISO 8601 in UTC, or microseconds since 1970')
         WHEN NEW.expires_at IS NOT NULL AND NOT (typeof(NEW.expires_at) = 'integer'
-                 OR (typeof(NEW.expires_at) = 'text' AND strftime('%s', substr(NEW.expires_at, 1, 19)) IS NOT NULL
-                     AND length(NEW.expires_at) BETWEEN 19 AND 27 AND substr(NEW.expires_at, 20, 1) IN ('', 'Z', '.')
-                     AND rtrim(substr(NEW.expires_at, 21), 'Z') NOT GLOB '*[^0-9]*'))
+                 OR (typeof(NEW.expires_at) = 'text'
+                     AND strftime('%Y-%m-%dT%H:%M:%S', substr(NEW.expires_at, 1, 19), '+0 days') IS replace(substr(NEW.expires_at, 1, 19), ' ', 'T')
+                     AND (substr(NEW.expires_at, 20) IN ('', 'Z')
+                          OR (substr(NEW.expires_at, 20, 2) GLOB '.[0-9]' AND length(NEW.expires_at) - (substr(NEW.expires_at, -1) = 'Z') <= 26
+                              AND substr(NEW.expires_at, 21, length(NEW.expires_at) - 20 - (substr(NEW.expires_at, -1) = 'Z')) NOT GLOB '*[^0-9]*'))))
             THEN RAISE(ABORT, 'sluice_actions.expires_at must be ISO 8601 in UTC, or microseconds since 1970')
         WHEN NEW.tag IS NOT NULL AND (typeof(NEW.tag) <> 'text' OR instr(NEW.tag, char(0)) > 0
                                       OR length(CAST(NEW.tag AS BLOB)) NOT BETWEEN 1 AND 255)
@@ -182,9 +194,11 @@ BEGIN
         WHEN NEW.version IS NOT NULL AND (typeof(NEW.version) <> 'integer' OR NEW.version < 1)
             THEN RAISE(ABORT, 'sluice_actions.version must be an integer of 1 or more')
         WHEN NEW.next_attempt_at IS NOT NULL AND NOT (typeof(NEW.next_attempt_at) = 'integer'
-                 OR (typeof(NEW.next_attempt_at) = 'text' AND strftime('%s', substr(NEW.next_attempt_at, 1, 19)) IS NOT NULL
-                     AND length(NEW.next_attempt_at) BETWEEN 19 AND 27 AND substr(NEW.next_attempt_at, 20, 1) IN ('', 'Z', '.')
-                     AND rtrim(substr(NEW.next_attempt_at, 21), 'Z') NOT GLOB '*[^0-9]*'))
+                 OR (typeof(NEW.next_attempt_at) = 'text'
+                     AND strftime('%Y-%m-%dT%H:%M:%S', substr(NEW.next_attempt_at, 1, 19), '+0 days') IS replace(substr(NEW.next_attempt_at, 1, 19), ' ', 'T')
+                     AND (substr(NEW.next_attempt_at, 20) IN ('', 'Z')
+                          OR (substr(NEW.next_attempt_at, 20, 2) GLOB '.[0-9]' AND length(NEW.next_attempt_at) - (substr(NEW.next_attempt_at, -1) = 'Z') <= 26
+                              AND substr(NEW.next_attempt_at, 21, length(NEW.next_attempt_at) - 20 - (substr(NEW.next_attempt_at, -1) = 'Z')) NOT GLOB '*[^0-9]*'))))
             THEN RAISE(ABORT, 'sluice_actions.next_attempt_at must be ISO 8601 in UTC, or microseconds since 1970')
         WHEN NEW.not_before IS NOT OLD.not_before AND OLD.running_since IS NOT NULL
             THEN RAISE(ABORT, 'sluice_actions.not_before cannot be set while the action runs')
@@ -208,9 +222,11 @@ BEGIN
       AND NOT CASE sort_type
                     WHEN 'arrival' THEN NEW.sort_key IS NULL
                     WHEN 'date' THEN (typeof(NEW.sort_key) = 'integer'
-                 OR (typeof(NEW.sort_key) = 'text' AND strftime('%s', substr(NEW.sort_key, 1, 19)) IS NOT NULL
-                     AND length(NEW.sort_key) BETWEEN 19 AND 27 AND substr(NEW.sort_key, 20, 1) IN ('', 'Z', '.')
-                     AND rtrim(substr(NEW.sort_key, 21), 'Z') NOT GLOB '*[^0-9]*'))
+                 OR (typeof(NEW.sort_key) = 'text'
+                     AND strftime('%Y-%m-%dT%H:%M:%S', substr(NEW.sort_key, 1, 19), '+0 days') IS replace(substr(NEW.sort_key, 1, 19), ' ', 'T')
+                     AND (substr(NEW.sort_key, 20) IN ('', 'Z')
+                          OR (substr(NEW.sort_key, 20, 2) GLOB '.[0-9]' AND length(NEW.sort_key) - (substr(NEW.sort_key, -1) = 'Z') <= 26
+                              AND substr(NEW.sort_key, 21, length(NEW.sort_key) - 20 - (substr(NEW.sort_key, -1) = 'Z')) NOT GLOB '*[^0-9]*'))))
                     WHEN 'real' THEN typeof(NEW.sort_key) IN ('real', 'integer')
                     ELSE typeof(NEW.sort_key) = sort_type
                 END
@@ -224,9 +240,11 @@ BEGIN
       AND NOT CASE q.sort_type
                     WHEN 'arrival' THEN NEW.sort_key IS NULL
                     WHEN 'date' THEN (typeof(NEW.sort_key) = 'integer'
-                 OR (typeof(NEW.sort_key) = 'text' AND strftime('%s', substr(NEW.sort_key, 1, 19)) IS NOT NULL
-                     AND length(NEW.sort_key) BETWEEN 19 AND 27 AND substr(NEW.sort_key, 20, 1) IN ('', 'Z', '.')
-                     AND rtrim(substr(NEW.sort_key, 21), 'Z') NOT GLOB '*[^0-9]*'))
+                 OR (typeof(NEW.sort_key) = 'text'
+                     AND strftime('%Y-%m-%dT%H:%M:%S', substr(NEW.sort_key, 1, 19), '+0 days') IS replace(substr(NEW.sort_key, 1, 19), ' ', 'T')
+                     AND (substr(NEW.sort_key, 20) IN ('', 'Z')
+                          OR (substr(NEW.sort_key, 20, 2) GLOB '.[0-9]' AND length(NEW.sort_key) - (substr(NEW.sort_key, -1) = 'Z') <= 26
+                              AND substr(NEW.sort_key, 21, length(NEW.sort_key) - 20 - (substr(NEW.sort_key, -1) = 'Z')) NOT GLOB '*[^0-9]*'))))
                     WHEN 'real' THEN typeof(NEW.sort_key) IN ('real', 'integer')
                     ELSE typeof(NEW.sort_key) = q.sort_type
                 END;

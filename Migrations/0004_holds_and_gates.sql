@@ -18,9 +18,11 @@ BEGIN
         WHEN NEW.reason IS NOT NULL AND (typeof(NEW.reason) <> 'text' OR length(NEW.reason) > 1000)
             THEN RAISE(ABORT, 'sluice_holds.reason must be text of at most 1000 characters')
         WHEN NEW.until IS NOT NULL AND NOT (typeof(NEW.until) = 'integer'
-                 OR (typeof(NEW.until) = 'text' AND strftime('%s', substr(NEW.until, 1, 19)) IS NOT NULL
-                     AND length(NEW.until) BETWEEN 19 AND 27 AND substr(NEW.until, 20, 1) IN ('', 'Z', '.')
-                     AND rtrim(substr(NEW.until, 21), 'Z') NOT GLOB '*[^0-9]*'))
+                 OR (typeof(NEW.until) = 'text'
+                     AND strftime('%Y-%m-%dT%H:%M:%S', substr(NEW.until, 1, 19), '+0 days') IS replace(substr(NEW.until, 1, 19), ' ', 'T')
+                     AND (substr(NEW.until, 20) IN ('', 'Z')
+                          OR (substr(NEW.until, 20, 2) GLOB '.[0-9]' AND length(NEW.until) - (substr(NEW.until, -1) = 'Z') <= 26
+                              AND substr(NEW.until, 21, length(NEW.until) - 20 - (substr(NEW.until, -1) = 'Z')) NOT GLOB '*[^0-9]*'))))
             THEN RAISE(ABORT, 'sluice_holds.until must be ISO 8601 in UTC, or microseconds since 1970')
     END;
     INSERT INTO sluice_hold_rows (scope, holder, reason, since_us, until_us)

@@ -42,8 +42,9 @@ enum ExitStatus: Int32 {
           0   done, or stopped by a signal
           1   run --until-empty: actions are left, in queues that are parked;
               doctor: it has found something wrong;
-              else: what was named by number or by a queue's name is not there,
-              or it runs and is left as it is
+              else: the one action, queue or hold that was named is not there, or
+              it runs and is left as it is; that a choice of many (--queue,
+              --tag) finds none to remove, retry or requeue is 0
           64  the arguments are wrong
           65  an action or a line was refused; all other lines are stored
           66  the input cannot be read

@@ -32,6 +32,9 @@ struct Export: AsyncParsableCommand {
     )
     var queue = "*"
 
+    @Flag(help: "JSON lines, which is the only form.")
+    var json = false
+
     /// Actions that are in memory at once, and about how many bytes of payload.
     private static let pageSize = 1_000
     private static let pageByteCount = 8 * 1_024 * 1_024
@@ -49,7 +52,9 @@ struct Export: AsyncParsableCommand {
                 )
                 guard let end = page.last else { return }
                 last = end.id
-                try Terminal.deliver(page.map(TransferLine.text))
+                let lines = page.map(TransferLine.text)
+                // A payload is data for `import`, and on a screen what it might have the terminal do.
+                try Terminal.deliver(Terminal.hasScreen ? lines.map(JSONText.visible) : lines)
             }
         }
     }

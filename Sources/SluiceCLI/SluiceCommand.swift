@@ -66,6 +66,7 @@ struct SluiceCommand: AsyncParsableCommand {
             } else {
                 try command.run()
             }
+            try Terminal.finish()
         } catch let failure as Failure {
             if let message = failure.message { Terminal.remark(message) }
             exit(withError: failure.status.exitCode)

@@ -1,3 +1,4 @@
+internal import Synchronization
 internal import SystemPackage
 
 #if canImport(Darwin)
@@ -75,8 +76,24 @@ enum Terminal {
 
     /// Writes a line in one call, so that those of several tasks do not mix.
     ///
-    /// A reader that has gone is no error of ours.
+    /// A reader that has gone is no error of ours. That an answer was lost otherwise is said at the end, as
+    /// what the verb was to do is done all the same; nobody can be told that a remark was lost.
     private static func write(_ bytes: [UInt8], to descriptor: FileDescriptor) {
-        _ = try? descriptor.writeAll(bytes)
+        do {
+            _ = try descriptor.writeAll(bytes)
+        } catch {
+            guard descriptor == .standardOutput, (error as? Errno) != .brokenPipe else { return }
+            loss.withLock { $0 = $0 ?? "\(error)" }
+        }
+    }
+
+    /// Why an answer was lost first.
+    private static let loss = Mutex<String?>(nil)
+
+    /// Fails if an answer was lost.
+    static func finish() throws(Failure) {
+        if let error = loss.withLock({ $0 }) {
+            throw Failure(.inputOutput, "standard output cannot be written: \(error)")
+        }
     }
 }

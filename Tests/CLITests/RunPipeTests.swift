@@ -227,9 +227,11 @@ import Testing
                 "sluice: signal 15 ended the handler process; it had 1 action in work, which is retried",
             ]
         )
-        let lines = try log(place).map { $0.split(separator: " ").map(String.init) }
-        #expect(lines.map(\.last) == ["1", "2", "input"])
-        #expect(lines[0][0] != lines[1][0])
+        // The first process may have seen the end of its input before the signal ended it.
+        let requests = try log(place).filter { $0 != "end of input" }.map { $0.split(separator: " ") }
+        try #require(requests.map(\.last) == ["1", "2"])
+        #expect(requests[0][0] != requests[1][0])
+        #expect(try log(place).last == "end of input")
         #expect(try await place.actions().isEmpty)
     }
 

@@ -215,4 +215,20 @@ import Testing
         #expect(result.status == .exited(74), "\(result)")
         #expect(result.errors.hasPrefix("sluice: standard output cannot be written"))
     }
+
+    @Test(
+        "An answer that is lost ends any verb with 74, and what was to be done is done",
+        arguments: ["queues", "actions --json", "show q", "doctor", "enqueue --queue r --kind k --payload 1"]
+    )
+    func lostAnswer(verb: String) async throws {
+        let place = try Workplace()
+        try await place.enqueue("q")
+        let result = try await Tool.launch(
+            "/bin/sh",
+            ["-c", "'\(Tool.path)' \(verb) --file '\(place.path)' > /dev/full"]
+        )
+        #expect(result.status == .exited(74), "\(result)")
+        #expect(result.errors.contains("standard output cannot be written"))
+        #expect(try await place.actions().count == (verb.hasPrefix("enqueue") ? 2 : 1))
+    }
 }

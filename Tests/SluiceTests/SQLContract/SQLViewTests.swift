@@ -196,5 +196,28 @@ struct SQLViewTests {
             try await fixture.shell.line("SELECT not_before FROM sluice_actions WHERE queue = 'past'")
                 == "1969-12-31T23:59:59.999999Z"
         )
+        // Beyond the years that SQLite can name, nothing that blocks a queue is NULL.
+        let far = Int64(300_000_000_000_000_000)
+        try await fixture.store.add("e", in: "far", notBefore: Timestamp(microseconds: far))
+        try await fixture.store.add("f", in: "held")
+        _ = try await fixture.shell.run(
+            """
+            INSERT INTO sluice_holds (scope, holder, reason, until) VALUES ('held', 'ops', '', \(far));
+            INSERT INTO sluice_actions (queue, kind, payload) VALUES ('retry', 'k', '1');
+            UPDATE sluice_actions SET next_attempt_at = \(far) WHERE queue = 'retry'
+            """
+        )
+        #expect(
+            try await fixture.shell.run(
+                """
+                SELECT because, blocked_until FROM sluice_queues WHERE queue IN ('far', 'held', 'retry')
+                ORDER BY queue
+                """
+            ) == [
+                "scheduled for \(far)|\(far)", "held by ops|\(far)",
+                "waiting for retry until \(far)|\(far)",
+            ]
+        )
+        #expect(try await fixture.shell.line("SELECT until FROM sluice_holds") == "\(far)")
     }
 }
