@@ -69,7 +69,9 @@ extension Broker {
     ///
     /// What stands behind it goes on meanwhile. A wait for a retry, and a parking that it has caused, stay.
     ///
-    /// - Parameter date: When it gets its place; `nil`, and a time that has passed, is now.
+    /// - Parameters:
+    ///   - action: It waits, or is scheduled for later.
+    ///   - date: When it gets its place; `nil`, and a time that has passed, is now.
     /// - Returns: ``ActionChange/running`` while it runs: nothing has been changed.
     @discardableResult
     public func reschedule(

@@ -33,7 +33,7 @@ extension Broker {
 
     /// Calls back for each event from now on, on an executor, in order and one at a time.
     ///
-    /// As ``observe(on:buffering:_:)`` with a dispatch queue.
+    /// See ``observe(on:buffering:_:)-(DispatchQueue,_,_)``.
     public func observe(
         on executor: any TaskExecutor,
         buffering: EventBuffering = .bounded(),

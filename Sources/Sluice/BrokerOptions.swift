@@ -65,7 +65,8 @@ public struct BrokerOptions: Sendable {
     ///
     /// What runs, and what is scheduled for later, does not count as standing still; a wait for a retry does.
     /// It is told once until the queue moves, at most a fifth of this late; later with more than 2,000
-    /// queues with work.
+    /// queues with work. At most 10,000 queues that stand still are kept in mind; further ones are told when
+    /// some of these have moved.
     ///
     /// Default: 5 minutes.
     public var stallThreshold: Duration? = .seconds(300)

@@ -115,7 +115,9 @@ extension Because: CustomStringConvertible {
     /// Whether a queue that stays like this has stalled; a run and a schedule are as they should be.
     var isStall: Bool {
         switch self {
-        case .running, .scheduled, .ready, .owned, .stopped: false
+        case .running, .scheduled, .owned, .stopped: false
+        // About to start, and not started: it should never last, and whoever observes is told if it does.
+        case .ready: true
         case .parked, .undecodable, .unknownKind, .noRoute, .held, .gate, .retry, .permit, .locked: true
         }
     }

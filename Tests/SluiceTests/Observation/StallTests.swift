@@ -46,13 +46,27 @@ struct StallTests {
         #expect(watch.count == 0)
     }
 
-    @Test("What runs, is scheduled, or is about to start does not stand still")
+    @Test("G11: what is about to start and never does has stalled")
+    func neverStarted() {
+        var watch = StallWatchStateMachine()
+        let found = [0, 9, 10].map { second in
+            watch.look(
+                at: [status("a", .ready)],
+                isLast: true,
+                now: .seconds(second),
+                threshold: .seconds(10)
+            ).count
+        }
+        #expect(found == [0, 0, 1])
+    }
+
+    @Test("What runs, is scheduled, or is another's does not stand still")
     func moving() {
         var watch = StallWatchStateMachine()
         let date = Date(timeIntervalSince1970: 0)
         let all = [
             status("a", .running(since: date, attempt: 1)), status("b", .scheduled(for: date)),
-            status("c", .ready), status("d", .stopped), status("e", .owned(process: 1)),
+            status("d", .stopped), status("e", .owned(process: 1)),
         ]
         for second in [0, 100] {
             let found = watch.look(at: all, isLast: true, now: .seconds(second), threshold: .seconds(10))
