@@ -51,7 +51,7 @@ public struct BrokerOptions: Sendable {
     /// and processes.
     ///
     /// With it, what such a commit made ready starts within twice the time that the commit's sync takes and
-    /// 20 milliseconds, mostly in one or two, at no cost while nobody commits. All
+    /// 100 milliseconds, mostly in one or two, at no cost while nobody commits. All
     /// brokers of a process take one of the user's inotify instances on Linux
     /// (`fs.inotify.max_user_instances`), and each takes a descriptor of the log on Apple systems; where that
     /// cannot be had, the broker looks every ``foreignChangeInterval``. A file system

@@ -133,15 +133,13 @@ extension ManyWakeUpsTests {
         var missed: [Int] = []
     }
 
-    /// Says what there was, by the bound of the documentation too, and that nothing took a second.
+    /// Says what there was, and that each was answered within the bound of the documentation.
     private func judge(_ record: Record, _ source: Source) {
-        let late = zip(record.latencies, record.commits).filter { $0 > $1 * 2 + .milliseconds(20) }
+        let late = zip(record.latencies, record.commits).filter { $0 > $1 * 2 + .milliseconds(100) }
         report("\(source.rawValue): \(summary(record.latencies))")
         report("\(source.rawValue), the commits of that: \(summary(record.commits))")
-        report("\(source.rawValue), over twice the commit and 20 ms: \(late.count)")
-        // A busy machine keeps any process waiting, so that those over the bound are told and not judged; the
-        // looks that follow a commit end within a second of it.
-        #expect(record.latencies.allSatisfy { $0 < .seconds(1) })
+        report("\(source.rawValue), over twice the commit and 100 ms: \(late.count)")
+        #expect(late.isEmpty)
     }
 
     /// What a line to the shell and its answer take without any commit: what the machine makes of two
