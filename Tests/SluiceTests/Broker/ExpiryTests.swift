@@ -125,6 +125,8 @@ import Testing
             site.clock.advance(by: .seconds(5))
             try await until { try await broker.status(of: "notes").state == .parked }
         }
+        #expect(broker.statistics.started == 0)
+        try await #expect(broker.actionCount() == 1)
         await broker.close()
     }
 

@@ -106,9 +106,11 @@ struct WakeUpsTests {
         let rig = try Rig()
         try await rig.settle { rig.wakeUps.start() }
         try await rig.settle { try rig.truncate() }
+        #expect(rig.script.takenIn.elements.isEmpty)
         rig.script.becomeVisible(afterLooks: 0)
         try rig.write()
         try await rig.script.takenIn.received()
+        #expect(rig.wakeUps.isWatching)
         await rig.wakeUps.stop()
     }
 
