@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 from .cells import Workload
@@ -108,7 +109,9 @@ def watched(command: list[str], log: Path) -> tuple[str, int]:
                 output, _ = process.communicate(timeout=WATCH)
                 break
             except subprocess.TimeoutExpired:
-                largest = max(largest, log.stat().st_size if log.exists() else 0)
+                # The last close removes it, at any moment.
+                with suppress(FileNotFoundError):
+                    largest = max(largest, log.stat().st_size)
         else:
             process.kill()
             raise subprocess.TimeoutExpired(command, PATIENCE)
