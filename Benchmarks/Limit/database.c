@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 // As the engine's CheckpointPolicy has it.
-enum { long_log = 10000, short_log = 1000, small_commit = 8 };
+enum { long_log = 10000, short_log = 1000, small_commit = 4 };
 
 static sqlite3 *db;
 static sqlite3_stmt *begin_statement, *commit_statement;

@@ -128,7 +128,7 @@ import Testing
 
     @Test(
         "G3: a cancelled command is over when all that it has started is, which is killed if need be",
-        arguments: ["trap 'sleep 0.3; echo end >> \"$log\"; exit 1' TERM", "trap '' TERM"]
+        arguments: ["trap 'outlive \"$PPID\"; echo end >> \"$log\"; exit 1' TERM", "trap '' TERM"]
     )
     func wholeGroup(trap: String) async throws {
         let place = try Workplace()
@@ -137,18 +137,20 @@ import Testing
             "handler.sh",
             """
             log='\(place.path(of: "log"))'
+            lives() { grep -q '^State:.[^ZX]' "/proc/$1/status" 2> /dev/null; }
+            outlive() { while lives "$1"; do :; done; }
             if [ -e "$log.pid" ]; then
-                grep -q '^State:.[^ZX]' "/proc/$(cat "$log.pid")/status" 2> /dev/null && echo alive >> "$log"
+                lives "$(cat "$log.pid")" && echo alive >> "$log"
                 echo second >> "$log"
                 exit 0
             fi
             # In this order: an attempt that a busy machine cuts short before them does not count.
             \(trap)
             echo $$ > "$log.pid"
-            while true; do sleep 0.1; done
+            tail -f /dev/null & wait
             """
         )
-        // The shell in front has no trap, and ends at once.
+        // The shell in front has no trap, and ends at once; the one behind it ends later than that.
         let result = try await place.sluice(
             "run",
             "--exec",

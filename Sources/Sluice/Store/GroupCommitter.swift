@@ -17,10 +17,21 @@ final class GroupCommitter {
     /// A sync failed: nothing may be acknowledged until the log has been copied and cut to nothing.
     private var mustTruncate = false
     private var checkpoints = CheckpointPolicy()
+    private var space = SpaceUpkeep.none
     /// How long the last `COMMIT` took, its sync included.
     private(set) var lastCommit: Duration = .zero
     private let logger: Logger
     let trouble = WriterTrouble()
+
+    /// What is known of the file's free pages.
+    private enum SpaceUpkeep {
+        /// Nothing new since they were looked at.
+        case none
+        /// A checkpoint was made: enough has been written for a look.
+        case isDue
+        /// Pages are being given back.
+        case isUnderWay
+    }
 
     init(
         transaction: WriteTransaction,
@@ -150,7 +161,7 @@ final class GroupCommitter {
 
     /// Whether there is work to do between two groups.
     var isUpkeepDue: Bool {
-        transaction.isWriteBehindDue || isCheckpointDue
+        transaction.isWriteBehindDue || isCheckpointDue || space != .none
     }
 
     private var isCheckpointDue: Bool {
@@ -160,7 +171,11 @@ final class GroupCommitter {
     /// Does what is due between two groups.
     func performUpkeep() {
         if transaction.isWriteBehindDue { writeBehind() }
-        if isCheckpointDue { checkpoint() }
+        if isCheckpointDue {
+            checkpoint()
+        } else if space != .none {
+            giveBackSpace()
+        }
     }
 
     /// Writes the order of what waits to the file, in a transaction of its own.
@@ -174,6 +189,19 @@ final class GroupCommitter {
         logger.debug("writing the order behind failed", metadata: ["error": "\(error.code)"])
     }
 
+    /// Takes one step in giving free pages back; the last asks for a checkpoint, which cuts the file.
+    ///
+    /// A failure leaves the file as long as it is; the next look follows the next checkpoint.
+    private func giveBackSpace() {
+        let step = GiveBack(isUnderWay: space == .isUnderWay)
+        _ = commit([step], waitsForLock: true)
+        if let error = step.failure {
+            logger.debug("giving space back failed", metadata: ["error": "\(error.code)"])
+        }
+        if !step.hasMore && space == .isUnderWay { trouble.askForCheckpoint() }
+        space = step.hasMore ? .isUnderWay : .none
+    }
+
     /// Copies the log into the database, as far as readers allow.
     ///
     /// A failure leaves the log whole, only longer; the next try follows when it is due again, or asked for.
@@ -183,6 +211,7 @@ final class GroupCommitter {
         do {
             let result = try connection.checkpoint(.passive)
             trouble.pinned(result.frames - result.copied)
+            if space == .none { space = .isDue }
             logger.trace(
                 "checkpoint",
                 metadata: ["frames": "\(result.frames)", "copied": "\(result.copied)"]

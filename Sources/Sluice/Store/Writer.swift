@@ -135,7 +135,7 @@ extension Writer {
                 continue
             }
             commit(group, with: committer)
-        } while !endLeadingIfIdle()
+        } while committer?.isUpkeepDue == true || !endLeadingIfIdle()
     }
 
     private func endLeadingIfIdle() -> Bool {
