@@ -254,7 +254,10 @@ SELECT d.id,
        strftime('%Y-%m-%dT%H:%M:%S', d.enqueued_at_us / 1000000, 'unixepoch')
            || printf('.%06dZ', d.enqueued_at_us % 1000000) AS enqueued_at,
        strftime('%Y-%m-%dT%H:%M:%S', d.died_at_us / 1000000, 'unixepoch')
-           || printf('.%06dZ', d.died_at_us % 1000000) AS died_at
+           || printf('.%06dZ', d.died_at_us % 1000000) AS died_at,
+       d.version,
+       d.tag,
+       d.gate
 FROM sluice_dead_rows AS d
 JOIN sluice_queue_rows AS q ON q.queue_id = d.queue_id;
 

@@ -77,6 +77,11 @@ public struct RawAction: Sendable, Hashable {
     }
 }
 
+extension RawAction: CustomStringConvertible {
+    /// Kind and queue, without the payload (G13).
+    public var description: String { "\(kind) for \(queue)" }
+}
+
 /// The number of an action in its file: its sequence, given at commit and never used again.
 ///
 /// In the order of arrival, a smaller number is earlier.

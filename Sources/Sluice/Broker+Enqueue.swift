@@ -138,7 +138,8 @@ extension Broker {
         _ context: EnqueueContext
     ) async throws -> [ActionID] {
         guard let first = rest.first else { return try await write(drafts: context.traced) }
-        return try await first.enqueue(context) { try await self.pass(rest.dropFirst(), $0) }
+        let next = NextEnqueue { try await self.pass(rest.dropFirst(), $0) }
+        return try await first.enqueue(context, next: next)
     }
 
     private func write(drafts: [ActionDraft]) async throws -> [ActionID] {

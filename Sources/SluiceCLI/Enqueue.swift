@@ -22,6 +22,9 @@ struct Enqueue: AsyncParsableCommand {
             date is a date, other text is text, and a number is an integer or a real. All actions of a \
             queue have one type; others are refused.
 
+            TIMES are written as dates are. --tag, --gate, --not-before, --expires-at and --payload-version \
+            hold for each action that is enqueued.
+
             With --json: id; with --from enqueued and refused, how many.
 
             Examples:
@@ -77,6 +80,7 @@ struct Enqueue: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The most lines stored at once.", valueName: "lines"))
     var batchSize = 1_000
 
+    @OptionGroup var facts: EnqueueFacts
     @OptionGroup var output: OutputOption
 
     func validate() throws {
@@ -122,12 +126,13 @@ extension Enqueue {
         let action = RawAction(
             queue: QueueName(queue ?? ""),
             kind: kind,
+            version: facts.payloadVersion,
             sortKey: key,
             payload: try payload ?? Self.standardInput()
         )
         let broker = try await file.open()
         do {
-            let ids = try await broker.enqueue(raw: [action])
+            let ids = try await broker.enqueue(raw: [action], facts.options)
             await broker.close()
             for id in ids { output.answer(id.description, [("id", id.description)]) }
         } catch {
@@ -145,13 +150,14 @@ extension Enqueue {
             queue: queueField.map(LinePlan.Queue.field) ?? .fixed(queue ?? ""),
             queuePrefix: queuePrefix ?? "",
             kind: kind,
+            version: facts.payloadVersion,
             sortField: sortField,
             sortType: sortType
         )
         var importer = Importer(
             .init(
                 make: { bytes throws(Refusal) in try plan.action(bytes) },
-                store: { try await broker.enqueue(raw: $0) },
+                store: { try await broker.enqueue(raw: $0, facts.options) },
                 batchSize: batchSize
             )
         )
@@ -160,7 +166,7 @@ extension Enqueue {
         } catch {
             await broker.close()
             // How far it came stands first, the reason follows.
-            Terminal.remark("stopped at line \(importer.line): \(importer.enqueued) actions are enqueued")
+            Terminal.remark("stopped at line \(importer.line): \(importer.enqueued) enqueued")
             throw error
         }
         await broker.close()

@@ -40,13 +40,15 @@ enum ExitStatus: Int32 {
     static let help = """
         Exit status:
           0   done, or stopped by a signal
-          1   run --until-empty: actions are left, in queues that are parked;
+          1   run --until-empty: actions are left, in queues that are parked,
+              held or without a handler;
               doctor: it has found something wrong;
               else: the one action, queue or hold that was named is not there, or
               it runs and is left as it is; that a choice of many (--queue,
               --tag) finds none to remove, retry or requeue is 0
           64  the arguments are wrong
-          65  an action or a line was refused; all other lines are stored
+          65  an action or a line was refused; of enqueue --from all others are
+              stored, of import with --skip-bad
           66  the input cannot be read
           69  another process runs the queues of the file
           70  an error inside the library

@@ -1,10 +1,12 @@
 internal import ArgumentParser
 internal import Sluice
 
-#if canImport(FoundationEssentials)
-internal import FoundationEssentials
-#else
-internal import Foundation
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
 #endif
 
 /// Pauses queues.
@@ -57,7 +59,9 @@ struct Hold: AsyncParsableCommand {
 
     /// Whoever types.
     static var user: String {
-        let environment = ProcessInfo.processInfo.environment
-        return environment["USER"] ?? environment["LOGNAME"] ?? "sluice"
+        guard let entry = getpwuid(getuid()), let name = entry.pointee.pw_name else {
+            return "uid \(getuid())"
+        }
+        return String(cString: name)
     }
 }

@@ -68,7 +68,7 @@ struct Import: AsyncParsableCommand {
             try await importer.run(&reader)
         } catch {
             await broker.close()
-            Terminal.remark("stopped at line \(importer.line): \(importer.enqueued) actions are enqueued")
+            Terminal.remark("stopped at line \(importer.line): \(importer.enqueued) enqueued")
             throw error
         }
         await broker.close()

@@ -9,7 +9,7 @@ struct Queues: AsyncParsableCommand {
             Works while another process runs the file. Times are in UTC. The table has the first reason of \
             each, with the last error behind it; `sluice show` has them all. With --json: queue, depth, \
             state, because (the first), reasons (all), head, head_kind, attempt, blocked_until, \
-            oldest_age_s, last_error.
+            oldest_age_s, last_error. A process that keeps the write lock is named on standard error.
 
             Example:
               sluice queues --file q.sqlite --queue 'conversation/*'
@@ -24,7 +24,9 @@ struct Queues: AsyncParsableCommand {
 
     func run() async throws {
         let found = try await file.withBroker { broker in
-            try await broker.statuses(matching: selection.pattern, limit: selection.readLimit)
+            try await broker.lookBesideLocks {
+                try await broker.statuses(matching: selection.pattern, limit: selection.readLimit)
+            }
         }
         let queues = selection.cut(found, named: "queues")
         Terminal.answer(output.json ? queues.map(\.json) : QueueStatus.table(queues).lines(output.paint))

@@ -80,7 +80,10 @@ struct Run: AsyncParsableCommand {
 
     @OptionGroup var policy: RunPolicy
 
-    @Flag(help: "End when nothing is left that could run or that waits for a time.")
+    @Flag(
+        help:
+            "End when nothing could run or waits for a retry or its schedule; holds are not waited for."
+    )
     var untilEmpty = false
 
     func validate() throws {

@@ -41,7 +41,9 @@ struct Show: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let found = try await file.withBroker { try await find($0) }
+        let found = try await file.withBroker { broker in
+            try await broker.lookBesideLocks { try await find(broker) }
+        }
         guard let findings = found else {
             throw Failure(.leftover, "the queue '\(name)' has no actions")
         }

@@ -1,4 +1,5 @@
 import Foundation
+import SQLite
 import Subprocess
 import Testing
 
@@ -150,5 +151,29 @@ import Testing
             #expect(result.status == .exited(64), "\(result)")
         }
         #expect(try await place.actions().isEmpty)
+    }
+
+    @Test("A tag, a gate, times and a version are given to one action and to each line")
+    func facts() async throws {
+        let place = try Workplace()
+        let given = [
+            "--kind", "k", "--queue", "q", "--tag", "album", "--gate", "wifi", "--not-before",
+            "2040-01-02T03:04:05Z", "--expires-at", "2041-01-02T03:04:05.000007Z", "--payload-version", "3",
+        ]
+        func enqueue(_ more: [String], input: String) async throws -> Tool.Result {
+            try await Tool.run(["enqueue", "--file", place.path] + given + more, input: input)
+        }
+        let one = try await enqueue([], input: "1")
+        let many = try await enqueue(["--from", "-"], input: "2\n")
+        #expect(one.status == .exited(0) && many.status == .exited(0), "\(one) \(many)")
+        let rows = try Connection(path: place.path, mode: .read).prepare(
+            "SELECT tag || gate || not_before || expires_at || version FROM sluice_actions ORDER BY id"
+        ).all { $0.text(0) }
+        let row = "albumwifi2040-01-02T03:04:05.000000Z2041-01-02T03:04:05.000007Z3"
+        #expect(rows == [row, row])
+        for wrong in [["--payload-version", "0"], ["--not-before", "soon"], ["--tag", ""]] {
+            let refused = try await enqueue(wrong + ["--payload", "1"], input: "")
+            #expect(refused.status == .exited(64), "\(refused)")
+        }
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import SQLite
 import Subprocess
 import Testing
 
@@ -101,5 +102,27 @@ import Testing
         }
         #expect(status == .exited(0))
         #expect(try await place.queues().first?["state"] as? String != "running")
+    }
+
+    @Test(
+        "G15: a process that keeps the write lock is named beside the lists",
+        arguments: ["queues", "show"]
+    )
+    func lock(verb: String) async throws {
+        let place = try Workplace()
+        try await place.enqueue("q")
+        let connection = try Connection(path: place.path, mode: .write)
+        let queue = verb == "show" ? ["q"] : []
+        func look() async throws -> String {
+            try await Tool.run([verb, "--file", place.path] + queue).errors
+        }
+        try connection.beginImmediate()
+        let beside = try await look()
+        connection.rollback()
+        #expect(
+            beside.contains("process \(getpid()) ") && beside.contains("holds the write lock"),
+            "\(beside)"
+        )
+        #expect(try await look() == "")
     }
 }

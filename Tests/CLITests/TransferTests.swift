@@ -145,7 +145,7 @@ import Testing
         #expect(
             result.errors == """
                 sluice: line 2: it is not valid JSON
-                sluice: stopped at line 2: 1 actions are enqueued
+                sluice: stopped at line 2: 1 enqueued
                 sluice: the lines before 2 are stored; mend it and go on with --first-line 2, or pass over \
                 such lines with --skip-bad
 

@@ -4,7 +4,7 @@
 /// struct FailureReport: Middleware {
 ///     func attempt(
 ///         _ context: AttemptContext,
-///         next: @Sendable () async throws -> AttemptResult
+///         next: NextAttempt
 ///     ) async throws -> AttemptResult {
 ///         let result = try await next()
 ///         if result.kind == .failed { report(context.attempt.kind, result.cause) }
@@ -30,7 +30,7 @@ public protocol Middleware: Sendable {
     ///   after it has returned the actions are, whatever is thrown.
     func enqueue(
         _ context: EnqueueContext,
-        next: @Sendable (EnqueueContext) async throws -> [ActionID]
+        next: NextEnqueue
     ) async throws -> [ActionID]
 
     /// Goes around an attempt: the reading of the payload and the handler.
@@ -46,15 +46,40 @@ public protocol Middleware: Sendable {
     /// - Throws: Anything; it counts as thrown by the handler, after a success too.
     func attempt(
         _ context: AttemptContext,
-        next: @Sendable () async throws -> AttemptResult
+        next: NextAttempt
     ) async throws -> AttemptResult
+}
+
+/// What a middleware goes on with in an enqueue: the middleware behind it, and the file at last.
+///
+/// A type of its own and no closure: a closure's type depends on settings of the module that writes it, and a
+/// method that differs by them alone would not be the one that the protocol asks for.
+public struct NextEnqueue: Sendable {
+    let proceed: @Sendable (EnqueueContext) async throws -> [ActionID]
+
+    /// Stores the actions, durably when it returns.
+    ///
+    /// - Throws: What the middleware behind throws, and what ``Broker/enqueue(_:_:)`` does.
+    public func callAsFunction(_ context: EnqueueContext) async throws -> [ActionID] {
+        try await proceed(context)
+    }
+}
+
+/// What a middleware goes on with in an attempt: the middleware behind it, and the handler at last.
+public struct NextAttempt: Sendable {
+    let proceed: @Sendable () async throws -> AttemptResult
+
+    /// Performs the attempt and tells what it leads to.
+    ///
+    /// - Throws: What the middleware behind throws; what the handler throws is a result.
+    public func callAsFunction() async throws -> AttemptResult { try await proceed() }
 }
 
 extension Middleware {
     /// Goes on with the next.
     public func enqueue(
         _ context: EnqueueContext,
-        next: @Sendable (EnqueueContext) async throws -> [ActionID]
+        next: NextEnqueue
     ) async throws -> [ActionID] {
         try await next(context)
     }
@@ -62,7 +87,7 @@ extension Middleware {
     /// Goes on with the next.
     public func attempt(
         _ context: AttemptContext,
-        next: @Sendable () async throws -> AttemptResult
+        next: NextAttempt
     ) async throws -> AttemptResult {
         try await next()
     }

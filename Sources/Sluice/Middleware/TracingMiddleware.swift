@@ -35,7 +35,7 @@ public struct TracingMiddleware: Middleware {
     /// Stores the context of the caller with the actions, if there is one.
     public func enqueue(
         _ context: EnqueueContext,
-        next: @Sendable (EnqueueContext) async throws -> [ActionID]
+        next: NextEnqueue
     ) async throws -> [ActionID] {
         guard let current = InstrumentationContext.current, !current.isEmpty else {
             return try await next(context)
@@ -48,7 +48,7 @@ public struct TracingMiddleware: Middleware {
     /// Makes a span of the attempt.
     public func attempt(
         _ context: AttemptContext,
-        next: @Sendable () async throws -> AttemptResult
+        next: NextAttempt
     ) async throws -> AttemptResult {
         let tracer = currentTracer
         // Not the context of this task, which is that of whoever has waked the queue.

@@ -25,3 +25,8 @@ public struct ActionSummary: Sendable, Hashable {
     /// The payload: JSON text.
     public let payload: String
 }
+
+extension ActionSummary: CustomStringConvertible {
+    /// Number, queue and kind, without the payload (G13).
+    public var description: String { "action \(id) of \(queue) (\(kind))" }
+}

@@ -34,6 +34,11 @@ public struct DeadLetter: Sendable, Hashable {
     public let enqueuedAt: Date
 }
 
+extension DeadLetter: CustomStringConvertible {
+    /// Number, queue, kind, cause and error, without the payload (G13).
+    public var description: String { "dead letter \(id) of \(queue) (\(kind)): \(cause.rawValue): \(error)" }
+}
+
 /// Why an action was set aside.
 public enum DeadLetterCause: String, Sendable, Hashable, CaseIterable {
     /// The handler answered ``Outcome/fail(_:)``.

@@ -58,6 +58,18 @@ public struct QueueEvent: Sendable, Hashable {
     }
 }
 
+extension QueueEvent: CustomStringConvertible {
+    /// What has happened, to whom, and why: `retrying: action 7 of conversation/42, attempt 2: it is busy`.
+    public var description: String {
+        let action = action.map { "action \($0)" }
+        let place = queue.map { $0.description } ?? pattern?.rawValue ?? gate?.rawValue
+        var text = [action, place].compactMap { $0 }.joined(separator: " of ")
+        if let attempt { text += ", attempt \(attempt)" }
+        if let error { text += ": \(error)" } else if let because { text += ": \(because)" }
+        return text.isEmpty ? kind.description : "\(kind): \(text)"
+    }
+}
+
 extension QueueEvent {
     /// What has happened; more may come with later versions.
     public struct Kind: Sendable, Hashable, CustomStringConvertible {

@@ -26,9 +26,10 @@ extension AttemptRunner {
     private func pass(
         _ rest: ArraySlice<any Middleware>,
         _ context: AttemptContext,
-        _ perform: @Sendable () async -> HandlerResult
+        _ perform: @escaping @Sendable () async -> HandlerResult
     ) async throws -> AttemptResult {
         guard let first = rest.first else { return context.result(of: await perform()) }
-        return try await first.attempt(context) { try await pass(rest.dropFirst(), context, perform) }
+        let next = NextAttempt { try await self.pass(rest.dropFirst(), context, perform) }
+        return try await first.attempt(context, next: next)
     }
 }

@@ -9,8 +9,10 @@ struct CheckpointPolicy {
     static let longLog = 10_000
     /// Frames at which it is copied when small synced commits have made them: about 4 MB.
     static let shortLog = 1_000
-    /// Synced commits are small that add fewer frames than this on average: those of one message each, not those of a
-    /// group of them, which would pay for more checkpoints than they save in syncs.
+    /// Synced commits are small that add fewer frames than this on average.
+    ///
+    /// Those of one message each, not those of a group of them, which would pay for more checkpoints than
+    /// they save in syncs.
     static let smallCommit = 4
 
     /// Frames at the last checkpoint, as long as the log has not begun anew.

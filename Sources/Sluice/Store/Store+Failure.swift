@@ -11,10 +11,11 @@ extension WriteTransaction {
         in queue: QueueID,
         _ cause: FailureCause,
         _ policy: FailurePolicy,
-        error: String
+        error: String,
+        attempt: Int? = nil
     ) throws(SQLiteError) {
         try tell(cause == .expired ? .expired : .failed, action, in: queue) {
-            ($0.cause, $0.policy, $0.error) = (cause, policy, bounded(error))
+            ($0.cause, $0.policy, $0.error, $0.attempt) = (cause, policy, bounded(error), attempt)
         }
         switch policy {
         case .block:

@@ -94,7 +94,7 @@ extension WriteTransaction {
             let run = FailedRun(receipt: receipt, startedAt: startedAt, number: state.attempts + 1)
             try record(run, cause.rawValue, error: error)
             try finish(receipt.action, spending: cause == .undecodable ? 0 : 1, error: error)
-            try fail(receipt.action, in: receipt.queue, cause, policy, error: error)
+            try fail(receipt.action, in: receipt.queue, cause, policy, error: error, attempt: run.number)
         }
         if let target = state.movesTo { try move(receipt.action, from: receipt.queue, to: target) }
         return .settled

@@ -16,6 +16,7 @@ struct LinePlan {
     let queue: Queue
     let queuePrefix: String
     let kind: String
+    let version: Int
     let sortField: String?
     let sortType: SortType
 
@@ -30,6 +31,7 @@ struct LinePlan {
         return RawAction(
             queue: QueueName(queuePrefix + (try queueName(line))),
             kind: kind,
+            version: version,
             sortKey: sortKey ?? .arrival,
             payload: payload
         )

@@ -7,19 +7,16 @@ import Testing
 
 /// A middleware of closures.
 private struct Around: Middleware {
-    typealias Next = @Sendable () async throws -> AttemptResult
-    typealias EnqueueNext = @Sendable (EnqueueContext) async throws -> [ActionID]
-
-    var onEnqueue: @Sendable (EnqueueContext, EnqueueNext) async throws -> [ActionID] = {
+    var onEnqueue: @Sendable (EnqueueContext, NextEnqueue) async throws -> [ActionID] = {
         try await $1($0)
     }
-    var onAttempt: @Sendable (AttemptContext, Next) async throws -> AttemptResult = { try await $1() }
+    var onAttempt: @Sendable (AttemptContext, NextAttempt) async throws -> AttemptResult = { try await $1() }
 
-    func enqueue(_ context: EnqueueContext, next: EnqueueNext) async throws -> [ActionID] {
+    func enqueue(_ context: EnqueueContext, next: NextEnqueue) async throws -> [ActionID] {
         try await onEnqueue(context, next)
     }
 
-    func attempt(_ context: AttemptContext, next: Next) async throws -> AttemptResult {
+    func attempt(_ context: AttemptContext, next: NextAttempt) async throws -> AttemptResult {
         try await onAttempt(context, next)
     }
 }

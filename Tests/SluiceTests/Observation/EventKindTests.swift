@@ -27,7 +27,7 @@ import Testing
             lines(fixture) == [
                 "expired q 1 note '\(error)' expired/skip", "deadLettered q 1 note '\(error)' expired",
                 "deadLettered q 2 note 'by hand' skipped",
-                "failed q 3 note 'e' failed/failQueue", "deadLettered q 3 note 'e' failed",
+                "failed q 3 note #1 'e' failed/failQueue", "deadLettered q 3 note 'e' failed",
                 "deadLettered q 4 note 'e' behind",
             ]
         )

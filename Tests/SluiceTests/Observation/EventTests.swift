@@ -58,19 +58,19 @@ struct EventTests {
         }
         #expect(
             lines.filter { $0.contains(" block ") && !$0.hasPrefix("enq") } == [
-                "started block 1 note #1", "failed block 1 note 'no room' failed/block",
+                "started block 1 note #1", "failed block 1 note #1 'no room' failed/block",
             ]
         )
         #expect(
             lines.filter { $0.contains(" skip ") && !$0.hasPrefix("enq") } == [
-                "started skip 3 note #1", "failed skip 3 note 'no room' failed/skip",
+                "started skip 3 note #1", "failed skip 3 note #1 'no room' failed/skip",
                 "deadLettered skip 3 note 'no room' failed", "started skip 4 note #1",
-                "failed skip 4 note 'no room' failed/skip", "deadLettered skip 4 note 'no room' failed",
+                "failed skip 4 note #1 'no room' failed/skip", "deadLettered skip 4 note 'no room' failed",
             ]
         )
         #expect(
             lines.filter { $0.contains(" all ") && !$0.hasPrefix("enq") } == [
-                "started all 5 note #1", "failed all 5 note 'no room' failed/failQueue",
+                "started all 5 note #1", "failed all 5 note #1 'no room' failed/failQueue",
                 "deadLettered all 5 note 'no room' failed", "deadLettered all 6 note 'no room' behind",
             ]
         )
@@ -97,7 +97,8 @@ struct EventTests {
             lines == [
                 "enqueued notes 1 note", "enqueued notes 2 note", "removed notes 2 note",
                 "started notes 1 note #1",
-                "failed notes 1 note 'no' failed/skip", "deadLettered notes 1 note 'no' failed", "idle notes",
+                "failed notes 1 note #1 'no' failed/skip", "deadLettered notes 1 note 'no' failed",
+                "idle notes",
                 "requeued notes 1 note", "gateOpened network", "gateClosed network", "held notes/* by ops",
                 "resumed notes/* by ops",
             ]

@@ -108,7 +108,7 @@ import Tracing
         struct Failing: Middleware {
             func attempt(
                 _ context: AttemptContext,
-                next: @Sendable () async throws -> AttemptResult
+                next: NextAttempt
             ) async throws -> AttemptResult {
                 throw Refusal("no")
             }
