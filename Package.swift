@@ -101,6 +101,7 @@ let package = Package(
         .testTarget(
             name: "SluiceTests",
             dependencies: [
+                "CSQLite",
                 "FaultVFS",
                 "SQLite",
                 "Sluice",
@@ -130,11 +131,12 @@ let package = Package(
             ]
         ),
         // What happens when the process dies; the child is started and killed by the tests.
-        .executableTarget(name: "CrashChild", dependencies: ["Sluice"], path: "Tests/CrashChild"),
+        .executableTarget(name: "CrashChild", dependencies: ["SQLite", "Sluice"], path: "Tests/CrashChild"),
         .testTarget(
             name: "CrashTests",
             dependencies: [
                 "CrashChild",
+                "SQLite",
                 "Sluice",
                 "SluiceCLI",
                 "SluiceTestKit",

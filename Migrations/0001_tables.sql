@@ -107,6 +107,29 @@ CREATE TABLE sluice_key_rows (
 CREATE INDEX sluice_key_action ON sluice_key_rows (action_id);
 CREATE INDEX sluice_key_end ON sluice_key_rows (until_us) WHERE until_us IS NOT NULL;
 
+-- Tables of the application's whose rows take their actions along when they go. Each has two triggers, which the engine
+-- makes and whose names end in the source_id: sluice_cascade_1 for rows that go, sluice_rekey_1 for keys that change.
+CREATE TABLE sluice_cascade_rows (
+    source_id  INTEGER PRIMARY KEY,
+    -- Set when the application asks for it; follows a table that is renamed.
+    table_name TEXT NOT NULL UNIQUE COLLATE NOCASE,
+    -- The column that the table's rows are known by.
+    key_column TEXT NOT NULL
+) STRICT;
+
+-- Actions that belong to a row of such a table. A row is written with its action and deleted with it; a dead letter
+-- keeps its own. Most actions have none.
+CREATE TABLE sluice_link_rows (
+    action_id INTEGER PRIMARY KEY,
+    source_id INTEGER NOT NULL,
+    -- The key as the application's row has it.
+    key       ANY NOT NULL,
+    -- 1: the application's row has gone. Set by the trigger of its table; the action and this row go at once.
+    is_gone   INTEGER NOT NULL DEFAULT 0 CHECK (is_gone IN (0, 1))
+) STRICT;
+
+CREATE INDEX sluice_link_key ON sluice_link_rows (source_id, key);
+
 -- What is due next, in any queue, and what is scheduled in a queue.
 CREATE INDEX sluice_action_schedule ON sluice_action_rows (not_before_us) WHERE not_before_us IS NOT NULL;
 CREATE INDEX sluice_action_scheduled ON sluice_action_rows (queue_id, not_before_us) WHERE not_before_us IS NOT NULL;

@@ -150,6 +150,7 @@ BEGIN
     DELETE FROM sluice_action_rows WHERE id = OLD.id;
     DELETE FROM sluice_state_rows WHERE action_id = OLD.id;
     DELETE FROM sluice_attempt_rows WHERE action_id = OLD.id;
+    DELETE FROM sluice_link_rows WHERE action_id = OLD.id;
 END;
 
 -- UPDATE sluice_actions SET column = value edits queue, sort_key, kind, payload, version, tag, gate, expires_at,
@@ -360,4 +361,14 @@ CREATE TRIGGER sluice_dead_delete INSTEAD OF DELETE ON sluice_dead
 BEGIN
     DELETE FROM sluice_dead_rows WHERE id = OLD.id;
     DELETE FROM sluice_attempt_rows WHERE action_id = OLD.id;
+    DELETE FROM sluice_link_rows WHERE action_id = OLD.id;
+END;
+
+-- A row of the application's has gone: so does what belongs to it, be it an action or a dead letter.
+CREATE TRIGGER sluice_link_gone AFTER UPDATE OF is_gone ON sluice_link_rows WHEN NEW.is_gone
+BEGIN
+    DELETE FROM sluice_actions WHERE id = OLD.action_id;
+    DELETE FROM sluice_dead_rows WHERE id = OLD.action_id;
+    DELETE FROM sluice_attempt_rows WHERE action_id = OLD.action_id;
+    DELETE FROM sluice_link_rows WHERE action_id = OLD.action_id;
 END;

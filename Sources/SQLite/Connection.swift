@@ -16,12 +16,16 @@ package final class Connection {
     }
 
     let handle: OpaquePointer
+    /// Whether it closes its handle; else that is somebody else's.
+    let isOwner: Bool
     /// The path it was opened with, or `:memory:`.
     package let path: String
     /// By the address of their text: a literal has one.
     private var statements: [UnsafePointer<UInt8>: Statement] = [:]
     private var isOpen = true
     let logFrameCounter = LogFrameCounter()
+    /// What keeps foreign code from what is ours; `nil` until there is any.
+    var statementGuard: StatementGuard?
 
     /// Opens a database.
     ///
@@ -45,6 +49,17 @@ package final class Connection {
         }
         self.handle = handle
         self.path = path
+        isOwner = true
+    }
+
+    /// Uses a connection that is somebody else's, and never closes it.
+    ///
+    /// What is prepared on it is finalized by ``close()``, no setting of it is changed, and one caller at a
+    /// time uses it: its owner, or we.
+    package init(borrowing handle: OpaquePointer) {
+        self.handle = handle
+        path = sqlite3_db_filename(handle, "main").map { String(cString: $0) } ?? ""
+        isOwner = false
     }
 
     deinit {
@@ -58,7 +73,7 @@ package final class Connection {
         guard isOpen else { return }
         isOpen = false
         statements.removeAll()
-        sqlite3_close_v2(handle)
+        if isOwner { sqlite3_close_v2(handle) }
     }
 }
 
@@ -70,7 +85,7 @@ extension Connection {
     /// The text is known by its address, so that a call costs no comparison of texts.
     package func cached(_ sql: StaticString) throws(SQLiteError) -> Statement {
         if let statement = statements[sql.utf8Start] { return statement }
-        let statement = try Statement(connection: handle, sql: sql.description, isCached: true)
+        let statement = try Statement(connection: handle, sql: sql.description, isCached: isOwner)
         statements[sql.utf8Start] = statement
         return statement
     }
@@ -109,7 +124,20 @@ extension Connection {
     package var totalChanges: Int { Int(sqlite3_total_changes64(handle)) }
 
     /// The rowid of the last row that was inserted into a rowid table.
-    package var lastInsertedRowID: Int64 { sqlite3_last_insert_rowid(handle) }
+    package var lastInsertedRowID: Int64 {
+        get { sqlite3_last_insert_rowid(handle) }
+        set { sqlite3_set_last_insert_rowid(handle, newValue) }
+    }
+
+    /// The `sqlite3 *` of C.
+    package var rawHandle: OpaquePointer { handle }
+
+    /// Whether the file that is open no longer stands at its path; `false` where that is not known.
+    package var isFileGone: Bool {
+        var hasMoved: Int32 = 0
+        let code = sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved)
+        return code == SQLITE_OK && hasMoved != 0
+    }
 
     /// The write-ahead log's path as SQLite has it, whether there is one or not; `nil` in memory.
     package var logPath: String? {

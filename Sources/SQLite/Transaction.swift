@@ -49,6 +49,23 @@ extension Connection {
         try transaction(begin: { () throws(SQLiteError) in try cached("BEGIN").run() }, body)
     }
 
+    /// Runs `body` inside a savepoint of the open transaction: what it throws undoes what it wrote, and no
+    /// more.
+    ///
+    /// After some errors, such as a full disk, SQLite has rolled back all of the transaction by itself.
+    package func savepoint<Output>(_ name: String, _ body: () throws -> Output) throws -> Output {
+        try execute("SAVEPOINT \(name)")
+        do {
+            let output = try body()
+            try execute("RELEASE \(name)")
+            return output
+        } catch {
+            // Fails where SQLite has ended the savepoint itself: there is nothing left to undo.
+            if isInTransaction { try? execute("ROLLBACK TO \(name); RELEASE \(name)") }
+            throw error
+        }
+    }
+
     private func transaction<Output>(
         begin: () throws(SQLiteError) -> Void,
         _ body: () throws -> Output

@@ -33,6 +33,49 @@ public struct Attempt: Sendable, Hashable {
     let nonce: Int64
     /// When the action was enqueued, by the wall clock of then.
     public let enqueuedAt: Date
+    /// What lets the application settle it itself; `nil` where there is no store.
+    var settler: AttemptSettler? = nil
     /// The error of the attempt before, if one failed; at most ``SluiceError/maximumTextByteCount`` bytes.
     public let lastError: String?
+}
+
+/// What settles an attempt in a transaction of the application's.
+struct AttemptSettler: Sendable, Hashable {
+    let action: ClaimedAction
+    let store: Store
+
+    static func == (left: AttemptSettler, right: AttemptSettler) -> Bool {
+        left.action.receipt == right.action.receipt
+    }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(action.receipt) }
+}
+
+extension Attempt {
+    /// Settles the attempt with success inside a transaction of the application's, on its own connection:
+    /// the action goes if the transaction is committed, and with it what the application has written,
+    /// exactly once (G5).
+    ///
+    /// ```swift
+    /// try database.write { connection in              // BEGIN IMMEDIATE … COMMIT
+    ///     try markSent(message.id, on: connection)
+    ///     try attempt.succeed(in: connection)         // throws if the attempt no longer counts: roll back
+    /// }
+    /// return .success
+    /// ```
+    ///
+    /// Commit, and then return ``Outcome/success``; what the handler returns or throws makes no difference
+    /// any more. If the transaction was rolled back, the attempt ends with what the handler returns, as
+    /// always. The next action of the queue starts when the handler has returned (G3).
+    ///
+    /// - Parameter connection: As for ``Broker/enqueue(raw:_:in:)``.
+    /// - Throws: ``SluiceError`` with ``SluiceError/Code/staleReceipt`` when the action was settled or
+    ///   removed, or another process has taken its queue over: roll back (G6). And
+    ///   ``SluiceError/Code/otherDatabase``, ``SluiceError/Code/noTransaction``,
+    ///   ``SluiceError/Code/databaseLocked``, ``SluiceError/Code/readOnly``, ``SluiceError/Code/closed``
+    ///   and others: the transaction is as it was.
+    public func succeed(in connection: OpaquePointer) throws(SluiceError) {
+        guard let settler else { throw SluiceError(.staleReceipt, "the attempt is of no broker") }
+        try settler.store.succeed(settler.action, in: connection)
+    }
 }

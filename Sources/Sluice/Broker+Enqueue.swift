@@ -1,5 +1,3 @@
-internal import Synchronization
-
 #if canImport(FoundationEssentials)
 public import struct FoundationEssentials.Date
 #else
@@ -23,7 +21,7 @@ extension Broker {
     ///   ``SluiceError/Code/unknownCommit`` (G14).
     @discardableResult
     public func enqueue<A: Action>(_ action: A, notBefore date: Date? = nil) async throws -> EnqueueReceipt {
-        let draft = try draft(action, notBefore: date.map(Timestamp.init), nil)
+        let draft = try drafter.draft(action, notBefore: date.map(Timestamp.init), nil)
         return EnqueueReceipt(id: try await store(drafts: [draft])[0], broker: self)
     }
 
@@ -34,7 +32,7 @@ extension Broker {
     ///   ``SluiceError/Code/invalidGate`` and ``SluiceError/Code/duplicateKey``.
     @discardableResult
     public func enqueue<A: Action>(_ action: A, _ options: EnqueueOptions) async throws -> EnqueueReceipt {
-        let draft = try draft(action, options)
+        let draft = try drafter.draft(action, options)
         return EnqueueReceipt(id: try await store(drafts: [draft])[0], broker: self)
     }
 
@@ -63,7 +61,7 @@ extension Broker {
         _ actions: some Sequence<A>,
         options: (A) throws -> EnqueueOptions
     ) async throws -> [ActionID] {
-        try await store(drafts: actions.map { try draft($0, options($0)) })
+        try await store(drafts: actions.map { try drafter.draft($0, options($0)) })
     }
 
     /// Enqueues actions whose kinds and payloads are known at run time only, all or none, in their order.
@@ -87,7 +85,7 @@ extension Broker {
         raw actions: some Sequence<RawAction>,
         options: (RawAction) throws -> EnqueueOptions
     ) async throws -> [ActionID] {
-        try await store(drafts: actions.map { try draft($0, options($0)) })
+        try await store(drafts: actions.map { try drafter.draft($0, options($0)) })
     }
 
     /// Enqueues an action and blocks the calling thread until it is durable.
@@ -102,7 +100,7 @@ extension Broker {
         _ action: A,
         notBefore date: Date? = nil
     ) throws(SluiceError) -> EnqueueReceipt {
-        try storeBlocking(draft(action, notBefore: date.map(Timestamp.init), nil))
+        try storeBlocking(drafter.draft(action, notBefore: date.map(Timestamp.init), nil))
     }
 
     /// Enqueues an action with a schedule, an end, a tag, a gate or a deduplication key, and blocks the
@@ -114,7 +112,7 @@ extension Broker {
         _ action: A,
         _ options: EnqueueOptions
     ) throws(SluiceError) -> EnqueueReceipt {
-        try storeBlocking(draft(action, options))
+        try storeBlocking(drafter.draft(action, options))
     }
 
     private func storeBlocking(_ draft: ActionDraft) throws(SluiceError) -> EnqueueReceipt {
@@ -172,7 +170,7 @@ extension Broker {
             var drafts: [ActionDraft] = []
             drafts.reserveCapacity(range.count)
             for index in range {
-                drafts.append(try draft(actions[index], notBefore: notBefore, extras))
+                drafts.append(try drafter.draft(actions[index], notBefore: notBefore, extras))
             }
             return drafts
         }
@@ -186,76 +184,6 @@ extension Broker {
     /// Fewer are encoded before a second task has begun.
     private static let concurrentEncodingCount = 64
 
-    private func draft<A: Action>(
-        _ action: A,
-        _ options: EnqueueOptions
-    ) throws(SluiceError) -> ActionDraft {
-        try options.validate()
-        return try draft(action, notBefore: options.notBefore.map(Timestamp.init), options.extras)
-    }
-
-    private func draft<A: Action>(
-        _ action: A,
-        notBefore: Timestamp?,
-        _ extras: DraftExtras?
-    ) throws(SluiceError) -> ActionDraft {
-        let options = try check(action.queue, A.kind, A.version, action.sortKey)
-        return ActionDraft(
-            queue: action.queue,
-            kind: A.kind,
-            sortKey: action.sortKey,
-            payload: try coder.encode(action),
-            version: A.version,
-            notBefore: notBefore,
-            depthLimit: options?.maximumDepth,
-            extras: extras
-        )
-    }
-
-    private func draft(_ action: RawAction, _ extra: EnqueueOptions) throws(SluiceError) -> ActionDraft {
-        let options = try check(action.queue, action.kind, action.version, action.sortKey)
-        try extra.validate()
-        try coder.check(action)
-        return ActionDraft(
-            queue: action.queue,
-            kind: action.kind,
-            sortKey: action.sortKey,
-            payload: action.payload,
-            version: action.version,
-            notBefore: extra.notBefore.map(Timestamp.init),
-            depthLimit: options?.maximumDepth,
-            extras: extra.extras
-        )
-    }
-
-    /// Refuses what no queue can hold, and finds the queue's options.
-    private func check(
-        _ queue: QueueName,
-        _ kind: String,
-        _ version: Int,
-        _ key: SortKey
-    ) throws(SluiceError) -> QueueOptions? {
-        try queue.validate()
-        try validateKind(kind)
-        try validateVersion(version, of: kind)
-        if case .real(let value) = key.storage, value.isNaN {
-            throw SluiceError(
-                .sortKeyNotANumber,
-                "the sort key of an action for the queue '\(queue)' is not a number"
-            )
-        }
-        let options = queueOptions(of: queue)
-        if let kind = options?.sortKey, kind != key.kind {
-            throw SluiceError(
-                .sortKeyMismatch,
-                "the queue '\(queue)' is ordered by \(kind.rawValue), as its options say; the action's key "
-                    + "is \(key.kind): give it one of \(kind.rawValue)"
-            )
-        }
-        return options
-    }
     /// The options that hold for a queue.
-    func queueOptions(of queue: QueueName) -> QueueOptions? {
-        routing.withLock { $0.queueOptions.matches(queue).first { _ in true } }
-    }
+    func queueOptions(of queue: QueueName) -> QueueOptions? { drafter.options(of: queue) }
 }

@@ -27,7 +27,13 @@ extension Broker {
         try await store.actionCount()
     }
 
-    /// Makes everything that was committed before survive a loss of power, whatever the durability.
+    /// Makes all commits to the file so far survive a loss of power, whoever has made them.
+    ///
+    /// For what was enqueued on a connection whose commits are not synced. One call serves any number of
+    /// commits before it. It cannot mend what a connection with `synchronous = OFF` has copied from the log
+    /// into the file.
+    ///
+    /// - Throws: ``SluiceError`` when the disk cannot be written: nothing is known to be durable then.
     public func flush() async throws(SluiceError) {
         try await store.sync()
     }

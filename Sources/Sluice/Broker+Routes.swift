@@ -11,12 +11,7 @@ extension Broker {
     public func queues(_ pattern: QueuePattern, _ options: QueueOptions) throws(SluiceError) {
         let form = try pattern.form()
         try options.validate()
-        let isNew = routing.withLock { routing in
-            guard routing.queueOptions[form] == nil else { return false }
-            routing.queueOptions[form] = options
-            return true
-        }
-        guard isNew else {
+        guard drafter.add(form, options) else {
             throw SluiceError(.duplicateQueueOptions, "the queues '\(pattern)' have options already")
         }
     }

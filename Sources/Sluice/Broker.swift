@@ -23,6 +23,7 @@ public final class Broker: Sendable {
     let scheduler: Scheduler
     let runner: AttemptRunner
     let coder: PayloadCoder
+    let drafter: Drafter
     let reader: PayloadReader
     let options: BrokerOptions
     /// Tells of commits by others; `nil` in memory.
@@ -35,7 +36,6 @@ public final class Broker: Sendable {
     /// What is asked for each action, by the name of its queue.
     struct Routing {
         var routes = RouteTable()
-        var queueOptions = PatternTable<QueueOptions>()
     }
 
     /// Opens a file of queues, and creates it when it is missing, readable by its owner only.
@@ -72,9 +72,10 @@ public final class Broker: Sendable {
         self.options = options
         observers = Observers(store.interest)
         coder = PayloadCoder(maximumByteCount: options.maximumPayloadByteCount)
+        drafter = Drafter(coder)
         reader = PayloadReader(coder)
         scheduler = Scheduler(store: store, options: options)
-        runner = AttemptRunner(scheduler: scheduler, reader: reader, options: options)
+        runner = AttemptRunner(scheduler: scheduler, reader: reader, drafter: drafter, options: options)
         wakeUps = WakeUps(of: store)
         connect()
         relay.connect { [weak self] in self?.committed($0) }

@@ -24,6 +24,15 @@ public struct BrokerOptions: Sendable {
     /// Default: 10 seconds.
     public var lockTimeout: Duration = .seconds(10)
 
+    /// Registers functions and collations on the engine's writing connection, a `sqlite3 *`, for the
+    /// application's tables that ``Outcome/success(_:)`` writes to; `nil` by default.
+    ///
+    /// It runs once, when the file is opened, and in no transaction. The connection trusts no schema: a
+    /// function that triggers, views, indexes or constraints call must be registered with
+    /// `SQLITE_INNOCUOUS`. Settings that the engine rests on are set afterwards, and SQLite's hooks are the
+    /// engine's. What it throws has the opening throw ``SluiceError/Code/connectionNotPrepared``.
+    public var prepareConnection: (@Sendable (OpaquePointer) throws -> Void)?
+
     /// Whether a missing file, its tables and steps of its schema are made; else their lack is an error.
     package var makesMissing = true
 

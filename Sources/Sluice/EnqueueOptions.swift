@@ -35,14 +35,19 @@ public struct EnqueueOptions: Sendable, Hashable {
     /// A key by which the action is enqueued once.
     public var key: DeduplicationKey?
 
+    /// A row of the application's that the action goes with; ``Broker/cascade(from:key:)`` comes before.
+    public var row: RowReference?
+
     /// Makes a set of options; they are checked where they are used.
     public init(
         notBefore: Date? = nil,
         expiresAt: Date? = nil,
         tag: String? = nil,
         gate: GateName? = nil,
-        key: DeduplicationKey? = nil
+        key: DeduplicationKey? = nil,
+        row: RowReference? = nil
     ) {
+        self.row = row
         self.notBefore = notBefore
         self.expiresAt = expiresAt
         self.tag = tag
@@ -62,9 +67,9 @@ public struct DeduplicationKey: Sendable, Hashable {
         /// Nothing is stored; the call returns the number of the action that has the key, be it stored or
         /// settled.
         case keepFirst
-        /// If that action waits, it gets the new one's kind, payload, tag, gate and expiry, and keeps its
-        /// number, its place and its attempts. If it runs or has been settled, the new action is enqueued
-        /// behind it and has the key from now on.
+        /// If that action waits, it gets the new one's kind, payload, tag, gate, expiry and row, and keeps
+        /// its number, its place and its attempts. If it runs or has been settled, the new action is
+        /// enqueued behind it and has the key from now on.
         case replace
         /// The call throws ``SluiceError/Code/duplicateKey``.
         case refuse
@@ -128,7 +133,7 @@ extension EnqueueOptions {
 
     /// What is stored in columns that most actions leave empty; `nil` when nothing is.
     var extras: DraftExtras? {
-        guard expiresAt != nil || tag != nil || gate != nil || key != nil else { return nil }
-        return DraftExtras(expiresAt: expiresAt.map(Timestamp.init), tag: tag, gate: gate, key: key)
+        guard expiresAt != nil || tag != nil || gate != nil || key != nil || row != nil else { return nil }
+        return DraftExtras(expiresAt: expiresAt.map(Timestamp.init), tag: tag, gate: gate, key: key, row: row)
     }
 }

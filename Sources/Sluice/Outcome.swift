@@ -4,6 +4,7 @@
 public struct Outcome: Sendable, Hashable {
     enum Storage: Sendable, Hashable {
         case success
+        case successWriting(SettlingClosure)
         /// `nil`: as long as the route's retry policy says.
         case retry(after: Duration?, whenOpen: GateName?)
         case fail(reason: String)
@@ -14,6 +15,35 @@ public struct Outcome: Sendable, Hashable {
 
     /// The action is done: it is removed, and the next of its queue can start.
     public static let success = Outcome(storage: .success)
+
+    /// The action is done, and what the application writes for that is written in the same transaction: all
+    /// or nothing, exactly once (G5).
+    ///
+    /// ```swift
+    /// return .success { transaction in
+    ///     try markSent(message.id, on: transaction.connection)     // the application's SQL, on a sqlite3 *
+    ///     try transaction.enqueue(RefreshPreview(of: message.id))  // a follow-up
+    /// }
+    /// ```
+    ///
+    /// The closure runs in the settling transaction, on a thread of the broker's writer, and no other write
+    /// of the broker can begin meanwhile: it should be short, wait for nothing, and call nothing of the
+    /// broker but what ``SettlingTransaction`` has; a blocking call would wait for itself. It may run more
+    /// than once, as a commit can fail; what it has written before is rolled back then, so it should change
+    /// nothing but the database.
+    ///
+    /// If it throws, nothing of it is written, and the attempt counts as one that threw that error: a retry
+    /// by the route's policy. Constraints that are checked at the commit count too. It does not run when
+    /// the action has been deleted, or settled by ``Attempt/succeed(in:)``, or when another process has
+    /// taken the queue over: nothing is written then (G6). A success of an action that was cancelled while
+    /// it ran stands, as it does without a closure.
+    ///
+    /// The commit is synced as an enqueue is. Outcomes with closures are equal when they are the same.
+    public static func success(
+        _ work: @escaping @Sendable (SettlingTransaction) throws -> Void
+    ) -> Outcome {
+        Outcome(storage: .successWriting(SettlingClosure(work)))
+    }
 
     /// Try again, when and whether the route's retry policy says.
     public static let retry = Outcome(storage: .retry(after: nil, whenOpen: nil))

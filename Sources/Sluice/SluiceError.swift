@@ -42,6 +42,8 @@ extension SluiceError {
             case unsupportedSQLite, readOnly, unsupportedDatabase
             case alreadyOpen, alreadyRunning, runningElsewhere, closed
             case databaseLocked, diskFull, inputOutput, corrupt, outOfMemory, unknownCommit, storage
+            case noTransaction, otherDatabase, staleReceipt, transactionOver, connectionNotPrepared
+            case noCascade, noSuchRow
         }
 
         private let value: Value
@@ -126,6 +128,21 @@ extension SluiceError {
         public static let unknownCommit = Code(.unknownCommit)
         /// Another error of SQLite.
         public static let storage = Code(.storage)
+        /// A connection of the application's has no open transaction.
+        public static let noTransaction = Code(.noTransaction)
+        /// The main database of a connection of the application's is not the broker's file.
+        public static let otherDatabase = Code(.otherDatabase)
+        /// An attempt can settle nothing any more: its action was settled or removed, or its queue taken
+        /// over.
+        public static let staleReceipt = Code(.staleReceipt)
+        /// A settling transaction was used outside its closure, or has ended within it.
+        public static let transactionOver = Code(.transactionOver)
+        /// ``BrokerOptions/prepareConnection`` has thrown.
+        public static let connectionNotPrepared = Code(.connectionNotPrepared)
+        /// An action was to belong to a row of a table that ``Broker/cascade(from:key:)`` was not called for.
+        public static let noCascade = Code(.noCascade)
+        /// An action was to belong to a row that is not there.
+        public static let noSuchRow = Code(.noSuchRow)
     }
 }
 

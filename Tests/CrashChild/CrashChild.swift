@@ -14,6 +14,8 @@ struct CrashChild {
         case "enqueue" where arguments.count == 4:
             guard let count = Int(arguments[3]) else { throw CrashChildError.usage }
             try await enqueue(file: arguments[2], count: count)
+        case "settle" where arguments.count == 4:
+            try await settle(file: arguments[2], inOwnTransaction: arguments[3] == "own")
         default:
             throw CrashChildError.usage
         }

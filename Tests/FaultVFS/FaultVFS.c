@@ -14,6 +14,7 @@ struct fault_vfs {
     // Syncs that are to fail; negative for all.
     atomic_int failing_syncs;
     atomic_int failed_syncs;
+    atomic_int syncs;
     atomic_int is_read_only;
 };
 
@@ -47,6 +48,7 @@ static int file_sync(sqlite3_file *file, int flags) {
         atomic_fetch_add(&vfs->failed_syncs, 1);
         return SQLITE_IOERR_FSYNC;
     }
+    atomic_fetch_add(&vfs->syncs, 1);
     return system_file(file)->pMethods->xSync(system_file(file), flags);
 }
 
@@ -226,4 +228,8 @@ void fault_vfs_set_read_only(struct fault_vfs *vfs, int is_read_only) {
 
 int fault_vfs_failed_syncs(const struct fault_vfs *vfs) {
     return atomic_load(&vfs->failed_syncs);
+}
+
+int fault_vfs_syncs(const struct fault_vfs *vfs) {
+    return atomic_load(&vfs->syncs);
 }

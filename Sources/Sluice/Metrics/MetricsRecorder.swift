@@ -131,7 +131,7 @@ extension Settlement {
         case (nil, _): nil
         case (.stale, _): .stale
         case (.removed, _): .removed
-        case (.settled, .success): .succeeded
+        case (.settled, .success), (.settled, .successWriting), (.settledByApplication, _): .succeeded
         case (.settled, .retry): .retrying
         case (.settled, .fail): .failed
         case (.settled, .release), (.settled, .stop): .released

@@ -1,7 +1,8 @@
 /// What an attempt leads to: the handler's outcome, and what the route's policies make of it.
 ///
 /// It tells a retry from a final failure. It is a decision that is about to be written: if the action is
-/// deleted before, or its run is taken over by another process, that is what the file has in the end.
+/// deleted before, its run is taken over by another process, or what a success writes with it fails
+/// (``Outcome/success(_:)``), that is what the file has in the end.
 public struct AttemptResult: Sendable, Hashable {
     /// What happens to the action.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
@@ -23,14 +24,14 @@ public struct AttemptResult: Sendable, Hashable {
     init(_ settlement: Settlement, isCancelled: Bool) {
         self.settlement = settlement
         // A success that the handler returns all the same stands.
-        isRemoved = isCancelled && settlement != .success
+        isRemoved = isCancelled && !settlement.isSuccess
     }
 
     /// What happens to the action.
     public var kind: Kind {
         if isRemoved { return .removed }
         return switch settlement {
-        case .success: .succeeded
+        case .success, .successWriting: .succeeded
         case .retry: .retrying
         case .fail: .failed
         case .release, .stop: .released
@@ -50,7 +51,7 @@ public struct AttemptResult: Sendable, Hashable {
     public var delay: Duration? {
         switch settlement {
         case .retry(let delay, _, _), .release(let delay, _): isRemoved ? nil : delay
-        case .success, .fail, .stop: nil
+        case .success, .successWriting, .fail, .stop: nil
         }
     }
 
@@ -58,7 +59,7 @@ public struct AttemptResult: Sendable, Hashable {
     public var gate: GateName? {
         switch settlement {
         case .retry(_, let gate, _), .release(_, let gate): isRemoved ? nil : gate
-        case .success, .fail, .stop: nil
+        case .success, .successWriting, .fail, .stop: nil
         }
     }
 
@@ -77,7 +78,7 @@ public struct AttemptResult: Sendable, Hashable {
     public var error: String? {
         switch settlement {
         case .retry(_, _, let error), .fail(_, _, let error): error
-        case .success, .release, .stop: nil
+        case .success, .successWriting, .release, .stop: nil
         }
     }
 }

@@ -18,11 +18,13 @@ final class AttemptRunner: Sendable {
     private let state: Mutex<State>
     private let scheduler: Scheduler
     private let reader: PayloadReader
+    private let drafter: Drafter
     let options: BrokerOptions
     /// Told of every attempt; mostly there is none.
     let observer: (any EngineObserver)?
 
-    init(scheduler: Scheduler, reader: PayloadReader, options: BrokerOptions) {
+    init(scheduler: Scheduler, reader: PayloadReader, drafter: Drafter, options: BrokerOptions) {
+        self.drafter = drafter
         state = Mutex(State(randomness: options.randomness))
         self.reader = reader
         observer = options.observer
@@ -105,7 +107,7 @@ extension AttemptRunner {
     private func work(_ first: ClaimedAction, _ firstRoute: Route, _ task: AttemptTask) async {
         var (action, route) = (first, firstRoute)
         while true {
-            let attempt = Attempt(action)
+            let attempt = Attempt(action, of: scheduler.store)
             let revision = reader.revision
             let startedAt = observer == nil ? .zero : options.clock.uptime
             observer?.started(action)
@@ -120,7 +122,9 @@ extension AttemptRunner {
             let endedAt = observer == nil ? .zero : options.clock.uptime
             let next = await scheduler.settle(action, settlement) {
                 state.withLock { $0.isCancelling }
-            } written: { [action] settled in
+            } whenWorkFails: { error in
+                self.settlement(for: .threw(error), of: attempt, cancelledBy: task.reason, route.options)
+            } written: { [action] settlement, settled in
                 observer?.ended(action, settlement, settled, after: endedAt - startedAt)
                 leave(action, settlement, settled)
             }
@@ -170,7 +174,13 @@ extension AttemptRunner {
         cancelledBy reason: CancelReason?,
         _ options: RouteOptions
     ) -> Settlement {
-        if case .outcome(.success) = result { return .success }
+        if case .outcome(let outcome) = result {
+            switch outcome.storage {
+            case .success: return .success
+            case .successWriting(let closure): return .successWriting(SettlingWork(closure, drafter))
+            case .retry, .fail, .release: break
+            }
+        }
         // A generator of its own, so that the user's policy runs without the lock.
         var generator: any RandomNumberGenerator = SplitMix(seed: state.withLock { $0.randomness.next() })
         return Settlement(
@@ -184,7 +194,9 @@ extension AttemptRunner {
 }
 
 extension Attempt {
-    init(_ action: ClaimedAction) {
+    /// - Parameter store: Where it can be settled in a transaction of the application's.
+    init(_ action: ClaimedAction, of store: Store? = nil) {
+        settler = store.map { AttemptSettler(action: action, store: $0) }
         id = action.receipt.action
         queue = action.queue
         kind = action.kind
@@ -202,7 +214,7 @@ extension Statistics {
         case (nil, _): break
         case (.stale, _): staleCompletions += 1
         case (.removed, _): removed += 1
-        case (.settled, .success): succeeded += 1
+        case (.settled, .success), (.settled, .successWriting), (.settledByApplication, _): succeeded += 1
         case (.settled, .retry): retried += 1
         case (.settled, .fail): failed += 1
         case (.settled, .release), (.settled, .stop): released += 1

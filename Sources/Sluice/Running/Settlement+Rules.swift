@@ -10,7 +10,7 @@ extension Settlement {
         switch result {
         case .outcome(let outcome):
             switch outcome.storage {
-            case .success:
+            case .success, .successWriting:
                 self = .success
             case .release(let gate):
                 self = .release(after: options.releaseDelay, untilOpen: gate)

@@ -56,7 +56,7 @@ final class Scheduler: Sendable {
     private static let claimRetryDelay: Duration = .seconds(1)
 
     private let machine: Mutex<SchedulerStateMachine>
-    private let store: Store
+    let store: Store
     private let clock: any BrokerClock
     private let alarm: Alarm
     private let logger: Logger
@@ -163,15 +163,19 @@ extension Scheduler {
     ///
     /// It is tried until it is written, whether the caller's task is cancelled or not; `giveUp` ends that.
     ///
-    /// - Parameter written: Called with the result, or `nil` after giving up, before anybody is told that the
-    ///   broker has become idle or has stopped.
+    /// - Parameters:
+    ///   - whenWorkFails: What is written instead when the application's code in the transaction has failed.
+    ///   - written: Called with what was written and its result, or `nil` after giving up, before anybody is
+    ///     told that the broker has become idle or has stopped.
     func settle(
         _ action: ClaimedAction,
         _ settlement: Settlement,
         giveUp: @Sendable () -> Bool,
-        written: (SettleResult?) -> Void
+        whenWorkFails: (any Error) -> Settlement,
+        written: (Settlement, SettleResult?) -> Void
     ) async -> (ClaimedAction, Route)? {
         let receipt = action.receipt
+        var settlement = settlement
         var order = machine.withLock { $0.finishing(receipt.queue, claim: receipt.claim) }
         let hasOwnOrder = order?.queue == receipt.queue
         while true {
@@ -185,7 +189,9 @@ extension Scheduler {
             }
             switch answer {
             case .success(let (result, claimResult)):
-                written(result)
+                store.ownSettlements.remove(receipt)
+                if settlement.awaitsTime { schedule(.admitScheduled, within: .zero) }
+                written(settlement, result)
                 update { $0.settled(receipt.queue) }
                 // A claim that was postponed may have found the slot still taken.
                 if hasOwnOrder && order == nil { wake(CollectionOfOne(receipt.queue)) }
@@ -196,13 +202,17 @@ extension Scheduler {
                     "settling failed",
                     metadata: ["error": "\(error)", "action": "\(receipt.action)"]
                 )
-                if let claim = order {
+                if let cause = settlement.workFailure(error) {
+                    settlement = whenWorkFails(cause)
+                    continue
+                } else if let claim = order {
                     // The claim is left to later, so that what the handler has done is written whatever ails
                     // it.
                     order = nil
                     postponeClaim(claim)
                 } else if giveUp() || error.code == .closed {
-                    written(nil)
+                    store.ownSettlements.remove(receipt)
+                    written(settlement, nil)
                     update { $0.settled(receipt.queue) }
                     return nil
                 }

@@ -32,11 +32,20 @@ package struct DatabaseFile {
     package let lockTimeout: Duration
     private let makesMissing: Bool
     private let vfs: String?
+    private let prepare: (@Sendable (OpaquePointer) throws -> Void)?
 
     /// - Parameters:
     ///   - makesMissing: Whether tables and steps of the schema are made; else their lack is an error.
     ///   - vfs: What stands between SQLite and the file; `nil` is the system's.
-    package init(_ location: Location, lockTimeout: Duration, makesMissing: Bool = true, vfs: String? = nil) {
+    ///   - prepare: What the application does to the writer's connection.
+    package init(
+        _ location: Location,
+        lockTimeout: Duration,
+        makesMissing: Bool = true,
+        vfs: String? = nil,
+        prepare: (@Sendable (OpaquePointer) throws -> Void)? = nil
+    ) {
+        self.prepare = prepare
         self.location = location
         self.lockTimeout = lockTimeout
         self.makesMissing = makesMissing
@@ -85,6 +94,7 @@ package struct DatabaseFile {
 
     private func openInMemory(now: Timestamp) throws -> Connection {
         let connection = try Connection(path: ":memory:", mode: .create)
+        try prepare(connection)
         for pragma in Self.commonPragmas { try connection.set(pragma) }
         try Migrator().migrate(connection, now: now)
         return connection
@@ -106,12 +116,43 @@ package struct DatabaseFile {
         try Migrator().check(connection, makesMissing: makesMissing)
         connection.harden()
         if isNew { try connection.set(Pragma("auto_vacuum", "INCREMENTAL", answers: "2")) }
-        try connection.set(Pragma("journal_mode", "WAL"))
+        try prepare(connection)
+        try setLog(connection)
         for pragma in Self.filePragmas + Self.commonPragmas { try connection.set(pragma) }
         connection.countLogFrames()
         try Migrator().migrate(connection, now: now)
+        if makesMissing { try Cascade.repair(connection) }
         connection.setCheckpointOnClose(true)
         return connection
+    }
+
+    /// Has the file keep a write-ahead log.
+    ///
+    /// The change turns a read into a write, for which SQLite does not wait: who is in the way, such as
+    /// another that opens the same new file, is waited for here.
+    private func setLog(_ connection: Connection) throws {
+        for _ in 0..<Self.logAttempts {
+            do {
+                return try connection.set(Pragma("journal_mode", "WAL"))
+            } catch let error as SQLiteError where error.code.primary == .busy {
+                try connection.execute("BEGIN EXCLUSIVE")
+                connection.rollback()
+            }
+        }
+        try connection.set(Pragma("journal_mode", "WAL"))
+    }
+
+    /// How often the change is tried again: each time another has come into the way.
+    private static let logAttempts = 20
+
+    /// Before the settings that others can change again, so that ours hold in the end.
+    private func prepare(_ connection: Connection) throws(SluiceError) {
+        guard let prepare else { return }
+        do {
+            try prepare(connection.rawHandle)
+        } catch {
+            throw SluiceError(.connectionNotPrepared, "BrokerOptions.prepareConnection has thrown: \(error)")
+        }
     }
 
     /// Reads the file for the first time: one that is no database or cannot be written ends here, unchanged.
@@ -146,7 +187,9 @@ package struct DatabaseFile {
     private static let commonPragmas = [
         Pragma("cache_size", -cacheKibibytes),
         Pragma("trusted_schema", false),
-        Pragma("foreign_keys", false),
+        // Of the application's tables, when its code settles an attempt. Ours declare none, and cost
+        // nothing more.
+        Pragma("foreign_keys", true),
         Pragma("secure_delete", false),
         Pragma("recursive_triggers", false),
         Pragma("temp_store", "MEMORY", answers: "2"),

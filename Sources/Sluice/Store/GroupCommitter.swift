@@ -95,6 +95,8 @@ final class GroupCommitter {
 
     /// Closes the connection; no group can follow.
     func close() {
+        // A statement that is left would keep the file open behind the registration's end.
+        transaction.links = LinkMemory()
         if let registration { registration.end { connection.close() } } else { connection.close() }
     }
 

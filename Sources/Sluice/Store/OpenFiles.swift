@@ -15,9 +15,12 @@ enum OpenFiles {
 
     /// The right to have a file open, until it is ended, once.
     final class Registration: Sendable {
+        /// The file that was entered.
+        let file: DatabaseFile.Identity
         private let identity: Mutex<DatabaseFile.Identity?>
 
         fileprivate init(_ identity: DatabaseFile.Identity) {
+            file = identity
             self.identity = Mutex(identity)
         }
 

@@ -13,6 +13,9 @@ protocol PendingWrite: AnyObject, Sendable {
     /// Whether the write is to survive a loss of power.
     var sync: SyncNeed { get }
 
+    /// Whether it shares its transaction with no other write; mostly it does.
+    var isAlone: Bool { get }
+
     /// Performs the write in a transaction that may be rolled back and followed by another call.
     func perform(in transaction: WriteTransaction) throws
 
@@ -23,9 +26,14 @@ protocol PendingWrite: AnyObject, Sendable {
     func complete(failing error: SluiceError)
 }
 
+extension PendingWrite {
+    var isAlone: Bool { false }
+}
+
 /// A write with a result, for a completion that is called once.
 final class Write<Output: Sendable>: PendingWrite {
     let sync: SyncNeed
+    let isAlone: Bool
     private let body: @Sendable (WriteTransaction) throws -> Output
     private let completion: @Sendable (Result<Output, SluiceError>) -> Void
     /// Set and read by the writer's leader alone.
@@ -33,10 +41,12 @@ final class Write<Output: Sendable>: PendingWrite {
 
     init(
         sync: SyncNeed,
+        isAlone: Bool = false,
         body: @escaping @Sendable (WriteTransaction) throws -> Output,
         completion: @escaping @Sendable (Result<Output, SluiceError>) -> Void
     ) {
         self.sync = sync
+        self.isAlone = isAlone
         self.body = body
         self.completion = completion
     }

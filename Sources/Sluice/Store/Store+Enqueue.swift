@@ -45,18 +45,26 @@ package final class DraftExtras: Sendable {
     package let tag: String?
     package let gate: GateName?
     package let key: DeduplicationKey?
+    package let row: RowReference?
 
     package init(
         expiresAt: Timestamp? = nil,
         tag: String? = nil,
         gate: GateName? = nil,
-        key: DeduplicationKey? = nil
+        key: DeduplicationKey? = nil,
+        row: RowReference? = nil
     ) {
+        self.row = row
         self.expiresAt = expiresAt
         self.tag = tag
         self.gate = gate
         self.key = key
     }
+}
+
+extension DraftExtras {
+    /// Whether it asks for a look at the file before it is stored.
+    fileprivate var isSingular: Bool { key != nil || row != nil }
 }
 
 extension ActionDraft {
@@ -89,7 +97,7 @@ extension WriteTransaction {
     ///
     /// A refusal that had nothing written is a result, so that it costs its group no rollback.
     func enqueue(_ drafts: [ActionDraft]) throws -> Result<[ActionID], SluiceError> {
-        if drafts.contains(where: { $0.extras?.key != nil }) { return try enqueueKeyed(drafts) }
+        if drafts.contains(where: { $0.extras?.isSingular == true }) { return try enqueueSingly(drafts) }
         if let refusal = try refusalByDepth(drafts) { return .failure(refusal) }
         var ids: [ActionID] = []
         ids.reserveCapacity(drafts.count)
@@ -119,6 +127,7 @@ extension WriteTransaction {
         }
         try bind(draft, new, to: insert, from: 1)
         try insert.run()
+        if let row = draft.extras?.row { try link(new.id, to: row) }
         note(draft, new)
         return new.id
     }
@@ -168,7 +177,12 @@ extension WriteTransaction {
 
     private func note(_ draft: ActionDraft, _ new: NewAction) {
         order.added(new.id, key: new.key, to: new.queue, isPlaced: draft.notBefore == nil)
-        touch(new.queue)
+        // By its number, so that who runs the queues can tell what has come.
+        if isJoined {
+            log(ForeignChange(queue: new.queue, action: new.id, change: "insert"))
+        } else {
+            touch(new.queue)
+        }
         tell(.enqueued, new.id, of: draft.kind, in: draft.queue) { $0.until = draft.notBefore?.date }
     }
 

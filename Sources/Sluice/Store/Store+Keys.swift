@@ -9,12 +9,12 @@ extension WriteTransaction {
         let isWaiting: Bool
     }
 
-    /// Stores actions of which some have keys, all or none, in their order.
-    func enqueueKeyed(_ drafts: [ActionDraft]) throws -> Result<[ActionID], SluiceError> {
+    /// Stores actions of which some have keys or belong to rows, all or none, in their order.
+    func enqueueSingly(_ drafts: [ActionDraft]) throws -> Result<[ActionID], SluiceError> {
         var ids: [ActionID] = []
         var hasWritten = false
         for draft in drafts {
-            let result = try enqueueKeyed(draft)
+            let result = try enqueueSingly(draft)
             switch result {
             case .success(let stored):
                 ids.append(stored.id)
@@ -28,9 +28,10 @@ extension WriteTransaction {
         return .success(ids)
     }
 
-    private func enqueueKeyed(
+    private func enqueueSingly(
         _ draft: ActionDraft
     ) throws -> Result<(id: ActionID, isNew: Bool), SluiceError> {
+        if let row = draft.extras?.row, let refusal = try refusal(of: row) { return .failure(refusal) }
         guard let key = draft.extras?.key else {
             if let refusal = try refusalByDepth([draft]) { return .failure(refusal) }
             return .success((try enqueue(draft), true))
@@ -113,6 +114,7 @@ extension WriteTransaction {
         expiryChanged(to: extras?.expiresAt)
         try connection.cached("UPDATE sluice_key_rows SET keep_us = ?2 WHERE action_id = ?1")
             .bind(1, action.rawValue).bind(2, extras?.key?.retention.wholeMicroseconds ?? 0).run()
+        if let row = extras?.row { try link(action, to: row) } else { try unlink(action) }
         touch(queue)
     }
 }

@@ -4,6 +4,8 @@ internal import SQLite
 package enum Settlement: Sendable, Hashable {
     /// The action is done and removed.
     case success
+    /// The same, with what the application writes in the same transaction.
+    case successWriting(SettlingWork)
     /// It waits and is tried again.
     case retry(after: Duration, untilOpen: GateName? = nil, error: String)
     /// It cannot go on.
@@ -22,6 +24,8 @@ package enum SettleResult: Sendable, Hashable {
     case stale
     /// The action was removed or cancelled while it ran: the slot is free, and the action is gone.
     case removed
+    /// The application had settled it with success in a transaction of its own: the slot is free.
+    case settledByApplication
 }
 
 extension Store {
@@ -36,6 +40,7 @@ extension Store {
     ) {
         write(
             sync: settlement.sync,
+            isAlone: settlement.runsForeignCode,
             { transaction in
                 let result = try transaction.settle(receipt, settlement)
                 return (result, try next.map(transaction.claim))
@@ -50,8 +55,38 @@ extension Settlement {
     /// allows.
     ///
     /// Setting an action or a queue aside is owed to the operator.
+    ///
+    /// Nor may what the application writes with a success be lost.
     var sync: SyncNeed {
-        if case .fail = self { .owed } else { .later }
+        switch self {
+        case .fail, .successWriting: .owed
+        case .success, .retry, .release, .stop: .later
+        }
+    }
+
+    var isSuccess: Bool {
+        switch self {
+        case .success, .successWriting: true
+        case .retry, .fail, .release, .stop: false
+        }
+    }
+
+    /// Why what the application writes cannot be committed, if that is why a commit has failed.
+    func workFailure(_ error: SluiceError) -> (any Error)? {
+        guard case .successWriting(let work) = self else { return nil }
+        // What it has left to the commit to check, as deferred foreign keys.
+        let isRefused = error.sqliteCode.map { ResultCode(rawValue: $0).primary == .constraint } ?? false
+        return work.failure ?? (isRefused ? error : nil)
+    }
+
+    /// Whether it has enqueued something that is scheduled for later, or ends.
+    var awaitsTime: Bool {
+        if case .successWriting(let work) = self { work.awaitsTime } else { false }
+    }
+
+    /// Whether code of the application's runs in its transaction.
+    var runsForeignCode: Bool {
+        if case .successWriting = self { true } else { false }
     }
 
     /// The payload did not decode.
@@ -62,7 +97,14 @@ extension Settlement {
 
 extension WriteTransaction {
     func settle(_ receipt: Receipt, _ settlement: Settlement) throws -> SettleResult {
-        guard settlement != .success else { return try succeed(receipt) }
+        if let own = ownSettlements.entry(of: receipt), try !exists(receipt.action) {
+            return try endOwn(own, receipt)
+        }
+        switch settlement {
+        case .success: return try succeed(receipt)
+        case .successWriting(let work): return try succeed(receipt, work)
+        case .retry, .fail, .release, .stop: break
+        }
         guard let (startedAt, opening) = try takeSlot(of: receipt) else { return try refuse(receipt) }
         guard try order.ended(receipt.action) != nil, try exists(receipt.action) else { return .removed }
         let state = try ActionState.read(receipt.action, in: self)
@@ -71,7 +113,7 @@ extension WriteTransaction {
             return .removed
         }
         switch settlement {
-        case .success: preconditionFailure("a success is settled by its own method")
+        case .success, .successWriting: preconditionFailure("a success is settled by its own method")
         case .retry(let delay, let gate, let error):
             let run = FailedRun(receipt: receipt, startedAt: startedAt, number: state.attempts + 1)
             try record(run, "retry", error: error)
@@ -117,14 +159,14 @@ extension WriteTransaction {
     }
 
     /// Settles nothing: the receipt does not hold the slot.
-    private func refuse(_ receipt: Receipt) throws(SQLiteError) -> SettleResult {
+    func refuse(_ receipt: Receipt) throws(SQLiteError) -> SettleResult {
         try order.lost(receipt)
         return .stale
     }
 
     /// Frees the slot if the receipt holds it (G6), and tells when the run began and how often gates had been
     /// opened then.
-    private func takeSlot(
+    func takeSlot(
         of receipt: Receipt
     ) throws(SQLiteError) -> (startedAt: Timestamp, opening: Int64)? {
         try connection.cached(
@@ -155,7 +197,7 @@ extension WriteTransaction {
     ///
     /// - Returns: Whether it was there.
     @discardableResult
-    private func discard(
+    func discard(
         _ action: ActionID,
         of queue: QueueID,
         as end: SettledAs
@@ -167,6 +209,7 @@ extension WriteTransaction {
             order.count(-1, in: queue)
             settledActions.note(action, end)
             try beginRetention(of: action)
+            try unlink(action)
         }
         let hadState = try connection.cached("DELETE FROM sluice_state_rows WHERE action_id = ?1")
             .bind(1, action.rawValue).run()

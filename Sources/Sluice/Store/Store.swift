@@ -19,6 +19,14 @@ package final class Store: Sendable {
     let interest = Interest()
     /// Those who wait for an action to be settled.
     let waiters = SettlementWaiters()
+    /// Attempts that the application has settled in transactions of its own.
+    let ownSettlements = OwnSettlements()
+    /// A random number of this opening, the part of idempotency keys that no other file has.
+    let nonce = Int64.random(in: .min ... .max)
+    /// The file, as it was opened; `nil` in memory.
+    let identity: DatabaseFile.Identity?
+    /// The address of the writer's connection, to tell it from those of the application.
+    let writerAddress: Int
 
     /// Opens the file, creating and migrating it as needed and allowed.
     ///
@@ -34,7 +42,8 @@ package final class Store: Sendable {
             location,
             lockTimeout: options.lockTimeout,
             makesMissing: options.makesMissing,
-            vfs: options.vfs
+            vfs: options.vfs,
+            prepare: options.prepareConnection
         )
         var registration: OpenFiles.Registration?
         if case .file(let path) = location {
@@ -54,15 +63,18 @@ package final class Store: Sendable {
             throw error
         }
         self.location = location
+        identity = registration?.file
+        writerAddress = Int(bitPattern: connection.rawHandle)
         clock = options.clock
         writer = Writer(
             GroupCommitter(
                 transaction: WriteTransaction(
                     connection: connection,
-                    nonce: Int64.random(in: .min ... .max),
+                    nonce: nonce,
                     writeBehind: options.writeBehind,
                     interest: interest,
-                    waiters: waiters
+                    waiters: waiters,
+                    ownSettlements: ownSettlements
                 ),
                 turns: turns,
                 registration: registration,
@@ -103,12 +115,15 @@ extension Store {
     /// Writes without waiting.
     ///
     /// The completion is called after the commit, on some thread, and must not block.
+    ///
+    /// - Parameter isAlone: Whether it shares its transaction with no other write.
     func write<Output: Sendable>(
         sync: SyncNeed,
+        isAlone: Bool = false,
         _ body: @escaping @Sendable (WriteTransaction) throws -> Output,
         completion: @escaping @Sendable (Result<Output, SluiceError>) -> Void
     ) {
-        writer.submit(Write(sync: sync, body: body, completion: completion))
+        writer.submit(Write(sync: sync, isAlone: isAlone, body: body, completion: completion))
     }
 
     /// Writes, whether the task is cancelled or not.

@@ -9,8 +9,10 @@ package final class WriteTransaction {
     let connection: Connection
     /// A random number of this opening, the part of idempotency keys that no other file has.
     let nonce: Int64
-    /// The wall clock when the transaction began.
-    private(set) var now = Timestamp(microseconds: 0)
+    /// Whether the transaction is somebody else's, on a connection of theirs: see ``join(now:)``.
+    let isJoined: Bool
+    /// The wall clock when the transaction began, or was joined.
+    var now = Timestamp(microseconds: 0)
 
     /// The epoch under which this store runs the queues; `nil` while it does not.
     ///
@@ -54,15 +56,23 @@ package final class WriteTransaction {
     var hasKeys: Bool?
     /// How far the sweep of what expires has come; `nil`: it begins anew.
     var swept: SweepMark?
+    /// What belongs to rows of the application's.
+    var links = LinkMemory()
     let settledActions: SettledActions
+    /// Attempts that the application has settled in transactions of its own.
+    let ownSettlements: OwnSettlements
 
     init(
         connection: Connection,
         nonce: Int64,
         writeBehind: WriteBehindLimits,
-        interest: Interest,
-        waiters: SettlementWaiters
+        interest: Interest = Interest(),
+        waiters: SettlementWaiters = SettlementWaiters(),
+        ownSettlements: OwnSettlements = OwnSettlements(),
+        isJoined: Bool = false
     ) {
+        self.ownSettlements = ownSettlements
+        self.isJoined = isJoined
         settledActions = SettledActions(waiters: waiters)
         self.connection = connection
         self.nonce = nonce
@@ -89,31 +99,34 @@ extension WriteTransaction {
     }
 
     func commit() throws(SQLiteError) {
-        if let actionCounter, actionCounter != savedActionCounter {
-            try connection.cached("UPDATE sluice_counters SET value = ?1 WHERE name = 'action'")
-                .bind(1, actionCounter).run()
-        }
-        if isRunElsewhere {
-            for queue in touchedQueues {
-                try connection.cached("INSERT INTO sluice_changes (queue_id, change) VALUES (?1, 'wake')")
-                    .bind(1, queue.rawValue).run()
-            }
-            for change in loggedChanges {
-                try connection.cached(
-                    "INSERT INTO sluice_changes (queue_id, action_id, change) VALUES (?1, ?2, ?3)"
-                )
-                .bind(1, change.queue.rawValue).bind(2, change.action?.rawValue).bind(3, change.change).run()
-            }
-            for (change, name) in ControlChanges.names where controlChanges.contains(change) {
-                try connection.cached("INSERT INTO sluice_changes (change) VALUES (?1)").bind(1, name).run()
-            }
-        }
+        try writeDown()
         try keepToldControls()
         try connection.commit()
         settledActions.committed()
         savedActionCounter = actionCounter
         loggedChanges.removeAll()
         order.committed()
+    }
+
+    /// Writes what is kept for the end of the transaction: the last number given, and what others are told.
+    func writeDown() throws(SQLiteError) {
+        if let actionCounter, actionCounter != savedActionCounter {
+            try connection.cached("UPDATE sluice_counters SET value = ?1 WHERE name = 'action'")
+                .bind(1, actionCounter).run()
+        }
+        if isRunElsewhere {
+            for queue in touchedQueues { try tellRunner("wake", queue, nil) }
+            for change in loggedChanges { try tellRunner(change.change, change.queue, change.action) }
+            for (change, name) in ControlChanges.names where controlChanges.contains(change) {
+                try tellRunner(name, nil, nil)
+            }
+        }
+    }
+
+    /// The one place where the engine logs a change for another that runs the queues.
+    private func tellRunner(_ change: String, _ queue: QueueID?, _ action: ActionID?) throws(SQLiteError) {
+        try connection.cached("INSERT INTO sluice_changes (queue_id, action_id, change) VALUES (?1, ?2, ?3)")
+            .bind(1, queue?.rawValue).bind(2, action?.rawValue).bind(3, change).run()
     }
 
     func rollback() {
@@ -140,7 +153,7 @@ extension WriteTransaction {
             changesBefore = changes
         }
         return CommitReport(
-            queues: touchedQueues.sorted(),
+            queues: queuesInOrder,
             foreignChanges: foreignChanges,
             openings: openings,
             changesHolds: controlChanges.contains(.holds),
@@ -149,7 +162,17 @@ extension WriteTransaction {
         )
     }
 
+    /// Queues that may have become ready: first those that others have made so, in the order of their
+    /// commits.
+    private var queuesInOrder: [QueueID] {
+        guard !foreignChanges.isEmpty else { return touchedQueues.sorted() }
+        var seen: Set<QueueID> = []
+        let told = foreignChanges.map(\.queue).filter { seen.insert($0).inserted }
+        return told + touchedQueues.subtracting(seen).sorted()
+    }
+
     private func forget() {
+        links = LinkMemory()
         actionCounter = nil
         savedActionCounter = nil
         directory.removeAll()
@@ -180,6 +203,25 @@ extension WriteTransaction {
             _ = try order.takeIn([])
             return
         }
+        try takeInChanges()
+        try takeInControls()
+        guard !foreignChanges.isEmpty || !controlChanges.isEmpty || !openings.isEmpty else { return }
+        try connection.cached("DELETE FROM sluice_changes").run()
+    }
+
+    /// Takes in what triggers have logged in this very transaction, as if another connection had written it.
+    func takeInOwnChanges() throws(SQLiteError) {
+        guard epoch != nil else {
+            _ = try order.takeIn([])
+            return
+        }
+        guard try takeInChanges() else { return }
+        try connection.cached("DELETE FROM sluice_changes").run()
+    }
+
+    /// - Returns: Whether any stood there.
+    @discardableResult
+    private func takeInChanges() throws(SQLiteError) -> Bool {
         let changes = try connection.cached(
             "SELECT queue_id, action_id, change FROM sluice_changes WHERE queue_id IS NOT NULL ORDER BY id"
         ).all {
@@ -196,9 +238,7 @@ extension WriteTransaction {
             try tell(change)
             if change.isDeletion, let action = change.action { settledActions.note(action, .removed) }
         }
-        try takeInControls()
-        guard !changes.isEmpty || !controlChanges.isEmpty || !openings.isEmpty else { return }
-        try connection.cached("DELETE FROM sluice_changes").run()
+        return !changes.isEmpty
     }
 }
 
@@ -346,38 +386,4 @@ extension WriteTransaction {
         directory[name] = QueueDirectory.Entry(id: entry.id, sortKind: kind)
         return entry.id
     }
-}
-
-/// What a commit changed, for the scheduler.
-package struct CommitReport: Sendable {
-    /// Queues that may have become ready, in the order in which they came to the file.
-    package let queues: [QueueID]
-    /// Changes that others made, to single actions or to queues.
-    package let foreignChanges: [ForeignChange]
-    /// Gates that were closed before.
-    package let openings: [GateOpening]
-    /// Whether holds may have come or gone.
-    package let changesHolds: Bool
-    /// What has happened, if somebody observes.
-    package let events: [QueueEvent]
-    /// Something was written that a loss of power could still undo.
-    package let awaitsSync: Bool
-
-    var isEmpty: Bool {
-        queues.isEmpty && foreignChanges.isEmpty && openings.isEmpty && !changesHolds && !awaitsSync
-            && events.isEmpty
-    }
-}
-
-/// A change that another connection has logged.
-package struct ForeignChange: Sendable, Hashable {
-    package let queue: QueueID
-    package let action: ActionID?
-    /// As `sluice_changes` names it.
-    package let change: String
-
-    package var isDeletion: Bool { change == "delete" }
-
-    /// Whether the handler of the action is to end, if it runs.
-    package var endsRun: Bool { isDeletion || change == "cancel" }
 }

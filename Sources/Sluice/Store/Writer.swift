@@ -22,10 +22,22 @@ package final class Writer: Sendable {
 
     private struct Waiting {
         var writes: Deque<any PendingWrite> = []
+        /// How many of them want a transaction of their own.
+        var aloneCount = 0
         var gathering = Gathering()
         var hasLeader = false
         var isClosed = false
         var onClose: [@Sendable () -> Void] = []
+
+        /// How many of the next writes make a group, where one of those in line is to be alone.
+        ///
+        /// It is taken for that if it is the first.
+        mutating func takeAlone(within count: Int) -> Int {
+            guard let index = writes.prefix(count).firstIndex(where: \.isAlone) else { return count }
+            guard index == writes.startIndex else { return index - writes.startIndex }
+            aloneCount -= 1
+            return 1
+        }
     }
 
     private let waiting = Mutex(Waiting())
@@ -65,10 +77,12 @@ package final class Writer: Sendable {
         let next: Next = waiting.withLock { waiting in
             if waiting.isClosed { return .refuse }
             waiting.writes.append(write)
+            if write.isAlone { waiting.aloneCount += 1 }
             let isComplete = durability.syncs(write.sync) && waiting.gathering.came()
             if waiting.hasLeader { return isComplete ? .completeGathering : .follow }
             waiting.hasLeader = true
-            return waiting.gathering.isWorthwhile ? .gather : .lead
+            // What is to be alone runs code that is not ours: not on the thread of whoever submits.
+            return waiting.gathering.isWorthwhile || waiting.aloneCount > 0 ? .gather : .lead
         }
         switch next {
         case .lead: leadOnce()
@@ -86,6 +100,7 @@ package final class Writer: Sendable {
         waiting.withLock { waiting in
             guard let index = waiting.writes.firstIndex(where: { $0 === write }) else { return false }
             waiting.writes.remove(at: index)
+            if write.isAlone { waiting.aloneCount -= 1 }
             if durability.syncs(write.sync) { waiting.gathering.left() }
             return true
         }
@@ -155,7 +170,8 @@ extension Writer {
 
     private func nextGroup() -> [any PendingWrite] {
         waiting.withLock { waiting in
-            let count = min(waiting.writes.count, Self.groupLimit)
+            var count = min(waiting.writes.count, Self.groupLimit)
+            if waiting.aloneCount > 0 { count = waiting.takeAlone(within: count) }
             let group = Array(waiting.writes.prefix(count))
             waiting.writes.removeFirst(count)
             waiting.gathering.took(syncedCount(of: group))

@@ -25,4 +25,7 @@ void fault_vfs_set_read_only(struct fault_vfs *, int is_read_only);
 /// How many syncs have failed.
 int fault_vfs_failed_syncs(const struct fault_vfs *);
 
+/// How many syncs have been done.
+int fault_vfs_syncs(const struct fault_vfs *);
+
 #endif

@@ -105,4 +105,52 @@ struct EmbeddingTests {
         #expect(try await fixture.store.drain() == ["c"])
         await fixture.store.close()
     }
+
+    @Test("An application that has its file open and idle, with a rollback journal, goes on in WAL mode")
+    func openMeanwhile() async throws {
+        let file = try database()
+        let application = try Application(file.path, tables: "SELECT count(*) FROM messages")
+        #expect(try application.row("PRAGMA journal_mode") == "delete")
+        let broker = try await Broker(file: file.path, options: .on(ManualClock()))
+        try application.transaction { connection in
+            try application.execute("INSERT INTO messages (text) VALUES ('third')")
+            try broker.enqueue(Note("a"), in: connection)
+        }
+        #expect(try application.row("PRAGMA journal_mode") == "wal")
+        #expect(
+            try broker.findings(about: application.handle).filter { $0.code != .automaticCheckpoints } == []
+        )
+        try await #expect(broker.actionCount() == 1)
+        await broker.close()
+    }
+
+    @Test(
+        "A lock that the application holds has the opening throw, with nothing changed",
+        arguments: ["BEGIN IMMEDIATE; INSERT INTO messages (text) VALUES ('x')", "BEGIN EXCLUSIVE"]
+    )
+    func lockHeld(_ begin: String) async throws {
+        let file = try database()
+        let application = try Application(file.path, tables: "SELECT 1")
+        try application.execute(begin)
+        #expect(
+            await refusal { try await openAndClose(file.path) { $0.lockTimeout = .zero } } == .databaseLocked
+        )
+        application.connection.rollback()
+        #expect(try application.row("PRAGMA journal_mode") == "delete")
+        #expect(try application.row("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'sluice%'") == "0")
+        try await openAndClose(file.path)
+    }
+
+    @Test("A read that the application is in the middle of keeps its rollback journal from becoming a log")
+    func readHeld() async throws {
+        let file = try database()
+        let application = try Application(file.path, tables: "SELECT 1")
+        try application.execute("BEGIN; SELECT * FROM messages")
+        #expect(
+            await refusal { try await openAndClose(file.path) { $0.lockTimeout = .zero } } == .databaseLocked
+        )
+        application.connection.rollback()
+        #expect(try application.row("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'sluice%'") == "0")
+        try await openAndClose(file.path)
+    }
 }

@@ -186,7 +186,7 @@ struct OpeningTests {
         let expected = [
             "journal_mode": "wal", "wal_autocheckpoint": "0", "synchronous": "2", "fullfsync": "1",
             "checkpoint_fullfsync": "1", "journal_size_limit": "67108864", "mmap_size": "0",
-            "cache_size": "-65536", "trusted_schema": "0", "foreign_keys": "0", "secure_delete": "0",
+            "cache_size": "-65536", "trusted_schema": "0", "foreign_keys": "1", "secure_delete": "0",
             "recursive_triggers": "0", "temp_store": "2", "auto_vacuum": "2", "encoding": "UTF-8",
         ]
         for (name, value) in expected {

@@ -21,5 +21,8 @@ struct FaultyDisk {
     /// As if its file system were mounted read-only; for files that are opened from then on.
     func setReadOnly() { fault_vfs_set_read_only(vfs, 1) }
 
+    /// Syncs of its files that were done.
+    var syncs: Int { Int(fault_vfs_syncs(vfs)) }
+
     var failedSyncs: Int { Int(fault_vfs_failed_syncs(vfs)) }
 }

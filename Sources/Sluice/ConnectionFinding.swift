@@ -1,0 +1,75 @@
+/// Something about a connection of the application's that keeps it from working with a broker's file, or that
+/// takes a promise away.
+///
+/// See ``Broker/findings(about:)``.
+public struct ConnectionFinding: Sendable, Hashable, CustomStringConvertible {
+    /// A kind of finding; more may come with later versions.
+    public struct Code: Sendable, Hashable, CustomStringConvertible {
+        private enum Value: String {
+            case otherDatabase, readOnly, notWAL, synchronousOff, synchronousBelowFull, automaticCheckpoints
+        }
+
+        private let value: Value
+
+        private init(_ value: Value) { self.value = value }
+
+        /// The code's name.
+        public var description: String { value.rawValue }
+
+        /// Its main database is another file, or a temporary one, or in memory.
+        public static let otherDatabase = Code(.otherDatabase)
+        /// It cannot write.
+        public static let readOnly = Code(.readOnly)
+        /// Its journal is not the write-ahead log.
+        public static let notWAL = Code(.notWAL)
+        /// It syncs nothing, not even when it copies the log.
+        public static let synchronousOff = Code(.synchronousOff)
+        /// Its commits are not synced.
+        public static let synchronousBelowFull = Code(.synchronousBelowFull)
+        /// It copies the log by itself, where SQLite can lose commits by that.
+        public static let automaticCheckpoints = Code(.automaticCheckpoints)
+    }
+
+    /// What kind it is.
+    public let code: Code
+    /// What follows from it and what to do, in a sentence.
+    public let message: String
+
+    /// The message, with the code.
+    public var description: String { "\(message) [\(code)]" }
+}
+
+extension ConnectionFinding {
+    static let otherDatabase = ConnectionFinding(
+        code: .otherDatabase,
+        message: "its main database is not the file of this broker: open that file by a connection of its own"
+    )
+    static let readOnly = ConnectionFinding(
+        code: .readOnly,
+        message: "it cannot write: open it for writing, and set PRAGMA query_only = 0"
+    )
+    static let synchronousOff = ConnectionFinding(
+        code: .synchronousOff,
+        message:
+            "it syncs nothing, so that a loss of power can damage the file: set PRAGMA synchronous = FULL"
+    )
+    static let synchronousBelowFull = ConnectionFinding(
+        code: .synchronousBelowFull,
+        message:
+            "what is enqueued on it survives a loss of power only after broker.flush(): call that, or set "
+            + "PRAGMA synchronous = FULL"
+    )
+    static let automaticCheckpoints = ConnectionFinding(
+        code: .automaticCheckpoints,
+        message: "it copies the log by itself, and this version of SQLite can lose a commit when two do: set "
+            + "PRAGMA wal_autocheckpoint = 0 on it, and leave that to the broker"
+    )
+
+    static func notWAL(_ journal: String) -> ConnectionFinding {
+        ConnectionFinding(
+            code: .notWAL,
+            message:
+                "its journal mode is '\(journal)': leave PRAGMA journal_mode at wal, which the broker has set"
+        )
+    }
+}

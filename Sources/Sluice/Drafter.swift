@@ -1,0 +1,91 @@
+internal import Synchronization
+
+/// Checks and encodes what is to be enqueued, by the options of its queue.
+final class Drafter: Sendable {
+    private let coder: PayloadCoder
+    private let table = Mutex(PatternTable<QueueOptions>())
+
+    init(_ coder: PayloadCoder) { self.coder = coder }
+
+    /// Sets what holds for the queues of a pattern.
+    ///
+    /// - Returns: `false` when the pattern has options.
+    func add(_ form: QueuePattern.Form, _ options: QueueOptions) -> Bool {
+        table.withLock { table in
+            guard table[form] == nil else { return false }
+            table[form] = options
+            return true
+        }
+    }
+
+    /// The options that hold for a queue.
+    func options(of queue: QueueName) -> QueueOptions? {
+        table.withLock { $0.matches(queue).first { _ in true } }
+    }
+
+    func draft<A: Action>(_ action: A, _ options: EnqueueOptions) throws(SluiceError) -> ActionDraft {
+        try options.validate()
+        return try draft(action, notBefore: options.notBefore.map(Timestamp.init), options.extras)
+    }
+
+    func draft<A: Action>(
+        _ action: A,
+        notBefore: Timestamp?,
+        _ extras: DraftExtras?
+    ) throws(SluiceError) -> ActionDraft {
+        let options = try check(action.queue, A.kind, A.version, action.sortKey)
+        return ActionDraft(
+            queue: action.queue,
+            kind: A.kind,
+            sortKey: action.sortKey,
+            payload: try coder.encode(action),
+            version: A.version,
+            notBefore: notBefore,
+            depthLimit: options?.maximumDepth,
+            extras: extras
+        )
+    }
+
+    func draft(_ action: RawAction, _ extra: EnqueueOptions) throws(SluiceError) -> ActionDraft {
+        let options = try check(action.queue, action.kind, action.version, action.sortKey)
+        try extra.validate()
+        try coder.check(action)
+        return ActionDraft(
+            queue: action.queue,
+            kind: action.kind,
+            sortKey: action.sortKey,
+            payload: action.payload,
+            version: action.version,
+            notBefore: extra.notBefore.map(Timestamp.init),
+            depthLimit: options?.maximumDepth,
+            extras: extra.extras
+        )
+    }
+
+    /// Refuses what no queue can hold, and finds the queue's options.
+    private func check(
+        _ queue: QueueName,
+        _ kind: String,
+        _ version: Int,
+        _ key: SortKey
+    ) throws(SluiceError) -> QueueOptions? {
+        try queue.validate()
+        try validateKind(kind)
+        try validateVersion(version, of: kind)
+        if case .real(let value) = key.storage, value.isNaN {
+            throw SluiceError(
+                .sortKeyNotANumber,
+                "the sort key of an action for the queue '\(queue)' is not a number"
+            )
+        }
+        let options = options(of: queue)
+        if let kind = options?.sortKey, kind != key.kind {
+            throw SluiceError(
+                .sortKeyMismatch,
+                "the queue '\(queue)' is ordered by \(kind.rawValue), as its options say; the action's key "
+                    + "is \(key.kind): give it one of \(kind.rawValue)"
+            )
+        }
+        return options
+    }
+}

@@ -1,0 +1,178 @@
+internal import SQLite
+internal import Synchronization
+
+/// The transaction that settles an attempt, for what the application writes in it: see
+/// ``Outcome/success(_:)``.
+///
+/// It can be used inside the closure that it is handed to, on the thread that calls it, and nowhere else:
+/// afterwards each use throws ``SluiceError/Code/transactionOver``.
+public struct SettlingTransaction {
+    private let scope: SettlingScope
+    private let drafter: Drafter
+
+    fileprivate init(_ scope: SettlingScope, _ drafter: Drafter) {
+        self.scope = scope
+        self.drafter = drafter
+    }
+
+    /// The engine's connection, as SQLite's C functions take it (`sqlite3 *`), in the open transaction.
+    ///
+    /// Statements on it may read all of the database and write to the application's tables, with foreign keys
+    /// enforced. SQLite refuses, as not authorized, statements that begin, end or nest transactions, that
+    /// attach databases or set a pragma, and writes to what is named `sluice_…`. Finalize what you prepare
+    /// before the closure ends: a statement that is left keeps the file open when the broker is closed.
+    ///
+    /// - Throws: ``SluiceError`` with ``SluiceError/Code/transactionOver`` outside the closure.
+    public var connection: OpaquePointer {
+        get throws(SluiceError) { try scope.open().connection.rawHandle }
+    }
+
+    /// Enqueues an action in the same transaction: it is stored if the attempt is settled.
+    ///
+    /// The action that is being settled has left its queue by now: it counts for no depth limit, and its
+    /// deduplication key is free unless it is kept. The ``BrokerOptions/middleware`` is passed by.
+    ///
+    /// - Returns: The action's number; nobody sees the action before the commit.
+    /// - Throws: As the broker's own `enqueue`, and ``SluiceError/Code/transactionOver`` outside the closure.
+    @discardableResult
+    public func enqueue<A: Action>(
+        _ action: A,
+        _ options: EnqueueOptions = EnqueueOptions()
+    ) throws(SluiceError) -> ActionID {
+        try scope.enqueue([drafter.draft(action, options)])[0]
+    }
+
+    /// Enqueues actions of one type in the same transaction, in their order.
+    ///
+    /// - Returns: The actions' numbers, in the same order.
+    /// - Throws: As for one action. If one is refused that is not the first, the closure cannot go on: its
+    ///   attempt fails even if the closure does not throw.
+    @discardableResult
+    public func enqueue<A: Action>(
+        _ actions: some Sequence<A>,
+        _ options: EnqueueOptions = EnqueueOptions()
+    ) throws(SluiceError) -> [ActionID] {
+        var drafts: [ActionDraft] = []
+        for action in actions { drafts.append(try drafter.draft(action, options)) }
+        return drafts.isEmpty ? [] : try scope.enqueue(drafts)
+    }
+
+    /// Enqueues actions whose kinds and payloads are known at run time only, in the same transaction, in
+    /// their order.
+    ///
+    /// - Returns: The actions' numbers, in the same order.
+    /// - Throws: As for actions of a type, and ``SluiceError/Code/payloadNotJSON``.
+    @discardableResult
+    public func enqueue(
+        raw actions: some Sequence<RawAction>,
+        _ options: EnqueueOptions = EnqueueOptions()
+    ) throws(SluiceError) -> [ActionID] {
+        var drafts: [ActionDraft] = []
+        for action in actions { drafts.append(try drafter.draft(action, options)) }
+        return drafts.isEmpty ? [] : try scope.enqueue(drafts)
+    }
+}
+
+/// The life of a ``SettlingTransaction``.
+private final class SettlingScope {
+    private var transaction: WriteTransaction?
+    /// What has failed half way, and must not be committed.
+    private(set) var failure: SluiceError?
+    /// Something was enqueued that is scheduled for later, or ends.
+    private(set) var awaitsTime = false
+
+    init(_ transaction: WriteTransaction) { self.transaction = transaction }
+
+    func end() { transaction = nil }
+
+    func open() throws(SluiceError) -> WriteTransaction {
+        guard let transaction else {
+            throw SluiceError(
+                .transactionOver,
+                "the settling transaction is over: use it inside its closure only"
+            )
+        }
+        return transaction
+    }
+
+    func enqueue(_ drafts: [ActionDraft]) throws(SluiceError) -> [ActionID] {
+        let transaction = try open()
+        let result: Result<[ActionID], SluiceError>
+        do {
+            result = try transaction.connection.unguarded { try transaction.enqueue(drafts) }
+        } catch {
+            let error = SluiceError(wrapping: error, doing: "enqueueing with a settled attempt")
+            // Some of several may stand in the transaction.
+            if drafts.count > 1 { failure = failure ?? error }
+            throw error
+        }
+        let ids = try result.get()
+        if drafts.contains(where: { $0.notBefore != nil || $0.extras != nil }) { awaitsTime = true }
+        return ids
+    }
+}
+
+// MARK: - Carrying it out
+
+/// What the application does in the transaction that settles an attempt.
+///
+/// A class, as it has no other identity: two are equal when they are one.
+final class SettlingClosure: Sendable {
+    let body: @Sendable (SettlingTransaction) throws -> Void
+
+    init(_ body: @escaping @Sendable (SettlingTransaction) throws -> Void) { self.body = body }
+}
+
+extension SettlingClosure: Hashable {
+    static func == (left: SettlingClosure, right: SettlingClosure) -> Bool { left === right }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+/// The same for one attempt, with what it needs and what became of it.
+package final class SettlingWork: Sendable {
+    private let closure: SettlingClosure
+    private let drafter: Drafter
+    private let state = Mutex<(failure: (any Error)?, awaitsTime: Bool)>((nil, false))
+
+    init(_ closure: SettlingClosure, _ drafter: Drafter) {
+        self.closure = closure
+        self.drafter = drafter
+    }
+
+    /// Why it has failed; `nil` when what kept it from being committed was not of its own doing.
+    var failure: (any Error)? { state.withLock { $0.failure } }
+
+    /// Whether it has enqueued something that is scheduled for later, or ends.
+    var awaitsTime: Bool { state.withLock { $0.awaitsTime } }
+
+    /// Runs the closure in the open transaction, which must be rolled back if it throws.
+    func perform(in transaction: WriteTransaction) throws {
+        state.withLock { $0 = (nil, false) }
+        let scope = SettlingScope(transaction)
+        do {
+            try transaction.connection.guarded(protecting: "sluice_") {
+                defer { scope.end() }
+                try closure.body(SettlingTransaction(scope, drafter))
+            }
+            let awaitsTime = scope.awaitsTime
+            state.withLock { $0.awaitsTime = awaitsTime }
+            if let failure = scope.failure { throw failure }
+            guard transaction.connection.isInTransaction else {
+                throw SluiceError(
+                    .transactionOver,
+                    "the settling transaction was rolled back by an error that its closure did not throw"
+                )
+            }
+        } catch {
+            state.withLock { $0.failure = error }
+            throw error
+        }
+    }
+}
+
+extension SettlingWork: Hashable {
+    package static func == (left: SettlingWork, right: SettlingWork) -> Bool { left.closure == right.closure }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(closure) }
+}

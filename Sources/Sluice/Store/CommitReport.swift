@@ -1,0 +1,33 @@
+/// What a commit changed, for the scheduler.
+package struct CommitReport: Sendable {
+    /// Queues that may have become ready, in the order in which they came to the file.
+    package let queues: [QueueID]
+    /// Changes that others made, to single actions or to queues.
+    package let foreignChanges: [ForeignChange]
+    /// Gates that were closed before.
+    package let openings: [GateOpening]
+    /// Whether holds may have come or gone.
+    package let changesHolds: Bool
+    /// What has happened, if somebody observes.
+    package let events: [QueueEvent]
+    /// Something was written that a loss of power could still undo.
+    package let awaitsSync: Bool
+
+    var isEmpty: Bool {
+        queues.isEmpty && foreignChanges.isEmpty && openings.isEmpty && !changesHolds && !awaitsSync
+            && events.isEmpty
+    }
+}
+
+/// A change that another connection has logged.
+package struct ForeignChange: Sendable, Hashable {
+    package let queue: QueueID
+    package let action: ActionID?
+    /// As `sluice_changes` names it.
+    package let change: String
+
+    package var isDeletion: Bool { change == "delete" }
+
+    /// Whether the handler of the action is to end, if it runs.
+    package var endsRun: Bool { isDeletion || change == "cancel" }
+}

@@ -1,0 +1,200 @@
+internal import SQLite
+
+/// Work inside a transaction of the application's, on its own connection.
+///
+/// It is that connection's owner who commits or rolls back; the running broker learns of a commit as it does
+/// of every other one.
+extension Store {
+    /// Stores actions.
+    func enqueue(_ drafts: [ActionDraft], in handle: OpaquePointer) throws(SluiceError) -> [ActionID] {
+        guard !drafts.isEmpty else { return [] }
+        return try join(handle, doing: "enqueueing in the application's transaction") {
+            try $0.enqueue(drafts)
+        }
+    }
+
+    /// Settles a run with success.
+    ///
+    /// Its slot stays taken until its handler has returned (G3).
+    func succeed(_ action: ClaimedAction, in handle: OpaquePointer) throws(SluiceError) {
+        try join(handle, doing: "settling action \(action.receipt.action)") {
+            transaction -> Result<Void, SluiceError> in
+            guard try transaction.succeedJoined(action.receipt) else {
+                return .failure(
+                    SluiceError(
+                        .staleReceipt,
+                        "the attempt of action \(action.receipt.action) can settle nothing any more: the "
+                            + "action was settled, removed or taken over; roll back"
+                    )
+                )
+            }
+            return .success(())
+        }
+        ownSettlements.add(action)
+    }
+
+    /// Joins a connection's open transaction, by a savepoint: what fails leaves the transaction as it was.
+    private func join<Output>(
+        _ handle: OpaquePointer,
+        doing task: String,
+        _ body: (WriteTransaction) throws -> Result<Output, SluiceError>
+    ) throws(SluiceError) -> Output {
+        let connection = Connection(borrowing: handle)
+        defer { connection.close() }
+        try check(connection)
+        // The application may be about to ask for its own row.
+        let lastRowID = connection.lastInsertedRowID
+        defer { connection.lastInsertedRowID = lastRowID }
+        do {
+            return try connection.savepoint("sluice_own") {
+                let transaction = WriteTransaction(
+                    connection: connection,
+                    nonce: nonce,
+                    writeBehind: .ofOthers,
+                    isJoined: true
+                )
+                // Its statements end before the connection is given back.
+                defer { transaction.links = LinkMemory() }
+                try transaction.join(now: clock.now)
+                let output = try body(transaction).get()
+                try transaction.writeDown()
+                if transaction.isWriteBehindDue { try transaction.writeBehind() }
+                return output
+            }
+        } catch let error as SQLiteError where error.code.primary == .busy {
+            throw SluiceError(
+                .databaseLocked,
+                "\(task): another connection has the write lock, or has committed since this transaction "
+                    + "first read; begin with BEGIN IMMEDIATE, under a busy timeout, and try it all again",
+                sqliteCode: error.code.rawValue
+            )
+        } catch {
+            throw SluiceError(wrapping: error, doing: task)
+        }
+    }
+
+    private func check(_ connection: Connection) throws(SluiceError) {
+        guard !writer.load.isClosed else { throw SluiceError(.closed, "the broker was closed") }
+        guard Int(bitPattern: connection.rawHandle) != writerAddress else {
+            throw SluiceError(
+                .otherDatabase,
+                "this is the engine's own connection: enqueue with the settling transaction that gave it"
+            )
+        }
+        guard isOnFile(connection) else {
+            throw SluiceError(
+                .otherDatabase,
+                "the connection's main database is not the file of this broker: open that file, not ATTACH it"
+            )
+        }
+        guard !connection.isReadOnly else {
+            throw SluiceError(.readOnly, "the connection was opened for reading only")
+        }
+        guard connection.isInTransaction else {
+            throw SluiceError(
+                .noTransaction,
+                "no transaction is open on the connection: BEGIN IMMEDIATE first, so that its rows and the "
+                    + "action are stored together or not at all"
+            )
+        }
+    }
+
+    /// Whether a connection's main database is this file, by device and inode.
+    private func isOnFile(_ connection: Connection) -> Bool {
+        guard let identity, !connection.path.isEmpty, !connection.isFileGone else { return false }
+        return DatabaseFile.identity(of: connection.path) == identity
+    }
+}
+
+extension WriteBehindLimits {
+    /// For a file whose broker does not see to it: as in the triggers of `Migrations/0003_triggers.sql`.
+    fileprivate static let ofOthers: WriteBehindLimits = {
+        var limits = WriteBehindLimits()
+        limits.newest *= 2
+        return limits
+    }()
+}
+
+extension WriteTransaction {
+    /// Takes part in a transaction that the connection's owner has begun.
+    fileprivate func join(now: Timestamp) throws(SQLiteError) {
+        self.now = now
+        isRunElsewhere = try connection.cached("SELECT 1 FROM sluice_runner").hasRow()
+    }
+
+    /// - Returns: `false` when the receipt does not hold the slot, or the action is gone: the savepoint is to
+    ///   be rolled back.
+    fileprivate func succeedJoined(_ receipt: Receipt) throws(SQLiteError) -> Bool {
+        // First: it takes the write lock, and what is read behind it is the file's last state.
+        guard try discard(receipt.action, of: receipt.queue, as: .succeeded) else { return false }
+        touch(receipt.queue)
+        return try connection.cached(
+            """
+            SELECT 1 FROM sluice_claim_rows
+            WHERE queue_id = ?1 AND slot = ?2 AND action_id = ?3 AND claim = ?4
+            """
+        )
+        .bind(1, receipt.queue.rawValue).bind(2, receipt.slot)
+        .bind(3, receipt.action.rawValue).bind(4, receipt.claim).hasRow()
+    }
+
+    /// Ends a run that the application had settled in a transaction of its own: the handler has returned.
+    func endOwn(_ own: OwnSettlements.Entry, _ receipt: Receipt) throws(SQLiteError) -> SettleResult {
+        _ = try takeSlot(of: receipt)
+        try order.leaving(receipt.action, of: receipt.queue)
+        settledActions.note(receipt.action, .succeeded)
+        if isObserved {
+            tell(.succeeded, receipt.action, of: own.kind, in: own.queue) { $0.attempt = own.number }
+            journal.leaves(receipt.queue)
+        }
+        return .settledByApplication
+    }
+}
+
+// MARK: - In the engine's transaction
+
+extension WriteTransaction {
+    /// Settles a run with success, and with what the application writes.
+    ///
+    /// A receipt that does not hold the slot, and an action that is gone, have nothing written (G6). A
+    /// success of an action that was cancelled stands, as it does otherwise.
+    func succeed(_ receipt: Receipt, _ work: SettlingWork) throws -> SettleResult {
+        guard try takeSlot(of: receipt) != nil else { return try refuse(receipt) }
+        try tellSucceeded(receipt)
+        // Before the application's code, which may want the room or the key, or remove the row it belongs to.
+        guard try discard(receipt.action, of: receipt.queue, as: .succeeded) else { return .removed }
+        try work.perform(in: self)
+        // Rows that have taken their actions along, and tables that were rebuilt.
+        links = LinkMemory()
+        try takeInOwnChanges()
+        return .settled
+    }
+}
+
+// MARK: - What the application's connection brings
+
+extension Store {
+    /// Looks at a connection of the application's; writes nothing and changes no setting.
+    func findings(about handle: OpaquePointer) throws(SluiceError) -> [ConnectionFinding] {
+        let connection = Connection(borrowing: handle)
+        defer { connection.close() }
+        guard isOnFile(connection) else { return [.otherDatabase] }
+        do {
+            var findings: [ConnectionFinding] = []
+            let isQueryOnly = try connection.pragma("query_only") == "1"
+            if connection.isReadOnly || isQueryOnly { findings.append(.readOnly) }
+            let journal = try connection.pragma("journal_mode")
+            if journal != "wal" { findings.append(.notWAL(journal)) }
+            switch try connection.pragma("synchronous") {
+            case "0": findings.append(.synchronousOff)
+            case "1": findings.append(.synchronousBelowFull)
+            default: break
+            }
+            let pages = try connection.pragma("wal_autocheckpoint")
+            if pages != "0", FileFacts.hasResetBug { findings.append(.automaticCheckpoints) }
+            return findings
+        } catch {
+            throw SluiceError(wrapping: error, doing: "looking at the application's connection")
+        }
+    }
+}

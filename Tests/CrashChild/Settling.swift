@@ -1,0 +1,56 @@
+import Foundation
+import SQLite
+import Sluice
+import Synchronization
+
+extension CrashChild {
+    /// `settle FILE engine|own`: runs all jobs, each of which adds a row to the table `effects`, in the
+    /// engine's transaction or in one of the application's.
+    ///
+    /// A line goes to standard output for each handler that begins.
+    static func settle(file: String, inOwnTransaction: Bool) async throws {
+        var options = BrokerOptions()
+        // So few that a kill also meets the order while it is written to the file.
+        options.writeBehind.newest = 8
+        options.writeBehind.batch = 4
+        let broker = try await Broker(file: file, options: options)
+        let own = try OwnConnection(file)
+        // Of this test's kills none is an action's fault.
+        var route = RouteOptions()
+        route.crashLimit = .max
+        try broker.route("lane/*", Job.self, route) { job, attempt in
+            try FileHandle.standardOutput.write(contentsOf: Data("\(attempt.id)\n".utf8))
+            let sql = "INSERT INTO effects (action, lane) VALUES (\(attempt.id), \(job.lane))"
+            guard !inOwnTransaction else {
+                try own.transaction { connection in
+                    try connection.execute(sql)
+                    try attempt.succeed(in: connection.rawHandle)
+                }
+                return .success
+            }
+            return .success { try Connection(borrowing: $0.connection).execute(sql) }
+        }
+        async let running: Void = broker.run()
+        await broker.waitUntilIdle()
+        await broker.stop()
+        try await running
+        await broker.close()
+    }
+}
+
+/// A connection of the application's own.
+private final class OwnConnection: Sendable {
+    /// Used within the lock alone.
+    private nonisolated(unsafe) let connection: Connection
+    private let lock = Mutex(())
+
+    init(_ path: String) throws {
+        connection = try Connection(path: path, mode: .write)
+        connection.setBusyTimeout(.seconds(60))
+        try connection.set(Pragma("wal_autocheckpoint", 0))
+    }
+
+    func transaction(_ body: (Connection) throws -> Void) throws {
+        try lock.withLock { _ in try connection.immediate { try body(connection) } }
+    }
+}

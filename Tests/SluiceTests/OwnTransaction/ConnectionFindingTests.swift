@@ -1,0 +1,60 @@
+import Foundation
+import SQLite
+import SluiceTestKit
+import Testing
+
+@testable import Sluice
+
+@Suite("What the application's connection is asked", .timeLimit(.minutes(2)))
+struct ConnectionFindingTests {
+    @Test("Each finding has a code and says what to do, and looking changes nothing")
+    func findings() async throws {
+        let site = try Site()
+        let broker = try await site.broker()
+        let application = try Application(site)
+        func codes() throws -> [ConnectionFinding.Code] {
+            try broker.findings(about: application.handle).map(\.code)
+        }
+        let checkpoints: [ConnectionFinding.Code] = FileFacts.hasResetBug ? [.automaticCheckpoints] : []
+        #expect(try codes() == checkpoints)
+        #expect(try application.row("PRAGMA wal_autocheckpoint") == "1000")
+        try application.execute("PRAGMA wal_autocheckpoint = 0")
+        #expect(try codes() == [])
+        try application.execute("PRAGMA synchronous = NORMAL")
+        #expect(try codes() == [.synchronousBelowFull])
+        #expect(try broker.findings(about: application.handle)[0].message.contains("flush"))
+        try application.execute("PRAGMA synchronous = OFF")
+        #expect(try codes() == [.synchronousOff])
+        try application.execute("PRAGMA synchronous = EXTRA; PRAGMA query_only = ON")
+        #expect(try codes() == [.readOnly])
+        let version = try application.row("PRAGMA data_version")
+        #expect(try codes() == [.readOnly])
+        #expect(try application.row("PRAGMA data_version") == version)
+        #expect(!application.connection.isInTransaction)
+        #expect("\(ConnectionFinding.notWAL("delete"))".contains("'delete'"))
+        await broker.close()
+    }
+
+    @Test("G1: what a connection enqueues that syncs nothing has reached the disk when a flush returns")
+    func flush() async throws {
+        let (disk, theirs) = (try FaultyDisk(), try FaultyDisk())
+        let site = try Site()
+        let broker = try await site.broker { $0.vfs = disk.name }
+        let application = try Application(#require(site.file).path, vfs: theirs.name)
+        try application.execute("PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0")
+        let (before, theirsBefore) = (disk.syncs, theirs.syncs)
+        for number in 0..<3 {
+            _ = try application.transaction { try broker.enqueue(Note("\(number)"), in: $0) }
+        }
+        #expect(theirs.syncs == theirsBefore)
+        #expect(disk.syncs == before)
+        try await broker.flush()
+        #expect(disk.syncs == before + 1)
+        disk.breakDown()
+        await #expect(throws: SluiceError.self) { try await broker.flush() }
+        disk.mend()
+        try await broker.flush()
+        try await #expect(broker.actionCount() == 3)
+        await broker.close()
+    }
+}
