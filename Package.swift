@@ -7,9 +7,11 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "Sluice", targets: ["Sluice"]),
+        .library(name: "SluiceGRDB", targets: ["SluiceGRDB"]),
         .library(name: "SluiceTestKit", targets: ["SluiceTestKit"]),
         .executable(name: "sluice", targets: ["SluiceCLI"]),
         .executable(name: "sluice-demo", targets: ["SluiceDemo"]),
+        .executable(name: "sluice-chat-outbox", targets: ["ChatOutbox"]),
     ],
     traits: [
         .trait(
@@ -21,6 +23,7 @@ let package = Package(
             name: "Tracing",
             description: "Links attempts to their enqueuers' traces, by swift-distributed-tracing."
         ),
+        .trait(name: "GRDB", description: "Fills the product SluiceGRDB: queues in a GRDB database."),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
@@ -31,6 +34,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-system", from: "1.5.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.8.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: [
         // The system's SQLite, as it is.
@@ -65,6 +69,14 @@ let package = Package(
                 ),
             ]
         ),
+        // Queues in the database of an application that uses GRDB; empty without the trait.
+        .target(
+            name: "SluiceGRDB",
+            dependencies: [
+                "Sluice",
+                .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["GRDB"])),
+            ]
+        ),
         // What a user's tests need: a manual clock, temporary files, events to wait for.
         .target(name: "SluiceTestKit", dependencies: ["Sluice"]),
         // The width of characters on a terminal: the C library knows it, and Swift's module of it does not.
@@ -91,6 +103,17 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             path: "Examples/Demo"
+        ),
+        // A chat's outbox in a GRDB database.
+        .executableTarget(
+            name: "ChatOutbox",
+            dependencies: [
+                "Sluice",
+                "SluiceGRDB",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["GRDB"])),
+            ],
+            path: "Examples/ChatOutbox"
         ),
         // Core loops, for `make bench-check` to count their instructions; here, not with the other
         // measurements, because it reaches below the public face.
@@ -130,6 +153,15 @@ let package = Package(
                 .product(name: "Subprocess", package: "swift-subprocess"),
             ]
         ),
+        .testTarget(
+            name: "SluiceGRDBTests",
+            dependencies: [
+                "Sluice",
+                "SluiceGRDB",
+                "SluiceTestKit",
+                .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["GRDB"])),
+            ]
+        ),
         // What happens when the process dies; the child is started and killed by the tests.
         .executableTarget(name: "CrashChild", dependencies: ["SQLite", "Sluice"], path: "Tests/CrashChild"),
         .testTarget(
@@ -159,7 +191,10 @@ let package = Package(
         .testTarget(
             name: "ExamplesTests",
             dependencies: [
+                "ChatOutbox",
                 "SluiceDemo",
+                "SluiceTestKit",
+                .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["GRDB"])),
                 .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ]

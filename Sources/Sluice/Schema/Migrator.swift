@@ -39,19 +39,30 @@ package struct Migrator {
     package func migrate(_ connection: Connection, now: Timestamp) throws {
         guard try applied(connection).count < migrations.count else { return }
         for migration in migrations {
-            try connection.immediate {
-                try connection.execute(Self.recordTable)
-                // Another process may have applied it since the check.
-                guard try !applied(connection).contains(where: { $0.number == migration.number }) else {
-                    return
-                }
-                try connection.execute(migration.sql)
-                try connection.prepare(
-                    "INSERT INTO sluice_migrations (number, name, applied_at_us) VALUES (?, ?, ?)"
-                )
-                .bind(1, migration.number).bind(2, migration.name).bind(3, now.microseconds).run()
-            }
+            try connection.immediate { try apply(migration, connection, now: now) }
         }
+    }
+
+    /// Applies a step, unless that was done, in a transaction that the owner of the connection has begun.
+    ///
+    /// For migrators of others: see the trait `GRDB`.
+    package func apply(_ migration: Migration, joining handle: OpaquePointer) throws {
+        let connection = Connection(borrowing: handle)
+        defer { connection.close() }
+        do {
+            try apply(migration, connection, now: SystemClock().now)
+        } catch {
+            throw SluiceError(wrapping: error, doing: "making the tables of \(migration.name)")
+        }
+    }
+
+    private func apply(_ migration: Migration, _ connection: Connection, now: Timestamp) throws {
+        try connection.execute(Self.recordTable)
+        // Another process may have applied it since the check.
+        guard try !applied(connection).contains(where: { $0.number == migration.number }) else { return }
+        try connection.execute(migration.sql)
+        try connection.prepare("INSERT INTO sluice_migrations (number, name, applied_at_us) VALUES (?, ?, ?)")
+            .bind(1, migration.number).bind(2, migration.name).bind(3, now.microseconds).run()
     }
 
     private func applied(_ connection: Connection) throws -> [(number: Int, name: String)] {

@@ -1,0 +1,93 @@
+#if GRDB
+public import GRDB
+public import Sluice
+
+/// The application's own transactions, on GRDB's connection: what holds for a `sqlite3 *` holds here.
+extension Broker {
+    /// Enqueues an action in GRDB's transaction: both are committed, or neither.
+    ///
+    /// ```swift
+    /// try await pool.write { db in
+    ///     try message.insert(db)
+    ///     try broker.enqueue(SendMessage(message), in: db)
+    /// }
+    /// ```
+    ///
+    /// GRDB tells the broker of the commit, so that a running one starts the action at once; one in another
+    /// process finds it by itself. A rollback wakes nobody. Observations of the queues' views on this
+    /// database see it as they see the application's own changes.
+    ///
+    /// - Parameters:
+    ///   - action: The action; its type says queue and sort key.
+    ///   - options: A schedule, an end, a tag, a gate, a deduplication key, a row.
+    ///   - database: A connection inside a transaction, to the broker's file.
+    /// - Returns: The action's number. What became of it is to be asked behind the commit.
+    /// - Throws: `SluiceError` with `noTransaction`, `otherDatabase`, `databaseLocked`, `readOnly`, `closed`
+    ///   and what other enqueues throw. The transaction is as it was then, and GRDB's `write` rolls it back
+    ///   if the error leaves its closure.
+    @discardableResult
+    public func enqueue<A: Action>(
+        _ action: A,
+        _ options: EnqueueOptions = EnqueueOptions(),
+        in database: Database
+    ) throws(SluiceError) -> EnqueueReceipt {
+        let receipt = try enqueue(action, options, in: database.handle())
+        CommitNotice.give(to: self, of: database)
+        return receipt
+    }
+
+    /// Enqueues actions of one type in GRDB's transaction, all or none, in their order.
+    ///
+    /// - Returns: The actions' numbers, in the same order.
+    /// - Throws: As for one action.
+    @discardableResult
+    public func enqueue<A: Action>(
+        _ actions: some Sequence<A>,
+        _ options: EnqueueOptions = EnqueueOptions(),
+        in database: Database
+    ) throws(SluiceError) -> [ActionID] {
+        let ids = try enqueue(actions, options, in: database.handle())
+        CommitNotice.give(to: self, of: database)
+        return ids
+    }
+
+    /// Enqueues actions whose kinds and payloads are known at run time only in GRDB's transaction, all or
+    /// none, in their order.
+    ///
+    /// - Returns: The actions' numbers, in the same order.
+    /// - Throws: As for an action of a type, and `payloadNotJSON`.
+    @discardableResult
+    public func enqueue(
+        raw actions: some Sequence<RawAction>,
+        _ options: EnqueueOptions = EnqueueOptions(),
+        in database: Database
+    ) throws(SluiceError) -> [ActionID] {
+        let ids = try enqueue(raw: actions, options, in: database.handle())
+        CommitNotice.give(to: self, of: database)
+        return ids
+    }
+
+    /// Says what speaks against a connection of GRDB's for this broker's file; nothing, when it is empty.
+    ///
+    /// ```swift
+    /// let findings = try await pool.writeWithoutTransaction { try broker.findings(about: $0) }
+    /// ```
+    ///
+    /// Ask it of the writer; the readers of a pool cannot write, which is a finding of its own.
+    ///
+    /// - Throws: `SluiceError` when SQLite cannot tell.
+    public func findings(about database: Database) throws(SluiceError) -> [ConnectionFinding] {
+        try findings(about: database.handle())
+    }
+}
+
+extension Database {
+    /// The `sqlite3 *`.
+    func handle() throws(SluiceError) -> OpaquePointer {
+        guard let sqliteConnection else {
+            throw SluiceError(.otherDatabase, "GRDB has closed this connection")
+        }
+        return sqliteConnection
+    }
+}
+#endif

@@ -1,0 +1,81 @@
+#if GRDB
+public import GRDB
+public import Sluice
+
+#if canImport(FoundationEssentials)
+public import struct FoundationEssentials.Date
+#else
+public import struct Foundation.Date
+#endif
+
+/// An action that was set aside: a row of the view `sluice_dead`.
+///
+/// ```swift
+/// let expired = try DeadLetterRecord.filter { $0.cause == "expired" }.fetchCount(db)
+/// ```
+public struct DeadLetterRecord: FetchableRecord, TableRecord, Identifiable, Sendable, Hashable {
+    /// The view.
+    public static let databaseTableName = "sluice_dead"
+
+    /// The action's number; `Broker.requeue(_:)` puts it back under the same.
+    public let id: ActionID
+    /// The queue that it stood in.
+    public let queue: QueueName
+    /// What it was ordered by; see ``ActionRecord/sortKey``.
+    public let sortKey: DatabaseValue
+    /// Its kind.
+    public let kind: String
+    /// Its payload: JSON text.
+    public let payload: String
+    /// Why it was set aside.
+    public let cause: DeadLetterCause
+    /// The error that decided.
+    public let error: String
+    /// Attempts that counted.
+    public let attempts: Int
+    /// When it was enqueued.
+    public let enqueuedAt: Date
+    /// When it was set aside.
+    public let diedAt: Date
+
+    /// The columns of the view.
+    public enum Columns {
+        /// See ``DeadLetterRecord/id``.
+        public static let id = Column("id")
+        /// See ``DeadLetterRecord/queue``.
+        public static let queue = Column("queue")
+        /// See ``DeadLetterRecord/sortKey``.
+        public static let sortKey = Column("sort_key")
+        /// See ``DeadLetterRecord/kind``.
+        public static let kind = Column("kind")
+        /// See ``DeadLetterRecord/payload``.
+        public static let payload = Column("payload")
+        /// See ``DeadLetterRecord/cause``.
+        public static let cause = Column("cause")
+        /// See ``DeadLetterRecord/error``.
+        public static let error = Column("error")
+        /// See ``DeadLetterRecord/attempts``.
+        public static let attempts = Column("attempts")
+        /// See ``DeadLetterRecord/enqueuedAt``.
+        public static let enqueuedAt = Column("enqueued_at")
+        /// See ``DeadLetterRecord/diedAt``.
+        public static let diedAt = Column("died_at")
+    }
+
+    /// Reads a row of the view.
+    ///
+    /// - Throws: `SluiceError` for what only a newer version's view can hold.
+    public init(row: Row) throws {
+        id = row["id"]
+        queue = row["queue"]
+        sortKey = row["sort_key"]
+        kind = row["kind"]
+        payload = row["payload"]
+        cause = try row.word("cause", as: DeadLetterCause.self)
+        error = row["error"]
+        attempts = row["attempts"]
+        enqueuedAt = try row.requiredTime("enqueued_at")
+        diedAt = try row.requiredTime("died_at")
+    }
+}
+#endif

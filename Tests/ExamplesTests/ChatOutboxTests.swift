@@ -1,0 +1,117 @@
+#if GRDB
+import Foundation
+import GRDB
+import SluiceTestKit
+import Subprocess
+import SystemPackage
+import Testing
+
+@Suite("The chat outbox", .timeLimit(.minutes(3)))
+struct ChatOutboxTests {
+    private static let conversations = ["Ana", "Bo", "Cleo"]
+    private static let count = 12
+
+    @Test("G1, G5: messages that are sent through a kill are marked once each, and in their order")
+    func killed() async throws {
+        let file = try TemporaryFile(name: "chat.sqlite")
+        for name in Self.conversations {
+            let texts = (1...Self.count).map { "\(name) says \($0)" }
+            let stored = try await Self.run(["send", "--file", file.path, name] + texts)
+            #expect(stored.count == Self.count)
+            #expect(stored.allSatisfy { $0.contains(" \(name) [stored] \(name) says ") })
+        }
+        let waiting = try await Self.run(["list", "--file", file.path])
+        #expect(waiting.allSatisfy { $0.contains("[broker stopped]") })
+
+        try await Self.runAndKill(file, afterLines: 10)
+        let rest = try await Self.run(["run", "--file", file.path])
+        #expect(rest.allSatisfy { $0.contains("[sent]") })
+
+        let list = try await Self.run(["list", "--file", file.path])
+        #expect(list.count == 36 && list.allSatisfy { $0.contains("[sent]") })
+        let database = try DatabaseQueue(path: file.path)
+        try await database.read { db in
+            let times = try Int.fetchAll(db, sql: "SELECT timesSent FROM message")
+            #expect(times == Array(repeating: 1, count: 36))
+            for name in Self.conversations {
+                // Microseconds are not stored, so that two may have one time.
+                let dates = try Date.fetchAll(
+                    db,
+                    sql: "SELECT sentAt FROM message WHERE conversation = ? ORDER BY id",
+                    arguments: [name]
+                )
+                #expect(dates == dates.sorted())
+            }
+            #expect(try Int.fetchOne(db, sql: "SELECT count(*) FROM sluice_actions") == 0)
+        }
+        try database.close()
+    }
+
+    @Test("A message that is retracted before it is sent takes along what was to be done for it")
+    func retracted() async throws {
+        let file = try TemporaryFile(name: "chat.sqlite")
+        _ = try await Self.run(["send", "--file", file.path, "Ana", "one", "two", "three"])
+        _ = try await Self.run(["retract", "--file", file.path, "2"])
+        #expect(
+            try await Self.run(["list", "--file", file.path]) == [
+                "1 Ana [broker stopped] one", "3 Ana [broker stopped] three",
+            ]
+        )
+        let sent = try await Self.run(["run", "--file", file.path])
+        #expect(sent == ["1 Ana [sent] one", "3 Ana [sent] three"])
+    }
+
+    @Test("What is not there cannot be retracted")
+    func unknown() async throws {
+        let file = try TemporaryFile(name: "chat.sqlite")
+        let result = try await Subprocess.run(
+            Self.program,
+            arguments: ["retract", "--file", file.path, "7"],
+            output: .discarded,
+            error: .string(limit: 64 * 1_024)
+        )
+        #expect(result.terminationStatus == .exited(64))
+        #expect(result.standardError.contains("there is no message 7"))
+    }
+
+    /// Runs a verb to its end; the lines that it writes.
+    private static func run(_ arguments: [String]) async throws -> [String] {
+        let result = try await Subprocess.run(
+            program,
+            arguments: Arguments(arguments),
+            output: .string(limit: 1_024 * 1_024),
+            error: .string(limit: 64 * 1_024)
+        )
+        #expect(result.terminationStatus == .exited(0), "\(result.standardError)")
+        return result.standardOutput.split(separator: "\n").map(String.init)
+    }
+
+    /// Has messages sent, and kills the process when it has told of so many.
+    private static func runAndKill(_ file: TemporaryFile, afterLines count: Int) async throws {
+        let result = try await Subprocess.run(
+            program,
+            arguments: ["run", "--file", file.path],
+            input: .none,
+            output: .sequence,
+            error: .discarded
+        ) { execution in
+            var lines = 0
+            for try await line in execution.standardOutput.strings() where line.contains("[sent]") {
+                lines += 1
+                if lines == count { try execution.send(signal: .kill) }
+            }
+            return lines
+        }
+        #expect(result.terminationStatus == .signaled(SIGKILL))
+        #expect(result.closureResult >= count)
+    }
+
+    /// The program lies beside the tests.
+    private static var program: Executable {
+        let tests = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundlePath
+        let neighbour = URL(fileURLWithPath: tests ?? CommandLine.arguments[0])
+        let path = neighbour.deletingLastPathComponent().appendingPathComponent("sluice-chat-outbox").path
+        return .path(FilePath(path))
+    }
+}
+#endif
