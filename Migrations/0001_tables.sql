@@ -180,13 +180,14 @@ CREATE TABLE sluice_state_rows (
 CREATE INDEX sluice_state_came ON sluice_state_rows (came_as_id) WHERE came_as_id IS NOT NULL;
 
 -- One row for each slot that is taken. Written before the handler starts, deleted by the settling that names
--- the same action and claim. What a dead process left behind here are the suspects.
+-- the same action and claim. What a dead process left behind here are the suspects. So it is also the lease of the
+-- queue: no other process claims from it meanwhile.
 CREATE TABLE sluice_claim_rows (
     queue_id      INTEGER NOT NULL,
     slot          INTEGER NOT NULL CHECK (slot >= 0),
     action_id     INTEGER NOT NULL,
     -- The epoch of the broker that holds the slot, times 2^32, plus a number that it counts up: never used
-    -- again.
+    -- again. The claim holds as long as that epoch has its row in sluice_runner_rows.
     claim         INTEGER NOT NULL,
     started_at_us INTEGER NOT NULL,
     -- 1: the action is a suspect, and nothing else ran in its process.
@@ -244,8 +245,13 @@ CREATE TABLE sluice_gate_rows (
     -- The value that the counter 'opening' got when it was opened last; 0 if it never was.
     opening       INTEGER NOT NULL DEFAULT 0,
     changed_at_us INTEGER NOT NULL,
-    -- The opening of the file (its nonce) for whose life the row holds; NULL: it stays.
-    owner         INTEGER
+    -- The opening of the file (its nonce) for whose life the row holds, and the process that has it open, as in
+    -- sluice_runner_rows; NULL: it stays. Who begins to run the queues, or finds another process dead, removes the
+    -- rows of openings that have ended.
+    owner         INTEGER,
+    owner_pid     INTEGER,
+    owner_process TEXT,
+    CHECK ((owner IS NULL) = (owner_pid IS NULL) AND (owner IS NULL) = (owner_process IS NULL))
 ) STRICT, WITHOUT ROWID;
 
 -- Holds: pauses of one queue, of those with a prefix, or of all. Several can stand at once.
@@ -264,31 +270,40 @@ CREATE TABLE sluice_hold_rows (
     until_us   INTEGER
 ) STRICT;
 
--- The process that runs the queues of this file. No row: none does, or it stopped in order.
-CREATE TABLE sluice_runner (
-    only          INTEGER PRIMARY KEY CHECK (only = 1),
-    -- From the counter 'epoch'.
-    epoch          INTEGER NOT NULL,
+-- The processes that run the queues of this file, a row each. One is added by a process that begins to run them,
+-- and removed when it stops, or by another one that finds it dead or its lease over.
+CREATE TABLE sluice_runner_rows (
+    -- From the counter 'epoch'. A process that was taken for dead and is not gets another one.
+    epoch          INTEGER PRIMARY KEY,
     pid            INTEGER NOT NULL,
     -- What tells this process from another with the same pid: machine start, pid namespace, start of the
     -- process.
     process        TEXT NOT NULL,
-    -- Renewed while the broker runs. Past it, another process may take over.
+    -- A random number of this opening of the file, by which its gates are known.
+    nonce          INTEGER NOT NULL,
+    -- Renewed while the broker runs. Past it, its claims are the suspects of whoever notices.
     lease_until_us INTEGER NOT NULL,
     -- The same by the time since the start of the machine, in microseconds, written with it: what counts between
     -- processes of one start of the machine, as no jump of the wall clock moves it. NULL where the system does not tell.
     lease_until_boot_us INTEGER
 ) STRICT;
 
--- What others than the running broker have changed, for it to take in. Written by the triggers of 0003 and by
--- engines in other processes, and only while a process runs the queues; emptied by that process.
+-- What others have changed, for each process that runs the queues: a row for each of them, which takes it in and
+-- deletes it. Written by the triggers of 0003 and 0004 and by the engines of other processes.
 CREATE TABLE sluice_changes (
     id        INTEGER PRIMARY KEY AUTOINCREMENT,
-    -- NULL: holds or gates.
+    -- For whom.
+    epoch     INTEGER NOT NULL,
+    -- NULL: nothing about one queue.
     queue_id  INTEGER,
     -- NULL: something about the queue as a whole, or several of its actions.
     action_id INTEGER,
     -- cancel: the action runs, and is marked in sluice_state_rows; its handler is to be told.
-    change    TEXT NOT NULL CHECK (change IN ('insert', 'update', 'delete', 'cancel', 'wake', 'hold', 'gate')),
-    CHECK ((queue_id IS NULL) = (change IN ('hold', 'gate')))
+    -- runner: another process has begun or ended to run the queues.
+    -- look: another process leaves the queues to the others, who look for work in all of them.
+    change    TEXT NOT NULL CHECK (change IN ('insert', 'update', 'delete', 'cancel', 'wake', 'hold', 'gate',
+                                              'runner', 'look')),
+    CHECK ((queue_id IS NULL) = (change IN ('hold', 'gate', 'runner', 'look')))
 ) STRICT;
+
+CREATE INDEX sluice_change_epoch ON sluice_changes (epoch);

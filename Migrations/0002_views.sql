@@ -149,13 +149,19 @@ SELECT q.queue_id, q.name, q.blocked_by, q.blocked_action_id, q.blocked_at_us, q
                THEN q.blocked_error
        END AS closed_gate,
        clock.now_us,
-       r.pid AS runner_pid
+       -- The process that runs its head.
+       (SELECT r.pid FROM sluice_runner_rows AS r WHERE r.epoch = c.claim >> 32) AS claim_pid,
+       -- One that may run it: of several, the one that has run queues longest.
+       (SELECT r.pid FROM sluice_runner_rows AS r WHERE r.lease_until_us > clock.now_us
+        ORDER BY r.epoch LIMIT 1) AS runner_pid
 FROM sluice_queue_rows AS q
 JOIN sluice_queue_depths AS d ON d.queue_id = q.queue_id
 JOIN sluice_clock AS clock
-LEFT JOIN sluice_runner AS r ON r.lease_until_us > clock.now_us
 -- What a process left that died is no run.
-LEFT JOIN sluice_claim_rows AS c ON c.queue_id = q.queue_id AND r.pid IS NOT NULL
+LEFT JOIN sluice_claim_rows AS c
+    ON c.queue_id = q.queue_id
+   AND EXISTS (SELECT 1 FROM sluice_runner_rows AS r
+               WHERE r.epoch = c.claim >> 32 AND r.lease_until_us > clock.now_us)
 LEFT JOIN sluice_action_rows AS h ON h.id = coalesce(
     c.action_id,
     d.first_id,
@@ -170,7 +176,7 @@ CREATE VIEW sluice_queues AS
 WITH judged AS (
     SELECT f.*, x.holder, x.reason, x.until_us,
            CASE
-               WHEN claim IS NOT NULL AND runner_pid IS NOT NULL THEN 'running'
+               WHEN claim IS NOT NULL THEN 'running'
                WHEN blocked_by IN ('failed', 'exhausted', 'expired', 'crashed', 'failing') THEN 'parked'
                WHEN blocked_by = 'undecodable' THEN blocked_by
                WHEN blocked_by <> 'gate' AND blocked_action_id = head_id THEN blocked_by
@@ -201,7 +207,9 @@ SELECT name AS queue,
                || coalesce(strftime('%Y-%m-%dT%H:%M:%S', not_before_us / 1000000, 'unixepoch')
                || printf('.%06dZ', not_before_us % 1000000), not_before_us)
            -- Who runs others lacks a permit for this one; who runs none has its own reasons.
-           WHEN 'ready' THEN CASE WHEN EXISTS (SELECT 1 FROM sluice_claim_rows) THEN 'waiting for a permit'
+           WHEN 'ready' THEN CASE WHEN EXISTS (SELECT 1 FROM sluice_claim_rows AS c
+                                               JOIN sluice_runner_rows AS r ON r.epoch = c.claim >> 32
+                                               WHERE r.lease_until_us > now_us) THEN 'waiting for a permit'
                                   ELSE 'owned by process ' || runner_pid END
            WHEN 'stopped' THEN 'broker stopped'
            ELSE state
@@ -218,8 +226,19 @@ SELECT name AS queue,
                || printf('.%06dZ', not_before_us % 1000000), not_before_us)
        END AS blocked_until,
        (now_us - oldest_us) / 1000000 AS oldest_age_s,
-       coalesce(last_error, iif(blocked_by = 'gate', NULL, blocked_error)) AS last_error
+       coalesce(last_error, iif(blocked_by = 'gate', NULL, blocked_error)) AS last_error,
+       claim_pid AS process
 FROM judged;
+
+-- The processes that run the queues, those first that have done so longest: how many actions each runs, and until
+-- when it does so without a sign of life.
+CREATE VIEW sluice_runners AS
+SELECT r.pid,
+       (SELECT count(*) FROM sluice_claim_rows AS c WHERE c.claim >> 32 = r.epoch) AS running,
+       coalesce(strftime('%Y-%m-%dT%H:%M:%S', r.lease_until_us / 1000000, 'unixepoch')
+           || printf('.%06dZ', r.lease_until_us % 1000000), r.lease_until_us) AS lease_until
+FROM sluice_runner_rows AS r
+ORDER BY r.epoch;
 
 -- Attempts that did not succeed, of actions that wait and of dead letters.
 CREATE VIEW sluice_attempts AS

@@ -1,5 +1,5 @@
 -- Writing with the plain sqlite3 shell. The engine's own writes go to the tables directly and pass these by.
--- Each trigger logs the change for a broker that runs; without one there is nobody to tell.
+-- Each trigger logs the change for the brokers that run; without one there is nobody to tell.
 
 -- INSERT INTO sluice_actions (queue, kind, payload) VALUES (...) enqueues; sort_key, not_before, expires_at, tag,
 -- gate and version may be given.
@@ -123,19 +123,19 @@ BEGIN
     UPDATE sluice_counters SET value = value + 16384
     WHERE name = 'ordered' AND (SELECT value FROM sluice_counters WHERE name = 'action') - value >= 131072;
 
-    INSERT INTO sluice_changes (queue_id, action_id, change)
-    SELECT q.queue_id, n.value, 'insert'
-    FROM sluice_counters AS n JOIN sluice_queue_rows AS q
-    WHERE n.name = 'action' AND q.name = NEW.queue AND EXISTS (SELECT 1 FROM sluice_runner);
+    INSERT INTO sluice_changes (epoch, queue_id, action_id, change)
+    SELECT r.epoch, q.queue_id, n.value, 'insert'
+    FROM sluice_runner_rows AS r CROSS JOIN sluice_counters AS n CROSS JOIN sluice_queue_rows AS q
+    WHERE n.name = 'action' AND q.name = NEW.queue;
 END;
 
 -- DELETE FROM sluice_actions removes, and unblocks a queue that the action parked. The slot of an action that
 -- runs frees when its handler has returned.
 CREATE TRIGGER sluice_actions_delete INSTEAD OF DELETE ON sluice_actions
 BEGIN
-    INSERT INTO sluice_changes (queue_id, action_id, change)
-    SELECT a.queue_id, a.id, 'delete' FROM sluice_action_rows AS a
-    WHERE a.id = OLD.id AND EXISTS (SELECT 1 FROM sluice_runner);
+    INSERT INTO sluice_changes (epoch, queue_id, action_id, change)
+    SELECT r.epoch, a.queue_id, a.id, 'delete' FROM sluice_runner_rows AS r CROSS JOIN sluice_action_rows AS a
+    WHERE a.id = OLD.id;
 
     UPDATE sluice_queue_rows
     SET blocked_by = NULL, blocked_action_id = NULL, blocked_at_us = NULL, blocked_error = NULL
@@ -333,9 +333,9 @@ BEGIN
       AND (blocked_by IN ('undecodable', 'unknown kind', 'no route')
            OR (blocked_by <> 'failing' AND NEW.queue IS NOT OLD.queue));
 
-    INSERT INTO sluice_changes (queue_id, action_id, change)
-    SELECT q.queue_id, OLD.id, 'update' FROM sluice_queue_rows AS q
-    WHERE q.name IN (OLD.queue, NEW.queue) AND EXISTS (SELECT 1 FROM sluice_runner);
+    INSERT INTO sluice_changes (epoch, queue_id, action_id, change)
+    SELECT r.epoch, q.queue_id, OLD.id, 'update' FROM sluice_runner_rows AS r CROSS JOIN sluice_queue_rows AS q
+    WHERE q.name IN (OLD.queue, NEW.queue);
 
     UPDATE sluice_action_rows
     SET queue_id = (SELECT queue_id FROM sluice_queue_rows WHERE name = NEW.queue)

@@ -33,14 +33,14 @@ BEGIN
                ELSE NEW.until
            END
     FROM sluice_clock;
-    INSERT INTO sluice_changes (change) SELECT 'hold' WHERE EXISTS (SELECT 1 FROM sluice_runner);
+    INSERT INTO sluice_changes (epoch, change) SELECT epoch, 'hold' FROM sluice_runner_rows;
 END;
 
 -- DELETE FROM sluice_holds WHERE ... resumes what no other hold stands for.
 CREATE TRIGGER sluice_holds_delete INSTEAD OF DELETE ON sluice_holds
 BEGIN
     DELETE FROM sluice_hold_rows WHERE id = OLD.id;
-    INSERT INTO sluice_changes (change) SELECT 'hold' WHERE EXISTS (SELECT 1 FROM sluice_runner);
+    INSERT INTO sluice_changes (epoch, change) SELECT epoch, 'hold' FROM sluice_runner_rows;
 END;
 
 -- A hold is not edited: whoever waits for it to end is told of its end.
@@ -73,9 +73,9 @@ BEGIN
                        ELSE (SELECT value FROM sluice_counters WHERE name = 'opening') END,
         changed_at_us = (SELECT now_us FROM sluice_clock),
         is_open = coalesce(NEW.state, 'open') = 'open',
-        owner = NULL
+        owner = NULL, owner_pid = NULL, owner_process = NULL
     WHERE name = NEW.gate;
-    INSERT INTO sluice_changes (change) SELECT 'gate' WHERE EXISTS (SELECT 1 FROM sluice_runner);
+    INSERT INTO sluice_changes (epoch, change) SELECT epoch, 'gate' FROM sluice_runner_rows;
 END;
 
 -- UPDATE sluice_gates SET state = 'closed' WHERE ... is the same as inserting it.
@@ -94,5 +94,5 @@ END;
 CREATE TRIGGER sluice_gates_delete INSTEAD OF DELETE ON sluice_gates
 BEGIN
     DELETE FROM sluice_gate_rows WHERE name = OLD.gate;
-    INSERT INTO sluice_changes (change) SELECT 'gate' WHERE EXISTS (SELECT 1 FROM sluice_runner);
+    INSERT INTO sluice_changes (epoch, change) SELECT epoch, 'gate' FROM sluice_runner_rows;
 END;

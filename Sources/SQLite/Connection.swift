@@ -23,6 +23,8 @@ package final class Connection {
     /// By the address of their text: a literal has one.
     private var statements: [UnsafePointer<UInt8>: Statement] = [:]
     private var isOpen = true
+    /// What the busy handler reads, as long-lived as the connection; `nil` where the handler is its owner's.
+    private let patience: UnsafeMutablePointer<csqlite_patience>?
     let logFrameCounter = LogFrameCounter()
     /// What keeps foreign code from what is ours; `nil` until there is any.
     var statementGuard: StatementGuard?
@@ -50,6 +52,11 @@ package final class Connection {
         self.handle = handle
         self.path = path
         isOwner = true
+        let patience = UnsafeMutablePointer<csqlite_patience>.allocate(capacity: 1)
+        patience.initialize(to: csqlite_patience(limit_ns: 0, start_ns: 0))
+        // Fails only for a connection that is none.
+        _ = csqlite_set_patience(handle, patience)
+        self.patience = patience
     }
 
     /// Uses a connection that is somebody else's, and never closes it.
@@ -60,10 +67,12 @@ package final class Connection {
         self.handle = handle
         path = sqlite3_db_filename(handle, "main").map { String(cString: $0) } ?? ""
         isOwner = false
+        patience = nil
     }
 
     deinit {
         close()
+        patience?.deallocate()
     }
 
     /// Closes the connection, whoever still refers to it; it must not be used afterwards.
@@ -73,7 +82,10 @@ package final class Connection {
         guard isOpen else { return }
         isOpen = false
         statements.removeAll()
-        if isOwner { sqlite3_close_v2(handle) }
+        guard isOwner else { return }
+        // A statement that somebody still has keeps SQLite's part of the connection, and this ends before.
+        sqlite3_busy_handler(handle, nil, nil)
+        sqlite3_close_v2(handle)
     }
 }
 
@@ -155,10 +167,15 @@ extension Connection {
 
 extension Connection {
     /// How long a statement waits for a lock before it reports BUSY; it blocks its thread meanwhile.
+    ///
+    /// It looks whether the lock is free every 50 microseconds or so at first, every millisecond after a
+    /// second, and every 10 after ten: SQLite's own handler is slower from the start, and loses to a process
+    /// that commits often.
     package func setBusyTimeout(_ timeout: Duration) {
         let (seconds, attoseconds) = timeout.components
-        let milliseconds = seconds * 1_000 + attoseconds / 1_000_000_000_000_000
-        sqlite3_busy_timeout(handle, Int32(clamping: milliseconds))
+        // A century, before the sum overflows.
+        patience?.pointee.limit_ns =
+            min(max(seconds, 0), 3_000_000_000) * 1_000_000_000 + max(attoseconds, 0) / 1_000_000_000
     }
 
     /// Refuses writes to the schema's own tables and to shadow tables, and double-quoted string literals.

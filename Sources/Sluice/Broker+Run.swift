@@ -37,11 +37,15 @@ extension Broker {
     /// Every queue with work resumes, whoever enqueued it and when (G8). Actions that ran when an earlier
     /// process died are run alone, one at a time, and nothing else starts until they have been (G7).
     ///
+    /// Other processes may run the queues of the file at the same time, and share the work: a queue is one
+    /// process's while that has an action of it to run. What a process leaves that dies, the others run
+    /// within some two seconds, where its death can be known, and else when its lease of 30 seconds is over.
+    /// Give all of them the same routes: each runs what it has a route for.
+    ///
     /// Cancelling the task cancels the running handlers at once; `stop` lets them finish. Either way it
     /// returns when all have returned. It can be called again after that.
     ///
-    /// - Throws: ``SluiceError/Code/alreadyRunning``; ``SluiceError/Code/runningElsewhere`` while another
-    ///   process runs the queues of the file, or when one has taken them over; ``SluiceError/Code/closed``.
+    /// - Throws: ``SluiceError/Code/alreadyRunning``; ``SluiceError/Code/closed``; an error of the file.
     ///   Being stopped or cancelled is a normal return.
     public func run() async throws {
         let (drained, ended) = try beginRunning()
@@ -50,7 +54,7 @@ extension Broker {
         await withTaskCancellationHandler {
             await withGracefulStop {
                 guard open() else { return }
-                await lookAround()
+                await begin()
                 await drained.wait()
             } onStop: { [self] in
                 requestStop(grace: options.stopGrace)
@@ -61,7 +65,11 @@ extension Broker {
         scheduler.silence()
         await wakeUps?.stop()
         let failure = life.withLock { $0.failure }
-        if let failure { throw failure }
+        if let failure {
+            // The other processes need not wait for its lease to end.
+            try? await store.stopRunning()
+            throw failure
+        }
         try await store.stopRunning()
         try await store.sync()
         life.withLock { $0.hasThrown = false }
@@ -160,27 +168,37 @@ extension Broker {
         }
     }
 
-    /// Wakes every queue with work, and sets the chores.
-    private func lookAround() async {
+    /// Sets the chores, and wakes every queue with work.
+    private func begin() async {
         scheduler.schedule(.admitScheduled, within: .zero)
         measure()
         if let wakeUps {
-            scheduler.schedule(.renewLease, after: Store.leaseRenewal)
+            // Taken for dead already, it begins anew at once.
+            scheduler.schedule(
+                .renewLease,
+                after: store.runners.epoch == nil ? .zero : options.leases.renewal
+            )
+            if store.runners.hasOthers { scheduler.schedule(.watchRunners, after: options.leases.watch) }
             if options.watchesLog { wakeUps.start() }
             scheduler.schedule(.lookForChanges, after: options.foreignChangeInterval)
         }
+        do throws(SluiceError) {
+            try await lookAround()
+        } catch {
+            fail(error)
+        }
+        watchForStalls()
+    }
+
+    /// Wakes every queue with work.
+    func lookAround() async throws(SluiceError) {
         var page: WorkPage? = .newest(thenLimit: Self.queueBatch)
         while let part = page, isRunning {
-            do {
-                let (queues, next) = try await store.queuesWithWork(part)
-                page = next
-                scheduler.wake(queues)
-            } catch {
-                return fail(error)
-            }
+            let (queues, next) = try await store.queuesWithWork(part)
+            page = next
+            scheduler.wake(queues)
         }
         life.withLock { $0.hasLookedAround = true }
-        watchForStalls()
         observers.poke(nil)
         becameIdle()
     }
@@ -189,6 +207,7 @@ extension Broker {
         life.withLock { life in
             if life.state == .starting || life.state == .running { life.state = .stopping }
         }
+        leaveQueuesToOthers()
         if grace > .zero {
             scheduler.schedule(.endGrace, within: grace)
         } else {
@@ -230,7 +249,9 @@ extension Broker {
     func perform(_ chore: Chore) {
         switch chore {
         case .endGrace: runner.cancelAll(.stop)
-        case .renewLease: attempt(chore, again: Store.leaseRenewal) { try await $0.renewLease() }
+        case .renewLease: attempt(chore, again: options.leases.renewal) { try await $0.renewLease() }
+        case .watchRunners: watchRunners()
+        case .lookAround: lookAroundAgain()
         case .lookForChanges: lookForChanges()
         case .endHolds: endHolds()
         case .copyLog: attempt(chore, again: nil) { try await $0.copyPinnedLog() }
@@ -247,7 +268,7 @@ extension Broker {
     ///
     /// After an error of the file it is tried again within a second: it may pass, and a lease must not lapse
     /// for want of a renewal.
-    private func attempt(
+    func attempt(
         _ chore: Chore,
         again interval: Duration?,
         _ body: @escaping @Sendable (Store) async throws -> Void
@@ -256,8 +277,6 @@ extension Broker {
             do {
                 try await body(store)
                 if let interval { self?.repeatChore(chore, after: interval) }
-            } catch let error as SluiceError where error.code == .runningElsewhere {
-                self?.fail(error)
             } catch {
                 options.logger.debug("a chore failed", metadata: ["chore": "\(chore)", "error": "\(error)"])
                 self?.repeatChore(chore, after: min(interval ?? Self.syncInterval, Self.syncInterval))

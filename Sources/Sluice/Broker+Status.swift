@@ -62,8 +62,7 @@ extension Broker {
         try await store.queueFacts(
             form,
             after: name,
-            page: states == nil ? limit : Self.statusPage,
-            isRunHere: isRunHere
+            page: states == nil ? limit : Self.statusPage
         ) { [self] file, page in
             let lock = isRunHere ? store.lockInTheWay(logPath: file.logPath) : nil
             return found.withLock { found in
@@ -85,18 +84,21 @@ extension Broker {
         _ now: Timestamp
     ) -> QueueStatus {
         var because = facts.becauseOfFile(file, isRunHere ? route(facts) : nil, now)
-        if isRunHere {
+        if let process = file.process(of: facts.runningEpoch, butFor: isRunHere ? store.runners.epoch : nil) {
+            because.append(.owned(process: process))
+        } else if isRunHere {
             if because.isEmpty { because = [readiness(facts)] }
             // What would move but for the lock: it says more than that the head is about to start.
             if let lock, because.contains(where: \.needsWriteLock) {
                 because.removeAll { $0 == .ready }
                 because.append(lock)
             }
-        } else if let runner = file.runner {
-            if because.isEmpty && file.hasClaims { because = [.permit(.otherProcess)] }
-            because.append(.owned(process: runner))
-        } else {
+        } else if file.runners.isEmpty {
             because.append(.stopped)
+        } else {
+            if because.isEmpty && file.hasClaims { because = [.permit(.otherProcess)] }
+            // A queue that waits is nobody's: each of them may run it.
+            because += file.runners.map { .owned(process: $0.process) }
         }
         return QueueStatus(facts, because, now)
     }
@@ -125,6 +127,14 @@ extension Broker {
             guard case .route(let route) = route(facts) else { return .ready }
             return .permit(.route(route.pattern))
         }
+    }
+}
+
+extension StatusFacts {
+    /// The process of an epoch, unless it is this one's.
+    fileprivate func process(of epoch: Int64?, butFor mine: Int64?) -> Int? {
+        guard let epoch, epoch != mine else { return nil }
+        return runners.first { $0.epoch == epoch }?.process
     }
 }
 

@@ -114,7 +114,10 @@ public final class Broker: Sendable {
         scheduler.wake(report.queues)
         if report.changesHolds { scheduler.holdsChanged() }
         if !report.openings.isEmpty { scheduler.gatesOpened(report.openings) }
-        if !report.foreignChanges.isEmpty && isRunning { scheduler.schedule(.admitScheduled, within: .zero) }
+        if !report.runnerChanges.isEmpty { runnersChanged(report.runnerChanges) }
+        if (!report.foreignChanges.isEmpty || report.hasForeignTimes) && isRunning {
+            scheduler.schedule(.admitScheduled, within: .zero)
+        }
         if report.awaitsSync { scheduler.schedule(.sync, within: Self.syncInterval) }
         // At the end: who then asks for a status finds what the scheduler has made of it.
         guard !report.events.isEmpty else { return }

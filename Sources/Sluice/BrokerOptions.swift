@@ -43,6 +43,16 @@ public struct BrokerOptions: Sendable {
     /// When the order of what waits is written to the file.
     package var writeBehind = WriteBehindLimits()
 
+    /// How long the right to run queues lasts without a sign of life.
+    package var leases = LeaseTimes()
+
+    /// As what process the broker runs queues; `nil` is the one that it is.
+    package var identity: ProcessIdentity?
+
+    /// Whether the file may be open in this process already: two stores of one process stand for two
+    /// processes, in tests.
+    package var sharesFile = false
+
     /// How long handlers may go on when the broker stops, before they are cancelled.
     ///
     /// Default: 10 seconds.

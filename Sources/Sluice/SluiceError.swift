@@ -40,7 +40,7 @@ extension SluiceError {
             case payloadNotEncodable, payloadNotJSON, payloadTooLarge, queueFull
             case cannotOpen, notADatabase, newerSchema, schemaMissing
             case unsupportedSQLite, readOnly, unsupportedDatabase
-            case alreadyOpen, alreadyRunning, runningElsewhere, closed
+            case alreadyOpen, alreadyRunning, closed
             case databaseLocked, diskFull, inputOutput, corrupt, outOfMemory, unknownCommit, storage
             case noTransaction, otherDatabase, staleReceipt, transactionOver, connectionNotPrepared
             case noCascade, noSuchRow
@@ -107,8 +107,6 @@ extension SluiceError {
         public static let alreadyOpen = Code(.alreadyOpen)
         /// The broker runs.
         public static let alreadyRunning = Code(.alreadyRunning)
-        /// Another process runs the queues of the file.
-        public static let runningElsewhere = Code(.runningElsewhere)
         /// The broker was closed.
         public static let closed = Code(.closed)
         /// Another connection held the write lock for longer than ``BrokerOptions/lockTimeout``.

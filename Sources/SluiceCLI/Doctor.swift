@@ -14,8 +14,8 @@ struct Doctor: AsyncParsableCommand {
         discussion: """
             Makes and migrates nothing. Problems, marked with !, make the exit status 1; notes, marked with \
             -, do not. With --json: file, version, sqlite, schema (the steps), pragmas, bytes, wal_bytes, \
-            integrity (what is damaged), write_lock (held, pids), readers (pids), runner (pid, is_dead, \
-            or null), actions, dead, holds, states (queues by state), findings (is_problem, finding, \
+            integrity (what is damaged), write_lock (held, pids), readers (pids), runners (pid, is_dead, \
+            running), actions, dead, holds, states (queues by state), findings (is_problem, finding, \
             advice), is_healthy.
 
             Example:
@@ -47,9 +47,8 @@ struct Doctor: AsyncParsableCommand {
 
     private func lines(_ facts: FileFacts, _ holders: LockHolders, _ findings: [Finding]) -> [String] {
         let paint = output.paint
-        var runner = "none"
-        if let process = facts.runner {
-            runner = "process \(process.pid)\(process.isDead ? ", which has died" : "")"
+        let runners = facts.runners.map { runner in
+            "process \(runner.pid) (\(runner.isDead ? "has died" : "\(runner.runningCount) running"))"
         }
         let known = facts.steps.count + facts.missingStepCount
         let lines = Facts.lines(
@@ -63,7 +62,7 @@ struct Doctor: AsyncParsableCommand {
                     facts.damages.isEmpty ? "ok, \(full ? "fully" : "quickly") checked" : "damaged"
                 ),
                 ("write lock", facts.isWriteLockHeld ? "held by \(Self.names(holders.writers))" : "free"),
-                ("runner", runner),
+                ("run by", runners.isEmpty ? "none" : runners.joined(separator: ", ")),
                 (
                     "actions",
                     "\(facts.actionCount), dead letters \(facts.deadLetterCount), holds \(facts.holdCount)"
@@ -85,8 +84,10 @@ struct Doctor: AsyncParsableCommand {
     }
 
     private func json(_ facts: FileFacts, _ holders: LockHolders, _ findings: [Finding]) -> String {
-        let runner = facts.runner.map {
-            JSONText.object([("pid", String($0.pid)), ("is_dead", String($0.isDead))])
+        let runners = facts.runners.map {
+            JSONText.object([
+                ("pid", String($0.pid)), ("is_dead", String($0.isDead)), ("running", String($0.runningCount)),
+            ])
         }
         return JSONText.object([
             ("file", JSONText.string(file.path)),
@@ -105,7 +106,7 @@ struct Doctor: AsyncParsableCommand {
                 ])
             ),
             ("readers", JSONText.array(holders.readers.map { String($0.pid) })),
-            ("runner", runner ?? "null"),
+            ("runners", JSONText.array(runners)),
             ("actions", String(facts.actionCount)),
             ("dead", String(facts.deadLetterCount)),
             ("holds", String(facts.holdCount)),

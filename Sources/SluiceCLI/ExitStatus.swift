@@ -10,7 +10,6 @@ enum ExitStatus: Int32 {
     case usage = 64
     case refused = 65
     case noInput = 66
-    case runningElsewhere = 69
     case internalError = 70
     case cannotOpen = 73
     case inputOutput = 74
@@ -24,7 +23,6 @@ enum ExitStatus: Int32 {
         case .sortKeyMismatch, .sortKeyNotANumber, .noSmallerSortKey, .payloadNotJSON, .payloadTooLarge,
             .queueFull:
             self = .refused
-        case .runningElsewhere: self = .runningElsewhere
         case .cannotOpen, .readOnly, .notADatabase, .newerSchema, .schemaMissing, .unsupportedSQLite,
             .unsupportedDatabase:
             self = .cannotOpen
@@ -50,7 +48,6 @@ enum ExitStatus: Int32 {
           65  an action or a line was refused; of enqueue --from all others are
               stored, of import with --skip-bad
           66  the input cannot be read
-          69  another process runs the queues of the file
           70  an error inside the library
           73  the file cannot be opened: no directory, no permission, no database,
               one without queues to list, or one of a newer version

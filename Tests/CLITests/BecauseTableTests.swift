@@ -74,8 +74,8 @@ import Testing
         _ = try await expect("q", isShownAs: "stopped")
         _ = try await place.sql(
             """
-            INSERT INTO sluice_runner (only, epoch, pid, process, lease_until_us)
-            SELECT 1, 99, 4711, 'another', now_us + 3600000000 FROM sluice_clock
+            INSERT INTO sluice_runner_rows (epoch, pid, process, nonce, lease_until_us)
+            SELECT 99, 4711, 'another', 0, now_us + 3600000000 FROM sluice_clock
             """
         )
         let broker = try await Broker(file: place.path)
@@ -102,7 +102,7 @@ import Testing
                 let due = clock.now + .milliseconds(1)
                 try await broker.enqueue(Note(room: "ready"), notBefore: due.date)
                 _ = try await place.sql(
-                    "UPDATE sluice_runner SET lease_until_us = lease_until_us + 3600000000"
+                    "UPDATE sluice_runner_rows SET lease_until_us = lease_until_us + 3600000000"
                 )
                 shown.append(
                     try await whileLocked(broker) {
@@ -128,7 +128,9 @@ import Testing
         try await running(broker) {
             let due = clock.now + .milliseconds(1)
             try await broker.enqueue(Note(room: "ready"), notBefore: due.date)
-            _ = try await place.sql("UPDATE sluice_runner SET lease_until_us = lease_until_us + 3600000000")
+            _ = try await place.sql(
+                "UPDATE sluice_runner_rows SET lease_until_us = lease_until_us + 3600000000"
+            )
             let other = try Connection(path: place.path, mode: .write)
             other.setBusyTimeout(.seconds(30))
             try other.beginImmediate()

@@ -96,8 +96,9 @@ import Testing
         _ = try await Tool.follow(["run", "--file", place.path, "--exec", script]) { line, send in
             guard line == "started" else { return }
             let answer = try await findings(place)
-            let runner = try #require(answer["runner"] as? [String: Any])
+            let runner = try #require((answer["runners"] as? [[String: Any]])?.first)
             #expect(runner["is_dead"] as? Bool == false)
+            #expect(runner["running"] as? Int == 1)
             #expect(texts(answer, areProblems: true).isEmpty)
             pid = runner["pid"] as? Int
             try send(.kill)

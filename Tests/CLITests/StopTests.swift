@@ -84,26 +84,32 @@ import Testing
         #expect(try await place.sql("SELECT count(*) FROM sluice_dead") == "0")
     }
 
-    @Test("A second process that wants to run the file is refused with 69; a killed one is followed at once")
-    func runningElsewhere() async throws {
+    @Test("A second process shares the work, and goes on with what a killed one was at")
+    func twoProcesses() async throws {
         let place = try Workplace()
-        try await place.enqueue("q")
+        try await place.enqueue("slow")
         let pipe = try place.makePipe("go")
         let script = "echo started; read line < '\(pipe)'"
-        let status = try await Tool.follow(["run", "--file", place.path, "--exec", script]) { line, send in
+        let slow = ["run", "--file", place.path, "--queue", "slow", "--exec", script]
+        let status = try await Tool.follow(slow) { line, send in
             guard line == "started" else { return }
-            let second = try await place.sluice("run", "--exec", "true", "--until-empty")
-            #expect(second.status == .exited(69), "\(second)")
-            #expect(second.errors.hasPrefix("sluice: process "))
-            // Enqueuing is open to all.
-            try await place.enqueue("q")
-            try send(.kill)
+            try await place.enqueue("quick")
+            let rest = ["run", "--file", place.path, "--exec", "echo $SLUICE_ID", "--until-empty"]
+            var ids: [String] = []
+            let second = try await Tool.follow(rest) { line, _ in
+                ids.append(line)
+                guard ids.count == 1 else { return }
+                let running = try await place.sluice("show", "slow")
+                #expect(
+                    running.lines.contains { $0.hasPrefix("and because") && $0.contains("owned by process") }
+                )
+                try send(.kill)
+            }
+            #expect(second == .exited(0))
+            #expect(ids == ["2", "1"])
         }
         #expect(status == .signaled(9))
         // The command of the killed process goes on; here it is let go.
         try place.release(pipe)
-        let next = try await place.sluice("run", "--exec", "echo $SLUICE_ID", "--until-empty")
-        #expect(next.status == .exited(0), "\(next)")
-        #expect(next.lines == ["1", "2"])
     }
 }

@@ -162,7 +162,7 @@ final class Workplace {
 
     /// What the sqlite3 shell answers.
     func sql(_ statement: String) async throws -> String {
-        let result = try await Tool.launch("sqlite3", [path, statement])
+        let result = try await Tool.launch("sqlite3", ["-cmd", ".timeout 10000", path, statement])
         try #require(result.status == .exited(0), "\(result)")
         return result.output.trimmingCharacters(in: .newlines)
     }

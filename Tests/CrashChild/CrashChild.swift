@@ -16,6 +16,10 @@ struct CrashChild {
             try await enqueue(file: arguments[2], count: count)
         case "settle" where arguments.count == 4:
             try await settle(file: arguments[2], inOwnTransaction: arguments[3] == "own")
+        case "work" where arguments.count == 7:
+            guard let lease = Int(arguments[5]) else { throw CrashChildError.usage }
+            let worker = Worker(file: arguments[2], log: try Log(arguments[3], run: arguments[4]))
+            try await worker.work(lease: .milliseconds(lease), untilIdle: arguments[6] == "idle")
         default:
             throw CrashChildError.usage
         }
@@ -81,10 +85,10 @@ final class Log: Sendable {
     private let run: String
 
     init(_ path: String, run: String) throws {
-        if !FileManager.default.fileExists(atPath: path) { try Data().write(to: URL(fileURLWithPath: path)) }
-        guard let handle = FileHandle(forUpdatingAtPath: path) else { throw CrashChildError.usage }
-        try handle.seekToEnd()
-        self.handle = handle
+        // At the end, wherever that is by then: other processes write to it too.
+        let descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw CrashChildError.usage }
+        handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         self.run = run
     }
 

@@ -45,6 +45,15 @@ extension BrokerOptions {
         options.concurrency = concurrency
         return options
     }
+
+    /// Has a broker of the test's stand for a process of its own, beside others on one file.
+    ///
+    /// All of them have one start of the machine in common, and each has a pid namespace of its own, so that
+    /// none can tell another dead.
+    mutating func standFor(process pid: Int64) {
+        identity = ProcessIdentity(pid: pid, mark: "machine namespace-\(pid) start")
+        sharesFile = true
+    }
 }
 
 /// Runs a broker while `body` is at work, and stops it behind that.

@@ -10,7 +10,7 @@ struct Workloads: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         subcommands: [
             Measure.self, Flow.self, Fill.self, Backlog.self, Blocked.self, Start.self, Idle.self, Wake.self,
-            Payloads.self,
+            Share.self, Payloads.self,
         ]
     )
 

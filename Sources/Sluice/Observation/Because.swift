@@ -39,7 +39,7 @@ public enum Because: Sendable, Hashable {
     case locked(since: Date, by: [Int])
     /// The head could run, and this broker is about to start it.
     case ready
-    /// Another process runs the queues of the file.
+    /// Another process runs the head; or nobody does, and that process is one of those that may.
     case owned(process: Int)
     /// No broker runs the queues of the file.
     case stopped
@@ -53,7 +53,7 @@ public enum PermitScope: Sendable, Hashable {
     case broker
     /// An action that ran when its process died runs alone, or is about to; this may be it (G7).
     case alone
-    /// Other actions run in the process that owns the queues; only it knows what is missing.
+    /// Other actions run in the processes that run the queues; only they know what is missing.
     case otherProcess
 }
 

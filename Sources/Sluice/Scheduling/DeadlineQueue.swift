@@ -4,6 +4,10 @@ internal import HeapModule
 package enum Chore: Hashable, Sendable, CaseIterable {
     /// Renew the right to run the queues.
     case renewLease
+    /// Look whether the other processes that run the queues live, and at what they had taken.
+    case watchRunners
+    /// Find all queues with work: another process has left its own to whoever looks.
+    case lookAround
     /// Look for commits of other connections.
     case lookForChanges
     /// Give scheduled actions that are due their place.

@@ -117,6 +117,8 @@ extension Scheduler {
 
     func holdsChanged() { update { $0.holdsChanged() } }
 
+    func retryTaken(all: Bool) { update { $0.retryTaken(all: all) } }
+
     func gatesOpened(_ openings: [GateOpening]) {
         let now = clock.uptime
         update { $0.gatesOpened(openings, at: now) }
@@ -333,6 +335,7 @@ extension Scheduler {
             update { $0.started(queue, claim: action.receipt.claim, timeOutAt: timeOutAt) }
             return (action, route)
         case .empty, .taken, .parked: conclusion = .nothing
+        case .takenElsewhere: conclusion = .takenElsewhere
         case .gated(let gate): conclusion = .gated(gate)
         case .held(let end):
             conclusion = .held

@@ -1,3 +1,5 @@
+internal import DequeModule
+
 /// Queues that wait for what others do: a route, a gate, the end of a hold.
 ///
 /// Each costs an entry in a table. They are asked again when the obstacle goes, or when an arrival or a
@@ -8,6 +10,8 @@ extension SchedulerStateMachine {
         case route
         case gate(GateName)
         case hold
+        /// Another process runs its actions, one after the other.
+        case taken
     }
 
     /// A new route may serve what had none.
@@ -49,6 +53,28 @@ extension SchedulerStateMachine {
         return decide()
     }
 
+    /// Asks queues again that other processes had taken: as many as there are permits, and those first that
+    /// have not been asked for longest.
+    ///
+    /// A process keeps a queue while it has work for it, unless more queues are ready there than it may run;
+    /// nobody is told of those that it leaves meanwhile.
+    package mutating func retryTaken(all: Bool) -> [Decision] {
+        guard isOpen else { return [] }
+        var count = all ? taken.count : min(taken.count, concurrency - permitsInUse)
+        while count > 0, let queue = taken.popFirst() {
+            guard obstacles[queue] == .taken else { continue }
+            count -= 1
+            wake(queue)
+        }
+        return decide()
+    }
+
+    mutating func noteTaken(_ queue: QueueID) {
+        phases[queue] = nil
+        obstacles[queue] = .taken
+        taken.append(queue) { [obstacles] in obstacles[$0] == .taken }
+    }
+
     /// Wakes the queues behind an obstacle that has gone.
     private mutating func lift(_ isGone: (Obstacle) -> Bool) {
         for (queue, obstacle) in obstacles where isGone(obstacle) { wake(queue) }
@@ -59,4 +85,28 @@ extension SchedulerStateMachine {
     private mutating func wakeClaims() {
         for queue in phases.keys where isClaiming(queue) { wake(queue) }
     }
+}
+
+/// The queues with the obstacle ``SchedulerStateMachine/Obstacle/taken``, in the order in which they are
+/// asked again.
+struct TakenQueues {
+    /// Those that were woken since stand here too, and perhaps twice.
+    private var line: Deque<QueueID> = []
+    private(set) var count = 0
+
+    var isEmpty: Bool { count == 0 }
+
+    /// - Parameter isTaken: Tells the queues of the line that have not been woken.
+    mutating func append(_ queue: QueueID, isTaken: (QueueID) -> Bool) {
+        count += 1
+        line.append(queue)
+        guard line.count > 2 * count + 64 else { return }
+        var seen: Set<QueueID> = []
+        line.removeAll { !isTaken($0) || !seen.insert($0).inserted }
+    }
+
+    mutating func popFirst() -> QueueID? { line.popFirst() }
+
+    /// One of them has been woken.
+    mutating func remove() { count -= 1 }
 }

@@ -58,6 +58,8 @@ package struct SchedulerStateMachine {
         case gated(GateName)
         /// A hold covers the queue.
         case held
+        /// Another process runs its actions.
+        case takenElsewhere
     }
 
     /// What is to be done.
@@ -79,6 +81,8 @@ package struct SchedulerStateMachine {
     private var ready: Deque<QueueID> = []
     /// Queues that wait for what others do: they cost a look-up in this table and nothing else.
     var obstacles: [QueueID: Obstacle] = [:]
+    /// Queues that other processes run.
+    var taken = TakenQueues()
     private(set) var suspects: [(queue: QueueID, crashes: Int)] = []
     /// Waits whose queues are looked at again: because they are over, or because of a wake before.
     ///
@@ -203,6 +207,8 @@ extension SchedulerStateMachine {
         case .held:
             phases[queue] = nil
             obstacles[queue] = .hold
+        case .takenElsewhere:
+            noteTaken(queue)
         }
         return decide()
     }
@@ -280,8 +286,10 @@ extension SchedulerStateMachine {
 
     /// Whether nothing is ready, runs or waits for a time.
     ///
-    /// What has no route, or is parked, does not count.
-    package var isIdle: Bool { phases.isEmpty && deadlines.time(of: .admitScheduled) == nil }
+    /// What has no route, or is parked, does not count; what other processes run does.
+    package var isIdle: Bool {
+        phases.isEmpty && taken.isEmpty && deadlines.time(of: .admitScheduled) == nil
+    }
 }
 
 // MARK: - Deciding
@@ -292,7 +300,7 @@ extension SchedulerStateMachine {
     }
 
     mutating func wake(_ queue: QueueID) {
-        if !obstacles.isEmpty { obstacles[queue] = nil }
+        if !obstacles.isEmpty, obstacles.removeValue(forKey: queue) == .taken { taken.remove() }
         switch phases[queue] {
         case nil: makeReady(queue)
         case .claiming: phases[queue] = .claiming(wasWoken: true)
@@ -366,6 +374,7 @@ extension SchedulerStateMachine {
         phases.removeAll()
         ready.removeAll()
         obstacles.removeAll()
+        taken = TakenQueues()
         suspects.removeAll()
         waits.removeAll()
         routes = RoutePermits()
@@ -383,7 +392,7 @@ extension SchedulerStateMachine.Conclusion {
     /// Permits and suspicion are looked at again in any case.
     fileprivate var isOutdatedByWake: Bool {
         switch self {
-        case .nothing, .waiting, .unroutable, .gated, .held: true
+        case .nothing, .waiting, .unroutable, .gated, .held, .takenElsewhere: true
         case .unfinished, .lacksPermit, .mustBeAlone: false
         }
     }

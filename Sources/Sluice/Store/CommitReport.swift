@@ -4,6 +4,10 @@ package struct CommitReport: Sendable {
     package let queues: [QueueID]
     /// Changes that others made, to single actions or to queues.
     package let foreignChanges: [ForeignChange]
+    /// Others have added actions that are scheduled or end.
+    package let hasForeignTimes: Bool
+    /// What has become of the processes that run the queues.
+    package let runnerChanges: RunnerChanges
     /// Gates that were closed before.
     package let openings: [GateOpening]
     /// Whether holds may have come or gone.
@@ -15,7 +19,7 @@ package struct CommitReport: Sendable {
 
     var isEmpty: Bool {
         queues.isEmpty && foreignChanges.isEmpty && openings.isEmpty && !changesHolds && !awaitsSync
-            && events.isEmpty
+            && events.isEmpty && runnerChanges.isEmpty
     }
 }
 

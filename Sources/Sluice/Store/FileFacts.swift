@@ -29,7 +29,7 @@ package struct FileFacts: Sendable {
     package var isWriteLockHeld = false
     /// Whether the file or its directory cannot be written.
     package var isReadOnly = false
-    package var runner: Store.Runner?
+    package var runners: [Store.Runner] = []
     package var actionCount = 0
     package var deadLetterCount = 0
     package var holdCount = 0
@@ -108,7 +108,7 @@ package struct FileFacts: Sendable {
     }
 
     private mutating func readQueues(_ connection: Connection) throws {
-        runner = try Store.Runner.read(connection)
+        runners = try Store.Runner.all(connection)
         func count(_ table: String) throws -> Int {
             try connection.prepare("SELECT count(*) FROM \(table)").first { $0.int(0) } ?? 0
         }

@@ -62,8 +62,8 @@ final class GroupCommitter {
             try prepare(isSynced: group.contains { durability.syncs($0.sync) })
             try begin(waitsForLock: waitsForLock)
         } catch {
-            transaction.rollback()
-            let isLocked = (error as? SQLiteError)?.code.primary == .busy
+            let isLocked = (error as? SQLiteError)?.code.primary == .busy && !connection.isInTransaction
+            if !isLocked { transaction.rollback() }
             if isLocked && !waitsForLock { return false }
             fail(group, SluiceError(wrapping: error, doing: "beginning a write"))
             return true
@@ -100,22 +100,25 @@ final class GroupCommitter {
         if let registration { registration.end { connection.close() } } else { connection.close() }
     }
 
-    /// Begins, without waiting at first, so that it is known when another connection is in the way.
+    /// Begins, and waits only briefly at first, so that it is known when another connection is in the way.
     private func begin(waitsForLock: Bool) throws {
-        connection.setBusyTimeout(.zero)
+        let brief = waitsForLock ? min(lockTimeout, Self.briefWait) : .zero
+        connection.setBusyTimeout(brief)
         do {
             try transaction.begin(now: clock.now)
             return trouble.hasLock()
         } catch {
-            guard waitsForLock, error.code.primary == .busy else { throw error }
-            transaction.rollback()
+            guard waitsForLock, error.code.primary == .busy, !connection.isInTransaction else { throw error }
         }
         trouble.waits(since: clock.now)
         defer { trouble.gaveUp() }
-        connection.setBusyTimeout(lockTimeout)
+        connection.setBusyTimeout(lockTimeout - brief)
         try transaction.begin(now: clock.now)
         trouble.hasLock()
     }
+
+    /// Other processes that run the queues commit all the time, and are in nobody's way.
+    private static let briefWait: Duration = .milliseconds(5)
 
     private func prepare(isSynced: Bool) throws {
         if mustTruncate {

@@ -11,19 +11,22 @@ final class Lookout: Sendable {
     let queue = DispatchQueue(label: "sluice.lookout", qos: .userInitiated)
     private let file: DatabaseFile
     private let path: String
+    private let runners: RunnerState
     /// Confined to `queue`.
     private nonisolated(unsafe) var connection: Connection?
     /// Confined to `queue`.
     private nonisolated(unsafe) var isClosed = false
 
-    init(_ file: DatabaseFile, _ path: String) {
+    init(_ file: DatabaseFile, _ path: String, _ runners: RunnerState) {
         self.file = file
         self.path = path
+        self.runners = runners
     }
 
-    /// Whether triggers have logged changes of other connections that still stand there.
+    /// Whether others have logged changes for this store that still stand there.
     func hasForeignChanges() throws -> Bool {
-        try opened().cached("SELECT 1 FROM sluice_changes LIMIT 1").hasRow()
+        try opened().cached("SELECT 1 FROM sluice_changes WHERE epoch = ?1 LIMIT 1")
+            .bind(1, runners.epoch ?? 0).hasRow()
     }
 
     /// The path of the log, as SQLite has it: beside the file that symbolic links lead to.

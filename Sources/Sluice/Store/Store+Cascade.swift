@@ -33,7 +33,7 @@ extension WriteTransaction {
         }
         if try !cascade.stands(in: connection) {
             try cascade.make(in: connection)
-            try takeInOwnChanges()
+            try takeInChanges()
         }
         links = LinkMemory()
     }

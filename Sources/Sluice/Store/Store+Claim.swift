@@ -67,6 +67,8 @@ package enum ClaimResult: Sendable {
     case empty
     /// The slot is taken.
     case taken
+    /// Another process has taken it, and takes what comes next as long as there is anything to take.
+    case takenElsewhere
     /// The head waits for its retry.
     case waiting(RetryWait, remaining: Duration)
     /// The queue is parked.
@@ -140,7 +142,7 @@ extension WriteTransaction {
     private static let headLimit = 100
 
     func claim(_ request: ClaimRequest) throws -> ClaimResult {
-        // Another process has taken the queues over: every slot is its own. The renewal of the lease tells.
+        // It does not run the queues, or was taken for dead: until it has begun anew, nothing is its own.
         guard epoch != nil else { return .taken }
         for _ in 0..<Self.headLimit {
             guard let place = try order.head(of: request.queue) else {
@@ -166,7 +168,7 @@ extension WriteTransaction {
     /// Claims a head, or says why not; `nil` when it has gone and the next is to be asked.
     private func claim(_ row: HeadRow, at place: Place, _ request: ClaimRequest) throws -> ClaimResult? {
         let head = row.head
-        if row.isTaken { return .taken }
+        if let claim = row.claim { return claim >> 32 == epoch ? .taken : .takenElsewhere }
         if let parking = row.parking {
             guard parking == "failing" else { return .parked }
             return try failBatch(of: request.queue) ? .unfinished : nil
@@ -259,7 +261,8 @@ private struct HeadRow {
     let payload: String
     let version: Int
     let trace: String?
-    let isTaken: Bool
+    /// The claim that has the queue's slot.
+    let claim: Int64?
     /// What stands in `blocked_by`, if it holds for this head or for the queue as a whole.
     let blockedBy: String?
     let blockedError: String?
@@ -285,7 +288,7 @@ private struct HeadRow {
             crashes: row.int(11),
             isExpired: row.optionalInt64(19).map { $0 <= now.microseconds } ?? false
         )
-        isTaken = row.bool(13)
+        claim = row.optionalInt64(13)
         let blocked = row.optionalText(1)
         let isOfHead = blocked.map(Self.reasonsOfHead.contains) ?? false
         blockedBy = isOfHead && row.optionalInt64(15) != place.action.rawValue ? nil : blocked
@@ -325,7 +328,7 @@ extension WriteTransaction {
             SELECT q.name, q.blocked_by, a.queue_id = ?2 AND a.not_before_us IS NULL, a.sort_key, a.kind,
                    a.enqueued_at_us, a.nonce, s.attempts, s.next_attempt_at_us, s.retry_delay_us,
                    s.is_suspect, s.crashes, s.is_cancelled,
-                   EXISTS (SELECT 1 FROM sluice_claim_rows AS c WHERE c.queue_id = ?2),
+                   (SELECT c.claim FROM sluice_claim_rows AS c WHERE c.queue_id = ?2),
                    s.last_error, q.blocked_action_id, a.payload, a.gate, s.waits_for_gate, a.expires_at_us,
                    q.blocked_error, a.version, a.trace
             FROM sluice_action_rows AS a

@@ -87,32 +87,59 @@ extension WriteTransaction {
         // To open an open gate does not make one that is kept one that ends with this opening of the file.
         try connection.cached(
             """
-            INSERT INTO sluice_gate_rows (name, is_open, opening, changed_at_us, owner)
+            INSERT INTO sluice_gate_rows
+                (name, is_open, opening, changed_at_us, owner, owner_pid, owner_process)
             VALUES (?1, ?2,
                     CASE WHEN ?3 THEN (SELECT value FROM sluice_counters WHERE name = 'opening') ELSE 0 END,
-                    ?4, ?5)
+                    ?4, ?5, ?6, ?7)
             ON CONFLICT (name) DO UPDATE SET
                 opening = iif(?3, excluded.opening, opening),
                 changed_at_us = iif(is_open = excluded.is_open, changed_at_us, excluded.changed_at_us),
                 is_open = excluded.is_open,
-                owner = iif(is_open AND excluded.is_open AND owner IS NULL, NULL, excluded.owner)
+                (owner, owner_pid, owner_process) = (
+                    iif(is_open AND excluded.is_open AND owner IS NULL, NULL, excluded.owner),
+                    iif(is_open AND excluded.is_open AND owner IS NULL, NULL, excluded.owner_pid),
+                    iif(is_open AND excluded.is_open AND owner IS NULL, NULL, excluded.owner_process))
             """
         )
         .bind(1, gate.rawValue).bind(2, isOpen).bind(3, isOpened).bind(4, now.microseconds)
-        .bind(5, isKept ? nil : nonce).run()
+        .bind(5, isKept ? nil : nonce).bind(6, isKept ? nil : identity.pid)
+        .bind(7, isKept ? nil : identity.mark).run()
         changedControls(.gates)
         if isOpened { opened(GateOpening(gate: gate, spread: spread)) }
         if isOpen != (known?.isOpen ?? false) { tell(isOpen ? .gateOpened : .gateClosed) { $0.gate = gate } }
     }
 
-    /// Closes the gates that an earlier opening of the file had opened for its own life.
+    /// Closes the gates that openings of the file had opened for their own life, and that have ended.
+    ///
+    /// An opening has ended with its process, and one of this process with its store. Of a process that
+    /// cannot be told dead it lives while it runs the queues.
     func forgetGates() throws(SQLiteError) {
-        let closed = try connection.cached(
-            "DELETE FROM sluice_gate_rows WHERE owner <> ?1 RETURNING name, is_open"
+        let owners = try connection.cached(
+            """
+            SELECT g.owner, g.owner_pid, g.owner_process,
+                   EXISTS (SELECT 1 FROM sluice_runner_rows AS r WHERE r.nonce = g.owner)
+            FROM sluice_gate_rows AS g WHERE g.owner <> ?1
+            """
         )
-        .bind(1, nonce).all { (name: GateName($0.text(0)), wasOpen: $0.bool(1)) }
-        changedControls(.gates)
-        for gate in closed where gate.wasOpen { tell(.gateClosed) { $0.gate = gate.name } }
+        .bind(1, nonce).all {
+            (
+                nonce: $0.int64(0), process: ProcessIdentity(pid: $0.int64(1), mark: $0.text(2)),
+                runs: $0.bool(3)
+            )
+        }
+        for owner in owners where !owner.runs {
+            let lives =
+                owner.process.sharesMachine(with: identity) && !owner.process.isDead(seenFrom: identity)
+            guard owner.process == identity || !lives else { continue }
+            // One that has set several gates comes again, and has none left.
+            let forgotten = try connection.cached(
+                "DELETE FROM sluice_gate_rows WHERE owner = ?1 RETURNING name, is_open"
+            )
+            .bind(1, owner.nonce).all { (name: GateName($0.text(0)), wasOpen: $0.bool(1)) }
+            changedControls(.gates)
+            for gate in forgotten where gate.wasOpen { tell(.gateClosed) { $0.gate = gate.name } }
+        }
     }
 
     func hold(

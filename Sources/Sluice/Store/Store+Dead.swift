@@ -179,7 +179,7 @@ extension WriteTransaction {
         let newAction = try nextActionID()
         try revive(action, as: newAction, at: key, nonce: nonce)
         order.added(newAction, key: key, to: queue, isPlaced: true)
-        touch(queue)
+        touchNew(queue)
         try tell(.requeued, newAction, in: queue)
         return newAction
     }

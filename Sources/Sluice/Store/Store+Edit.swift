@@ -216,6 +216,7 @@ extension WriteTransaction {
             .bind(1, action.rawValue).bind(2, time?.microseconds).run()
         if time == nil, standing.isScheduled { try restore(standing.place, in: standing.queue) }
         touch(standing.queue)
+        log(ForeignChange(queue: standing.queue, action: action, change: "update"))
         try tell(.edited, action, in: standing.queue) { $0.until = time?.date }
         return .done
     }
@@ -226,6 +227,7 @@ extension WriteTransaction {
             .bind(1, action.rawValue).bind(2, time?.microseconds).run()
         expiryChanged(to: time)
         touch(standing.queue)
+        log(ForeignChange(queue: standing.queue, action: action, change: "update"))
         try tell(.edited, action, in: standing.queue)
         return standing.isRunning ? .deferred : .done
     }

@@ -177,11 +177,11 @@ extension WriteTransaction {
 
     private func note(_ draft: ActionDraft, _ new: NewAction) {
         order.added(new.id, key: new.key, to: new.queue, isPlaced: draft.notBefore == nil)
-        // By its number, so that who runs the queues can tell what has come.
         if isJoined {
+            // By its number, so that who runs the queues can tell what has come.
             log(ForeignChange(queue: new.queue, action: new.id, change: "insert"))
         } else {
-            touch(new.queue)
+            touchNew(new.queue)
         }
         tell(.enqueued, new.id, of: draft.kind, in: draft.queue) { $0.until = draft.notBefore?.date }
     }

@@ -50,6 +50,8 @@ extension Store {
                 let transaction = WriteTransaction(
                     connection: connection,
                     nonce: nonce,
+                    identity: identity,
+                    leases: LeaseTimes(),
                     writeBehind: .ofOthers,
                     isJoined: true
                 )
@@ -101,8 +103,8 @@ extension Store {
 
     /// Whether a connection's main database is this file, by device and inode.
     private func isOnFile(_ connection: Connection) -> Bool {
-        guard let identity, !connection.path.isEmpty, !connection.isFileGone else { return false }
-        return DatabaseFile.identity(of: connection.path) == identity
+        guard let fileIdentity, !connection.path.isEmpty, !connection.isFileGone else { return false }
+        return DatabaseFile.identity(of: connection.path) == fileIdentity
     }
 }
 
@@ -119,7 +121,8 @@ extension WriteTransaction {
     /// Takes part in a transaction that the connection's owner has begun.
     fileprivate func join(now: Timestamp) throws(SQLiteError) {
         self.now = now
-        isRunElsewhere = try connection.cached("SELECT 1 FROM sluice_runner").hasRow()
+        // This process's own store, too, learns of it as of another's.
+        others = try connection.cached("SELECT epoch FROM sluice_runner_rows").all { $0.int64(0) }
     }
 
     /// - Returns: `false` when the receipt does not hold the slot, or the action is gone: the savepoint is to
@@ -166,7 +169,7 @@ extension WriteTransaction {
         try work.perform(in: self)
         // Rows that have taken their actions along, and tables that were rebuilt.
         links = LinkMemory()
-        try takeInOwnChanges()
+        try takeInChanges()
         return .settled
     }
 }

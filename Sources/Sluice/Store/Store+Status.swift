@@ -17,6 +17,8 @@ struct QueueFacts: Sendable {
     let oldest: Timestamp?
     /// When the attempt began that runs.
     let runningSince: Timestamp?
+    /// The epoch of the process that runs it.
+    let runningEpoch: Int64?
     let head: ActionID?
     let headKind: String?
     let notBefore: Timestamp?
@@ -29,8 +31,10 @@ struct QueueFacts: Sendable {
 
 /// What holds for all queues, in the same snapshot.
 struct StatusFacts: Sendable {
-    /// The process that runs the queues: its lease has not ended.
-    let runner: Int?
+    /// The processes that run the queues, those first that have done so longest: they have not died, and
+    /// their leases have not ended.
+    let runners: [(epoch: Int64, process: Int)]
+    /// Whether any of them runs something.
     let hasClaims: Bool
     let openGates: Set<GateName>
     /// The holds that stand, the oldest first.
@@ -44,23 +48,22 @@ extension Store {
     ///
     /// - Parameters:
     ///   - name: Only queues behind this one.
-    ///   - isRunHere: This process runs the queues, whatever its lease says.
     ///   - body: Called with each page, inside the snapshot; says whether to go on.
     func queueFacts(
         _ form: QueuePattern.Form,
         after name: QueueName? = nil,
         page limit: Int,
-        isRunHere: Bool,
         body: @escaping @Sendable (StatusFacts, [QueueFacts]) -> Bool
     ) async throws(SluiceError) {
         let now = clock.now
-        try await read { connection in
-            let file = try StatusFacts(connection, now: now)
-            let isLive = isRunHere || file.runner != nil
+        try await read { [runners, identity] connection in
+            let file = try StatusFacts(connection, runners.epoch, identity, now: now)
+            // What a process left that died is no run.
+            let live = "[\(file.runners.map { String($0.epoch) }.joined(separator: ","))]"
             var (first, last) = form.bounds
             if let name { first = max(first, name.rawValue + "\u{0}") }
             while true {
-                let page = try QueueFacts.read(connection, from: first, to: last, isLive, limit: limit)
+                let page = try QueueFacts.read(connection, from: first, to: last, live, limit: limit)
                 guard body(file, page), page.count == limit, let end = page.last else { return }
                 first = end.name.rawValue + "\u{0}"
                 // A name's successor cannot lie behind the bounds of a single name.
@@ -76,18 +79,18 @@ extension QueueFacts {
         _ connection: Connection,
         from first: String,
         to last: String?,
-        _ isLive: Bool,
+        _ live: String,
         limit: Int
     ) throws(SQLiteError) -> [QueueFacts] {
-        // What a process left that died is no run.
         try connection.cached(
             """
             SELECT q.queue_id, q.name, q.blocked_by, q.blocked_action_id, q.blocked_at_us, q.blocked_error,
                    d.depth, d.oldest_us, c.started_at_us, h.id, h.kind, h.not_before_us, s.attempts,
-                   s.next_attempt_at_us, s.last_error, h.gate, s.waits_for_gate
+                   s.next_attempt_at_us, s.last_error, h.gate, s.waits_for_gate, c.claim >> 32
             FROM sluice_queue_rows AS q
             JOIN sluice_queue_depths AS d ON d.queue_id = q.queue_id
-            LEFT JOIN sluice_claim_rows AS c ON c.queue_id = q.queue_id AND ?3
+            LEFT JOIN sluice_claim_rows AS c
+                ON c.queue_id = q.queue_id AND c.claim >> 32 IN (SELECT value FROM json_each(?3))
             LEFT JOIN sluice_action_rows AS h ON h.id = coalesce(
                 c.action_id,
                 d.first_id,
@@ -99,7 +102,7 @@ extension QueueFacts {
             ORDER BY q.name LIMIT ?4
             """
         )
-        .bind(1, first).bind(2, last).bind(3, isLive).bind(4, limit).all(QueueFacts.init)
+        .bind(1, first).bind(2, last).bind(3, live).bind(4, limit).all(QueueFacts.init)
     }
 
     private init(_ row: Row) {
@@ -119,6 +122,7 @@ extension QueueFacts {
         depth = row.int(6)
         oldest = time(7)
         runningSince = time(8)
+        runningEpoch = row.optionalInt64(17)
         head = row.optionalInt64(9).map(ActionID.init(rawValue:))
         headKind = row.optionalText(10)
         notBefore = time(11)
@@ -130,12 +134,22 @@ extension QueueFacts {
 }
 
 extension StatusFacts {
-    fileprivate init(_ connection: Connection, now: Timestamp) throws(SQLiteError) {
-        runner =
-            try connection.cached("SELECT pid FROM sluice_runner WHERE lease_until_us > ?1")
-            .bind(1, now.microseconds).first { $0.int(0) }
+    /// - Parameter epoch: That of this process, which lives whatever its lease says.
+    fileprivate init(
+        _ connection: Connection,
+        _ epoch: Int64?,
+        _ me: ProcessIdentity,
+        now: Timestamp
+    ) throws(SQLiteError) {
+        let runners = try RunnerRow.all(connection)
+            .filter { $0.epoch == epoch || !$0.hasGone(seenFrom: me, at: now) }
+            .map { (epoch: $0.epoch, process: Int($0.process.pid)) }
+        self.runners = runners
         logPath = connection.logPath
-        hasClaims = try connection.cached("SELECT 1 FROM sluice_claim_rows LIMIT 1").hasRow()
+        let claims = Set(
+            try connection.cached("SELECT claim >> 32 FROM sluice_claim_rows").all { $0.int64(0) }
+        )
+        hasClaims = claims.contains { claim in runners.contains { $0.epoch == claim } }
         openGates = Set(
             try connection.cached("SELECT name FROM sluice_gate_rows WHERE is_open").all {
                 GateName($0.text(0))

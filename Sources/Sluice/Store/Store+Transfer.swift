@@ -94,7 +94,7 @@ extension WriteTransaction {
         .bind(12, action.expiresAt?.microseconds).bind(13, action.trace).run()
         expiryChanged(to: action.expiresAt)
         order.added(id, key: key, to: queue, isPlaced: action.notBefore == nil)
-        touch(queue)
+        touchNew(queue)
         return id
     }
 }

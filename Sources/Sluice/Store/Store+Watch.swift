@@ -51,30 +51,37 @@ extension Store {
         }
     }
 
-    /// The process that runs the queues, as far as the file knows.
+    /// A process that runs the queues, as far as the file knows.
     package struct Runner: Sendable {
         package let pid: Int64
         package let leaseUntil: Timestamp
         /// Whether the process has certainly ended.
         package let isDead: Bool
+        /// How many actions it runs, or ran when it ended.
+        package let runningCount: Int
     }
 
-    /// The process that runs the queues; `nil` when none does.
-    package func runner() async throws(SluiceError) -> Runner? {
-        try await read { try Runner.read($0) }
+    /// The processes that run the queues, those first that have done so longest.
+    package func runningProcesses() async throws(SluiceError) -> [Runner] {
+        try await read { try Runner.all($0) }
     }
 }
 
 extension Store.Runner {
-    static func read(_ connection: Connection) throws(SQLiteError) -> Store.Runner? {
-        let row = try connection.cached("SELECT pid, process, lease_until_us FROM sluice_runner").first {
-            (ProcessIdentity(pid: $0.int64(0), mark: $0.text(1)), Timestamp(microseconds: $0.int64(2)))
-        }
-        guard let (process, leaseUntil) = row else { return nil }
-        return Store.Runner(
-            pid: process.pid,
-            leaseUntil: leaseUntil,
-            isDead: process.isDead(seenFrom: .current)
+    static func all(_ connection: Connection) throws(SQLiteError) -> [Store.Runner] {
+        let counts = try connection.cached(
+            "SELECT claim >> 32, count(*) FROM sluice_claim_rows GROUP BY claim >> 32"
         )
+        .all { ($0.int64(0), $0.int(1)) }
+        let running = Dictionary(counts) { first, _ in first }
+        let me = ProcessIdentity.current
+        return try RunnerRow.all(connection).map {
+            Store.Runner(
+                pid: $0.process.pid,
+                leaseUntil: $0.leaseUntil,
+                isDead: $0.process.isDead(seenFrom: me),
+                runningCount: running[$0.epoch] ?? 0
+            )
+        }
     }
 }

@@ -15,6 +15,10 @@ package final class Store: Sendable {
     /// Looks for what others have committed; `nil` in memory.
     let lookout: Lookout?
     let turns = TurnCounter()
+    /// As what this store runs the queues, and whether others do.
+    let runners = RunnerState()
+    /// The process that this store stands for.
+    let identity: ProcessIdentity
     /// Who observes the events that commits report.
     let interest = Interest()
     /// Those who wait for an action to be settled.
@@ -24,7 +28,7 @@ package final class Store: Sendable {
     /// A random number of this opening, the part of idempotency keys that no other file has.
     let nonce = Int64.random(in: .min ... .max)
     /// The file, as it was opened; `nil` in memory.
-    let identity: DatabaseFile.Identity?
+    let fileIdentity: DatabaseFile.Identity?
     /// The address of the writer's connection, to tell it from those of the application.
     let writerAddress: Int
 
@@ -48,9 +52,9 @@ package final class Store: Sendable {
         var registration: OpenFiles.Registration?
         if case .file(let path) = location {
             if options.makesMissing { try DatabaseFile.createPrivateFile(path) }
-            registration = try OpenFiles.register(path)
+            if !options.sharesFile { registration = try OpenFiles.register(path) }
             reader = Reader(file, path)
-            lookout = Lookout(file, path)
+            lookout = Lookout(file, path, runners)
         } else {
             reader = nil
             lookout = nil
@@ -63,15 +67,19 @@ package final class Store: Sendable {
             throw error
         }
         self.location = location
-        identity = registration?.file
+        fileIdentity = registration?.file
         writerAddress = Int(bitPattern: connection.rawHandle)
         clock = options.clock
+        identity = options.identity ?? .current
         writer = Writer(
             GroupCommitter(
                 transaction: WriteTransaction(
                     connection: connection,
                     nonce: nonce,
+                    identity: identity,
+                    leases: options.leases,
                     writeBehind: options.writeBehind,
+                    runners: runners,
                     interest: interest,
                     waiters: waiters,
                     ownSettlements: ownSettlements

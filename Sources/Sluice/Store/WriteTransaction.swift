@@ -14,35 +14,44 @@ package final class WriteTransaction {
     /// The wall clock when the transaction began, or was joined.
     var now = Timestamp(microseconds: 0)
 
+    /// The process that this store stands for.
+    let identity: ProcessIdentity
+    let leases: LeaseTimes
+    private let runners: RunnerState
+
     /// The epoch under which this store runs the queues; `nil` while it does not.
     ///
     /// Set by `Store+Runner`.
-    var epoch: Int64?
+    var epoch: Int64? { didSet { runners.setEpoch(epoch) } }
+    /// It has begun to run them and not stopped: without an epoch it was taken for dead.
+    var isToRun = false
     /// Claims made in this epoch.
     ///
     /// It only goes up, so that a number of a transaction that was rolled back is never used again.
     var claimCount: Int64 = 0
 
-    /// Queues that this transaction may have made ready.
+    /// Queues that may have become ready, by this transaction or by what it has taken in.
     private(set) var touchedQueues: Set<QueueID> = []
     /// Changes that others made, to single actions or to queues.
     private(set) var foreignChanges: [ForeignChange] = []
+    /// Others have added actions that are scheduled or end.
+    private var hasForeignTimes = false
 
     /// What stood here when the transaction began: a start or a stop that is rolled back has not happened.
-    private var before: (epoch: Int64?, claimCount: Int64) = (nil, 0)
+    private var before: Before?
     private var changesBefore = 0
     private var dataVersion: Int64?
     private var actionCounter: Int64?
     private var savedActionCounter: Int64?
-    private var directory = QueueDirectory()
+    /// The queues whose names have been asked for.
+    var directory = QueueDirectory()
     /// What waits in each queue, in order.
     let order: WaitingOrder
-    /// What the engine of another process is to be told of single actions.
-    private var loggedChanges: [ForeignChange] = []
-    /// Another process runs the queues: its engine is told of what this one enqueues.
-    ///
-    /// Cleared by the start of this one.
-    var isRunElsewhere = false
+    /// The epochs of the other processes that run the queues: they are told of what this one commits.
+    var others: [Int64] = [] { didSet { runners.setOtherCount(others.count) } }
+    private var runnerChanges: RunnerChanges = []
+    /// What the others are to be told; empty while there are none.
+    private var news = News()
     /// Gates and holds; `nil` until they are asked for.
     private var knownControls: Controls?
     /// What this transaction has changed of them.
@@ -65,7 +74,10 @@ package final class WriteTransaction {
     init(
         connection: Connection,
         nonce: Int64,
+        identity: ProcessIdentity,
+        leases: LeaseTimes,
         writeBehind: WriteBehindLimits,
+        runners: RunnerState = RunnerState(),
         interest: Interest = Interest(),
         waiters: SettlementWaiters = SettlementWaiters(),
         ownSettlements: OwnSettlements = OwnSettlements(),
@@ -76,6 +88,9 @@ package final class WriteTransaction {
         settledActions = SettledActions(waiters: waiters)
         self.connection = connection
         self.nonce = nonce
+        self.identity = identity
+        self.runners = runners
+        self.leases = leases
         order = WaitingOrder(connection: connection, limits: writeBehind)
         journal = EventJournal(interest)
     }
@@ -85,14 +100,16 @@ package final class WriteTransaction {
 
 extension WriteTransaction {
     func begin(now: Timestamp) throws(SQLiteError) {
-        before = (epoch, claimCount)
         try connection.beginImmediate()
+        before = Before(epoch: epoch, claimCount: claimCount, isToRun: isToRun, others: others)
         order.begin()
         journal.begin()
         self.now = now
         let version = try connection.cached("PRAGMA data_version").first { $0.int64(0) }
         guard version != dataVersion else { return }
         forget()
+        // What others make of gates and holds is told to those who run the queues.
+        if epoch == nil { knownControls = nil }
         dataVersion = version
         try takeIn()
         try lookForSettled()
@@ -102,9 +119,10 @@ extension WriteTransaction {
         try writeDown()
         try keepToldControls()
         try connection.commit()
+        before = nil
         settledActions.committed()
         savedActionCounter = actionCounter
-        loggedChanges.removeAll()
+        if !news.isEmpty { news = News() }
         order.committed()
     }
 
@@ -114,27 +132,21 @@ extension WriteTransaction {
             try connection.cached("UPDATE sluice_counters SET value = ?1 WHERE name = 'action'")
                 .bind(1, actionCounter).run()
         }
-        if isRunElsewhere {
-            for queue in touchedQueues { try tellRunner("wake", queue, nil) }
-            for change in loggedChanges { try tellRunner(change.change, change.queue, change.action) }
-            for (change, name) in ControlChanges.names where controlChanges.contains(change) {
-                try tellRunner(name, nil, nil)
-            }
-        }
-    }
-
-    /// The one place where the engine logs a change for another that runs the queues.
-    private func tellRunner(_ change: String, _ queue: QueueID?, _ action: ActionID?) throws(SQLiteError) {
-        try connection.cached("INSERT INTO sluice_changes (queue_id, action_id, change) VALUES (?1, ?2, ?3)")
-            .bind(1, queue?.rawValue).bind(2, action?.rawValue).bind(3, change).run()
+        if !others.isEmpty { try tellOthers(news) }
     }
 
     func rollback() {
         connection.rollback()
         journal.rollBack()
-        epoch = before.epoch
-        claimCount = max(claimCount, before.claimCount)
+        if let before {
+            epoch = before.epoch
+            claimCount = max(claimCount, before.claimCount)
+            isToRun = before.isToRun
+            others = before.others
+        }
+        before = nil
         forget()
+        knownControls = nil
         settledActions.rolledBack()
         order.rolledBack()
         if (epoch != nil) != order.isFollowed { followOrder() }
@@ -150,11 +162,15 @@ extension WriteTransaction {
             foreignChanges.removeAll()
             openings.removeAll()
             controlChanges = []
+            runnerChanges = []
+            hasForeignTimes = false
             changesBefore = changes
         }
         return CommitReport(
             queues: queuesInOrder,
             foreignChanges: foreignChanges,
+            hasForeignTimes: hasForeignTimes,
+            runnerChanges: runnerChanges,
             openings: openings,
             changesHolds: controlChanges.contains(.holds),
             events: journal.takeEvents(),
@@ -178,8 +194,9 @@ extension WriteTransaction {
         directory.removeAll()
         touchedQueues.removeAll(keepingCapacity: true)
         foreignChanges.removeAll()
-        loggedChanges.removeAll()
-        knownControls = nil
+        hasForeignTimes = false
+        runnerChanges = []
+        news = News()
         openings.removeAll()
         controlChanges = []
         hasKeys = nil
@@ -193,53 +210,63 @@ extension WriteTransaction {
 
     /// Reads what other connections have logged since the last transaction, and who runs the queues.
     private func takeIn() throws(SQLiteError) {
-        let runner = try connection.cached("SELECT epoch FROM sluice_runner").first { $0.int64(0) }
-        isRunElsewhere = runner != nil && runner != epoch
-        if epoch != nil && runner != epoch {
-            epoch = nil
-            followOrder()
-        }
-        guard epoch != nil else {
-            _ = try order.takeIn([])
-            return
-        }
+        try takeInRunners()
         try takeInChanges()
-        try takeInControls()
-        guard !foreignChanges.isEmpty || !controlChanges.isEmpty || !openings.isEmpty else { return }
-        try connection.cached("DELETE FROM sluice_changes").run()
     }
 
-    /// Takes in what triggers have logged in this very transaction, as if another connection had written it.
-    func takeInOwnChanges() throws(SQLiteError) {
-        guard epoch != nil else {
+    /// Takes in what others have logged for this process; in the middle of a transaction, what triggers have
+    /// logged in it, as if another connection had written it.
+    func takeInChanges() throws(SQLiteError) {
+        guard let epoch else {
             _ = try order.takeIn([])
             return
         }
-        guard try takeInChanges() else { return }
-        try connection.cached("DELETE FROM sluice_changes").run()
-    }
-
-    /// - Returns: Whether any stood there.
-    @discardableResult
-    private func takeInChanges() throws(SQLiteError) -> Bool {
         let changes = try connection.cached(
-            "SELECT queue_id, action_id, change FROM sluice_changes WHERE queue_id IS NOT NULL ORDER BY id"
-        ).all {
-            ForeignChange(
-                queue: QueueID(rawValue: $0.int64(0)),
-                action: $0.optionalInt64(1).map(ActionID.init(rawValue:)),
-                change: $0.text(2)
+            "SELECT queue_id, action_id, change FROM sluice_changes WHERE epoch = ?1 ORDER BY id"
+        )
+        .bind(1, epoch).all {
+            (
+                queue: $0.optionalInt64(0).map(QueueID.init(rawValue:)),
+                action: $0.optionalInt64(1).map(ActionID.init(rawValue:)), change: $0.text(2)
             )
         }
-        touchedQueues.formUnion(try order.takeIn(changes.compactMap { $0.endsRun ? nil : $0.action }))
-        for change in changes {
+        let ofQueues = changes.compactMap { change in
+            change.queue.map { ForeignChange(queue: $0, action: change.action, change: change.change) }
+        }
+        let newcomers = try order.takeIn(ofQueues.compactMap { $0.endsRun ? nil : $0.action })
+        touchedQueues.formUnion(newcomers.queues)
+        hasForeignTimes = hasForeignTimes || newcomers.haveTimes
+        for change in ofQueues {
             touchedQueues.insert(change.queue)
             foreignChanges.append(change)
             try tell(change)
             if change.isDeletion, let action = change.action { settledActions.note(action, .removed) }
         }
-        return !changes.isEmpty
+        if changes.contains(where: { $0.change == "look" }) { runnerChanges.insert(.look) }
+        try takeInControls(Set(changes.lazy.filter { $0.queue == nil }.map(\.change)))
+        guard !changes.isEmpty else { return }
+        try connection.cached("DELETE FROM sluice_changes WHERE epoch = ?1").bind(1, epoch).run()
     }
+
+    /// Finds out which other processes run the queues, and whether this one still does.
+    private func takeInRunners() throws(SQLiteError) {
+        let epochs = try connection.cached("SELECT epoch FROM sluice_runner_rows").all { $0.int64(0) }
+        let known = others
+        let found = epochs.filter { $0 != epoch }
+        if found != known { others = found }
+        guard let epoch else { return }
+        guard epochs.contains(epoch) else {
+            self.epoch = nil
+            followOrder()
+            return noteRunners(.takenOff)
+        }
+        guard found != known else { return }
+        noteRunners(.others)
+        if known.contains(where: { !found.contains($0) }) { noteRunners(.look) }
+    }
+
+    /// Notes what has become of those that run the queues, for the commit's report.
+    func noteRunners(_ change: RunnerChanges) { runnerChanges.insert(change) }
 }
 
 // MARK: - Gates and holds
@@ -255,6 +282,7 @@ extension WriteTransaction {
 
     func changedControls(_ change: ControlChanges) {
         controlChanges.insert(change)
+        if !others.isEmpty { news.controls.insert(change) }
         knownControls = nil
         journal.toldControls = nil
     }
@@ -264,30 +292,16 @@ extension WriteTransaction {
     }
 
     /// Finds out which gates others have opened, and whether they have touched a hold.
-    private func takeInControls() throws(SQLiteError) {
-        let changes = try connection.cached(
-            "SELECT DISTINCT change FROM sluice_changes WHERE queue_id IS NULL"
-        )
-        .all { $0.text(0) }
+    private func takeInControls(_ changes: Set<String>) throws(SQLiteError) {
         if changes.contains("hold") { controlChanges.insert(.holds) }
+        if changes.contains("hold") || changes.contains("gate") { knownControls = nil }
         let controls = try controls()
         for (name, gate) in controls.gates where gate.isOpen && gate.opening > seenOpening {
             opened(GateOpening(gate: name, spread: .zero))
         }
         seenOpening = controls.opening
-        if !changes.isEmpty { tellControls(controls) }
+        if changes.contains("hold") || changes.contains("gate") { tellControls(controls) }
     }
-}
-
-/// What may have changed besides actions.
-struct ControlChanges: OptionSet {
-    let rawValue: Int
-
-    static let holds = ControlChanges(rawValue: 1)
-    static let gates = ControlChanges(rawValue: 2)
-
-    /// As `sluice_changes` names them.
-    static let names = [(holds, "hold"), (gates, "gate")]
 }
 
 // MARK: - What it knows
@@ -327,63 +341,25 @@ extension WriteTransaction {
     /// Notes that a queue may have become ready.
     func touch(_ queue: QueueID) {
         touchedQueues.insert(queue)
+        if !others.isEmpty { news.queues.insert(queue) }
+    }
+
+    /// Notes that a queue has got a new action, which has a number of its own.
+    func touchNew(_ queue: QueueID) {
+        touchedQueues.insert(queue)
+        if !others.isEmpty { news.queuesOfNew.insert(queue) }
     }
 
     /// Gives an action that was stored before its place in a queue: it was scheduled, elsewhere or dead.
     func restore(_ place: Place, in queue: QueueID) throws(SQLiteError) {
         try order.placed(place, in: queue)
+        // It says all that a touch would.
         log(ForeignChange(queue: queue, action: place.action, change: "update"))
-        touch(queue)
+        touchedQueues.insert(queue)
     }
 
-    /// Tells the engine that runs the queues, if that is another process's, what has become of an action.
+    /// Tells the engines of other processes that run the queues what has become of an action.
     func log(_ change: ForeignChange) {
-        if isRunElsewhere { loggedChanges.append(change) }
-    }
-
-    /// The queue of a name, if the file knows it.
-    func knownQueue(named name: QueueName) throws(SQLiteError) -> QueueDirectory.Entry? {
-        if let entry = directory[name] { return entry }
-        let found = try connection.cached("SELECT queue_id, sort_type FROM sluice_queue_rows WHERE name = ?1")
-            .bind(1, name.rawValue)
-            .first { ($0.int64(0), SortKey.Kind(rawValue: $0.text(1))) }
-        guard let (id, kind) = found, let kind else { return nil }
-        let entry = QueueDirectory.Entry(id: QueueID(rawValue: id), sortKind: kind)
-        directory[name] = entry
-        return entry
-    }
-
-    /// The queue of a name for an action with such a sort key.
-    ///
-    /// A new queue, and one without actions, takes the type of the key.
-    func queue(named name: QueueName, sorting kind: SortKey.Kind) throws -> QueueID {
-        guard let entry = try knownQueue(named: name) else {
-            // Not by RETURNING, which makes a table for its answer.
-            try connection.cached("INSERT INTO sluice_queue_rows (name, sort_type) VALUES (?1, ?2)")
-                .bind(1, name.rawValue).bind(2, kind.rawValue).run()
-            let id = QueueID(rawValue: connection.lastInsertedRowID)
-            directory[name] = QueueDirectory.Entry(id: id, sortKind: kind)
-            return id
-        }
-        guard entry.sortKind != kind else { return entry.id }
-        // An action that moves here when its attempt ends counts: its key has the queue's type already.
-        let hasActions = try connection.cached(
-            """
-            SELECT 1 WHERE EXISTS (SELECT 1 FROM sluice_action_facts WHERE queue_id = ?1)
-                        OR EXISTS (SELECT 1 FROM sluice_state_rows WHERE moves_to_queue_id = ?1)
-            """
-        )
-        .bind(1, entry.id.rawValue).hasRow()
-        guard !hasActions else {
-            throw SluiceError(
-                .sortKeyMismatch,
-                "the queue '\(name)' is ordered by \(entry.sortKind); the action's key is \(kind): "
-                    + "give it one of \(entry.sortKind), or wait until the queue is empty"
-            )
-        }
-        try connection.cached("UPDATE sluice_queue_rows SET sort_type = ?2 WHERE queue_id = ?1")
-            .bind(1, entry.id.rawValue).bind(2, kind.rawValue).run()
-        directory[name] = QueueDirectory.Entry(id: entry.id, sortKind: kind)
-        return entry.id
+        if !others.isEmpty { news.actions.append(change) }
     }
 }

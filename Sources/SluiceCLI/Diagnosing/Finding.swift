@@ -31,7 +31,7 @@ struct Finding {
     static func all(_ facts: FileFacts, _ holders: LockHolders, path: String, now: Timestamp) -> [Finding] {
         let findings =
             ofFile(facts, path: path) + ofLocks(facts, holders, path: path) + ofQueues(facts)
-            + ofRunner(facts, now) + ofLibrary()
+            + ofRunners(facts, now) + ofLibrary()
         return findings.filter(\.isProblem) + findings.filter { !$0.isProblem }
     }
 
@@ -135,27 +135,26 @@ struct Finding {
         return findings
     }
 
-    private static func ofRunner(_ facts: FileFacts, _ now: Timestamp) -> [Finding] {
-        guard let runner = facts.runner else {
+    private static func ofRunners(_ facts: FileFacts, _ now: Timestamp) -> [Finding] {
+        guard !facts.runners.isEmpty else {
             guard facts.actionCount > 0 else { return [] }
             return [.note("actions wait and no process runs the queues", "start one, such as `sluice run`")]
         }
-        if runner.isDead {
-            return [
-                .problem(
+        return facts.runners.compactMap { runner in
+            if runner.isDead {
+                return .problem(
                     "process \(runner.pid), which ran the queues, has died",
-                    "start it again: what ran then runs anew, suspects alone"
+                    "start it again, unless another one runs them: what ran then runs anew, suspects alone"
                 )
-            ]
-        }
-        guard runner.leaseUntil < now else { return [] }
-        return [
-            .problem(
+            }
+            guard runner.leaseUntil < now else { return nil }
+            return .problem(
                 "process \(runner.pid), which runs the queues, has given no sign of life since its lease "
                     + "ended at \(Times.text(runner.leaseUntil))",
-                "see whether it is stopped, or whether it runs on another machine; another one may take over"
+                "see whether it is stopped, or whether it runs on another machine; the next one that looks "
+                    + "takes its queues over"
             )
-        ]
+        }
     }
 
     private static func ofLibrary() -> [Finding] {

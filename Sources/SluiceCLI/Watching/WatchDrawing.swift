@@ -31,12 +31,18 @@ struct WatchDrawing {
     // MARK: - Above
 
     private func header(_ picture: WatchPicture) -> String {
-        let runner = picture.runner.map { "process \($0) runs the queues" } ?? "no process runs the queues"
+        let names = picture.runners.map(String.init).joined(separator: ", ")
+        let runner =
+            switch picture.runners.count {
+            case 0: "no process runs the queues"
+            case 1: "process \(names) runs the queues"
+            default: "processes \(names) run the queues"
+            }
         let left = DisplayWidth.cut("sluice watch  \(Visible.text(title))", size.columns)
         let room = size.columns - DisplayWidth.of(left) - 2
         return paint(left, .bold)
             + (room > 0
-                ? "  " + paint(DisplayWidth.cut(runner, room), picture.runner == nil ? .yellow : .dim) : "")
+                ? "  " + paint(DisplayWidth.cut(runner, room), picture.runners.isEmpty ? .yellow : .dim) : "")
     }
 
     private func totals(_ model: WatchModel) -> String {

@@ -19,8 +19,8 @@ struct WatchPicture {
     var rateOut: Double?
     /// Of each state, how many queues have it.
     var states: [QueueStatus.State: Int] = [:]
-    /// The process that runs the queues; `nil` when none lives.
-    var runner: Int64?
+    /// The processes that run the queues, as far as they live.
+    var runners: [Int64] = []
 
     /// In which order states are shown: the more they ask for a person, the earlier.
     static let stateOrder: [QueueStatus.State] = [
@@ -62,9 +62,9 @@ struct WatchEye {
     mutating func look(_ broker: Broker, at now: ContinuousClock.Instant) async throws -> WatchPicture {
         let arrivals = try await broker.store.arrivals(since: last)
         let queues = try await broker.statuses(matching: pattern, limit: Self.limit)
-        let runner = try await broker.store.runner()
+        let runners = try await broker.store.runningProcesses()
         var picture = picture(queues, arrivals, now)
-        picture.runner = runner.flatMap { $0.isDead ? nil : $0.pid }
+        picture.runners = runners.lazy.filter { !$0.isDead }.map(\.pid)
         return picture
     }
 

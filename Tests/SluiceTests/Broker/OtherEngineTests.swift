@@ -22,7 +22,8 @@ import Testing
                 SELECT n.value, q.queue_id, 0, \(site.clock.wallMicroseconds + 5_000_000), 0, 0, 'note',
                        '{"text":"later"}'
                 FROM sluice_counters AS n JOIN sluice_queue_rows AS q WHERE n.name = 'action';
-                INSERT INTO sluice_changes (queue_id, change) SELECT queue_id, 'wake' FROM sluice_queue_rows;
+                INSERT INTO sluice_changes (epoch, queue_id, change)
+                SELECT epoch, queue_id, 'wake' FROM sluice_runner_rows JOIN sluice_queue_rows;
                 COMMIT
                 """
             )

@@ -1,3 +1,4 @@
+import SQLite
 import SluiceTestKit
 import Synchronization
 import Testing
@@ -254,15 +255,15 @@ import Testing
         #expect(broker.statistics.started == (runs ? 1 : 0))
     }
 
-    @Test("Waiting for idleness returns at once behind a run that was refused")
+    @Test("Waiting for idleness returns at once behind a run that could not begin")
     func waitUntilIdleAfterRefusal() async throws {
         let site = try Site()
-        let broker = try await site.broker()
-        try site.shell(
-            "INSERT INTO sluice_runner (only, epoch, pid, process, lease_until_us) VALUES (1, 9, 1, '', 9e18)"
-        )
+        let broker = try await site.broker { $0.lockTimeout = .milliseconds(1) }
+        let other = try Connection(path: #require(site.file).path, mode: .write)
+        try other.beginImmediate()
+        defer { other.rollback() }
         let error = await #expect(throws: SluiceError.self) { try await broker.run() }
-        #expect(error?.code == .runningElsewhere)
+        #expect(error?.code == .databaseLocked)
         await broker.waitUntilIdle()
         #expect(broker.life.withLock { $0.idleWaiters.isEmpty })
         await broker.close()

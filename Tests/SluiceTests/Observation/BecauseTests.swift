@@ -42,7 +42,7 @@ struct BecauseTests {
     /// Lets a lease that stands outlast the test: the views ask the machine's clock, which goes on while the
     /// broker's, that would renew it, stands.
     private func keepLease() throws {
-        try site.shell("UPDATE sluice_runner SET lease_until_us = lease_until_us + 3600000000")
+        try site.shell("UPDATE sluice_runner_rows SET lease_until_us = lease_until_us + 3600000000")
     }
 
     private func fail(_ broker: Broker, _ outcome: Outcome, _ options: RouteOptions = RouteOptions()) throws {
@@ -286,8 +286,8 @@ struct BecauseTests {
         try await broker.enqueue([Note("a"), Note("b", in: "busy")])
         try site.shell(
             """
-            INSERT INTO sluice_runner (only, epoch, pid, process, lease_until_us)
-            SELECT 1, 99, 4711, 'another', now_us + 3600000000 FROM sluice_clock
+            INSERT INTO sluice_runner_rows (epoch, pid, process, nonce, lease_until_us)
+            SELECT 99, 4711, 'another', 0, now_us + 3600000000 FROM sluice_clock
             """
         )
         try await check(broker, queue, .owned(process: 4711))
@@ -301,7 +301,7 @@ struct BecauseTests {
         try await check(broker, queue, .permit(.otherProcess), .owned(process: 4711))
         try await check(broker, "busy", .running(since: now, attempt: 1), .owned(process: 4711))
         // Its lease ends: what it left running is no run.
-        try site.shell("UPDATE sluice_runner SET lease_until_us = 0")
+        try site.shell("UPDATE sluice_runner_rows SET lease_until_us = 0")
         try await check(broker, "busy", .stopped)
         await broker.close()
     }

@@ -15,7 +15,7 @@ struct StatusTests {
         let broker = try await site.broker()
         try await broker.enqueue((0..<10_000).map { Note("a", in: "q/\($0 + 10_000)") })
         let read = Mutex(0)
-        try await broker.store.queueFacts(.prefix([]), page: 25, isRunHere: false) { _, page in
+        try await broker.store.queueFacts(.prefix([]), page: 25) { _, page in
             read.withLock { $0 += page.count }
             return false
         }

@@ -82,7 +82,7 @@ struct SQLViewTests {
         ]
         let select = "SELECT queue, state, because FROM sluice_queues ORDER BY head_id"
         // Dead: its lease ends.
-        try fixture.execute("UPDATE sluice_runner SET lease_until_us = 0")
+        try fixture.execute("UPDATE sluice_runner_rows SET lease_until_us = 0")
         #expect(try await fixture.shell.run(select) == expected)
         try await fixture.store.stopRunning()
         await fixture.store.close()
@@ -99,7 +99,7 @@ struct SQLViewTests {
         _ = try await store.take("one")
         _ = try await store.take("two")
         await store.close()
-        try fixture.execute("UPDATE sluice_runner SET lease_until_us = 0")
+        try fixture.execute("UPDATE sluice_runner_rows SET lease_until_us = 0")
         try await shell.run("DELETE FROM sluice_actions WHERE id IN (1, 2)")
         #expect(
             try await shell.run("SELECT queue, depth, state, because, head_id FROM sluice_queues")

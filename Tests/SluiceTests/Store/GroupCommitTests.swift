@@ -191,7 +191,7 @@ struct GroupCommitTests {
             ]
         )
         #expect(try results[0].get() == "stopped")
-        #expect(try fixture.row("SELECT count(*) FROM sluice_runner") == "0")
+        #expect(try fixture.row("SELECT count(*) FROM sluice_runner_rows") == "0")
         try await fixture.store.startRunning()
     }
 
@@ -199,15 +199,14 @@ struct GroupCommitTests {
     func startInAGroupThatFails() async throws {
         let fixture = try await StoreFixture(isRunning: false)
         try await fixture.store.add("a")
-        let me = ProcessIdentity.current
         let refused = await refusal {
             try await fixture.store.write(sync: .owed) { transaction in
-                try transaction.startRunning(as: me)
+                try transaction.startRunning()
                 throw SluiceError(.storage, "made up")
             }
         }
         #expect(refused == .storage)
         #expect(try await fixture.store.claim().word == "taken")
-        #expect(try fixture.row("SELECT count(*) FROM sluice_runner") == "0")
+        #expect(try fixture.row("SELECT count(*) FROM sluice_runner_rows") == "0")
     }
 }

@@ -44,7 +44,7 @@ struct StoreClaimTests {
         try await fixture.store.startRunning()
         #expect(try await fixture.store.take().text == "a")
         try await fixture.store.stopRunning()
-        #expect(try fixture.row("SELECT count(*) FROM sluice_runner") == "0")
+        #expect(try fixture.row("SELECT count(*) FROM sluice_runner_rows") == "0")
     }
 
     @Test("G6, G7: claim numbers never come again: over release, retry, stop, requeue, rollback and restart")

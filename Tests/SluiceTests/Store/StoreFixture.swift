@@ -35,6 +35,27 @@ final class StoreFixture: Sendable {
         if isRunning { try await store.startRunning() }
     }
 
+    /// A store that stands for a process beside others on the same file.
+    ///
+    /// Nobody can tell that process dead, before ``killRunner(_:)``: its lease ends by the clock of all.
+    static func process(
+        _ pid: Int64,
+        on file: TemporaryFile,
+        clock: ManualClock,
+        isRunning: Bool = true,
+        adjust: (inout BrokerOptions) -> Void = { _ in }
+    ) async throws -> StoreFixture {
+        try await StoreFixture(
+            file: file,
+            clock: clock,
+            isRunning: isRunning,
+            adjust: { options in
+                options.standFor(process: pid)
+                adjust(&options)
+            }
+        )
+    }
+
     deinit {
         // The file goes behind the store: its inode may be that of another test's file at once, and must not
         // be counted as open then.
@@ -53,9 +74,14 @@ final class StoreFixture: Sendable {
         return try await StoreFixture(file: file, clock: clock, isRunning: isRunning)
     }
 
-    /// Makes the process that runs the queues one of an earlier start of the machine.
-    func killRunner() throws {
-        try execute("UPDATE sluice_runner SET process = 'another start-of-the ' || 'machine'")
+    /// Makes the processes that run the queues those of an earlier start of the machine.
+    func killRunner(_ pid: Int? = nil) throws {
+        try execute(
+            """
+            UPDATE sluice_runner_rows SET process = 'another start-of-the ' || 'machine'
+            WHERE pid = \(pid.map(String.init) ?? "pid")
+            """
+        )
     }
 }
 
@@ -138,7 +164,7 @@ extension Store {
     /// Queues with work, in the order of their names, as a status is made of them.
     func queueFacts(_ form: QueuePattern.Form = .prefix([])) async throws -> [QueueFacts] {
         let found = Mutex<[QueueFacts]>([])
-        try await queueFacts(form, page: 1_000, isRunHere: false) { _, page in
+        try await queueFacts(form, page: 1_000) { _, page in
             found.withLock { $0 += page }
             return true
         }

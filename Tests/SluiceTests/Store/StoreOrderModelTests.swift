@@ -17,12 +17,17 @@ struct StoreOrderModelTests {
         var movesTo: Int?
     }
 
-    /// A store, and what it should hold.
+    /// Stores on one file, and what it should hold.
     private struct Pair {
-        var fixture: StoreFixture
+        var fixtures: [StoreFixture]
         var entries: [Entry] = []
-        var running: [Int: ClaimedAction] = [:]
+        /// By queue, what runs, and in which store.
+        var running: [Int: (action: ClaimedAction, owner: Int)] = [:]
         var generator: SplitMix
+        /// Whose turn it is.
+        var turn = 0
+
+        var fixture: StoreFixture { fixtures[turn] }
 
         func name(_ queue: Int) -> QueueName { "q/\(queue)" }
 
@@ -47,43 +52,52 @@ struct StoreOrderModelTests {
 
     @Test(
         "G2: heads are right whatever is enqueued, settled, moved, edited, removed and rolled back",
-        arguments: [(1, 1), (3, 2), (8, 5), (50, 20), (65_536, 16_384)]
+        arguments: [1, 2, 3],
+        [(1, 1), (3, 2), (8, 5), (50, 20), (65_536, 16_384)]
     )
-    func againstModel(newest: Int, batch: Int) async throws {
+    func againstModel(processes: Int, limits: (newest: Int, batch: Int)) async throws {
         let seed = UInt64.random(in: 0...UInt64.max)
         let adjust = { @Sendable (options: inout BrokerOptions) in
-            options.writeBehind.newest = newest
-            options.writeBehind.batch = batch
+            options.writeBehind.newest = limits.newest
+            options.writeBehind.batch = limits.batch
         }
-        var pair = Pair(
-            fixture: try await StoreFixture(adjust: adjust),
-            generator: SplitMix(seed: seed)
-        )
+        let (file, clock) = (try TemporaryFile(), ManualClock())
+        func open(_ process: Int) async throws -> StoreFixture {
+            try await .process(Int64(process + 1), on: file, clock: clock, adjust: adjust)
+        }
+        var pair = Pair(fixtures: [], generator: SplitMix(seed: seed))
+        for process in 0..<processes { pair.fixtures.append(try await open(process)) }
         do {
             for round in 0..<600 {
+                pair.turn = Int.random(in: 0..<processes, using: &pair.generator)
                 try await step(&pair)
                 if round % 97 == 96 {
+                    // One dies, and begins again: the others find that out when they look.
                     await pair.fixture.store.close()
-                    try pair.fixture.killRunner()
-                    pair.fixture = try await StoreFixture(
-                        file: pair.fixture.file,
-                        clock: pair.fixture.clock,
-                        adjust: adjust
-                    )
-                    pair.running = [:]
-                    for index in pair.entries.indices { pair.giveBack(index) }
+                    try pair.fixture.killRunner(pair.turn + 1)
+                    pair.fixtures[pair.turn] = try await open(pair.turn)
+                    for (queue, run) in pair.running where run.owner == pair.turn {
+                        pair.running[queue] = nil
+                        let id = run.action.receipt.action.rawValue
+                        if let index = pair.entries.firstIndex(where: { $0.id == id }) {
+                            pair.giveBack(index)
+                        }
+                    }
                 }
                 if round % 20 == 19 { try await compareViews(pair) }
             }
-            for queue in Self.queues { try await drain(queue, &pair) }
+            for queue in Self.queues {
+                pair.turn = Int.random(in: 0..<processes, using: &pair.generator)
+                try await drain(queue, &pair)
+            }
         } catch {
             Issue.record("seed \(seed): \(error)")
         }
         #expect(pair.entries.isEmpty, "seed \(seed)")
         // What is left over goes with the stop.
-        try await pair.fixture.store.stopRunning()
+        for fixture in pair.fixtures { try await fixture.store.stopRunning() }
         #expect(try pair.fixture.row("SELECT count(*) FROM sluice_order_rows") == "0", "seed \(seed)")
-        await pair.fixture.store.close()
+        for fixture in pair.fixtures { await fixture.store.close() }
     }
 
     private func step(_ pair: inout Pair) async throws {
@@ -153,7 +167,7 @@ struct StoreOrderModelTests {
             pair.entries[index].key = entry.id < first.id ? first.key : first.key - 1
         case 2:
             let skip = try await store.skipHead(of: pair.name(queue), error: "e")
-            if let running = pair.running[queue] {
+            if let running = pair.running[queue]?.action {
                 #expect(skip == .running(running.receipt.action))
             } else if let head = pair.next(queue) {
                 #expect(skip == .skipped(ActionID(rawValue: head.id)))
@@ -176,8 +190,9 @@ struct StoreOrderModelTests {
             #expect(batch.removed == waiting.count && batch.next == nil)
             pair.entries.removeAll { $0.queue == queue && !$0.isRunning }
             guard let running = pair.running.removeValue(forKey: queue) else { return }
-            #expect(batch.signalled == [running.receipt.action])
-            #expect(try await store.settle(running, .stop).result == .removed)
+            #expect(batch.signalled == [running.action.receipt.action])
+            let owner = pair.fixtures[running.owner].store
+            #expect(try await owner.settle(running.action, .stop).result == .removed)
             pair.entries.removeAll { $0.queue == queue && $0.isRunning }
         }
     }
@@ -210,8 +225,8 @@ struct StoreOrderModelTests {
     }
 
     private func runOrSettle(_ queue: Int, _ pair: inout Pair) async throws {
-        let store = pair.fixture.store
-        if let action = pair.running.removeValue(forKey: queue) {
+        if let (action, owner) = pair.running.removeValue(forKey: queue) {
+            let store = pair.fixtures[owner].store
             let index = try #require(pair.entries.firstIndex { $0.id == action.receipt.action.rawValue })
             switch Int.random(in: 0..<5, using: &pair.generator) {
             case 0:
@@ -231,16 +246,19 @@ struct StoreOrderModelTests {
             return
         }
         guard let head = pair.head(queue) else { return }
-        let action = try await store.take(pair.name(queue))
+        let action = try await pair.fixture.store.take(pair.name(queue))
         #expect(action.receipt.action.rawValue == head.id)
         let index = try #require(pair.entries.firstIndex { $0.id == head.id })
         pair.entries[index].isRunning = true
-        pair.running[queue] = action
+        pair.running[queue] = (action, pair.turn)
+        for (other, fixture) in pair.fixtures.enumerated() where other != pair.turn {
+            #expect(try await fixture.store.claim(pair.name(queue)).word == "takenElsewhere")
+        }
     }
 
     private func drain(_ queue: Int, _ pair: inout Pair) async throws {
-        if let action = pair.running.removeValue(forKey: queue) {
-            try await pair.fixture.store.settle(action, .success)
+        if let (action, owner) = pair.running.removeValue(forKey: queue) {
+            try await pair.fixtures[owner].store.settle(action, .success)
             pair.entries.removeAll { $0.id == action.receipt.action.rawValue }
         }
         while let head = pair.head(queue) {

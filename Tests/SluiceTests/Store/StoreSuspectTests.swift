@@ -93,29 +93,37 @@ struct StoreSuspectTests {
         }
     }
 
-    @Test("G6: the settling of a run that another process has taken over is stale")
-    func takenOver() async throws {
+    @Test("G6: a process that was taken for dead settles nothing, claims nothing, and begins anew")
+    func takenOff() async throws {
         let fixture = try await StoreFixture()
-        try await fixture.store.add("a")
-        let old = try await fixture.store.take()
-        // What a process does that takes over.
+        let store = fixture.store
+        try await store.add("a")
+        let old = try await store.take()
+        // What a process does that takes this one off.
         try fixture.execute(
             """
             UPDATE sluice_counters SET value = value + 1 WHERE name = 'epoch';
-            UPDATE sluice_runner SET epoch = epoch + 1, pid = 1, process = '',
-                                     lease_until_us = 9000000000000000000;
+            DELETE FROM sluice_runner_rows;
+            INSERT INTO sluice_runner_rows VALUES (2, 1, '', 0, 9000000000000000000, NULL);
             DELETE FROM sluice_claim_rows;
             """
         )
-        #expect(try await fixture.store.settle(old, .success).result == .stale)
-        #expect(try await fixture.store.claim().word == "taken")
-        #expect(await refusal { try await fixture.store.renewLease() } == .runningElsewhere)
-        #expect(await refusal { try await fixture.store.startRunning() } == .runningElsewhere)
+        #expect(try await store.settle(old, .success).result == .stale)
+        #expect(fixture.commits.elements.last?.runnerChanges == .takenOff)
+        #expect(try await store.claim().word == "taken")
         // It may still enqueue, and tells the other process.
-        try await fixture.store.add("b")
-        #expect(try fixture.rows("SELECT change FROM sluice_changes") == ["wake"])
-        try await fixture.store.stopRunning()
-        #expect(try fixture.row("SELECT pid FROM sluice_runner") == "1")
+        try await store.add("b")
+        #expect(try fixture.rows("SELECT epoch || change FROM sluice_changes") == ["2wake"])
+        try await store.renewLease()
+        #expect(fixture.commits.elements.last?.runnerChanges == .look)
+        #expect(try await store.take().receipt.claim >> 32 == 3)
+        #expect(try await store.settle(old, .success).result == .stale)
+        #expect(try fixture.rows("SELECT change FROM sluice_changes") == ["wake", "runner"])
+        try await store.stopRunning()
+        #expect(try fixture.rows("SELECT pid FROM sluice_runner_rows") == ["1"])
+        // A renewal that comes behind the stop renews nothing.
+        try await store.renewLease()
+        #expect(try fixture.rows("SELECT pid FROM sluice_runner_rows") == ["1"])
     }
 
     @Test("Nobody is told of changes by the process that runs the queues itself, after a takeover too")
@@ -127,24 +135,25 @@ struct StoreSuspectTests {
 
     @Test("The right to run the queues is renewed, and over when the lease is")
     func lease() async throws {
-        let fixture = try await StoreFixture(isRunning: false)
+        let fixture = try await StoreFixture()
         func lease(_ seconds: Int64) -> String {
             "\(fixture.clock.wallMicroseconds + seconds * 1_000_000)"
         }
         try fixture.execute(
             """
-            INSERT INTO sluice_runner (only, epoch, pid, process, lease_until_us)
-            VALUES (1, 7, 1, '', \(lease(30)))
+            INSERT INTO sluice_runner_rows (epoch, pid, process, nonce, lease_until_us)
+            VALUES (7, 1, '', 0, \(lease(30)))
             """
         )
         fixture.clock.advance(by: .seconds(29))
-        #expect(await refusal { try await fixture.store.startRunning() } == .runningElsewhere)
-        fixture.clock.advance(by: .seconds(1))
-        try await fixture.store.startRunning()
-        #expect(try fixture.row("SELECT lease_until_us FROM sluice_runner") == lease(30))
-        fixture.clock.advance(by: .seconds(10))
         try await fixture.store.renewLease()
-        #expect(try fixture.row("SELECT lease_until_us FROM sluice_runner") == lease(30))
+        #expect(
+            try fixture.rows("SELECT lease_until_us FROM sluice_runner_rows ORDER BY epoch")
+                == [lease(30), lease(1)]
+        )
+        fixture.clock.advance(by: .seconds(1))
+        try await fixture.store.takeOffDead()
+        #expect(try fixture.rows("SELECT lease_until_us FROM sluice_runner_rows") == [lease(29)])
     }
 
     #if os(Linux)
@@ -170,21 +179,43 @@ struct StoreSuspectTests {
         )
     }
 
-    @Test("While another process lives that runs the queues, nobody else does")
-    func runningElsewhere() async throws {
+    @Test("G3: what a process claimed that lives is its own; of one that has died it is suspect at once")
+    func deaths() async throws {
+        let fixture = try await StoreFixture(isRunning: false)
+        try await fixture.store.add("a")
+        let mark = ProcessIdentity.current.mark.split(separator: " ").map(String.init)
+        let parent = try Self.mark(of: getppid(), like: mark)
+        let values = "7, \(getppid()), '\(parent)', 0, \(fixture.clock.wallMicroseconds + 1)"
+        try fixture.execute(
+            """
+            INSERT INTO sluice_runner_rows (epoch, pid, process, nonce, lease_until_us) VALUES (\(values));
+            INSERT INTO sluice_claim_rows VALUES (1, 0, 1, 7 << 32, 0, 0, 0);
+            """
+        )
+        try await fixture.store.startRunning()
+        try await fixture.store.takeOffDead()
+        #expect(try await fixture.store.claim().word == "takenElsewhere")
+        try fixture.execute("UPDATE sluice_runner_rows SET process = process || '0' WHERE epoch = 7")
+        try await fixture.store.takeOffDead()
+        #expect(try await head(fixture, "q").isSuspect)
+        #expect(try fixture.rows("SELECT epoch FROM sluice_runner_rows") == ["1"])
+    }
+
+    @Test(
+        "A gate of a live process that runs no queues is not forgotten by who begins to run them"
+    )
+    func gateOfTheLiving() async throws {
         let fixture = try await StoreFixture(isRunning: false)
         let mark = ProcessIdentity.current.mark.split(separator: " ").map(String.init)
         let parent = try Self.mark(of: getppid(), like: mark)
-        let values = "1, 7, \(getppid()), '\(parent)', \(fixture.clock.wallMicroseconds + 1)"
         try fixture.execute(
-            "INSERT INTO sluice_runner (only, epoch, pid, process, lease_until_us) VALUES (\(values))"
+            """
+            INSERT INTO sluice_gate_rows VALUES ('of the living', 1, 1, 0, 7, \(getppid()), '\(parent)');
+            INSERT INTO sluice_gate_rows VALUES ('of the dead', 1, 1, 0, 8, \(getppid()), '\(parent)0');
+            """
         )
-        #expect(await refusal { try await fixture.store.startRunning() } == .runningElsewhere)
-        try await fixture.store.add("a")
-        #expect(try await fixture.store.claim().word == "taken")
-        try fixture.execute("UPDATE sluice_runner SET process = process || '0'")
         try await fixture.store.startRunning()
-        #expect(try await fixture.store.take().text == "a")
+        #expect(try await fixture.store.gates().map(\.name) == ["of the living"])
     }
 
     @Test(
@@ -199,20 +230,26 @@ struct StoreSuspectTests {
         let ends = "\(fixture.clock.wallMicroseconds + 30_000_000), \((uptime + patience).wholeMicroseconds)"
         try fixture.execute(
             """
-            INSERT INTO sluice_runner (only, epoch, pid, process, lease_until_us, lease_until_boot_us)
-            VALUES (1, 7, \(getppid()), '\(parent)', \(ends))
+            INSERT INTO sluice_runner_rows (epoch, pid, process, nonce, lease_until_us, lease_until_boot_us)
+            VALUES (7, \(getppid()), '\(parent)', 0, \(ends))
             """
         )
         fixture.clock.jumpWall(by: jump.duration)
-        #expect(await refusal { try await fixture.store.startRunning() } == .runningElsewhere)
-        // Alive, and without a sign of life for as long as its lease.
-        try fixture.execute("UPDATE sluice_runner SET lease_until_boot_us = \(uptime.wholeMicroseconds)")
         try await fixture.store.startRunning()
-        let ownEnd = try #require(Int64(try fixture.row("SELECT lease_until_boot_us FROM sluice_runner")))
-        #expect(ownEnd >= (uptime + Store.leaseLength).wholeMicroseconds)
-        try fixture.execute("UPDATE sluice_runner SET lease_until_boot_us = 0")
+        #expect(try fixture.rows("SELECT epoch FROM sluice_runner_rows") == ["1", "7"])
+        // Alive, and without a sign of life for as long as its lease.
+        try fixture.execute(
+            "UPDATE sluice_runner_rows SET lease_until_boot_us = \(uptime.wholeMicroseconds) WHERE epoch = 7"
+        )
+        try await fixture.store.takeOffDead()
+        #expect(try fixture.rows("SELECT epoch FROM sluice_runner_rows") == ["1"])
+        let ownEnd = try #require(
+            Int64(try fixture.row("SELECT lease_until_boot_us FROM sluice_runner_rows"))
+        )
+        #expect(ownEnd >= (uptime + LeaseTimes().length).wholeMicroseconds)
+        try fixture.execute("UPDATE sluice_runner_rows SET lease_until_boot_us = 0")
         try await fixture.store.renewLease()
-        #expect(try fixture.row("SELECT lease_until_boot_us >= \(ownEnd) FROM sluice_runner") == "1")
+        #expect(try fixture.row("SELECT lease_until_boot_us >= \(ownEnd) FROM sluice_runner_rows") == "1")
     }
 
     /// The identity of a process as the library writes it.

@@ -45,6 +45,7 @@ final class TestMachine {
     func wake(_ queues: [QueueID]) -> [Machine.Decision] { machine.wake(queues) }
     func routesChanged() -> [Machine.Decision] { machine.routesChanged() }
     func holdsChanged() -> [Machine.Decision] { machine.holdsChanged() }
+    func retryTaken(all: Bool) -> [Machine.Decision] { machine.retryTaken(all: all) }
 
     func opened(
         _ gate: GateName,

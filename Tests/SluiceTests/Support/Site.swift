@@ -47,8 +47,9 @@ struct Site: Sendable {
             """
             BEGIN IMMEDIATE;
             INSERT INTO sluice_state_rows (action_id, is_cancelled) VALUES (\(action), 1);
-            INSERT INTO sluice_changes (queue_id, action_id, change)
-            SELECT queue_id, id, 'cancel' FROM sluice_action_rows WHERE id = \(action);
+            INSERT INTO sluice_changes (epoch, queue_id, action_id, change)
+            SELECT r.epoch, a.queue_id, a.id, 'cancel'
+            FROM sluice_runner_rows AS r JOIN sluice_action_rows AS a WHERE a.id = \(action);
             COMMIT;
             """
         )

@@ -149,21 +149,30 @@ extension WaitingOrder {
 
     /// Takes in what another connection may have committed.
     ///
-    /// - Returns: Queues that have new actions.
-    func takeIn(_ changed: [ActionID]) throws(SQLiteError) -> [QueueID] {
+    /// - Parameter changed: Actions that may have got another place.
+    func takeIn(_ changed: [ActionID]) throws(SQLiteError) -> Newcomers {
         depths.removeAll()
         let known = ordered
         ordered = nil
-        guard isFollowed, isLoaded else { return [] }
-        // Another engine has written order behind; memory is built anew.
-        guard try readOrdered() == known else {
-            isLoaded = false
-            return []
-        }
+        // What there is before memory is read, the look at all queues finds.
+        guard isFollowed, isLoaded else { return Newcomers() }
         for action in changed {
             if let (queue, place) = try waitingPlace(of: action) { lanes[queue, default: Lane()].add(place) }
         }
-        return try readNewest()
+        let newcomers = try readNewest()
+        // Another engine has written order behind: those stand in the file now, and what was read of it
+        // before may lack some.
+        let through = try readOrdered()
+        if through != known { forgetLanes(through: ActionID(rawValue: through)) }
+        return newcomers
+    }
+
+    /// Actions that others have added.
+    struct Newcomers {
+        /// Of each, its queue.
+        var queues: [QueueID] = []
+        /// Whether one of them is scheduled or ends.
+        var haveTimes = false
     }
 
     /// Reads the newest actions unless memory has them.
@@ -176,23 +185,29 @@ extension WaitingOrder {
     }
 
     /// Reads the actions that memory has not seen.
-    private func readNewest() throws(SQLiteError) -> [QueueID] {
+    private func readNewest() throws(SQLiteError) -> Newcomers {
+        var newcomers = Newcomers()
         let found = try connection.cached(
             """
-            SELECT id, queue_id, sort_key, not_before_us IS NULL FROM sluice_action_rows
-            WHERE id > ?1 ORDER BY id
+            SELECT id, queue_id, sort_key, not_before_us IS NULL,
+                   coalesce(not_before_us, expires_at_us) IS NOT NULL
+            FROM sluice_action_rows WHERE id > ?1 ORDER BY id
             """
         )
         .bind(1, newest).all {
             (
                 queue: QueueID(rawValue: $0.int64(1)),
                 place: Place(key: PlaceKey($0, 2), action: ActionID(rawValue: $0.int64(0))),
-                isPlaced: $0.bool(3)
+                isPlaced: $0.bool(3), hasTime: $0.bool(4)
             )
         }
-        for row in found where row.isPlaced { lanes[row.queue, default: Lane()].add(row.place) }
+        for row in found {
+            if row.isPlaced { lanes[row.queue, default: Lane()].add(row.place) }
+            if row.hasTime { newcomers.haveTimes = true }
+        }
         if let last = found.last { newest = last.place.action.rawValue }
-        return found.map(\.queue)
+        newcomers.queues = found.map(\.queue)
+        return newcomers
     }
 
     func readOrdered() throws(SQLiteError) -> Int64 {

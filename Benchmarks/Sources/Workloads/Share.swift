@@ -1,0 +1,47 @@
+internal import ArgumentParser
+internal import Foundation
+internal import Sluice
+internal import Synchronization
+
+/// Runs what a file holds beside other processes that do so too.
+///
+/// It writes `ready`, and begins at the next line of its input, so that all begin at once.
+struct Share: AsyncParsableCommand {
+    @Option(help: "A database with actions.") var file: String
+    @Option(help: "The broker's durability.") var durability = Level.standard
+
+    private struct Answer: Encodable {
+        /// Nanoseconds, by a clock that all processes of the machine share.
+        let began: Int64
+        /// The start of the last handler.
+        let ended: Int64
+        let settled: Int
+    }
+
+    func run() async throws {
+        let broker = try await Broker(file: file, options: durability.options)
+        let last = Latest()
+        try broker.route("conversation/*", Message.self) { _, _ in
+            last.time.store(OwnProcess.now, ordering: .relaxed)
+            return .success
+        }
+        try FileHandle.standardOutput.write(contentsOf: Data("ready\n".utf8))
+        guard readLine() != nil else { throw WrongResult(description: "it was not told to begin") }
+        let began = OwnProcess.now
+        async let running: Void = broker.run()
+        await broker.waitUntilIdle()
+        await broker.stop()
+        try await running
+        let answer = Answer(
+            began: began,
+            ended: last.time.load(ordering: .relaxed),
+            settled: broker.statistics.succeeded
+        )
+        await broker.close()
+        try Workloads.answer(answer)
+    }
+
+    private final class Latest: Sendable {
+        let time = Atomic<Int64>(0)
+    }
+}

@@ -1,0 +1,49 @@
+internal import Logging
+internal import Synchronization
+
+/// Running beside other processes.
+extension Broker {
+    /// A commit has found out that other processes have begun or ended to run the queues, or that this one
+    /// was taken for dead; called on the committing thread.
+    func runnersChanged(_ changes: RunnerChanges) {
+        // The start looks around by itself.
+        guard life.withLock({ $0.state == .running }) else { return }
+        if changes.contains(.takenOff) {
+            options.logger.debug("taken for dead by another process, the broker begins anew")
+            scheduler.schedule(.renewLease, within: .zero)
+        }
+        if store.runners.hasOthers { scheduler.schedule(.watchRunners, within: options.leases.watch) }
+        guard changes.contains(.look) else { return }
+        life.withLock { $0.hasLookedAround = false }
+        scheduler.schedule(.lookAround, within: .zero)
+    }
+
+    func lookAroundAgain() {
+        scheduler.schedule(.admitScheduled, within: .zero)
+        attempt(.lookAround, again: nil) { [weak self] _ in
+            try await self?.lookAround()
+            self?.scheduler.retryTaken(all: true)
+        }
+    }
+
+    /// Takes those off that have died, and asks again for queues that others had taken.
+    func watchRunners() {
+        // The last look is for what was taken while there were others.
+        scheduler.retryTaken(all: !store.runners.hasOthers)
+        guard store.runners.hasOthers else { return }
+        attempt(.watchRunners, again: options.leases.watch) { try await $0.takeOffDead() }
+    }
+
+    /// No action is claimed here from now on: what is ready is for the others, though handlers still run.
+    func leaveQueuesToOthers() {
+        guard store.runners.hasOthers else { return }
+        Task { [store, options] in
+            do {
+                try await store.askOthersToLook()
+            } catch {
+                // They look around when this one has stopped.
+                options.logger.debug("others were not told of the stop", metadata: ["error": "\(error)"])
+            }
+        }
+    }
+}

@@ -1,0 +1,156 @@
+internal import SQLite
+
+/// Finding the work there is, and what happens by time.
+extension Store {
+    /// Queues with work, a page at a time: those with new actions, then the others in the order of their
+    /// numbers.
+    ///
+    /// A queue may be named twice, and one that has become empty a moment ago too.
+    package func queuesWithWork(
+        _ page: WorkPage
+    ) async throws(SluiceError) -> (queues: [QueueID], next: WorkPage?) {
+        try await write(sync: .later) { try $0.queuesWithWork(page) }
+    }
+
+    /// Gives the scheduled actions that are due their place in the order, and tells when the next is due.
+    package func admitScheduled() async throws(SluiceError) -> Timestamp? {
+        try await write(sync: .later) { try $0.admitScheduled() }
+    }
+
+    /// Tries again what could not be decoded: the code may have changed.
+    package func liftUndecodable() async throws(SluiceError) {
+        try await write(sync: .later) { try $0.liftUndecodable() }
+    }
+
+    /// Removes the holds that have ended by themselves, and tells of them.
+    ///
+    /// - Returns: When the next one ends; `nil` when none does by itself.
+    package func endHolds() async throws(SluiceError) -> Timestamp? {
+        try await write(sync: .later) { transaction in
+            try transaction.removeEndedHolds()
+            return try transaction.nextEndOfHolds()
+        }
+    }
+
+    /// Takes in what others have changed, by way of the commit's report.
+    package func takeInForeignChanges() async throws(SluiceError) {
+        try await write(sync: .later) { _ in }
+    }
+
+    /// Makes all earlier commits survive a loss of power.
+    package func sync() async throws(SluiceError) {
+        try await write(sync: .forced) { try $0.writeBarrier() }
+    }
+}
+
+/// What part of the queues with work is asked for.
+package enum WorkPage: Sendable, Hashable {
+    /// The first, without a limit: memory has them anyway.
+    case newest(thenLimit: Int)
+    case ordered(after: QueueID, limit: Int)
+
+    var limit: Int {
+        switch self {
+        case .newest(let limit), .ordered(_, let limit): limit
+        }
+    }
+}
+
+extension WriteTransaction {
+    /// Ends the waits of heads that were released: a restart may have brought what they lacked.
+    func endReleases() throws(SQLiteError) {
+        try connection.cached(
+            """
+            UPDATE sluice_state_rows
+            SET next_attempt_at_us = NULL, retry_delay_us = NULL, waits_for_gate = NULL, is_released = 0
+            WHERE is_released = 1
+            """
+        )
+        .run()
+    }
+
+    /// Has retries come no later than was asked, counted from here, that a wall clock which was set back has
+    /// moved away (G8).
+    ///
+    /// A claim sees to that too; this has the file say so.
+    func shortenWaits() throws(SQLiteError) {
+        try connection.cached(
+            """
+            UPDATE sluice_state_rows SET next_attempt_at_us = ?1 + retry_delay_us
+            WHERE next_attempt_at_us - retry_delay_us > ?1
+            """
+        )
+        .bind(1, now.microseconds).run()
+    }
+
+    func queuesWithWork(_ page: WorkPage) throws(SQLiteError) -> (queues: [QueueID], next: WorkPage?) {
+        guard case .ordered(let last, let limit) = page else {
+            return (try order.queuesOfNewest(), .ordered(after: QueueID(rawValue: 0), limit: page.limit))
+        }
+        // One step down the order for each queue, however many actions it holds.
+        let queues = try connection.cached(
+            """
+            WITH RECURSIVE busy (queue_id) AS (
+                SELECT (SELECT min(queue_id) FROM sluice_order_rows WHERE queue_id > ?1)
+                UNION ALL
+                SELECT (SELECT min(queue_id) FROM sluice_order_rows WHERE queue_id > busy.queue_id)
+                FROM busy WHERE busy.queue_id IS NOT NULL
+                LIMIT ?2
+            )
+            SELECT queue_id FROM busy WHERE queue_id IS NOT NULL
+            """
+        )
+        .bind(1, last.rawValue).bind(2, limit).all { QueueID(rawValue: $0.int64(0)) }
+        return (queues, queues.last.map { .ordered(after: $0, limit: limit) })
+    }
+
+    /// The most scheduled actions that one transaction gives their place.
+    private static let scheduleBatchSize = 1_000
+
+    func admitScheduled() throws(SQLiteError) -> Timestamp? {
+        let due = try connection.cached(
+            """
+            UPDATE sluice_action_rows SET not_before_us = NULL
+            WHERE id IN (SELECT id FROM sluice_action_rows WHERE not_before_us <= ?1
+                         ORDER BY not_before_us LIMIT ?2)
+            RETURNING queue_id, sort_key, id
+            """
+        )
+        .bind(1, now.microseconds).bind(2, Self.scheduleBatchSize).all {
+            (
+                queue: QueueID(rawValue: $0.int64(0)),
+                place: Place(key: PlaceKey($0, 1), action: ActionID(rawValue: $0.int64(2)))
+            )
+        }
+        for (queue, place) in due { try restore(place, in: queue) }
+        return try connection.cached(
+            "SELECT min(not_before_us) FROM sluice_action_rows WHERE not_before_us IS NOT NULL"
+        )
+        .first { $0.optionalInt64(0).map(Timestamp.init(microseconds:)) } ?? nil
+    }
+
+    func liftUndecodable() throws(SQLiteError) {
+        let queues = try connection.cached(
+            """
+            UPDATE sluice_queue_rows
+            SET blocked_by = NULL, blocked_action_id = NULL, blocked_at_us = NULL, blocked_error = NULL
+            WHERE blocked_by = 'undecodable' RETURNING queue_id
+            """
+        )
+        .all { QueueID(rawValue: $0.int64(0)) }
+        for queue in queues { touch(queue) }
+    }
+
+    /// Writes something, so that the commit has something to sync.
+    ///
+    /// An update that changes no byte writes no page, and SQLite syncs nothing for it.
+    func writeBarrier() throws(SQLiteError) {
+        try connection.cached(
+            """
+            INSERT INTO sluice_counters (name, value) VALUES ('barrier', 1)
+            ON CONFLICT (name) DO UPDATE SET value = value + 1
+            """
+        )
+        .run()
+    }
+}

@@ -1,0 +1,75 @@
+internal import SQLite
+
+extension WriteTransaction {
+    /// What stood when a transaction began.
+    struct Before {
+        let epoch: Int64?
+        let claimCount: Int64
+        let isToRun: Bool
+        let others: [Int64]
+    }
+
+    /// What this transaction has changed that other processes, which run the queues too, are to know.
+    struct News {
+        /// Queues that may have become ready.
+        var queues: Set<QueueID> = []
+        /// Queues with new actions.
+        var queuesOfNew: Set<QueueID> = []
+        /// What has become of single actions.
+        var actions: [ForeignChange] = []
+        /// Gates and holds.
+        var controls: ControlChanges = []
+
+        var isEmpty: Bool {
+            queues.isEmpty && queuesOfNew.isEmpty && actions.isEmpty && controls.isEmpty
+        }
+    }
+
+    /// Tells the other processes that run the queues.
+    ///
+    /// Not of a queue of which an action is claimed: whoever has claimed it looks for the next one when it
+    /// settles this, and sees then what has come meanwhile. And not of each new action: who is told of one
+    /// reads them all.
+    func tellOthers(_ news: News) throws(SQLiteError) {
+        var areTold = !news.actions.isEmpty
+        for queue in news.queues where try wakeOthers(for: queue) { areTold = true }
+        for queue in news.queuesOfNew where !areTold { areTold = try wakeOthers(for: queue) }
+        for change in news.actions {
+            try connection.cached(
+                """
+                INSERT INTO sluice_changes (epoch, queue_id, action_id, change)
+                SELECT epoch, ?2, ?3, ?4 FROM sluice_runner_rows WHERE epoch <> ?1
+                """
+            )
+            .bind(1, epoch ?? 0).bind(2, change.queue.rawValue).bind(3, change.action?.rawValue)
+            .bind(4, change.change).run()
+        }
+        for (change, name) in ControlChanges.names where news.controls.contains(change) {
+            try tellRunners(name)
+        }
+    }
+
+    /// - Returns: Whether they are told: the queue is nobody's.
+    private func wakeOthers(for queue: QueueID) throws(SQLiteError) -> Bool {
+        let told = try connection.cached(
+            """
+            INSERT INTO sluice_changes (epoch, queue_id, change)
+            SELECT epoch, ?2, 'wake' FROM sluice_runner_rows
+            WHERE epoch <> ?1 AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows WHERE queue_id = ?2)
+            """
+        )
+        .bind(1, epoch ?? 0).bind(2, queue.rawValue).run()
+        return told > 0
+    }
+}
+
+/// What may have changed besides actions.
+struct ControlChanges: OptionSet {
+    let rawValue: Int
+
+    static let holds = ControlChanges(rawValue: 1)
+    static let gates = ControlChanges(rawValue: 2)
+
+    /// As `sluice_changes` names them.
+    static let names = [(holds, "hold"), (gates, "gate")]
+}

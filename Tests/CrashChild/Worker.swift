@@ -1,0 +1,50 @@
+import Foundation
+import Sluice
+
+/// A process that runs queues beside others.
+struct Worker {
+    let file: String
+    let log: Log
+
+    /// `work FILE LOG NAME LEASE idle|stop`: runs the queues until nothing is left, or until it runs poison.
+    ///
+    /// LEASE is in milliseconds. LOG gets a line at the start and at the end of each handler, `NAME start
+    /// LANE ID ATTEMPT`; standard output gets the number of each action that was run, and at the end how many
+    /// outcomes were stale.
+    func work(lease: Duration, untilIdle: Bool) async throws {
+        var options = BrokerOptions()
+        options.leases.length = lease
+        options.leases.renewal = lease / 3
+        options.leases.watch = .milliseconds(200)
+        options.concurrency = 4
+        // So few that processes write the order behind while others run.
+        options.writeBehind.newest = 32
+        options.writeBehind.batch = 16
+        let clock = SystemClock()
+        let broker = try await Broker(file: file, options: options)
+        let (stopping, stop) = AsyncStream.makeStream(of: Void.self)
+        try broker.route("lane/*", Job.self, RouteOptions(retry: FixedRetry(every: .milliseconds(20)))) {
+            job,
+            attempt in
+            try log.append("start \(job.lane) \(attempt.id) \(attempt.number)")
+            // The work takes a moment: the more of it is under way when a signal comes.
+            try await clock.sleep(untilUptime: clock.uptime + .milliseconds(2))
+            try log.append("end \(job.lane) \(attempt.id) \(attempt.number)")
+            try FileHandle.standardOutput.write(contentsOf: Data("\(attempt.id)\n".utf8))
+            if job.isPoison { stop.finish() }
+            // Each tenth action is tried twice.
+            return attempt.number == 1 && attempt.id.rawValue % 10 == 0 ? .retry : .success
+        }
+        async let running: Void = broker.run()
+        if untilIdle {
+            await broker.waitUntilIdle()
+        } else {
+            for await _ in stopping {}
+        }
+        await broker.stop()
+        try await running
+        let stale = broker.statistics.staleCompletions
+        try FileHandle.standardOutput.write(contentsOf: Data("stale \(stale)\n".utf8))
+        await broker.close()
+    }
+}
