@@ -41,12 +41,15 @@ let package = Package(
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
         // The SQL files of Migrations/, embedded byte for byte.
         .target(name: "CMigrations"),
+        // The kind of a file system: the C library knows it, and Swift's module of it does not.
+        .target(name: "CFiles"),
         // Connections, statements, rows, transactions, result codes; nothing of queues.
         .target(name: "SQLite", dependencies: ["CSQLite"]),
         // Store, scheduler, broker.
         .target(
             name: "Sluice",
             dependencies: [
+                "CFiles",
                 "CMigrations",
                 "SQLite",
                 .product(name: "DequeModule", package: "swift-collections"),

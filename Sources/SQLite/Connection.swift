@@ -13,6 +13,9 @@ package final class Connection {
         case write
         /// Read only; a missing file is an error.
         case read
+        /// Read only, without locks or side files: nobody can change the file while it is open, as on a disk
+        /// that is mounted read-only. A log beside it is not read.
+        case immutable
     }
 
     let handle: OpaquePointer
@@ -25,6 +28,8 @@ package final class Connection {
     private var isOpen = true
     /// What the busy handler reads, as long-lived as the connection; `nil` where the handler is its owner's.
     private let patience: UnsafeMutablePointer<csqlite_patience>?
+    /// The process that opened it, as ``ForkCounter`` tells it from its children.
+    private let forks: Int
     let logFrameCounter = LogFrameCounter()
     /// What keeps foreign code from what is ours; `nil` until there is any.
     var statementGuard: StatementGuard?
@@ -41,9 +46,13 @@ package final class Connection {
             case .create: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
             case .write: SQLITE_OPEN_READWRITE
             case .read: SQLITE_OPEN_READONLY
+            case .immutable: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
             }
+        ForkCounter.install()
+        forks = ForkCounter.current
         var handle: OpaquePointer?
-        let code = sqlite3_open_v2(path, &handle, access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, vfs)
+        let name = mode == .immutable ? Self.immutableName(path) : path
+        let code = sqlite3_open_v2(name, &handle, access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, vfs)
         guard code == SQLITE_OK, let handle else {
             let error = SQLiteError(code, on: handle)
             sqlite3_close_v2(handle)
@@ -64,6 +73,8 @@ package final class Connection {
     /// What is prepared on it is finalized by ``close()``, no setting of it is changed, and one caller at a
     /// time uses it: its owner, or we.
     package init(borrowing handle: OpaquePointer) {
+        ForkCounter.install()
+        forks = ForkCounter.current
         self.handle = handle
         path = sqlite3_db_filename(handle, "main").map { String(cString: $0) } ?? ""
         isOwner = false
@@ -77,15 +88,34 @@ package final class Connection {
 
     /// Closes the connection, whoever still refers to it; it must not be used afterwards.
     ///
-    /// The last close of a WAL database checkpoints it and removes its log.
+    /// The last close of a WAL database checkpoints it and removes its log. In a child of `fork` nothing
+    /// happens: the connection is its parent's.
     package func close() {
         guard isOpen else { return }
         isOpen = false
+        guard forks == ForkCounter.current else {
+            // To finalize a statement is to touch the connection: they are left as they are.
+            for statement in statements.values { _ = Unmanaged.passRetained(statement) }
+            return
+        }
         statements.removeAll()
         guard isOwner else { return }
         // A statement that somebody still has keeps SQLite's part of the connection, and this ends before.
         sqlite3_busy_handler(handle, nil, nil)
         sqlite3_close_v2(handle)
+    }
+
+    /// A path as a URI that says that the file does not change (<https://www.sqlite.org/uri.html>).
+    private static func immutableName(_ path: String) -> String {
+        let digits = Array("0123456789abcdef")
+        var name = path.hasPrefix("/") ? "file://" : "file:"
+        for byte in path.utf8 {
+            switch byte {
+            case 0x2D...0x39, 0x41...0x5A, 0x5F, 0x61...0x7A: name.unicodeScalars.append(Unicode.Scalar(byte))
+            default: name += "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
+            }
+        }
+        return name + "?immutable=1"
     }
 }
 

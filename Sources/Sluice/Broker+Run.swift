@@ -45,9 +45,12 @@ extension Broker {
     /// Cancelling the task cancels the running handlers at once; `stop` lets them finish. Either way it
     /// returns when all have returned. It can be called again after that.
     ///
-    /// - Throws: ``SluiceError/Code/alreadyRunning``; ``SluiceError/Code/closed``; an error of the file.
-    ///   Being stopped or cancelled is a normal return.
+    /// - Throws: ``SluiceError/Code/alreadyRunning``; ``SluiceError/Code/wrongRole``;
+    ///   ``SluiceError/Code/fileReplaced`` and ``SluiceError/Code/newerSchema`` when that happens while it
+    ///   runs; ``SluiceError/Code/closed``; an error of the file. Being stopped or cancelled is a normal
+    ///   return.
     public func run() async throws {
+        try checkRole()
         let (drained, ended) = try beginRunning()
         defer { endRunning(ended) }
         try await store.startRunning()
@@ -82,10 +85,12 @@ extension Broker {
     /// not heed its cancellation holds this up, as nothing can end it; if the process ends meanwhile, its
     /// action is a suspect at the next start.
     ///
-    /// A handler must not wait for this itself: it would wait for its own return.
+    /// A handler must not wait for this itself: it would wait for its own return. While the broker is
+    /// suspended it returns only after ``resume()``, as what the handlers have done is to be written.
     ///
     /// - Parameter grace: `nil` is ``BrokerOptions/stopGrace``.
     public func stop(grace: Duration? = nil) async {
+        if store.check.isForked { return }
         let ended = life.withLock { $0.state == .idle || $0.state == .closed ? nil : $0.ended }
         guard let ended else { return }
         requestStop(grace: grace ?? options.stopGrace)
@@ -93,7 +98,13 @@ extension Broker {
     }
 
     /// Stops the broker and closes the file; every later call throws ``SluiceError/Code/closed``.
+    ///
+    /// A broker that is suspended opens its file once more, to write what waits.
     public func close(grace: Duration? = nil) async {
+        if store.check.isForked { return }
+        // Nothing new is to start meanwhile.
+        if isSuspended && isRunning { requestStop(grace: grace ?? options.stopGrace) }
+        await resumeToClose()
         await stop(grace: grace)
         life.withLock { $0.state = .closed }
         releaseIdleWaiters()
@@ -107,6 +118,7 @@ extension Broker {
     /// Parked queues and those without a route do not count. Returns at once when the broker stops or the
     /// task is cancelled, and after a ``run()`` that has thrown. Before the first `run()` it waits for it.
     public func waitUntilIdle() async {
+        if store.check.isForked { return }
         let waiter = life.withLock { life in
             life.lastIdleWaiter += 1
             return life.lastIdleWaiter
@@ -169,7 +181,7 @@ extension Broker {
     }
 
     /// Sets the chores, and wakes every queue with work.
-    private func begin() async {
+    func begin() async {
         scheduler.schedule(.admitScheduled, within: .zero)
         measure()
         if let wakeUps {
@@ -203,7 +215,7 @@ extension Broker {
         becameIdle()
     }
 
-    private func requestStop(grace: Duration) {
+    func requestStop(grace: Duration) {
         life.withLock { life in
             if life.state == .starting || life.state == .running { life.state = .stopping }
         }
@@ -218,7 +230,7 @@ extension Broker {
     }
 
     /// Stops because the broker cannot go on.
-    private func fail(_ error: SluiceError) {
+    func fail(_ error: SluiceError) {
         options.logger.debug("the broker cannot go on", metadata: ["error": "\(error)"])
         life.withLock { $0.failure = error }
         requestStop(grace: .zero)
@@ -277,6 +289,8 @@ extension Broker {
             do {
                 try await body(store)
                 if let interval { self?.repeatChore(chore, after: interval) }
+            } catch let error as SluiceError where error.stopsBroker {
+                self?.fail(error)
             } catch {
                 options.logger.debug("a chore failed", metadata: ["chore": "\(chore)", "error": "\(error)"])
                 self?.repeatChore(chore, after: min(interval ?? Self.syncInterval, Self.syncInterval))
@@ -306,6 +320,7 @@ extension Broker {
         if store.isLogPinned { scheduler.schedule(.copyLog, within: Store.pinnedLogInterval) }
         let next = wakeUps.isWatching ? max(interval, WakeUps.safetyInterval) : interval
         attempt(.lookForChanges, again: next) { store in
+            try store.check.look()
             if try await wakeUps.poll() { try await store.takeInForeignChanges() }
         }
     }

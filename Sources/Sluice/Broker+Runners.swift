@@ -6,6 +6,8 @@ extension Broker {
     /// A commit has found out that other processes have begun or ended to run the queues, or that this one
     /// was taken for dead; called on the committing thread.
     func runnersChanged(_ changes: RunnerChanges) {
+        // Their actions may run in another process by now.
+        if changes.contains(.takenOff) { runner.cancelClaimed(.takenOver) }
         // The start looks around by itself.
         guard life.withLock({ $0.state == .running }) else { return }
         if changes.contains(.takenOff) {

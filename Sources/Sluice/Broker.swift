@@ -32,6 +32,7 @@ public final class Broker: Sendable {
     let stalls = StallWatch()
     let routing = Mutex(Routing())
     let life = Mutex(Life())
+    let suspension = Suspension()
 
     /// What is asked for each action, by the name of its queue.
     struct Routing {
@@ -46,7 +47,8 @@ public final class Broker: Sendable {
     ///   - options: How the file is opened and its queues are run.
     /// - Throws: ``SluiceError`` with ``SluiceError/Code/cannotOpen``, ``SluiceError/Code/readOnly``,
     ///   ``SluiceError/Code/notADatabase``, ``SluiceError/Code/newerSchema``,
-    ///   ``SluiceError/Code/alreadyOpen`` and others. The file is as it was then.
+    ///   ``SluiceError/Code/networkFileSystem``, ``SluiceError/Code/alreadyOpen`` and others. The file is as
+    ///   it was then.
     public convenience init(
         file path: String,
         options: BrokerOptions = BrokerOptions()
@@ -79,6 +81,7 @@ public final class Broker: Sendable {
         wakeUps = WakeUps(of: store)
         connect()
         relay.connect { [weak self] in self?.committed($0) }
+        store.check.onFailure { [weak self] in self?.fileFailed($0) }
     }
 
     /// What the broker has done since it was opened.

@@ -2,6 +2,11 @@ public import Logging
 
 /// How a broker opens its file and runs its queues.
 public struct BrokerOptions: Sendable {
+    /// What the broker does with the file.
+    ///
+    /// Default: ``BrokerRole/run``.
+    public var role: BrokerRole = .run
+
     /// What a loss of power can undo.
     ///
     /// Default: ``Durability/standard``.
@@ -39,6 +44,9 @@ public struct BrokerOptions: Sendable {
     /// The name of what stands between SQLite and the file, for tests of disks that fail; `nil` is the
     /// system's.
     package var vfs: String?
+
+    /// What is asked about the file system, for tests.
+    package var mountFacts: @Sendable (String) -> MountFacts? = { MountFacts.read($0) }
 
     /// When the order of what waits is written to the file.
     package var writeBehind = WriteBehindLimits()

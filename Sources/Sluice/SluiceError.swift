@@ -40,6 +40,7 @@ extension SluiceError {
             case payloadNotEncodable, payloadNotJSON, payloadTooLarge, queueFull
             case cannotOpen, notADatabase, newerSchema, schemaMissing
             case unsupportedSQLite, readOnly, unsupportedDatabase
+            case networkFileSystem, forked, fileReplaced, wrongRole, suspended, destinationExists
             case alreadyOpen, alreadyRunning, closed
             case databaseLocked, diskFull, inputOutput, corrupt, outOfMemory, unknownCommit, storage
             case noTransaction, otherDatabase, staleReceipt, transactionOver, connectionNotPrepared
@@ -93,16 +94,28 @@ extension SluiceError {
         public static let cannotOpen = Code(.cannotOpen)
         /// The file is not a SQLite database.
         public static let notADatabase = Code(.notADatabase)
-        /// The file was written by a newer version of the library.
+        /// The file was written by a newer version of the library, perhaps while it was open here.
         public static let newerSchema = Code(.newerSchema)
         /// The file has no tables of the library, or older ones, and was opened for a look, which makes none.
         public static let schemaMissing = Code(.schemaMissing)
         /// The system's SQLite is older than 3.37, or lacks JSON.
         public static let unsupportedSQLite = Code(.unsupportedSQLite)
-        /// The file or its directory cannot be written.
+        /// The file or its directory cannot be written, or was opened with ``BrokerRole/readOnly``.
         public static let readOnly = Code(.readOnly)
         /// The database refuses a setting that the engine needs, such as WAL.
         public static let unsupportedDatabase = Code(.unsupportedDatabase)
+        /// The file lies on a network file system, where SQLite's write-ahead log cannot work.
+        public static let networkFileSystem = Code(.networkFileSystem)
+        /// The process is a child of the one that opened the file.
+        public static let forked = Code(.forked)
+        /// The file was replaced, renamed or removed while it was open.
+        public static let fileReplaced = Code(.fileReplaced)
+        /// The broker was opened with a ``BrokerRole`` that does not allow it.
+        public static let wrongRole = Code(.wrongRole)
+        /// The broker is suspended, and the call does not wait until it is resumed.
+        public static let suspended = Code(.suspended)
+        /// Something stands where a copy was to be written.
+        public static let destinationExists = Code(.destinationExists)
         /// This process has a broker on the same file.
         public static let alreadyOpen = Code(.alreadyOpen)
         /// The broker runs.

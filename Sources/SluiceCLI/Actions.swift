@@ -21,7 +21,7 @@ struct Actions: AsyncParsableCommand {
     @OptionGroup var output: OutputOption
 
     func run() async throws {
-        let found = try await file.withBroker { broker in
+        let found = try await file.withReader { broker in
             try await broker.actionSummaries(selection.pattern, limit: selection.readLimit)
         }
         let actions = selection.cut(found, named: "actions")

@@ -7,7 +7,7 @@ extension CompletionKind {
         guard let path = path(in: words) else { return [] }
         var option = FileOption()
         option.path = path
-        let found = try? await option.withBroker { broker in
+        let found = try? await option.withReader { broker in
             try await broker.store.queueNames(from: prefix, limit: limit)
         }
         // One that a shell could not show is not offered.

@@ -130,7 +130,7 @@ extension Enqueue {
             sortKey: key,
             payload: try payload ?? Self.standardInput()
         )
-        let broker = try await file.open()
+        let broker = try await file.openToEnqueue()
         do {
             let ids = try await broker.enqueue(raw: [action], facts.options)
             await broker.close()
@@ -145,7 +145,7 @@ extension Enqueue {
         // The input first: when it is missing no file of queues is made.
         var reader = try LineReader(path: path, maximumByteCount: BrokerOptions().maximumPayloadByteCount)
         defer { reader.close() }
-        let broker = try await file.open()
+        let broker = try await file.openToEnqueue()
         let plan = LinePlan(
             queue: queueField.map(LinePlan.Queue.field) ?? .fixed(queue ?? ""),
             queuePrefix: queuePrefix ?? "",

@@ -24,9 +24,9 @@ enum ExitStatus: Int32 {
             .queueFull:
             self = .refused
         case .cannotOpen, .readOnly, .notADatabase, .newerSchema, .schemaMissing, .unsupportedSQLite,
-            .unsupportedDatabase:
+            .unsupportedDatabase, .networkFileSystem, .destinationExists:
             self = .cannotOpen
-        case .diskFull, .inputOutput, .corrupt, .unknownCommit: self = .inputOutput
+        case .diskFull, .inputOutput, .corrupt, .unknownCommit, .fileReplaced: self = .inputOutput
         case .databaseLocked: self = .locked
         default: self = .internalError
         }
@@ -50,8 +50,10 @@ enum ExitStatus: Int32 {
           66  the input cannot be read
           70  an error inside the library
           73  the file cannot be opened: no directory, no permission, no database,
-              one without queues to list, or one of a newer version
-          74  input or output failed, the disk is full, or the file is damaged
+              one without queues to list, one of a newer version, or one on a
+              network file system; backup: what stands at the destination is kept
+          74  input or output failed, the disk is full, or the file is damaged or
+              was replaced meanwhile
           75  another process holds the file's lock; try again
         """
 }

@@ -41,7 +41,7 @@ struct Export: AsyncParsableCommand {
 
     func run() async throws {
         let form = try QueuePattern(queue).form()
-        try await file.withBroker { broker in
+        try await file.withReader { broker in
             var last = ActionID(rawValue: 0)
             while true {
                 let page = try await broker.store.page(

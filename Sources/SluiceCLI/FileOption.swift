@@ -23,6 +23,13 @@ struct FileOption: ParsableArguments {
         try await Broker(file: path, options: options)
     }
 
+    /// Opens the file to enqueue, and creates it when it is missing.
+    func openToEnqueue() async throws -> Broker {
+        var options = BrokerOptions()
+        options.role = .enqueueOnly
+        return try await open(options)
+    }
+
     /// Opens the file for a look, which makes nothing: neither a file nor tables in somebody else's.
     func openExisting(_ options: BrokerOptions = BrokerOptions()) async throws -> Broker {
         try check()

@@ -37,7 +37,7 @@ struct Gate: AsyncParsableCommand {
         @OptionGroup var output: OutputOption
 
         func run() async throws {
-            let gates = try await file.withBroker { try await $0.gates() }
+            let gates = try await file.withReader { try await $0.gates() }
             guard !output.json else { return Terminal.answer(gates.map(Self.json)) }
             var table = Table([
                 .init(heading: "GATE"), .init(heading: "STATE"), .init(heading: "SINCE"),

@@ -19,7 +19,7 @@ struct Holds: AsyncParsableCommand {
     @OptionGroup var output: OutputOption
 
     func run() async throws {
-        let holds = try await file.withBroker { try await $0.holds() }
+        let holds = try await file.withReader { try await $0.holds() }
         guard !output.json else { return Terminal.answer(holds.map(Self.json)) }
         var table = Table([
             .init(heading: "ID", isNumber: true), .init(heading: "QUEUE"), .init(heading: "HOLDER"),

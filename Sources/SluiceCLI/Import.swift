@@ -54,7 +54,7 @@ struct Import: AsyncParsableCommand {
         let lineLimit = BrokerOptions().maximumPayloadByteCount + 64 * 1_024
         var reader = try LineReader(path: from, maximumByteCount: lineLimit)
         defer { reader.close() }
-        let broker = try await file.open()
+        let broker = try await file.openToEnqueue()
         var importer = Importer(
             .init(
                 make: { bytes throws(Refusal) in try TransferLine.action(bytes) },

@@ -23,7 +23,7 @@ struct Queues: AsyncParsableCommand {
     @OptionGroup var output: OutputOption
 
     func run() async throws {
-        let found = try await file.withBroker { broker in
+        let found = try await file.withReader { broker in
             try await broker.lookBesideLocks {
                 try await broker.statuses(matching: selection.pattern, limit: selection.readLimit)
             }

@@ -49,6 +49,16 @@ extension QueueName {
 }
 
 extension FileOption {
+    /// Opens the file, which must be there, for a look that changes nothing in it.
+    func withReader<Output>(
+        _ options: BrokerOptions = BrokerOptions(),
+        _ work: (Broker) async throws -> Output
+    ) async throws -> Output {
+        var options = options
+        options.role = .readOnly
+        return try await withBroker(options, work)
+    }
+
     /// Opens the file, which must be there, for one piece of work.
     func withBroker<Output>(
         _ options: BrokerOptions = BrokerOptions(),

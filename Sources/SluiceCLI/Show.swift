@@ -41,7 +41,7 @@ struct Show: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let found = try await file.withBroker { broker in
+        let found = try await file.withReader { broker in
             try await broker.lookBesideLocks { try await find(broker) }
         }
         guard let findings = found else {

@@ -37,7 +37,10 @@ struct SluiceCommand: AsyncParsableCommand {
                     Dead.self,
                 ]
             ),
-            CommandGroup(name: "Move between files", subcommands: [Export.self, Import.self]),
+            CommandGroup(
+                name: "Move between files",
+                subcommands: [Export.self, Import.self, Backup.self]
+            ),
         ]
     )
 

@@ -51,6 +51,7 @@ struct Watch: AsyncParsableCommand {
         var options = BrokerOptions()
         // A key that cannot act now says so soon.
         options.lockTimeout = .seconds(1)
+        if terminal == nil { options.role = .readOnly }
         try await file.withBroker(options) { broker in
             if let terminal {
                 try await watch(broker, on: terminal, events)

@@ -5,6 +5,7 @@ import Testing
 let allVerbs = [
     "enqueue", "run", "queues", "show", "actions", "holds", "watch", "doctor", "retry", "skip", "move",
     "remove", "hold", "resume", "gate", "dead", "export", "import",
+    "backup",
 ]
 
 @Suite("The tool's help") struct HelpTests {

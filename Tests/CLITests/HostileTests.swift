@@ -73,6 +73,19 @@ import Testing
         }
     }
 
+    @Test("The name of a copy is shown escaped too, in the answer and in the refusal")
+    func copy() async throws {
+        let place = try await workplace()
+        let name = place.path(of: "c\u{1B}[2J\r\u{202E}")
+        for flags in [[], ["--json"]] {
+            let result = try await Tool.run(["backup", "--file", place.path, name] + flags)
+            #expect(result.status == .exited(flags.isEmpty ? 0 : 73), "\(result)")
+            #expect(!isHostile(result.output) && !isHostile(result.errors))
+            if flags.isEmpty { continue }
+            #expect(result.errors.contains(#"\u{1b}[2J\r\u{202e}"#))
+        }
+    }
+
     @Test("Errors show them escaped too")
     func errors() async throws {
         let place = try await workplace()

@@ -12,6 +12,7 @@ import Glibc
         ["run", "--exec", "true", "--until-empty"],
         ["queues"], ["actions"], ["show", "q"], ["holds"], ["gate", "list"], ["dead", "list"], ["export"],
         ["retry", "--all"], ["remove", "1"], ["hold", "--all"], ["watch", "--plain"],
+        ["backup", "/nowhere/copy"],
     ]
 
     private func expectRefusal(
@@ -63,6 +64,29 @@ import Glibc
         // For root permissions hold only without its right to pass over them.
         let plain = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
         try await expectRefusal(place, "cannot be", through: geteuid() == 0 ? plain : [])
+    }
+
+    @Test("What only looks opens a file that may not be written, as long as its directory may be")
+    func readOnlyFile() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q")
+        let before = try Data(contentsOf: URL(fileURLWithPath: place.path))
+        try #require(chmod(place.path, 0o444) == 0)
+        let plain =
+            geteuid() == 0 ? ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] : []
+        for verb in [
+            ["queues"], ["actions"], ["show", "q"], ["dead", "list"], ["export"], ["gate", "list"],
+        ] {
+            let command = plain + [Tool.path] + verb + ["--file", place.path]
+            let result = try await Tool.launch(command[0], Array(command.dropFirst()))
+            #expect(result.status == .exited(0), "\(verb) \(result)")
+            #expect(result.output.contains("q") || verb[0] == "dead" || verb[0] == "gate")
+        }
+        let command = plain + [Tool.path, "hold", "--all", "--file", place.path]
+        let result = try await Tool.launch(command[0], Array(command.dropFirst()))
+        #expect(result.status == .exited(73))
+        #expect(result.errors.contains("role readOnly"))
+        #expect(try Data(contentsOf: URL(fileURLWithPath: place.path)) == before)
     }
 
     @Test("A directory that is not there ends with 73")

@@ -20,6 +20,10 @@ struct CrashChild {
             guard let lease = Int(arguments[5]) else { throw CrashChildError.usage }
             let worker = Worker(file: arguments[2], log: try Log(arguments[3], run: arguments[4]))
             try await worker.work(lease: .milliseconds(lease), untilIdle: arguments[6] == "idle")
+        case "fork" where arguments.count == 3:
+            try await fork(file: arguments[2])
+        case "files" where arguments.count == 3:
+            try await useFile(arguments[2])
         default:
             throw CrashChildError.usage
         }

@@ -16,6 +16,8 @@ struct fault_vfs {
     atomic_int failed_syncs;
     atomic_int syncs;
     atomic_int is_read_only;
+    // Writes that succeed before the disk is full; negative for a disk that never is.
+    atomic_int room;
 };
 
 struct file {
@@ -69,6 +71,8 @@ static int file_read(sqlite3_file *file, void *bytes, int count, sqlite3_int64 o
 }
 
 static int file_write(sqlite3_file *file, const void *bytes, int count, sqlite3_int64 offset) {
+    struct fault_vfs *vfs = ((struct file *)file)->vfs;
+    if (atomic_load(&vfs->room) >= 0 && !takes_fault(&vfs->room)) return SQLITE_FULL;
     return system_file(file)->pMethods->xWrite(system_file(file), bytes, count, offset);
 }
 
@@ -195,6 +199,7 @@ struct fault_vfs *fault_vfs_create(const char *name) {
     char *copy = strdup(name);
     if (system && system->iVersion >= 2 && vfs && copy) {
         vfs->system = system;
+        atomic_store(&vfs->room, -1);
         // Extensions are not loaded through it: those entries stay null.
         vfs->base = (sqlite3_vfs){
             .iVersion = 2,
@@ -224,6 +229,10 @@ void fault_vfs_fail_syncs(struct fault_vfs *vfs, int count) {
 
 void fault_vfs_set_read_only(struct fault_vfs *vfs, int is_read_only) {
     atomic_store(&vfs->is_read_only, is_read_only);
+}
+
+void fault_vfs_set_room(struct fault_vfs *vfs, int count) {
+    atomic_store(&vfs->room, count);
 }
 
 int fault_vfs_failed_syncs(const struct fault_vfs *vfs) {

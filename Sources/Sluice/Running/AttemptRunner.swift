@@ -68,6 +68,11 @@ extension AttemptRunner {
         if let running { running.task.cancel(running.claim, reason) }
     }
 
+    /// Cancels the handlers of all that is claimed now, and not those of what is claimed later.
+    func cancelClaimed(_ reason: CancelReason) {
+        for action in state.withLock({ Array($0.claims.keys) }) { cancel(action, reason) }
+    }
+
     /// Cancels every handler that runs.
     func cancelAll(_ reason: CancelReason) {
         let tasks = state.withLock { state in

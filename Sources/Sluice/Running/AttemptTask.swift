@@ -8,6 +8,8 @@ enum CancelReason: Sendable {
     case stop
     /// Its action was cancelled or deleted.
     case removal
+    /// Another process took this one for dead: the claim holds no more.
+    case takenOver
 }
 
 /// The task that runs handlers one after the other, as seen by those who may cancel it.

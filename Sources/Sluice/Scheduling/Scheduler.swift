@@ -212,13 +212,13 @@ extension Scheduler {
                     // it.
                     order = nil
                     postponeClaim(claim)
-                } else if giveUp() || error.code == .closed {
+                } else if giveUp() || error.endsBroker {
                     store.ownSettlements.remove(receipt)
                     written(settlement, nil)
                     update { $0.settled(receipt.queue) }
                     return nil
                 }
-                await pause()
+                if !error.endsBroker { await pause() }
             }
         }
     }

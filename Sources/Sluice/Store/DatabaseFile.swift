@@ -31,7 +31,7 @@ package struct DatabaseFile {
     package let location: Location
     package let lockTimeout: Duration
     private let makesMissing: Bool
-    private let vfs: String?
+    let vfs: String?
     private let prepare: (@Sendable (OpaquePointer) throws -> Void)?
 
     /// - Parameters:
@@ -72,7 +72,7 @@ package struct DatabaseFile {
         }
     }
 
-    private func checkLibrary() throws(SluiceError) {
+    func checkLibrary() throws(SluiceError) {
         guard Connection.libraryVersionNumber >= Self.oldestLibraryVersion else {
             throw SluiceError(
                 .unsupportedSQLite,
@@ -85,10 +85,7 @@ package struct DatabaseFile {
     func openReader(_ path: String) throws -> Connection {
         let connection = try Connection(path: Self.literalPath(path), mode: .read, vfs: vfs)
         connection.setBusyTimeout(lockTimeout)
-        connection.harden()
-        for pragma in [Pragma("query_only", true), Pragma("mmap_size", 0), Pragma("trusted_schema", false)] {
-            try connection.set(pragma)
-        }
+        try setReading(connection)
         return connection
     }
 
@@ -159,7 +156,8 @@ package struct DatabaseFile {
     private func isEmpty(_ connection: Connection, _ path: String) throws -> Bool {
         let readOnly = SluiceError(
             .readOnly,
-            "\(path) cannot be written; check its permissions and its directory's"
+            "\(path) cannot be written; check its permissions and its directory's, "
+                + "or open it with the role readOnly, which only looks"
         )
         let pages = Result { () throws(SQLiteError) in try connection.pragma("page_count") }
         if case .failure(let error) = pages, error.code.primary == .cannotOpen, connection.isReadOnly {
@@ -216,7 +214,7 @@ extension DatabaseFile {
         guard link(temporary, path) == 0 || errno == EEXIST else { throw cannotCreate(path, errno) }
     }
 
-    private static func cannotCreate(_ path: String, _ code: Int32) -> SluiceError {
+    static func cannotCreate(_ path: String, _ code: Int32) -> SluiceError {
         let reason = String(cString: strerror(code))
         let isReadOnly = code == EROFS || code == EACCES || code == EPERM
         return SluiceError(
@@ -229,6 +227,11 @@ extension DatabaseFile {
     package struct Identity: Hashable, Sendable {
         let device: UInt64
         package let inode: UInt64
+
+        init(_ status: stat) {
+            device = UInt64(truncatingIfNeeded: status.st_dev)
+            inode = UInt64(status.st_ino)
+        }
     }
 
     /// A path that SQLite takes as nothing but a path.
@@ -240,7 +243,7 @@ extension DatabaseFile {
     }
 
     /// The size of the file at a path; `nil` when there is none.
-    static func byteCount(of path: String) -> Int? {
+    package static func byteCount(of path: String) -> Int? {
         var status = stat()
         return stat(path, &status) == 0 ? Int(status.st_size) : nil
     }
@@ -249,6 +252,6 @@ extension DatabaseFile {
     package static func identity(of path: String) -> Identity? {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
-        return Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+        return Identity(status)
     }
 }

@@ -29,6 +29,8 @@ package struct FileFacts: Sendable {
     package var isWriteLockHeld = false
     /// Whether the file or its directory cannot be written.
     package var isReadOnly = false
+    /// The name of the network file system that the file lies on; `nil`: it lies on a disk of this machine.
+    package var network: String?
     package var runners: [Store.Runner] = []
     package var actionCount = 0
     package var deadLetterCount = 0
@@ -77,6 +79,7 @@ package struct FileFacts: Sendable {
         _ = try connection.pragma("page_count")
         connection.harden()
         isReadOnly = connection.isReadOnly
+        network = MountFacts.read(path)?.network
         if !isReadOnly { isWriteLockHeld = try Self.isLocked(connection) }
         try connection.set(Pragma("query_only", true))
         connection.setBusyTimeout(.seconds(10))

@@ -9,6 +9,9 @@ final class GroupCommitter {
     private let turns: TurnCounter
     private var connection: Connection { transaction.connection }
     private let registration: OpenFiles.Registration?
+    private let check: FileCheck
+    /// When the file's path was last looked at, in microseconds.
+    private var lastLook = Int64.min
     let durability: Durability
     private let lockTimeout: Duration
     private let clock: any BrokerClock
@@ -21,7 +24,9 @@ final class GroupCommitter {
     /// How long the last `COMMIT` took, its sync included.
     private(set) var lastCommit: Duration = .zero
     private let logger: Logger
-    let trouble = WriterTrouble()
+    let trouble: WriterTrouble
+    /// The connection is closed, and another committer is to go on.
+    private(set) var isSuspended = false
 
     /// What is known of the file's free pages.
     private enum SpaceUpkeep {
@@ -37,6 +42,7 @@ final class GroupCommitter {
         transaction: WriteTransaction,
         turns: TurnCounter,
         registration: OpenFiles.Registration?,
+        check: FileCheck,
         durability: Durability,
         lockTimeout: Duration,
         clock: any BrokerClock,
@@ -46,6 +52,8 @@ final class GroupCommitter {
         self.transaction = transaction
         self.turns = turns
         self.registration = registration
+        self.check = check
+        trouble = WriterTrouble()
         self.durability = durability
         self.lockTimeout = lockTimeout
         self.clock = clock
@@ -53,19 +61,41 @@ final class GroupCommitter {
         self.onCommit = onCommit
     }
 
+    /// Goes on where a suspended one has stopped, on a connection that has been opened since.
+    init(continuing other: GroupCommitter, on connection: Connection) {
+        transaction = WriteTransaction(continuing: other.transaction, on: connection)
+        turns = other.turns
+        registration = other.registration
+        check = other.check
+        trouble = other.trouble
+        durability = other.durability
+        lockTimeout = other.lockTimeout
+        clock = other.clock
+        onCommit = other.onCommit
+        logger = other.logger
+        mustTruncate = other.mustTruncate
+    }
+
     /// Commits a group and tells each member its result.
     ///
     /// - Returns: `false` when the write lock was taken and the call was not to wait: nothing has happened.
     func commit(_ group: [any PendingWrite], waitsForLock: Bool) -> Bool {
         guard !group.isEmpty else { return true }
+        let now = clock.now
+        if let error = refusal(now) {
+            fail(group, error)
+            return true
+        }
         do {
             try prepare(isSynced: group.contains { durability.syncs($0.sync) })
-            try begin(waitsForLock: waitsForLock)
+            try begin(now: now, waitsForLock: waitsForLock)
         } catch {
-            let isLocked = (error as? SQLiteError)?.code.primary == .busy && !connection.isInTransaction
+            let isLocked = isLocked(error)
             if !isLocked { transaction.rollback() }
             if isLocked && !waitsForLock { return false }
-            fail(group, SluiceError(wrapping: error, doing: "beginning a write"))
+            let failure = SluiceError(wrapping: error, doing: "beginning a write")
+            fail(group, failure)
+            if failure.code == .newerSchema { check.fail(failure) }
             return true
         }
         do {
@@ -93,28 +123,70 @@ final class GroupCommitter {
         return true
     }
 
+    /// Why nothing may be committed; looks at the file's path from time to time.
+    ///
+    /// By the wall clock, which is read for each group anyway: a jump brings a look, or delays one by less
+    /// than the interval.
+    private func refusal(_ now: Timestamp) -> SluiceError? {
+        if let error = check.refusal { return error }
+        if isSuspended { return SluiceError(.suspended, "the file could not be opened again") }
+        let age = now.microseconds.subtractingReportingOverflow(lastLook)
+        if !age.overflow, age.partialValue.magnitude < Self.lookInterval { return nil }
+        lastLook = now.microseconds
+        do {
+            try check.look()
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// ``FileCheck/interval`` in microseconds.
+    private static let lookInterval = UInt64(FileCheck.interval / .microseconds(1))
+
+    /// Closes the connection for a while; the file stays this store's.
+    ///
+    /// The log is left to the next opening: to copy it now would take time, under a lock.
+    func suspend() {
+        guard !isSuspended else { return }
+        isSuspended = true
+        transaction.rememberFile()
+        transaction.links = LinkMemory()
+        connection.setCheckpointOnClose(false)
+        connection.close()
+    }
+
     /// Closes the connection; no group can follow.
+    ///
+    /// A file that is no longer at its path is left as it is: what stands beside the path now may be the log
+    /// of another.
     func close() {
         // A statement that is left would keep the file open behind the registration's end.
         transaction.links = LinkMemory()
+        if !isSuspended, check.refusal != nil { connection.setCheckpointOnClose(false) }
         if let registration { registration.end { connection.close() } } else { connection.close() }
     }
 
     /// Begins, and waits only briefly at first, so that it is known when another connection is in the way.
-    private func begin(waitsForLock: Bool) throws {
+    private func begin(now: Timestamp, waitsForLock: Bool) throws {
         let brief = waitsForLock ? min(lockTimeout, Self.briefWait) : .zero
         connection.setBusyTimeout(brief)
         do {
-            try transaction.begin(now: clock.now)
+            try transaction.begin(now: now)
             return trouble.hasLock()
         } catch {
-            guard waitsForLock, error.code.primary == .busy, !connection.isInTransaction else { throw error }
+            guard waitsForLock, isLocked(error) else { throw error }
         }
         trouble.waits(since: clock.now)
         defer { trouble.gaveUp() }
         connection.setBusyTimeout(lockTimeout - brief)
         try transaction.begin(now: clock.now)
         trouble.hasLock()
+    }
+
+    /// Whether another connection has the write lock, so that nothing has begun.
+    private func isLocked(_ error: any Error) -> Bool {
+        (error as? SQLiteError)?.code.primary == .busy && !connection.isInTransaction
     }
 
     /// Other processes that run the queues commit all the time, and are in nobody's way.
@@ -166,7 +238,8 @@ final class GroupCommitter {
 
     /// Whether there is work to do between two groups.
     var isUpkeepDue: Bool {
-        transaction.isWriteBehindDue || isCheckpointDue || space != .none
+        (transaction.isWriteBehindDue || isCheckpointDue || space != .none)
+            && !isSuspended && check.refusal == nil
     }
 
     private var isCheckpointDue: Bool {

@@ -16,6 +16,8 @@ final class Lookout: Sendable {
     private nonisolated(unsafe) var connection: Connection?
     /// Confined to `queue`.
     private nonisolated(unsafe) var isClosed = false
+    /// Confined to `queue`.
+    private nonisolated(unsafe) var isSuspended = false
 
     init(_ file: DatabaseFile, _ path: String, _ runners: RunnerState) {
         self.file = file
@@ -39,11 +41,24 @@ final class Lookout: Sendable {
     }
 
     func close() async {
+        await perform { $0.isClosed = true }
+    }
+
+    /// Closes the connection; looks throw until it is resumed.
+    func suspend() async {
+        await perform { $0.isSuspended = true }
+    }
+
+    func resume() async {
+        await perform { $0.isSuspended = false }
+    }
+
+    private func perform(_ change: @escaping @Sendable (Lookout) -> Void) async {
         await withCheckedContinuation { continuation in
             queue.async {
                 self.connection?.close()
                 self.connection = nil
-                self.isClosed = true
+                change(self)
                 continuation.resume()
             }
         }
@@ -52,6 +67,7 @@ final class Lookout: Sendable {
     private func opened() throws -> Connection {
         dispatchPrecondition(condition: .onQueue(queue))
         if isClosed { throw SluiceError(.closed, "the broker was closed") }
+        if isSuspended { throw SluiceError(.suspended, "the broker is suspended") }
         if let connection { return connection }
         let opened = try file.openReader(path)
         opened.setBusyTimeout(.zero)

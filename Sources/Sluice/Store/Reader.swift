@@ -6,40 +6,87 @@ internal import Synchronization
 ///
 /// A read sees one snapshot and holds nobody up; in WAL mode a long one keeps the log from beginning anew.
 final class Reader: Sendable {
-    private let file: DatabaseFile
+    /// How its connection comes and goes.
+    struct Access: Sendable {
+        let open: @Sendable () throws -> Connection
+        var close: @Sendable (Connection) -> Void = { $0.close() }
+    }
+
     private let path: String
+    let access: Access
+    private let check: FileCheck
     private let queue = DispatchQueue(label: "sluice.reader", qos: .utility)
     /// Confined to `queue`.
     private nonisolated(unsafe) var connection: Connection?
     /// Confined to `queue`.
+    private nonisolated(unsafe) var schema = SchemaCheck()
+    /// Confined to `queue`.
     private nonisolated(unsafe) var isClosed = false
+    /// Whether the queue stands still.
+    private let isSuspended = Mutex(false)
 
-    init(_ file: DatabaseFile, _ path: String) {
-        self.file = file
+    init(_ path: String, _ check: FileCheck, _ access: Access, opened connection: Connection? = nil) {
         self.path = path
+        self.check = check
+        self.access = access
+        self.connection = connection
     }
 
     func read<Output: Sendable>(
         _ body: @escaping @Sendable (Connection) throws -> Output
     ) async throws(SluiceError) -> Output {
-        try await perform { connection in try connection.snapshot { try body(connection) } }
+        try await perform { connection in
+            try connection.snapshot {
+                try self.ensureSchema(connection)
+                return try body(connection)
+            }
+        }
     }
 
     func close() async {
+        if check.isForked { return }
+        resume()
         await withCheckedContinuation { continuation in
             queue.async {
-                self.connection?.close()
-                self.connection = nil
+                self.closeConnection()
                 self.isClosed = true
                 continuation.resume()
             }
         }
     }
 
+    /// Closes the connection behind the reads that are under way; those that come wait.
+    func suspend() async {
+        // Nothing moves on a queue that stands still.
+        if isSuspended.withLock({ $0 }) { return }
+        await withCheckedContinuation { continuation in
+            queue.async {
+                self.closeConnection()
+                let isFirst = self.isSuspended.withLock { isSuspended in
+                    defer { isSuspended = true }
+                    return !isSuspended
+                }
+                if isFirst { self.queue.suspend() }
+                continuation.resume()
+            }
+        }
+    }
+
+    /// Lets the reads go on that wait.
+    func resume() {
+        let isDue = isSuspended.withLock { isSuspended in
+            defer { isSuspended = false }
+            return isSuspended
+        }
+        if isDue { queue.resume() }
+    }
+
     private func perform<Output: Sendable>(
         _ body: @escaping @Sendable (Connection) throws -> Output
     ) async throws(SluiceError) -> Output {
-        try await withCheckedContinuation { continuation in
+        // Before anything of the queue's is touched: a child of `fork` has none of its threads.
+        try check.ensure()
+        return try await withCheckedContinuation { continuation in
             queue.async {
                 continuation.resume(
                     returning: Result { try body(self.opened()) }
@@ -51,9 +98,25 @@ final class Reader: Sendable {
 
     private func opened() throws -> Connection {
         if isClosed { throw SluiceError(.closed, "the broker was closed") }
+        try check.look()
         if let connection { return connection }
-        let opened = try file.openReader(path)
+        let opened = try access.open()
         connection = opened
         return opened
+    }
+
+    private func closeConnection() {
+        if let connection { access.close(connection) }
+        connection = nil
+    }
+
+    /// Reads mean nothing in a schema that is not known.
+    private func ensureSchema(_ connection: Connection) throws {
+        do {
+            try schema.ensure(connection)
+        } catch let error as SluiceError where error.code == .newerSchema {
+            check.fail(error)
+            throw error
+        }
     }
 }

@@ -41,7 +41,7 @@ extension Store {
     ) throws(SluiceError) -> Output {
         let connection = Connection(borrowing: handle)
         defer { connection.close() }
-        try check(connection)
+        try ensureUsable(connection)
         // The application may be about to ask for its own row.
         let lastRowID = connection.lastInsertedRowID
         defer { connection.lastInsertedRowID = lastRowID }
@@ -75,9 +75,11 @@ extension Store {
         }
     }
 
-    private func check(_ connection: Connection) throws(SluiceError) {
+    private func ensureUsable(_ connection: Connection) throws(SluiceError) {
+        try check.ensure()
+        try writer.ensureWritable()
         guard !writer.load.isClosed else { throw SluiceError(.closed, "the broker was closed") }
-        guard Int(bitPattern: connection.rawHandle) != writerAddress else {
+        guard Int(bitPattern: connection.rawHandle) != writerAddress.load(ordering: .acquiring) else {
             throw SluiceError(
                 .otherDatabase,
                 "this is the engine's own connection: enqueue with the settling transaction that gave it"
@@ -103,8 +105,8 @@ extension Store {
 
     /// Whether a connection's main database is this file, by device and inode.
     private func isOnFile(_ connection: Connection) -> Bool {
-        guard let fileIdentity, !connection.path.isEmpty, !connection.isFileGone else { return false }
-        return DatabaseFile.identity(of: connection.path) == fileIdentity
+        guard let identity = check.identity, !connection.path.isEmpty, !connection.isFileGone else { return false }
+        return DatabaseFile.identity(of: connection.path) == identity
     }
 }
 

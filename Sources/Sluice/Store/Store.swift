@@ -9,11 +9,20 @@ internal import Synchronization
 /// the running process, an operator's acts, and reading.
 package final class Store: Sendable {
     package let location: DatabaseFile.Location
+    let file: DatabaseFile
     let writer: Writer
     let clock: any BrokerClock
-    private let reader: Reader?
+    let reader: Reader?
     /// Looks for what others have committed; `nil` in memory.
     let lookout: Lookout?
+    let backups = Backups()
+    /// Whether the file may still be worked on.
+    let check: FileCheck
+    let mountFacts: @Sendable (String) -> MountFacts?
+    private let role: BrokerRole
+    var isReadOnly: Bool { role == .readOnly }
+    /// In a role that has no writer to hold it.
+    private let registration: OpenFiles.Registration?
     let turns = TurnCounter()
     /// As what this store runs the queues, and whether others do.
     let runners = RunnerState()
@@ -27,10 +36,8 @@ package final class Store: Sendable {
     let ownSettlements = OwnSettlements()
     /// A random number of this opening, the part of idempotency keys that no other file has.
     let nonce = Int64.random(in: .min ... .max)
-    /// The file, as it was opened; `nil` in memory.
-    let fileIdentity: DatabaseFile.Identity?
     /// The address of the writer's connection, to tell it from those of the application.
-    let writerAddress: Int
+    let writerAddress = Atomic(0)
 
     /// Opens the file, creating and migrating it as needed and allowed.
     ///
@@ -49,71 +56,101 @@ package final class Store: Sendable {
             vfs: options.vfs,
             prepare: options.prepareConnection
         )
-        var registration: OpenFiles.Registration?
-        if case .file(let path) = location {
-            if options.makesMissing { try DatabaseFile.createPrivateFile(path) }
-            if !options.sharesFile { registration = try OpenFiles.register(path) }
-            reader = Reader(file, path)
-            lookout = Lookout(file, path, runners)
-        } else {
-            reader = nil
-            lookout = nil
-        }
-        let connection: Connection
+        self.location = location
+        self.file = file
+        clock = options.clock
+        role = options.role
+        identity = options.identity ?? .current
+        mountFacts = options.mountFacts
+        let entered = try Self.enter(location, options)
+        let check = FileCheck(entered?.path)
+        self.check = check
         do {
-            connection = try file.open(now: options.clock.now)
+            if options.role == .readOnly {
+                (reader, writer) = try Self.openToRead(file, entered?.path, check, options)
+                lookout = nil
+                registration = entered?.registration
+                return
+            }
+            let connection = try file.open(now: options.clock.now)
+            writerAddress.store(Int(bitPattern: connection.rawHandle), ordering: .releasing)
+            let transaction = WriteTransaction(
+                connection: connection,
+                nonce: nonce,
+                identity: identity,
+                leases: options.leases,
+                writeBehind: options.writeBehind,
+                runners: runners,
+                interest: interest,
+                settledActions: SettledActions(waiters: waiters),
+                ownSettlements: ownSettlements
+            )
+            writer = Writer(
+                GroupCommitter(
+                    transaction: transaction,
+                    turns: turns,
+                    registration: entered?.registration,
+                    check: check,
+                    durability: options.durability,
+                    lockTimeout: options.lockTimeout,
+                    clock: options.clock,
+                    logger: options.logger,
+                    onCommit: onCommit
+                ),
+                check
+            )
         } catch {
-            registration?.end(closing: {})
+            entered?.registration?.end(closing: {})
             throw error
         }
-        self.location = location
-        fileIdentity = registration?.file
-        writerAddress = Int(bitPattern: connection.rawHandle)
-        clock = options.clock
-        identity = options.identity ?? .current
-        writer = Writer(
-            GroupCommitter(
-                transaction: WriteTransaction(
-                    connection: connection,
-                    nonce: nonce,
-                    identity: identity,
-                    leases: options.leases,
-                    writeBehind: options.writeBehind,
-                    runners: runners,
-                    interest: interest,
-                    waiters: waiters,
-                    ownSettlements: ownSettlements
-                ),
-                turns: turns,
-                registration: registration,
-                durability: options.durability,
-                lockTimeout: options.lockTimeout,
-                clock: options.clock,
-                logger: options.logger,
-                onCommit: onCommit
-            )
-        )
+        registration = nil
+        reader = entered.map { path, _ in
+            Reader(path, check, Reader.Access { try file.openReader(path) })
+        }
+        lookout = entered.map { [runners] path, _ in Lookout(file, path, runners) }
+    }
+
+    /// Makes the file if it is missing and to be made, and enters it as open; nothing in memory.
+    private static func enter(
+        _ location: DatabaseFile.Location,
+        _ options: BrokerOptions
+    ) throws(SluiceError) -> (path: String, registration: OpenFiles.Registration?)? {
+        guard case .file(let path) = location else { return nil }
+        try DatabaseFile.checkMount(path, options.mountFacts(path))
+        if options.makesMissing, options.role != .readOnly { try DatabaseFile.createPrivateFile(path) }
+        return (path, options.sharesFile ? nil : try OpenFiles.register(path))
     }
 
     deinit {
+        // A child of `fork` touches nothing of its parent's.
+        if check.isForked { return }
         // A store that was closed has nothing left to do here.
-        Task { [reader, lookout, writer, waiters] in
-            await Self.close(reader, lookout, writer)
+        Task { [backups, reader, lookout, writer, waiters, registration] in
+            await Self.close(backups, reader, lookout, writer, registration)
             waiters.close()
         }
     }
 
     /// Commits what waits, refuses what comes, and closes the file.
     package func close() async {
-        await Self.close(reader, lookout, writer)
-        waiters.close()
+        await Self.close(backups, reader, lookout, writer, registration)
+        if !check.isForked { waiters.close() }
     }
 
     /// The writer's connection is the last to be closed: it ends the registration of the file.
-    private static func close(_ reader: Reader?, _ lookout: Lookout?, _ writer: Writer) async {
+    private static func close(
+        _ backups: Backups,
+        _ reader: Reader?,
+        _ lookout: Lookout?,
+        _ writer: Writer,
+        _ registration: OpenFiles.Registration?
+    ) async {
+        if writer.isForked { return }
+        await backups.end(SluiceError(.closed, "the broker was closed"))
         await lookout?.close()
         await reader?.close()
         await writer.close()
+        registration?.end(closing: {})
     }
 }
 

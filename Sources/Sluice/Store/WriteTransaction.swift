@@ -17,7 +17,7 @@ package final class WriteTransaction {
     /// The process that this store stands for.
     let identity: ProcessIdentity
     let leases: LeaseTimes
-    private let runners: RunnerState
+    let runners: RunnerState
 
     /// The epoch under which this store runs the queues; `nil` while it does not.
     ///
@@ -58,7 +58,10 @@ package final class WriteTransaction {
     private var controlChanges: ControlChanges = []
     private var openings: [GateOpening] = []
     /// The counter `opening` as it was when others' openings were last looked for.
-    private var seenOpening: Int64 = 0
+    var seenOpening: Int64 = 0
+    private var schema = SchemaCheck()
+    /// What tells this file from others, as it was when the connection was closed for a while.
+    var fileMark: String?
     /// What has happened, while somebody observes.
     var journal: EventJournal
     /// Whether the file has any deduplication keys; `nil` until it is asked.
@@ -79,13 +82,13 @@ package final class WriteTransaction {
         writeBehind: WriteBehindLimits,
         runners: RunnerState = RunnerState(),
         interest: Interest = Interest(),
-        waiters: SettlementWaiters = SettlementWaiters(),
+        settledActions: SettledActions = SettledActions(waiters: SettlementWaiters()),
         ownSettlements: OwnSettlements = OwnSettlements(),
         isJoined: Bool = false
     ) {
         self.ownSettlements = ownSettlements
         self.isJoined = isJoined
-        settledActions = SettledActions(waiters: waiters)
+        self.settledActions = settledActions
         self.connection = connection
         self.nonce = nonce
         self.identity = identity
@@ -99,7 +102,7 @@ package final class WriteTransaction {
 // MARK: - Life
 
 extension WriteTransaction {
-    func begin(now: Timestamp) throws(SQLiteError) {
+    func begin(now: Timestamp) throws {
         try connection.beginImmediate()
         before = Before(epoch: epoch, claimCount: claimCount, isToRun: isToRun, others: others)
         order.begin()
@@ -107,6 +110,7 @@ extension WriteTransaction {
         self.now = now
         let version = try connection.cached("PRAGMA data_version").first { $0.int64(0) }
         guard version != dataVersion else { return }
+        try schema.ensure(connection)
         forget()
         // What others make of gates and holds is told to those who run the queues.
         if epoch == nil { knownControls = nil }

@@ -27,7 +27,10 @@ package final class Writer: Sendable {
         var gathering = Gathering()
         var hasLeader = false
         var isClosed = false
-        var onClose: [@Sendable () -> Void] = []
+        /// Nothing is committed, and the connection is closed as soon as nobody leads.
+        var isSuspended = false
+        /// Told when nobody leads any more, and it is closed or suspended.
+        var onRest: [@Sendable () -> Void] = []
 
         /// How many of the next writes make a group, where one of those in line is to be alone.
         ///
@@ -48,11 +51,29 @@ package final class Writer: Sendable {
     private nonisolated(unsafe) var committer: GroupCommitter?
     private let durability: Durability
     let trouble: WriterTrouble
+    private let check: FileCheck
+    /// Why every write is refused, in a role that writes nothing.
+    private let refusal: SluiceError?
 
-    init(_ committer: GroupCommitter) {
+    init(_ committer: GroupCommitter, _ check: FileCheck) {
         self.committer = committer
+        self.check = check
         durability = committer.durability
         trouble = committer.trouble
+        refusal = nil
+    }
+
+    /// Throws in a role that writes nothing.
+    func ensureWritable() throws(SluiceError) {
+        if let refusal { throw refusal }
+    }
+
+    /// A writer that refuses every write.
+    init(refusing refusal: SluiceError, _ check: FileCheck) {
+        self.refusal = refusal
+        self.check = check
+        durability = .standard
+        trouble = WriterTrouble()
     }
 
     /// What is under way, for tests to wait for.
@@ -64,6 +85,9 @@ package final class Writer: Sendable {
         let isClosed: Bool
     }
 
+    /// Whether this is a child of the process that opened the file.
+    var isForked: Bool { check.isForked }
+
     var load: Load {
         waiting.withLock { Load(waiting: $0.writes.count, isLed: $0.hasLeader, isClosed: $0.isClosed) }
     }
@@ -74,12 +98,14 @@ package final class Writer: Sendable {
     /// completion.
     func submit(_ write: any PendingWrite) {
         enum Next { case lead, gather, completeGathering, follow, refuse }
+        if let error = check.refusal ?? refusal { return write.complete(failing: error) }
         let next: Next = waiting.withLock { waiting in
             if waiting.isClosed { return .refuse }
             waiting.writes.append(write)
             if write.isAlone { waiting.aloneCount += 1 }
             let isComplete = durability.syncs(write.sync) && waiting.gathering.came()
             if waiting.hasLeader { return isComplete ? .completeGathering : .follow }
+            if waiting.isSuspended { return .follow }
             waiting.hasLeader = true
             // What is to be alone runs code that is not ours: not on the thread of whoever submits.
             return waiting.gathering.isWorthwhile || waiting.aloneCount > 0 ? .gather : .lead
@@ -108,10 +134,13 @@ package final class Writer: Sendable {
 
     /// Refuses all further writes, commits those that wait, and closes the connection.
     func close() async {
+        // The leader may be a thread that a child of `fork` does not have.
+        if check.isForked { return }
         await withCheckedContinuation { continuation in
             let isAlone = waiting.withLock { waiting in
                 waiting.isClosed = true
-                waiting.onClose.append { continuation.resume() }
+                waiting.isSuspended = false
+                waiting.onRest.append { continuation.resume() }
                 if waiting.hasLeader { return false }
                 waiting.hasLeader = true
                 return true
@@ -142,7 +171,7 @@ extension Writer {
     /// Commits groups until nothing waits, and closes the connection if that was asked for.
     private func leadAll() {
         repeat {
-            if let committer, committer.isUpkeepDue { committer.performUpkeep() }
+            if isUpkeepDue { committer?.performUpkeep() }
             gather()
             let group = nextGroup()
             guard let committer else {
@@ -150,26 +179,34 @@ extension Writer {
                 continue
             }
             commit(group, with: committer)
-        } while committer?.isUpkeepDue == true || !endLeadingIfIdle()
+        } while isUpkeepDue || !endLeadingIfIdle()
+    }
+
+    /// Whether there is work between two groups; a suspension does not wait for it.
+    private var isUpkeepDue: Bool {
+        committer?.isUpkeepDue == true && !waiting.withLock { $0.isSuspended }
     }
 
     private func endLeadingIfIdle() -> Bool {
-        let (isIdle, onClose) = waiting.withLock { waiting -> (Bool, [@Sendable () -> Void]) in
-            guard waiting.writes.isEmpty else { return (false, []) }
+        let (isIdle, onRest) = waiting.withLock { waiting -> (Bool, [@Sendable () -> Void]) in
+            guard waiting.writes.isEmpty || waiting.isSuspended else { return (false, []) }
             if waiting.isClosed {
                 committer?.close()
                 committer = nil
+            } else if waiting.isSuspended {
+                committer?.suspend()
             }
             waiting.hasLeader = false
-            defer { waiting.onClose = [] }
-            return (true, waiting.onClose)
+            defer { waiting.onRest = [] }
+            return (true, waiting.onRest)
         }
-        for closed in onClose { closed() }
+        for atRest in onRest { atRest() }
         return isIdle
     }
 
     private func nextGroup() -> [any PendingWrite] {
         waiting.withLock { waiting in
+            guard !waiting.isSuspended else { return [] }
             var count = min(waiting.writes.count, Self.groupLimit)
             if waiting.aloneCount > 0 { count = waiting.takeAlone(within: count) }
             let group = Array(waiting.writes.prefix(count))
@@ -206,4 +243,68 @@ extension Writer {
     }
 
     private static let closed = SluiceError(.closed, "the broker was closed")
+}
+
+// MARK: - Suspension
+
+extension Writer {
+    /// Lets the group end that is being committed, and closes the connection; writes wait until
+    /// ``resume(_:)``.
+    ///
+    /// A group that waits for another connection's lock ends when it has the lock, or has waited for as long
+    /// as it was to.
+    func suspend() async {
+        await withCheckedContinuation { continuation in
+            enum Next { case lead, follow, nothing }
+            let next: Next = waiting.withLock { waiting in
+                if waiting.isClosed || (waiting.isSuspended && !waiting.hasLeader) { return .nothing }
+                waiting.isSuspended = true
+                waiting.onRest.append { continuation.resume() }
+                if waiting.hasLeader { return .follow }
+                waiting.hasLeader = true
+                return .lead
+            }
+            switch next {
+            case .lead: queue.async { if !self.endLeadingIfIdle() { self.leadAll() } }
+            case .follow: break
+            case .nothing: continuation.resume()
+            }
+        }
+    }
+
+    /// Opens the file again and commits what waits.
+    ///
+    /// - Parameter reopen: Makes the committer that goes on where the given one stopped. If it throws, writes
+    ///   wait on, unless no write can succeed any more.
+    func resume(
+        _ reopen: @escaping @Sendable (GroupCommitter) throws(SluiceError) -> GroupCommitter
+    ) async throws(SluiceError) {
+        let result: Result<Void, SluiceError> = await withCheckedContinuation { continuation in
+            queue.async { continuation.resume(returning: self.resumed(reopen)) }
+        }
+        try result.get()
+    }
+
+    private func resumed(
+        _ reopen: (GroupCommitter) throws(SluiceError) -> GroupCommitter
+    ) -> Result<Void, SluiceError> {
+        let isDue = waiting.withLock { waiting in
+            guard waiting.isSuspended, !waiting.hasLeader, !waiting.isClosed else { return false }
+            waiting.hasLeader = true
+            return true
+        }
+        guard isDue else { return .success(()) }
+        let result = Result { () throws(SluiceError) in try committer.map(reopen) }
+        switch result {
+        case .success(let reopened):
+            committer = reopened
+            waiting.withLock { $0.isSuspended = false }
+        case .failure:
+            // What waits is told if it waits in vain; else the writer stays as it is.
+            waiting.withLock { $0.isSuspended = check.refusal == nil && !$0.isClosed }
+        }
+        // Not here: as long as writes come it may go on.
+        queue.async { if !self.endLeadingIfIdle() { self.leadAll() } }
+        return result.map { _ in }
+    }
 }

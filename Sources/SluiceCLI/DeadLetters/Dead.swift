@@ -53,7 +53,7 @@ struct DeadList: AsyncParsableCommand {
     private static let errorLength = 60
 
     func run() async throws {
-        let found = try await file.withBroker { broker in
+        let found = try await file.withReader { broker in
             try await broker.deadLetters(selection.pattern, cause: cause, limit: selection.readLimit)
         }
         let letters = selection.cut(found, named: "dead letters")
@@ -100,7 +100,7 @@ struct DeadShow: AsyncParsableCommand {
     @OptionGroup var output: OutputOption
 
     func run() async throws {
-        let (letter, history) = try await file.withBroker { broker in
+        let (letter, history) = try await file.withReader { broker in
             (try await broker.deadLetter(id), try await broker.failedAttempts(of: id))
         }
         guard let letter else { throw Failure(.leftover, "there is no dead letter \(id)") }

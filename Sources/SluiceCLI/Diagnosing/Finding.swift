@@ -64,6 +64,14 @@ struct Finding {
                 .problem("the file cannot be written", "check the permissions of the file and its directory")
             )
         }
+        if let network = facts.network {
+            findings.append(
+                .problem(
+                    "the file lies on a network file system (\(network)): no broker opens it there",
+                    "stop what uses it, and move it to a disk of this machine"
+                )
+            )
+        }
         let mode = facts.pragmas.first { $0.name == "journal_mode" }?.value ?? ""
         if !facts.steps.isEmpty && mode != "wal" {
             findings.append(

@@ -4,14 +4,14 @@ internal import Sluice
 extension Broker {
     /// Looks, and remarks on processes that held the write lock before the look and behind it.
     ///
-    /// But for the one that runs the queues, which has it most of the time when it is busy.
+    /// But for those that run the queues, which have it most of the time when they are busy.
     func lookBesideLocks<Output>(_ look: () async throws -> Output) async throws -> Output {
         let before = try await health().lockHolders
         let output = try await look()
         guard !before.isEmpty else { return output }
-        let runner = try await store.runner()
+        let runners = Set(try await store.runningProcesses().map { Int($0.pid) })
         let lasting = try await health().lockHolders.filter {
-            before.contains($0) && Int64($0) != runner?.pid
+            before.contains($0) && !runners.contains($0)
         }
         for process in lasting {
             let name = LockTable.programName(of: process).map { " (\($0))" } ?? ""

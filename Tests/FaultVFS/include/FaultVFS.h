@@ -13,14 +13,17 @@ struct fault_vfs;
 /// SQLite or the system refuses.
 struct fault_vfs *fault_vfs_create(const char *name);
 
-/// Lets so many of the next syncs of its files fail as a disk does that cannot write; a negative number is all,
-/// and 0 makes the disk whole again.
+/// Lets so many of the next syncs of its files fail as a disk does that cannot write; a negative number is
+/// all, and 0 makes the disk whole again.
 void fault_vfs_fail_syncs(struct fault_vfs *, int count);
 
 /// Makes its files those of a file system that is mounted read-only, or writable again.
 ///
 /// It concerns the files that are opened from then on.
 void fault_vfs_set_read_only(struct fault_vfs *, int is_read_only);
+
+/// Lets so many writes to its files succeed before the disk is full; a negative number makes room for all.
+void fault_vfs_set_room(struct fault_vfs *, int count);
 
 /// How many syncs have failed.
 int fault_vfs_failed_syncs(const struct fault_vfs *);

@@ -14,13 +14,18 @@ struct PermissionTests {
     /// Root, as whom tests may run, gives up its rights on a thread of its own: the system keeps them by
     /// thread. It takes them back before anything else is woken, because a thread that is started inherits
     /// them.
-    private func openUnprivileged(_ path: String) async -> SluiceError.Code? {
+    private func openUnprivileged(
+        _ path: String,
+        adjust: @escaping @Sendable (inout BrokerOptions) -> Void = { _ in }
+    ) async -> SluiceError.Code? {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread {
                 let isRoot = geteuid() == 0
+                var options = BrokerOptions.on(ManualClock())
+                adjust(&options)
                 if isRoot { Self.setUser(65_534) }
                 let result = Result { () throws(SluiceError) in
-                    try Store(.file(path), options: .on(ManualClock())) { _ in }
+                    try Store(.file(path), options: options) { _ in }
                 }
                 if isRoot { Self.setUser(0) }
                 switch result {
@@ -69,6 +74,35 @@ struct PermissionTests {
         var after = try contents(besides: file.path)
         // SQLite may leave an empty index of the log where it may write.
         after["queues.sqlite-shm"] = nil
+        if after["queues.sqlite-wal"]?.isEmpty == true { after["queues.sqlite-wal"] = nil }
+        #expect(after == before)
+        let directory = URL(fileURLWithPath: file.path).deletingLastPathComponent().path
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: directory)
+    }
+
+    @Test(
+        "The role readOnly opens it where SQLite can read it, and stands in the error where it cannot",
+        arguments: [
+            (0o444, 0o777, false, nil), (0o444, 0o555, false, SluiceError.Code.readOnly),
+            (0o444, 0o555, true, nil), (0o000, 0o777, false, .cannotOpen),
+        ]
+    )
+    func role(
+        _ mode: Int,
+        _ directoryMode: Int,
+        _ isMountReadOnly: Bool,
+        _ code: SluiceError.Code?
+    ) async throws {
+        let file = try await file(mode: mode, directoryMode: directoryMode)
+        let before = try contents(besides: file.path)
+        let found = await openUnprivileged(file.path) {
+            $0.role = .readOnly
+            $0.mountFacts = { _ in MountFacts(isReadOnly: isMountReadOnly) }
+        }
+        #expect(found == code)
+        var after = try contents(besides: file.path)
+        // SQLite cannot take away again what it made for who may not write the file.
+        if directoryMode == 0o777 { after["queues.sqlite-shm"] = nil }
         if after["queues.sqlite-wal"]?.isEmpty == true { after["queues.sqlite-wal"] = nil }
         #expect(after == before)
         let directory = URL(fileURLWithPath: file.path).deletingLastPathComponent().path

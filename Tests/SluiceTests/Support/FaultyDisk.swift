@@ -23,6 +23,10 @@ struct FaultyDisk {
 
     /// Syncs of its files that were done.
     var syncs: Int { Int(fault_vfs_syncs(vfs)) }
+    func setWritable() { fault_vfs_set_read_only(vfs, 0) }
+
+    /// Has room for so many more writes; `nil` is for all.
+    func setRoom(_ count: Int32?) { fault_vfs_set_room(vfs, count ?? -1) }
 
     var failedSyncs: Int { Int(fault_vfs_failed_syncs(vfs)) }
 }

@@ -1,0 +1,133 @@
+internal import Synchronization
+
+/// Letting go of the file while the system suspends the process.
+///
+/// iOS ends an application that holds a lock on a file in a shared container while it is suspended. An
+/// application whose file stands there suspends its broker when it goes to the background, and resumes it
+/// when it comes back.
+extension Broker {
+    /// Ends the transaction that is open, gives up every lock on the file and closes it, until ``resume()``.
+    ///
+    /// - Writes and reads that come meanwhile wait; a cancelled one that would have been withdrawn from the
+    ///   line still is. A call that blocks its thread, such as ``enqueueBlocking(_:notBefore:)``, blocks it
+    ///   until then.
+    /// - Handlers that run go on, and what they return waits to be written. Nothing new starts.
+    /// - Copies that ``backup(to:)`` makes end with ``SluiceError/Code/suspended``.
+    /// - ``stop(grace:)`` begins at once and returns after ``resume()``. ``close(grace:)`` opens the file
+    ///   once more, to write what waits.
+    /// - The right to run queues lapses after 30 seconds, as that of a process that has stopped; then
+    ///   another process may run what this one ran.
+    ///
+    /// It waits for nothing but the group that is being committed, and that group for another connection's
+    /// lock no longer than ``BrokerOptions/lockTimeout``. A broker that is suspended stays so. In memory
+    /// nothing happens.
+    public func suspend() async {
+        guard wakeUps != nil || store.isReadOnly, !store.check.isForked else { return }
+        await suspension.pass { [self] in
+            guard !suspension.isOn, !suspension.isOver else { return }
+            suspension.isOn = true
+            // The watch holds no lock, but it could have the connection opened again.
+            await store.lookout?.suspend()
+            await wakeUps?.stop()
+            await store.suspend()
+        }
+    }
+
+    /// Opens the file again, writes what has waited, and goes on running.
+    ///
+    /// A broker that is not suspended goes on as it is. The file is opened as at first, with the same checks.
+    /// What others have changed meanwhile is taken in.
+    ///
+    /// - Throws: What opening throws; the broker stays suspended then, and this can be called again.
+    ///   ``SluiceError/Code/fileReplaced`` and ``SluiceError/Code/newerSchema`` are for good: what has waited
+    ///   ends with them.
+    public func resume() async throws(SluiceError) {
+        try store.check.ensure()
+        try await suspension.pass { [self] () async -> Result<Void, SluiceError> in
+            guard suspension.isOn else { return .success(()) }
+            do throws(SluiceError) {
+                try await store.resume()
+                suspension.isOn = false
+            } catch {
+                if error.endsBroker { suspension.isOn = false }
+                return .failure(error)
+            }
+            await goOn()
+            return .success(())
+        }.get()
+    }
+
+    /// Whether ``suspend()`` was called, and ``resume()`` was not since.
+    public var isSuspended: Bool { suspension.isOn }
+
+    /// Ends a suspension for good, or has what waits end with what keeps the file from being opened.
+    func resumeToClose() async {
+        await suspension.pass { [self] in
+            suspension.isOver = true
+            guard suspension.isOn else { return }
+            do throws(SluiceError) {
+                try await store.resume()
+            } catch {
+                store.check.fail(error)
+                // It fails once more, and by now for good.
+                do { try await store.resume() } catch {}
+            }
+            suspension.isOn = false
+        }
+    }
+
+    private func goOn() async {
+        guard life.withLock({ $0.state == .running }) else { return }
+        await begin()
+        // Another process may have taken its queues over: the broker is to hear of it now.
+        scheduler.schedule(.renewLease, within: .zero)
+    }
+}
+
+extension Broker {
+    func checkRole() throws(SluiceError) {
+        try store.check.ensure()
+        guard options.role != .run else { return }
+        throw SluiceError(
+            .wrongRole,
+            "the broker was opened with the role \(options.role) and runs none: open it with the role run"
+        )
+    }
+
+    /// Nothing can be done with the file any more; called on some thread, which must not be blocked.
+    func fileFailed(_ error: SluiceError) {
+        if isRunning { fail(error) }
+    }
+}
+
+/// Whether a broker is suspended, and the calls that change it, one after the other.
+final class Suspension: Sendable {
+    private let value = Atomic(false)
+    private let end = Atomic(false)
+    private let last = Mutex<Task<Void, Never>?>(nil)
+
+    /// Changed inside ``pass(_:)`` alone.
+    var isOn: Bool {
+        get { value.load(ordering: .acquiring) }
+        set { value.store(newValue, ordering: .releasing) }
+    }
+
+    /// The broker closes, and is suspended no more; changed inside ``pass(_:)`` alone.
+    var isOver: Bool {
+        get { end.load(ordering: .acquiring) }
+        set { end.store(newValue, ordering: .releasing) }
+    }
+
+    /// Does something behind all that was asked for before.
+    func pass<Output: Sendable>(_ body: @escaping @Sendable () async -> Output) async -> Output {
+        let task = last.withLock { last in
+            let task = Task { [last] in
+                await last?.value
+                return await body()
+            }
+            last = Task { _ = await task.value }
+            return task
+        }
+        return await task.value
+    }
+}

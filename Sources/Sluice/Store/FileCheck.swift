@@ -1,0 +1,135 @@
+internal import SQLite
+internal import Synchronization
+
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+/// Whether a store's file may still be worked on: by this process, at its path, with a schema that is known.
+///
+/// Once it may not, it never may again: what has gone wrong is not undone by putting the file back, as others
+/// may have written elsewhere meanwhile.
+final class FileCheck: Sendable {
+    /// How long the path is trusted after a look at it.
+    static let interval: Duration = .seconds(1)
+
+    private struct State {
+        var failure: SluiceError?
+        var onFailure: (@Sendable (SluiceError) -> Void)?
+    }
+
+    /// Whatever directory the process changes to.
+    private let path: String?
+    let identity: DatabaseFile.Identity?
+    private let forks: Int
+    private let hasFailed = Atomic(false)
+    private let state = Mutex(State())
+
+    /// - Parameter path: The file, which is there; `nil` in memory.
+    init(_ path: String?) {
+        ForkCounter.install()
+        forks = ForkCounter.current
+        self.path = path.map(Self.absolute)
+        identity = path.flatMap { DatabaseFile.identity(of: $0) }
+    }
+
+    /// Whether this is a child of the process that opened the file, which must touch nothing of it.
+    var isForked: Bool { ForkCounter.current != forks }
+
+    /// Why nothing can be done with the file any more; mostly `nil`.
+    var refusal: SluiceError? {
+        if isForked { return Self.forked }
+        guard hasFailed.load(ordering: .acquiring) else { return nil }
+        return state.withLock { $0.failure }
+    }
+
+    /// Throws when nothing can be done with the file any more.
+    func ensure() throws(SluiceError) {
+        if let refusal { throw refusal }
+    }
+
+    /// Throws when nothing can be done with the file any more, as a look at its path may show.
+    func look() throws(SluiceError) {
+        try ensure()
+        guard let path, let identity else { return }
+        var status = stat()
+        let code = stat(path, &status) == 0 ? 0 : errno
+        if code == 0, DatabaseFile.Identity(status) == identity { return }
+        // What the system does not tell, for want of a right or a disk that hangs, is not held against the
+        // file.
+        guard [0, ENOENT, ENOTDIR].contains(code) else { return }
+        let isThere = code == 0
+        fail(
+            SluiceError(
+                .fileReplaced,
+                "\(path) \(isThere ? "was replaced" : "was renamed or removed") while it was open: close the "
+                    + "broker, see to the file and open it again"
+            )
+        )
+        try ensure()
+    }
+
+    /// From now on everything is refused with an error; the first one counts.
+    func fail(_ error: SluiceError) {
+        let tell = state.withLock { state -> (@Sendable (SluiceError) -> Void)? in
+            guard state.failure == nil else { return nil }
+            state.failure = error
+            return state.onFailure
+        }
+        hasFailed.store(true, ordering: .releasing)
+        tell?(error)
+    }
+
+    /// Has somebody told when everything is refused, on some thread, who must not block.
+    func onFailure(_ tell: @escaping @Sendable (SluiceError) -> Void) {
+        state.withLock { $0.onFailure = tell }
+    }
+
+    static let forked = SluiceError(
+        .forked,
+        "this process is a child of the one that opened the file: open it here, after the fork"
+    )
+
+    private static func absolute(_ path: String) -> String {
+        if path.hasPrefix("/") { return path }
+        guard let directory = getcwd(nil, 0) else { return path }
+        defer { free(directory) }
+        return String(cString: directory) + "/" + path
+    }
+}
+
+/// Whether the schema is one that this version knows, asked anew when it has changed.
+///
+/// A newer version of the library may migrate the file while this one has it open. `PRAGMA schema_version`
+/// changes with every change of the schema (<https://www.sqlite.org/pragma.html#pragma_schema_version>), also
+/// with those of the application's own tables.
+struct SchemaCheck {
+    private var version: Int64?
+
+    /// Called inside a transaction.
+    ///
+    /// - Throws: ``SluiceError/Code/newerSchema``.
+    mutating func ensure(_ connection: Connection) throws {
+        let version = try connection.cached("PRAGMA schema_version").first { $0.int64(0) }
+        guard version != self.version else { return }
+        try Migrator().check(connection, makesMissing: true)
+        self.version = version
+    }
+}
+
+extension SluiceError {
+    /// Whether no call can succeed after it, as long as the broker is not opened anew.
+    var endsBroker: Bool {
+        switch code {
+        case .closed, .forked, .fileReplaced, .newerSchema: true
+        default: false
+        }
+    }
+
+    /// Whether a broker that runs stops because of it.
+    var stopsBroker: Bool { endsBroker && code != .closed }
+}

@@ -1,0 +1,31 @@
+internal import SQLite
+
+/// Opening in a role that writes nothing.
+extension Store {
+    /// Opens the file for a look, and makes a writer that refuses.
+    static func openToRead(
+        _ file: DatabaseFile,
+        _ path: String?,
+        _ check: FileCheck,
+        _ options: BrokerOptions
+    ) throws(SluiceError) -> (Reader, Writer) {
+        guard let path else {
+            throw SluiceError(.invalidOptions, "queues in memory cannot be opened with the role readOnly")
+        }
+        let mountFacts = options.mountFacts
+        let reader = Reader(
+            path,
+            check,
+            Reader.Access(
+                open: { try file.openToRead(path, mountFacts(path)) },
+                close: { DatabaseFile.closeReading($0) }
+            ),
+            opened: try file.openToRead(path, mountFacts(path))
+        )
+        let refusal = SluiceError(
+            .readOnly,
+            "\(path) was opened with the role readOnly: open it with the role run or enqueueOnly to change it"
+        )
+        return (reader, Writer(refusing: refusal, check))
+    }
+}

@@ -1,0 +1,103 @@
+import Foundation
+import Sluice
+import Synchronization
+
+extension CrashChild {
+    /// `fork FILE`: forks while the file is open, and has both processes go on with it.
+    ///
+    /// The child writes a line for each call, `CALL: ` and the code of its error; the parent then its own.
+    static func fork(file: String) async throws {
+        var broker: Broker? = try await Broker(file: file)
+        try await broker?.enqueue(Job(lane: 1, isPoison: false))
+        // Swift's module of the C library has the function only to say that one should not.
+        typealias Fork = @convention(c) () -> pid_t
+        guard let symbol = dlsym(nil, "fork") else { throw CrashChildError.usage }
+        let child = unsafeBitCast(symbol, to: Fork.self)()
+        guard child == 0 else {
+            var status: Int32 = 0
+            waitpid(child, &status, 0)
+            say("child: \(status)")
+            for lane in 2...3 { try await broker?.enqueue(Job(lane: lane, isPoison: false)) }
+            say("parent: \(try await broker?.actionCount() ?? 0)")
+            await broker?.close()
+            return
+        }
+        // No other thread is left here: what does not return at once never does.
+        tryEverything(broker)
+        broker = nil
+        say("dropped")
+        _exit(0)
+    }
+
+    private static func tryEverything(_ broker: Broker?) {
+        guard let broker else { return }
+        let job = Job(lane: 4, isPoison: false)
+        tell("enqueueBlocking") { _ = try broker.enqueueBlocking(job) }
+        tell("enqueue") { _ = try await broker.enqueue(job) }
+        tell("enqueue many") { _ = try await broker.enqueue([job, job]) }
+        tell("status") { _ = try await broker.status(of: job.queue) }
+        tell("actionCount") { _ = try await broker.actionCount() }
+        tell("deadLetters") { _ = try await broker.deadLetters() }
+        tell("hold") { _ = try await broker.hold("*", by: "child") }
+        tell("health") { _ = try await broker.health() }
+        tell("flush") { try await broker.flush() }
+        tell("backup") { try await broker.backup(to: "/nowhere") }
+        tell("resume") { try await broker.resume() }
+        tell("run") { try await broker.run() }
+        tell("close") {
+            await broker.waitUntilIdle()
+            await broker.suspend()
+            await broker.stop()
+            await broker.close()
+            _ = try await broker.enqueue(job)
+        }
+    }
+
+    /// Calls, and says what came of it on this very thread: there is no other one that could go on later.
+    private static func tell(_ call: String, _ body: @escaping @Sendable () async throws -> Void) {
+        let answer = Answer()
+        Task.immediate {
+            do {
+                try await body()
+                answer.text.withLock { $0 = "no error" }
+            } catch {
+                let code = (error as? SluiceError)?.code.description
+                answer.text.withLock { $0 = code ?? "another error" }
+            }
+        }
+        say("\(call): \(answer.text.withLock { $0 })")
+    }
+
+    private final class Answer: Sendable {
+        let text = Mutex("it waits")
+    }
+
+    private static func say(_ line: String) {
+        let bytes = Array("\(line)\n".utf8)
+        _ = write(STDOUT_FILENO, bytes, bytes.count)
+    }
+
+    /// `files FILE`: does with a file what a program does with it.
+    static func useFile(_ file: String) async throws {
+        let broker = try await Broker(file: file)
+        try broker.route("lane/*", Job.self) { _, _ in .success }
+        async let running: Void = broker.run()
+        for round in 0..<3 {
+            try await broker.enqueue((0..<50).map { Job(lane: $0, isPoison: false) })
+            _ = try await broker.statuses()
+            _ = try await broker.health()
+            await broker.waitUntilIdle()
+            await broker.suspend()
+            try await broker.resume()
+            try await broker.backup(to: "\(file).copy\(round)")
+        }
+        await broker.stop()
+        try await running
+        await broker.close()
+        var options = BrokerOptions()
+        options.role = .readOnly
+        let reader = try await Broker(file: file, options: options)
+        _ = try await reader.actionCount()
+        await reader.close()
+    }
+}

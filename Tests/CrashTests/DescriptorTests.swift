@@ -1,0 +1,131 @@
+#if os(Linux)
+import Foundation
+import SluiceTestKit
+import Subprocess
+import SystemPackage
+import Testing
+
+/// Whoever opens a database file beside SQLite drops SQLite's locks on it with the close, in the whole
+/// process (<https://www.sqlite.org/howtocorrupt.html>, 2.2).
+@Suite("Who opens the file", .timeLimit(.minutes(5))) struct DescriptorTests {
+    /// An open of the database, its log or the log's index.
+    private struct Opening: CustomStringConvertible {
+        let path: String
+        let call: String
+        /// The libraries on the stack, the innermost first; `open` itself is the C library's.
+        var libraries: [String] = []
+
+        var isSQLite: Bool {
+            libraries.first { !$0.contains("/libc.so") && !$0.contains("/libpthread") }?.contains(
+                "/libsqlite3"
+            )
+                == true
+        }
+
+        var description: String { "\(call) by \(libraries.prefix(4))" }
+    }
+
+    /// Runs a program to its end and tells what it and its children have opened.
+    private func openings(
+        of file: TemporaryFile,
+        _ program: String,
+        _ arguments: [String]
+    ) async throws -> [Opening] {
+        let trace = file.path + ".strace"
+        let result = try await Subprocess.run(
+            .name("strace"),
+            arguments: Arguments(
+                [
+                    "-f", "-qq", "-k", "-s", "4096", "-e", "trace=open,openat,openat2,creat", "-o", trace,
+                    program,
+                ]
+                    + arguments
+            ),
+            output: .discarded,
+            error: .string(limit: 65_536)
+        )
+        try #require(
+            [.exited(0), .exited(1)].contains(result.terminationStatus),
+            "\(arguments) \(result.standardError)"
+        )
+        defer { try? FileManager.default.removeItem(atPath: trace) }
+        return parse(try String(contentsOfFile: trace, encoding: .utf8), file.path)
+    }
+
+    private func parse(_ trace: String, _ path: String) -> [Opening] {
+        let paths = Set(["", "-wal", "-shm", "-journal"].map { path + $0 })
+        var openings: [Opening] = []
+        // What a thread has begun to open when another one came between.
+        var begun: [Substring: String] = [:]
+        var isOurs = false
+        for line in trace.split(separator: "\n") {
+            if line.hasPrefix(" > ") {
+                let library = line.dropFirst(3).prefix { $0 != "(" }
+                if isOurs { openings[openings.count - 1].libraries.append(String(library)) }
+                continue
+            }
+            isOurs = false
+            let thread = line.prefix { $0 != " " }
+            var call = String(line)
+            if call.contains("resumed>") { call = begun.removeValue(forKey: thread) ?? "" }
+            if call.hasSuffix("<unfinished ...>") && line.hasSuffix("<unfinished ...>") {
+                begun[thread] = call
+                continue
+            }
+            guard let opened = call.split(separator: "\"").dropFirst().first.map(String.init) else {
+                continue
+            }
+            guard paths.contains(opened) else { continue }
+            openings.append(Opening(path: opened, call: call))
+            isOurs = true
+        }
+        return openings
+    }
+
+    private func expectSQLite(_ openings: [Opening], _ file: TemporaryFile, _ words: String) {
+        #expect(openings.filter { !$0.isSQLite }.map(\.description) == [], "\(words)")
+        #expect(
+            Set(openings.map(\.path)).isSuperset(of: ["", "-wal", "-shm"].map { file.path + $0 }),
+            "\(words)"
+        )
+    }
+
+    @Test("A program that enqueues, runs, looks, suspends and copies leaves every open to SQLite")
+    func library() async throws {
+        let file = try TemporaryFile()
+        let found = try await openings(of: file, BuiltProducts.path(of: "CrashChild"), ["files", file.path])
+        // A writer, a reader, a lookout and a copy in each round, and the log's index with each of them.
+        #expect(found.count > 20)
+        expectSQLite(found, file, "CrashChild")
+    }
+
+    @Test("So does every verb of the tool")
+    func tool() async throws {
+        let file = try TemporaryFile()
+        for verb in [
+            ["enqueue", "--queue", "q", "--kind", "k", "--payload", "1"],
+            ["run", "--exec", "true", "--until-empty"],
+            ["enqueue", "--queue", "q", "--kind", "k", "--payload", "1"],
+            ["queues"], ["show", "q"], ["actions"], ["holds"], ["gate", "list"], ["dead", "list"], ["export"],
+            ["doctor", "--full"], ["hold", "--all"], ["resume", "--all"], ["retry", "--all"], ["skip", "q"],
+            ["dead", "requeue", "--all"], ["remove", "--queue", "q"], ["backup", file.path + ".copy"],
+        ] {
+            let found = try await openings(
+                of: file,
+                BuiltProducts.path(of: "sluice"),
+                [verb[0]] + verb.dropFirst() + ["--file", file.path]
+            )
+            expectSQLite(found, file, "\(verb)")
+        }
+    }
+
+    @Test("An open by anybody else would be noticed")
+    func others() async throws {
+        let file = try TemporaryFile()
+        try Data().write(to: URL(fileURLWithPath: file.path))
+        let found = try await openings(of: file, "sh", ["-c", "cat \"$1\"; true < \"$1\"", "sh", file.path])
+        #expect(found.count == 2)
+        #expect(found.filter(\.isSQLite).isEmpty)
+    }
+}
+#endif

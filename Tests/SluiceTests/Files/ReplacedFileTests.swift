@@ -1,0 +1,138 @@
+import Foundation
+import SQLite
+import SluiceTestKit
+import Testing
+
+@testable import Sluice
+
+@Suite("A file that is replaced beneath its broker", .timeLimit(.minutes(5))) struct ReplacedFileTests {
+    /// What may become of a file.
+    enum Fate: String, CaseIterable, CustomTestStringConvertible {
+        case removed, renamed, replaced, directoryRenamed
+        var testDescription: String { rawValue }
+
+        func befall(_ path: String) throws {
+            let manager = FileManager.default
+            switch self {
+            case .removed: try manager.removeItem(atPath: path)
+            case .renamed: try manager.moveItem(atPath: path, toPath: path + ".old")
+            case .replaced:
+                // As an editor does, or a restore.
+                try manager.copyItem(atPath: path, toPath: path + ".new")
+                guard rename(path + ".new", path) == 0 else { throw Unexpected(description: "rename") }
+            case .directoryRenamed:
+                let directory = URL(fileURLWithPath: path).deletingLastPathComponent().path
+                try manager.moveItem(atPath: directory, toPath: directory + ".old")
+            }
+        }
+
+        /// Puts the file back that was opened, where there is a way.
+        func undo(_ path: String) throws {
+            let manager = FileManager.default
+            switch self {
+            case .removed, .replaced: break
+            case .renamed: try manager.moveItem(atPath: path + ".old", toPath: path)
+            case .directoryRenamed:
+                let directory = URL(fileURLWithPath: path).deletingLastPathComponent().path
+                try manager.moveItem(atPath: directory + ".old", toPath: directory)
+            }
+        }
+    }
+
+    @Test(
+        "A broker that runs stops with the error, which names the path; nothing revives it",
+        arguments: Fate.allCases
+    )
+    func stops(_ fate: Fate) async throws {
+        let site = try Site()
+        let path = try #require(site.file).path
+        let broker = try await site.broker {
+            $0.watchesLog = false
+            $0.foreignChangeInterval = .seconds(1)
+        }
+        let (started, cancelled) = (Signal(), Signal())
+        try broker.route("*", Note.self) { _, _ in
+            started.send()
+            do { try await untilCancelled() } catch { cancelled.send() }
+            return .success
+        }
+        try await broker.enqueue(Note("a"))
+        let run = Task { try await broker.run() }
+        try await started.received()
+        try fate.befall(path)
+        try await site.clock.waitForSleeper(untilUptime: .seconds(1))
+        site.clock.advance(by: .seconds(1))
+        let error = await #expect(throws: SluiceError.self) { try await run.value }
+        #expect(error?.code == .fileReplaced)
+        #expect(error?.message.contains(path) == true)
+        #expect(cancelled.elements.count == 1)
+        try fate.undo(path)
+        for _ in 0..<2 {
+            #expect(await refusal { try await broker.enqueue(Note("b")) } == .fileReplaced)
+            #expect(await refusal { try broker.enqueueBlocking(Note("b")) } == .fileReplaced)
+            #expect(await refusal { try await broker.status(of: "notes") } == .fileReplaced)
+            #expect(await refusal { try await broker.backup(to: path + ".copy") } == .fileReplaced)
+            #expect(await refusal { try await broker.run() } == .fileReplaced)
+            site.clock.advance(by: .seconds(1))
+        }
+        await broker.close()
+    }
+
+    @Test(
+        "A broker that only enqueues finds it with the first write a second later",
+        arguments: Fate.allCases
+    )
+    func enqueuing(_ fate: Fate) async throws {
+        let site = try Site()
+        let path = try #require(site.file).path
+        let broker = try await site.broker()
+        try await broker.enqueue(Note("a"))
+        try fate.befall(path)
+        // Also when the wall clock is set back meanwhile.
+        site.clock.jumpWall(by: fate == .removed ? .seconds(-3_600) : .seconds(1))
+        #expect(await refusal { try await broker.enqueue(Note("b")) } == .fileReplaced)
+        try fate.undo(path)
+        #expect(await refusal { try await broker.enqueue(Note("c")) } == .fileReplaced)
+        await broker.close()
+        guard fate == .renamed || fate == .directoryRenamed else { return }
+        let second = try await site.broker()
+        try await #expect(second.actionCount() == 1)
+        await second.close()
+    }
+
+    @Test("A file beside which nothing has changed is not given up, whatever is written to it")
+    func unchanged() async throws {
+        let site = try Site()
+        let path = try #require(site.file).path
+        let broker = try await site.broker()
+        for _ in 0..<5 {
+            try await broker.enqueue(Note("a"))
+            try site.shell("CREATE TABLE IF NOT EXISTS own (a); INSERT INTO own VALUES (1); VACUUM")
+            try FileManager.default.linkItem(atPath: path, toPath: path + ".second")
+            try FileManager.default.removeItem(atPath: path + ".second")
+            site.clock.advance(by: .seconds(2))
+        }
+        try await #expect(broker.actionCount() == 5)
+        await broker.close()
+    }
+
+    @Test("The close leaves alone what stands at the path by then, its log among it")
+    func close() async throws {
+        let site = try Site()
+        let path = try #require(site.file).path
+        let broker = try await site.broker()
+        try await broker.enqueue(Note("a"))
+        let other = try TemporaryFile()
+        let connection = try Connection(path: other.path, mode: .create)
+        try connection.execute("PRAGMA journal_mode = WAL; CREATE TABLE t (a); INSERT INTO t VALUES (1)")
+        for suffix in ["", "-wal", "-shm"] {
+            #expect(rename(other.path + suffix, path + suffix) == 0)
+        }
+        let before = try contents(besides: path)
+        site.clock.advance(by: .seconds(1))
+        #expect(await refusal { try await broker.enqueue(Note("b")) } == .fileReplaced)
+        await broker.close()
+        #expect(try contents(besides: path) == before)
+        withExtendedLifetime(connection) {}
+    }
+}

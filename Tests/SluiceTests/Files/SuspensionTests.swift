@@ -1,0 +1,368 @@
+import Foundation
+import SQLite
+import SluiceTestKit
+import Synchronization
+import Testing
+
+@testable import Sluice
+
+@Suite("Suspension", .timeLimit(.minutes(5))) struct SuspensionTests {
+    #if os(Linux)
+    /// The locks that this process holds on a file of queues and on what SQLite keeps beside it.
+    private func locks(_ path: String) throws -> [Substring] {
+        let inodes = ["", "-wal", "-shm"].compactMap { FileFact(path + $0)?.inode }
+        let table = try #require(ProcessIdentity.contents(of: "/proc/locks"))
+        return table.split(separator: "\n").filter { line in
+            let words = line.split(separator: " ")
+            guard let file = words.first(where: { $0.split(separator: ":").count == 3 }) else { return false }
+            let isOurs = words.contains(Substring(String(getpid())))
+            return isOurs && inodes.contains { file.hasSuffix(":\($0)") }
+        }
+    }
+
+    @Test("No lock is held while it lasts, under load and many times over, and nothing is lost or doubled")
+    func holdsNoLock() async throws {
+        let site = try Site()
+        let path = try #require(site.file).path
+        let broker = try await site.broker()
+        let done = EventLog<ActionID>()
+        try broker.route("lane/*", Note.self) { _, attempt in
+            done.append(attempt.id)
+            return .success
+        }
+        let enqueued = EventLog<ActionID>()
+        try await running(broker) {
+            let producers = (0..<64).map { lane in
+                Task {
+                    while !Task.isCancelled {
+                        let id = try await broker.enqueue(Note("n", in: QueueName("lane/\(lane)"))).id
+                        enqueued.append(id)
+                        _ = try await broker.status(of: QueueName("lane/\(lane)"))
+                    }
+                }
+            }
+            for round in 1...30 {
+                _ = try await enqueued.wait(forCount: round * 20)
+                #expect(try round > 1 || !locks(path).isEmpty)
+                await broker.suspend()
+                try #require(try locks(path) == [], "round \(round)")
+                let count = enqueued.elements.count
+                for _ in 0..<50 { await Task.yield() }
+                try #require(try locks(path) == [], "round \(round)")
+                // What was told before the close may still have been on its way.
+                #expect(enqueued.elements.count - count <= 64)
+                try await broker.resume()
+            }
+            for producer in producers { producer.cancel() }
+            for producer in producers { _ = await producer.result }
+            await broker.waitUntilIdle()
+        }
+        let (all, ran) = (enqueued.elements, done.elements)
+        #expect(all.count > 600)
+        #expect(Set(all).symmetricDifference(ran) == [])
+        #expect(ran.count == all.count)
+        let connection = try Connection(path: path, mode: .write)
+        #expect(try connection.pragma("integrity_check") == "ok")
+        connection.close()
+        await broker.close()
+    }
+    #endif
+
+    @Test("Writes and reads wait for the end, in their order; one that is cancelled is not stored")
+    func waiting() async throws {
+        let site = try Site()
+        let broker = try await site.broker()
+        await broker.suspend()
+        #expect(broker.isSuspended)
+        let first = Task { try await broker.enqueue(Note("first")) }
+        try await until { broker.store.writer.load.waiting == 1 }
+        let cancelled = Task { try await broker.enqueue(Note("cancelled")) }
+        try await until { broker.store.writer.load.waiting == 2 }
+        let second = Task { try await broker.enqueue(Note("second")) }
+        try await until { broker.store.writer.load.waiting == 3 }
+        let read = Task { try await broker.actionCount() }
+        cancelled.cancel()
+        await #expect(throws: CancellationError.self) { try await cancelled.value }
+        #expect(broker.store.writer.load.waiting == 2)
+        try await broker.resume()
+        #expect(try await first.value.id < second.value.id)
+        #expect((0...2).contains(try await read.value))
+        try await #expect(
+            broker.actionSummaries().map(\.payload) == [#"{"text":"first"}"#, #"{"text":"second"}"#]
+        )
+        await broker.close()
+    }
+
+    @Test("Handlers go on; what they return is written at the end, and nothing starts before")
+    func handlers() async throws {
+        let site = try Site()
+        let broker = try await site.broker()
+        let (started, end, ended) = (Signal(), Signal(), Signal())
+        try broker.route("*", Note.self) { _, _ in
+            started.send()
+            try await end.received()
+            ended.send()
+            return .success
+        }
+        try await broker.enqueue([Note("1"), Note("2")])
+        try await running(broker) {
+            try await started.received()
+            await broker.suspend()
+            end.send()
+            try await ended.received()
+            try await until { broker.store.writer.load.waiting == 1 }
+            #expect(started.elements.count == 1)
+            try await broker.resume()
+            try await ended.received(2)
+            await broker.waitUntilIdle()
+        }
+        #expect(broker.statistics.succeeded == 2 && broker.statistics.staleCompletions == 0)
+        await broker.close()
+    }
+
+    @Test("What others change meanwhile is taken in, and runs")
+    func foreignChanges() async throws {
+        let site = try Site()
+        let broker = try await site.broker { $0.watchesLog = false }
+        let log = EventLog<String>()
+        try broker.routeNotes(to: log)
+        try await broker.enqueue(Note("1", in: "empty"))
+        try await running(broker) {
+            _ = try await log.wait(forCount: 1)
+            await broker.waitUntilIdle()
+            await broker.suspend()
+            // Another type of sort key, which the writer's memory of the queue would refuse.
+            try site.shell(
+                """
+                INSERT INTO sluice_actions (queue, kind, payload, sort_key)
+                VALUES ('empty', 'note', '{"text":"2"}', 7), ('new', 'note', '{"text":"3"}', NULL);
+                CREATE TABLE own (a);
+                """
+            )
+            try await broker.resume()
+            try await broker.enqueue(Note("4", in: "empty", order: .integer(8)))
+            _ = try await log.wait(forCount: 4)
+        }
+        #expect(Set(log.elements) == ["1", "2", "3", "4"])
+        await broker.close()
+    }
+
+    @Test("Both can be called again, in any order and at once, and change nothing then")
+    func idempotent() async throws {
+        let site = try Site()
+        let broker = try await site.broker()
+        try await broker.resume()
+        await withTaskGroup { group in
+            for _ in 0..<10 { group.addTask { await broker.suspend() } }
+        }
+        #expect(broker.isSuspended)
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<10 { group.addTask { try await broker.resume() } }
+            try await group.waitForAll()
+        }
+        #expect(!broker.isSuspended)
+        let stored = EventLog<Int>()
+        try await withThrowingTaskGroup { group in
+            for number in 0..<20 {
+                group.addTask {
+                    if number.isMultiple(of: 2) { await broker.suspend() } else { try await broker.resume() }
+                }
+                group.addTask {
+                    _ = try await broker.enqueue(Note("\(number)"))
+                    stored.append(number)
+                }
+            }
+            group.addTask {
+                try await until {
+                    try await broker.resume()
+                    return stored.elements.count == 20
+                }
+            }
+            try await group.waitForAll()
+        }
+        try await broker.resume()
+        try await #expect(broker.actionCount() == 20)
+        await broker.close()
+    }
+
+    @Test("A close writes what waits; a stop returns behind the end; a run begins behind it")
+    func otherCalls() async throws {
+        let site = try Site()
+        let broker = try await site.broker()
+        let (started, end) = (Signal(), Signal())
+        try broker.route("*", Note.self) { _, _ in
+            started.send()
+            try await end.received()
+            return .success
+        }
+        try await broker.enqueue(Note("1"))
+        await broker.suspend()
+        let run = Task { try await broker.run() }
+        try await until { broker.store.writer.load.waiting == 1 }
+        try await broker.resume()
+        try await started.received()
+        await broker.suspend()
+        let stop = Task { await broker.stop() }
+        try await until { broker.life.withLock { $0.state == .stopping } }
+        end.send()
+        try await until { broker.store.writer.load.waiting == 1 }
+        try await broker.resume()
+        await stop.value
+        try await run.value
+        try await #expect(broker.actionCount() == 0)
+
+        await broker.suspend()
+        let enqueue = Task { try await broker.enqueue(Note("2")) }
+        try await until { broker.store.writer.load.waiting == 1 }
+        await broker.close()
+        _ = try await enqueue.value
+        #expect(await refusal { try await broker.resume() } == nil)
+        #expect(await refusal { try await broker.enqueue(Note("3")) } == .closed)
+        let second = try await site.broker()
+        try await #expect(second.actionCount() == 1)
+        await second.close()
+    }
+
+    @Test("The file stays this broker's: another one in the process is refused meanwhile")
+    func alreadyOpen() async throws {
+        let site = try Site()
+        let broker = try await site.broker()
+        await broker.suspend()
+        #expect(await refusal { try await site.broker() } == .alreadyOpen)
+        #expect(await refusal { try await broker.backup(to: "nowhere") } == .suspended)
+        await broker.close()
+        try await site.broker().close()
+    }
+
+    @Test("A broker in memory, and one that only reads, can be told too")
+    func otherBrokers() async throws {
+        let memory = try await Site(.memory).broker()
+        await memory.suspend()
+        try await memory.enqueue(Note("1"))
+        try await memory.resume()
+        await memory.close()
+        let site = try Site()
+        try await site.broker().close()
+        let reader = try await site.broker { $0.role = .readOnly }
+        await reader.suspend()
+        let read = Task { try await reader.actionCount() }
+        try await reader.resume()
+        try await #expect(read.value == 0)
+        await reader.suspend()
+        await reader.close()
+    }
+}
+
+@Suite("Suspension that others have used", .timeLimit(.minutes(5))) struct ResumptionTests {
+    @Test(
+        "A file that was replaced meanwhile is not gone on with, and what waits is told so",
+        arguments: [true, false]
+    )
+    func replaced(_ hasSameInode: Bool) async throws {
+        let site = try Site()
+        let path = try #require(site.file).path
+        let broker = try await site.broker()
+        try await broker.enqueue(Note("1"))
+        await broker.suspend()
+        let write = Task { try await broker.enqueue(Note("2")) }
+        try await until { broker.store.writer.load.waiting == 1 }
+        let read = Task { try await broker.actionCount() }
+        let other = try TemporaryFile()
+        try await openAndClose(other.path)
+        for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: other.path))
+        if hasSameInode {
+            let handle = try #require(FileHandle(forWritingAtPath: path))
+            try handle.truncate(atOffset: 0)
+            try handle.write(contentsOf: bytes)
+            try handle.close()
+            // Made at another time, as the clock of this test does not tell.
+            let connection = try Connection(path: path, mode: .write)
+            try connection.execute("UPDATE sluice_migrations SET applied_at_us = applied_at_us + 1")
+            connection.close()
+        } else {
+            // Made while the old one is there, so that it has another number.
+            try bytes.write(to: URL(fileURLWithPath: path + ".new"))
+            #expect(rename(path + ".new", path) == 0)
+        }
+        #expect(await refusal { try await broker.resume() } == .fileReplaced)
+        #expect(await refusal { try await write.value } == .fileReplaced)
+        #expect(await refusal { try await read.value } == .fileReplaced)
+        #expect(await refusal { try await broker.enqueue(Note("3")) } == .fileReplaced)
+        await broker.close()
+        let second = try await site.broker()
+        try await #expect(second.actionCount() == 0)
+        await second.close()
+    }
+
+    @Test("A file that cannot be opened for now leaves it suspended, and what waits waits on")
+    func cannotOpen() async throws {
+        let disk = try FaultyDisk()
+        let site = try Site()
+        let broker = try await site.broker { $0.vfs = disk.name }
+        await broker.suspend()
+        let write = Task { try await broker.enqueue(Note("1")) }
+        try await until { broker.store.writer.load.waiting == 1 }
+        disk.setReadOnly()
+        #expect(await refusal { try await broker.resume() } == .readOnly)
+        #expect(broker.isSuspended && broker.store.writer.load.waiting == 1)
+        disk.setWritable()
+        try await broker.resume()
+        _ = try await write.value
+        await broker.suspend()
+        let vain = Task { try await broker.enqueue(Note("2")) }
+        try await until { broker.store.writer.load.waiting == 1 }
+        disk.setReadOnly()
+        await broker.close()
+        #expect(await refusal { try await vain.value } == .readOnly)
+        disk.setWritable()
+        let second = try await site.broker()
+        try await #expect(second.actionCount() == 1)
+        await second.close()
+    }
+
+    @Test("A newer version that migrated it meanwhile is found")
+    func newerSchema() async throws {
+        let site = try Site()
+        let broker = try await site.broker()
+        await broker.suspend()
+        try site.shell("INSERT INTO sluice_migrations VALUES (99, 'later', 0)")
+        #expect(await refusal { try await broker.resume() } == .newerSchema)
+        #expect(await refusal { try await broker.enqueue(Note("1")) } == .newerSchema)
+        await broker.close()
+    }
+
+    @Test("G3: what another process has taken over meanwhile is its own; the handler here is cancelled")
+    func takenOver() async throws {
+        let site = try Site()
+        let broker = try await site.broker()
+        let (started, cancelled) = (Signal(), Signal())
+        try broker.route("*", Note.self) { _, _ in
+            started.send()
+            do { try await untilCancelled() } catch { cancelled.send() }
+            return .success
+        }
+        try await broker.enqueue([Note("1"), Note("2")])
+        let run = Task { try await broker.run() }
+        try await started.received()
+        await broker.suspend()
+        try site.shell(
+            """
+            DELETE FROM sluice_runner_rows;
+            DELETE FROM sluice_claim_rows;
+            INSERT INTO sluice_runner_rows (epoch, pid, process, nonce, lease_until_us)
+            VALUES (99, 4711, 'machine another start', 0, \(site.clock.now.microseconds + 3_600_000_000));
+            INSERT INTO sluice_claim_rows (queue_id, slot, action_id, claim, started_at_us, is_alone, opening)
+            SELECT queue_id, 0, min(id), 99 << 32, 0, 0, 0 FROM sluice_action_rows;
+            """
+        )
+        try await broker.resume()
+        try await cancelled.received()
+        try await until { broker.statistics.staleCompletions == 1 }
+        await broker.stop()
+        try await run.value
+        #expect(started.elements.count == 1 && broker.statistics.succeeded == 0)
+        try await #expect(broker.actionCount() == 2)
+        await broker.close()
+    }
+}
