@@ -5,8 +5,8 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples \
 	Benchmarks/Package.swift Benchmarks/Sources Benchmarks/Benchmarks Benchmarks/Counted)
 
 .DEFAULT_GOAL := help
-.PHONY: demo test test-wake-ups bench bench-quick bench-check build format lint docs setup setup-tests \
-	setup-bench setup-counts clean help
+.PHONY: demo test test-wake-ups test-processes test-log bench bench-quick bench-check build format lint docs \
+	setup setup-tests setup-bench setup-counts clean help
 
 demo: setup  ## Chat over a flaky network, killed once and resumed, checked at the end
 	swift build --product sluice-demo
@@ -23,6 +23,16 @@ test-wake-ups: export SLUICE_STRICT = 1
 test-wake-ups: setup-tests  ## Have 100,000 commits of another process answered, and tell the times
 	swift build --build-tests --enable-all-traits
 	SLUICE_WAKE_UPS=100000 swift test --skip-build --enable-all-traits --disable-xctest --filter ManyWakeUpsTests
+
+test-processes: export SLUICE_STRICT = 1
+test-processes: setup-tests  ## Have processes on a file killed and stopped for ten minutes
+	swift build --build-tests --enable-all-traits
+	SLUICE_HISTORY_SECONDS=600 swift test --skip-build --enable-all-traits --disable-xctest --filter ProcessHistoryTests
+
+test-log: export SLUICE_STRICT = 1
+test-log: setup-tests  ## Have many commit to and checkpoint a file for five minutes
+	swift build --build-tests --enable-all-traits
+	SLUICE_LOG_SECONDS=300 swift test --skip-build --enable-all-traits --disable-xctest --filter LogStressTests
 
 bench: setup-bench  ## Measure, beside a plain C loop on the same disk, and the peers
 	Benchmarks/run
@@ -62,4 +72,4 @@ clean:  ## Remove what builds have made
 	rm -rf .build/documentation Benchmarks/.build
 
 help:  ## List these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))

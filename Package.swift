@@ -167,10 +167,13 @@ let package = Package(
         ),
         // What happens when the process dies; the child is started and killed by the tests.
         .executableTarget(name: "CrashChild", dependencies: ["SQLite", "Sluice"], path: "Tests/CrashChild"),
+        // One of several processes on a file, which writes down what it does.
+        .executableTarget(name: "HistoryWorker", dependencies: ["Sluice"], path: "Tests/HistoryWorker"),
         .testTarget(
             name: "CrashTests",
             dependencies: [
                 "CrashChild",
+                "HistoryWorker",
                 "SQLite",
                 "Sluice",
                 "SluiceCLI",

@@ -288,6 +288,21 @@ CREATE TABLE sluice_runner_rows (
     lease_until_boot_us INTEGER
 ) STRICT;
 
+-- The process that copies the log for all, where SQLite has the WAL-reset bug and several processes of the engine commit
+-- (Store/CheckpointLease.swift). No row: none has had to ask the others yet.
+CREATE TABLE sluice_checkpointer (
+    only           INTEGER PRIMARY KEY CHECK (only = 1),
+    -- The opening of the file that copies.
+    nonce          INTEGER NOT NULL,
+    pid            INTEGER NOT NULL,
+    -- As in sluice_runner_rows.
+    process        TEXT NOT NULL,
+    -- Renewed while others commit too. Past it, any process may take over.
+    lease_until_us INTEGER NOT NULL,
+    -- As in sluice_runner_rows.
+    lease_until_boot_us INTEGER
+) STRICT;
+
 -- What others have changed, for each process that runs the queues: a row for each of them, which takes it in and
 -- deletes it. Written by the triggers of 0003 and 0004 and by the engines of other processes.
 CREATE TABLE sluice_changes (

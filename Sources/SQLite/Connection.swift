@@ -63,9 +63,8 @@ package final class Connection {
         isOwner = true
         let patience = UnsafeMutablePointer<csqlite_patience>.allocate(capacity: 1)
         patience.initialize(to: csqlite_patience(limit_ns: 0, start_ns: 0))
-        // Fails only for a connection that is none.
-        _ = csqlite_set_patience(handle, patience)
         self.patience = patience
+        setPatience()
     }
 
     /// Uses a connection that is somebody else's, and never closes it.
@@ -206,6 +205,12 @@ extension Connection {
         // A century, before the sum overflows.
         patience?.pointee.limit_ns =
             min(max(seconds, 0), 3_000_000_000) * 1_000_000_000 + max(attoseconds, 0) / 1_000_000_000
+    }
+
+    /// Has the busy timeout hold, in place of what else is asked when a lock is in the way.
+    func setPatience() {
+        // Fails only for a connection that is none.
+        if let patience { _ = csqlite_set_patience(handle, patience) }
     }
 
     /// Refuses writes to the schema's own tables and to shadow tables, and double-quoted string literals.

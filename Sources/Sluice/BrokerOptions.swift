@@ -48,6 +48,10 @@ public struct BrokerOptions: Sendable {
     /// What is asked about the file system, for tests.
     package var mountFacts: @Sendable (String) -> MountFacts? = { MountFacts.read($0) }
 
+    /// Whether the log is kept safe from SQLite's WAL-reset bug: where the version in use has it, and in
+    /// tests.
+    package var hasResetBug = FileFacts.hasResetBug
+
     /// When the order of what waits is written to the file.
     package var writeBehind = WriteBehindLimits()
 

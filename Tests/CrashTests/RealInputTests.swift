@@ -167,7 +167,7 @@ import Testing
 /// Random numbers that a failing test can be repeated with.
 ///
 /// A linear congruential generator with the constants of Knuth's MMIX, of which the upper half is used.
-private struct Seeded: RandomNumberGenerator {
+struct Seeded: RandomNumberGenerator {
     var state: UInt64
 
     mutating func next() -> UInt64 {

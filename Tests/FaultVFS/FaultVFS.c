@@ -18,6 +18,9 @@ struct fault_vfs {
     atomic_int is_read_only;
     // Writes that succeed before the disk is full; negative for a disk that never is.
     atomic_int room;
+    // What the next checkpoint does half way; null for nothing.
+    _Atomic(fault_vfs_body) body;
+    void *_Atomic context;
 };
 
 struct file {
@@ -124,9 +127,25 @@ static int file_shm_unmap(sqlite3_file *file, int deletes) {
     return system_file(file)->pMethods->xShmUnmap(system_file(file), deletes);
 }
 
-// Version 2: shared memory for WAL, no memory-mapped reads.
+// There are no memory-mapped reads.
+static int file_fetch(sqlite3_file *file, sqlite3_int64 offset, int count, void **page) {
+    (void)file, (void)offset, (void)count;
+    *page = 0;
+    return SQLITE_OK;
+}
+
+// A checkpoint that finds the log changed gives up what is mapped, when it has read how long the log is.
+static int file_unfetch(sqlite3_file *file, sqlite3_int64 offset, void *page) {
+    (void)offset;
+    struct fault_vfs *vfs = ((struct file *)file)->vfs;
+    fault_vfs_body body = page ? 0 : atomic_exchange(&vfs->body, 0);
+    if (body) body(atomic_load(&vfs->context));
+    return SQLITE_OK;
+}
+
+// Version 3: shared memory for WAL, and calls for memory-mapped reads.
 static const sqlite3_io_methods methods = {
-    .iVersion = 2,
+    .iVersion = 3,
     .xClose = file_close,
     .xRead = file_read,
     .xWrite = file_write,
@@ -143,6 +162,8 @@ static const sqlite3_io_methods methods = {
     .xShmLock = file_shm_lock,
     .xShmBarrier = file_shm_barrier,
     .xShmUnmap = file_shm_unmap,
+    .xFetch = file_fetch,
+    .xUnfetch = file_unfetch,
 };
 
 // MARK: what is passed on: the file system
@@ -233,6 +254,11 @@ void fault_vfs_set_read_only(struct fault_vfs *vfs, int is_read_only) {
 
 void fault_vfs_set_room(struct fault_vfs *vfs, int count) {
     atomic_store(&vfs->room, count);
+}
+
+void fault_vfs_on_checkpoint(struct fault_vfs *vfs, fault_vfs_body body, void *context) {
+    atomic_store(&vfs->context, context);
+    atomic_store(&vfs->body, body);
 }
 
 int fault_vfs_failed_syncs(const struct fault_vfs *vfs) {

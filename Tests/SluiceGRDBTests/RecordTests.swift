@@ -57,7 +57,9 @@ struct RecordTests {
         #expect(dead.count == 1 && letter.id == ActionID(rawValue: 1) && letter.cause == .failed)
         #expect(letter.error == "no such room" && letter.attempts == 1 && letter.diedAt == now)
         #expect(letter.queue == "failing" && letter.enqueuedAt == now && letter.sortKey.isNull)
+        #expect(letter.version == 1 && letter.tag == nil && letter.gate == nil)
         let queue = try #require(queues.first)
+        #expect(queue.process == nil)
         #expect(queues.count == 1 && queue.id == "parked" && queue.depth == 2 && queue.state == .parked)
         #expect(queue.because == "parked after failure (failed): no" && queue.lastError == "no")
         #expect(queue.head == ActionID(rawValue: 2) && queue.headKind == "note" && queue.blockedUntil == nil)
@@ -84,11 +86,12 @@ struct RecordTests {
             ],
             QueueRecord.databaseTableName: [
                 queue.queue, queue.depth, queue.state, queue.because, queue.head, queue.headKind,
-                queue.attempt, queue.blockedUntil, queue.oldestAge, queue.lastError,
+                queue.attempt, queue.blockedUntil, queue.oldestAge, queue.lastError, queue.process,
             ],
             DeadLetterRecord.databaseTableName: [
                 letter.id, letter.queue, letter.sortKey, letter.kind, letter.payload, letter.cause,
-                letter.error, letter.attempts, letter.enqueuedAt, letter.diedAt,
+                letter.error, letter.attempts, letter.enqueuedAt, letter.diedAt, letter.version,
+                letter.tag, letter.gate,
             ],
             AttemptRecord.databaseTableName: [
                 attempt.action, attempt.number, attempt.outcome, attempt.error, attempt.startedAt,

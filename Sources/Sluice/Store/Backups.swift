@@ -202,7 +202,7 @@ extension WriteTransaction {
     /// Before the transaction begins, so that this one is nobody's.
     fileprivate func leaveProcessesBehind() throws {
         try connection.immediate {
-            for table in ["sluice_runner_rows", "sluice_changes"] {
+            for table in ["sluice_runner_rows", "sluice_checkpointer", "sluice_changes"] {
                 try connection.prepare("DELETE FROM \(table)").run()
             }
         }

@@ -30,26 +30,19 @@ package struct DatabaseFile {
 
     package let location: Location
     package let lockTimeout: Duration
+    /// Whether tables and steps of the schema are made; else their lack is an error.
     private let makesMissing: Bool
+    /// What stands between SQLite and the file; `nil` is the system's.
     let vfs: String?
+    /// What the application does to the writer's connection.
     private let prepare: (@Sendable (OpaquePointer) throws -> Void)?
 
-    /// - Parameters:
-    ///   - makesMissing: Whether tables and steps of the schema are made; else their lack is an error.
-    ///   - vfs: What stands between SQLite and the file; `nil` is the system's.
-    ///   - prepare: What the application does to the writer's connection.
-    package init(
-        _ location: Location,
-        lockTimeout: Duration,
-        makesMissing: Bool = true,
-        vfs: String? = nil,
-        prepare: (@Sendable (OpaquePointer) throws -> Void)? = nil
-    ) {
-        self.prepare = prepare
+    package init(_ location: Location, _ options: BrokerOptions = BrokerOptions()) {
         self.location = location
-        self.lockTimeout = lockTimeout
-        self.makesMissing = makesMissing
-        self.vfs = vfs
+        prepare = options.prepareConnection
+        lockTimeout = options.lockTimeout
+        makesMissing = options.makesMissing
+        vfs = options.vfs
     }
 
     /// Opens the database, ready for the writer.

@@ -7,29 +7,33 @@ internal import SQLite
 final class GroupCommitter {
     let transaction: WriteTransaction
     private let turns: TurnCounter
-    private var connection: Connection { transaction.connection }
+    var connection: Connection { transaction.connection }
     private let registration: OpenFiles.Registration?
-    private let check: FileCheck
+    let check: FileCheck
     /// When the file's path was last looked at, in microseconds.
     private var lastLook = Int64.min
+    /// `nil` where SQLite does not have the WAL-reset bug, and in memory.
+    let logGuard: LogGuard?
     let durability: Durability
     private let lockTimeout: Duration
     private let clock: any BrokerClock
     private let onCommit: @Sendable (CommitReport) -> Void
     private var isSynchronousFull = true
+    /// Nobody knows how `synchronous` stands.
+    var mustSetSynchronous = false
     /// A sync failed: nothing may be acknowledged until the log has been copied and cut to nothing.
     private var mustTruncate = false
-    private var checkpoints = CheckpointPolicy()
-    private var space = SpaceUpkeep.none
+    var checkpoints = CheckpointPolicy()
+    var space = SpaceUpkeep.none
     /// How long the last `COMMIT` took, its sync included.
     private(set) var lastCommit: Duration = .zero
-    private let logger: Logger
+    let logger: Logger
     let trouble: WriterTrouble
     /// The connection is closed, and another committer is to go on.
     private(set) var isSuspended = false
 
     /// What is known of the file's free pages.
-    private enum SpaceUpkeep {
+    enum SpaceUpkeep {
         /// Nothing new since they were looked at.
         case none
         /// A checkpoint was made: enough has been written for a look.
@@ -43,21 +47,20 @@ final class GroupCommitter {
         turns: TurnCounter,
         registration: OpenFiles.Registration?,
         check: FileCheck,
-        durability: Durability,
-        lockTimeout: Duration,
-        clock: any BrokerClock,
-        logger: Logger,
+        logGuard: LogGuard?,
+        options: BrokerOptions,
         onCommit: @escaping @Sendable (CommitReport) -> Void
     ) {
         self.transaction = transaction
         self.turns = turns
         self.registration = registration
         self.check = check
+        self.logGuard = logGuard
         trouble = WriterTrouble()
-        self.durability = durability
-        self.lockTimeout = lockTimeout
-        self.clock = clock
-        self.logger = logger
+        durability = options.durability
+        lockTimeout = options.lockTimeout
+        clock = options.clock
+        logger = options.logger
         self.onCommit = onCommit
     }
 
@@ -74,6 +77,7 @@ final class GroupCommitter {
         onCommit = other.onCommit
         logger = other.logger
         mustTruncate = other.mustTruncate
+        logGuard = other.logGuard?.continued(on: connection)
     }
 
     /// Commits a group and tells each member its result.
@@ -89,9 +93,10 @@ final class GroupCommitter {
         do {
             try prepare(isSynced: group.contains { durability.syncs($0.sync) })
             try begin(now: now, waitsForLock: waitsForLock)
+            try logGuard?.begun(othersCommitted: transaction.hasTakenIn)
         } catch {
             let isLocked = isLocked(error)
-            if !isLocked { transaction.rollback() }
+            if !isLocked { rollback() }
             if isLocked && !waitsForLock { return false }
             let failure = SluiceError(wrapping: error, doing: "beginning a write")
             fail(group, failure)
@@ -101,26 +106,33 @@ final class GroupCommitter {
         do {
             for write in group { try write.perform(in: transaction) }
         } catch {
-            transaction.rollback()
+            rollback()
             isolate(group, after: SluiceError(wrapping: error, doing: "writing"))
             return true
         }
         turns.add()
         do {
+            try logGuard?.willCommit()
             let start = ContinuousClock.now
             try transaction.commit()
             lastCommit = start.duration(to: .now)
             checkpoints.committed(isSynced: isSynchronousFull)
         } catch {
-            transaction.rollback()
+            rollback()
             isolate(group, after: resolve(error))
             return true
         }
+        logGuard?.committed()
         let report = transaction.takeReport(isSynced: isSynchronousFull)
         if !report.isEmpty { onCommit(report) }
         transaction.settledActions.tell()
         for write in group { write.complete() }
         return true
+    }
+
+    private func rollback() {
+        transaction.rollback()
+        logGuard?.rolledBack()
     }
 
     /// Why nothing may be committed; looks at the file's path from time to time.
@@ -152,6 +164,7 @@ final class GroupCommitter {
         isSuspended = true
         transaction.rememberFile()
         transaction.links = LinkMemory()
+        logGuard?.close()
         connection.setCheckpointOnClose(false)
         connection.close()
     }
@@ -163,6 +176,7 @@ final class GroupCommitter {
     func close() {
         // A statement that is left would keep the file open behind the registration's end.
         transaction.links = LinkMemory()
+        logGuard?.close()
         if !isSuspended, check.refusal != nil { connection.setCheckpointOnClose(false) }
         if let registration { registration.end { connection.close() } } else { connection.close() }
     }
@@ -179,8 +193,7 @@ final class GroupCommitter {
         }
         trouble.waits(since: clock.now)
         defer { trouble.gaveUp() }
-        connection.setBusyTimeout(lockTimeout - brief)
-        try transaction.begin(now: clock.now)
+        try waitForLock(lockTimeout - brief)
         trouble.hasLock()
     }
 
@@ -192,17 +205,40 @@ final class GroupCommitter {
     /// Other processes that run the queues commit all the time, and are in nobody's way.
     private static let briefWait: Duration = .milliseconds(5)
 
+    private func waitForLock(_ timeout: Duration) throws {
+        var left = timeout
+        while let logGuard, logGuard.isPinned, left > LogGuard.lockPatience {
+            left -= LogGuard.lockPatience
+            connection.setBusyTimeout(LogGuard.lockPatience)
+            do {
+                return try transaction.begin(now: clock.now)
+            } catch {
+                guard isLocked(error) else { throw error }
+            }
+            do {
+                try logGuard.giveWay()
+            } catch {
+                mustSetSynchronous = true
+                throw error
+            }
+        }
+        connection.setBusyTimeout(left)
+        try transaction.begin(now: clock.now)
+    }
+
     private func prepare(isSynced: Bool) throws {
         if mustTruncate {
             connection.setBusyTimeout(lockTimeout)
-            guard try !connection.checkpoint(.truncate).wasBlocked else {
+            let result = try logGuard?.truncate(within: lockTimeout) ?? connection.checkpoint(.truncate)
+            guard !result.wasBlocked else {
                 throw SluiceError(.inputOutput, "a sync failed and the log could not be copied since")
             }
             mustTruncate = false
         }
-        guard isSynced != isSynchronousFull, !connection.isInMemory else { return }
+        guard isSynced != isSynchronousFull || mustSetSynchronous, !connection.isInMemory else { return }
         try connection.set(Pragma("synchronous", isSynced ? 2 : 1))
         isSynchronousFull = isSynced
+        mustSetSynchronous = false
     }
 
     /// Gives each member of a group that failed a transaction of its own; a lone member gets the error.
@@ -235,82 +271,4 @@ final class GroupCommitter {
             )
         }
     }
-
-    /// Whether there is work to do between two groups.
-    var isUpkeepDue: Bool {
-        (transaction.isWriteBehindDue || isCheckpointDue || space != .none)
-            && !isSuspended && check.refusal == nil
-    }
-
-    private var isCheckpointDue: Bool {
-        trouble.isCheckpointAsked || checkpoints.isDue(at: connection.logFrames)
-    }
-
-    /// Does what is due between two groups.
-    func performUpkeep() {
-        if transaction.isWriteBehindDue { writeBehind() }
-        if isCheckpointDue {
-            checkpoint()
-        } else if space != .none {
-            giveBackSpace()
-        }
-    }
-
-    /// Writes the order of what waits to the file, in a transaction of its own.
-    ///
-    /// A failure leaves it in memory, or to the next start; the next try follows when there is more.
-    private func writeBehind() {
-        let write = WriteBehind()
-        _ = commit([write], waitsForLock: true)
-        guard let error = write.failure else { return }
-        transaction.postponeWriteBehind()
-        logger.debug("writing the order behind failed", metadata: ["error": "\(error.code)"])
-    }
-
-    /// Takes one step in giving free pages back; the last asks for a checkpoint, which cuts the file.
-    ///
-    /// A failure leaves the file as long as it is; the next look follows the next checkpoint.
-    private func giveBackSpace() {
-        let step = GiveBack(isUnderWay: space == .isUnderWay)
-        _ = commit([step], waitsForLock: true)
-        if let error = step.failure {
-            logger.debug("giving space back failed", metadata: ["error": "\(error.code)"])
-        }
-        if !step.hasMore && space == .isUnderWay { trouble.askForCheckpoint() }
-        space = step.hasMore ? .isUnderWay : .none
-    }
-
-    /// Copies the log into the database, as far as readers allow.
-    ///
-    /// A failure leaves the log whole, only longer; the next try follows when it is due again, or asked for.
-    private func checkpoint() {
-        checkpoints.checkpointed(at: connection.logFrames)
-        trouble.startCheckpoint()
-        do {
-            let result = try connection.checkpoint(.passive)
-            trouble.pinned(result.frames - result.copied)
-            if space == .none { space = .isDue }
-            logger.trace(
-                "checkpoint",
-                metadata: ["frames": "\(result.frames)", "copied": "\(result.copied)"]
-            )
-        } catch {
-            logger.debug("checkpoint failed", metadata: ["error": "\(error.code)"])
-        }
-    }
-}
-
-/// The write of ``WriteTransaction/writeBehind()``.
-private final class WriteBehind: PendingWrite {
-    let sync = SyncNeed.later
-    /// Why it failed, if it has.
-    ///
-    /// Set and read by the writer's leader alone.
-    private(set) nonisolated(unsafe) var failure: SluiceError?
-
-    func perform(in transaction: WriteTransaction) throws { try transaction.writeBehind() }
-
-    func complete() {}
-
-    func complete(failing error: SluiceError) { failure = error }
 }

@@ -1,4 +1,5 @@
 internal import SQLite
+internal import Synchronization
 
 /// Work inside a transaction of the application's, on its own connection.
 ///
@@ -105,7 +106,9 @@ extension Store {
 
     /// Whether a connection's main database is this file, by device and inode.
     private func isOnFile(_ connection: Connection) -> Bool {
-        guard let identity = check.identity, !connection.path.isEmpty, !connection.isFileGone else { return false }
+        guard let identity = check.identity, !connection.path.isEmpty, !connection.isFileGone else {
+            return false
+        }
         return DatabaseFile.identity(of: connection.path) == identity
     }
 }

@@ -1,4 +1,5 @@
 internal import SQLite
+internal import Synchronization
 
 /// Letting go of the file for a while.
 extension Store {

@@ -49,13 +49,7 @@ package final class Store: Sendable {
         onCommit: @escaping @Sendable (CommitReport) -> Void
     ) throws(SluiceError) {
         try options.validate()
-        let file = DatabaseFile(
-            location,
-            lockTimeout: options.lockTimeout,
-            makesMissing: options.makesMissing,
-            vfs: options.vfs,
-            prepare: options.prepareConnection
-        )
+        let file = DatabaseFile(location, options)
         self.location = location
         self.file = file
         clock = options.clock
@@ -91,10 +85,8 @@ package final class Store: Sendable {
                     turns: turns,
                     registration: entered?.registration,
                     check: check,
-                    durability: options.durability,
-                    lockTimeout: options.lockTimeout,
-                    clock: options.clock,
-                    logger: options.logger,
+                    logGuard: options.hasResetBug ? LogGuard(connection, file, nonce, options.clock) : nil,
+                    options: options,
                     onCommit: onCommit
                 ),
                 check

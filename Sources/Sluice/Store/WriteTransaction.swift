@@ -41,6 +41,8 @@ package final class WriteTransaction {
     private var before: Before?
     private var changesBefore = 0
     private var dataVersion: Int64?
+    /// Whether this transaction has taken in what other connections have committed since the last one.
+    private(set) var hasTakenIn = false
     private var actionCounter: Int64?
     private var savedActionCounter: Int64?
     /// The queues whose names have been asked for.
@@ -109,7 +111,8 @@ extension WriteTransaction {
         journal.begin()
         self.now = now
         let version = try connection.cached("PRAGMA data_version").first { $0.int64(0) }
-        guard version != dataVersion else { return }
+        hasTakenIn = version != dataVersion
+        guard hasTakenIn else { return }
         try schema.ensure(connection)
         forget()
         // What others make of gates and holds is told to those who run the queues.

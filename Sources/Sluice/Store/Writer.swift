@@ -61,6 +61,7 @@ package final class Writer: Sendable {
         durability = committer.durability
         trouble = committer.trouble
         refusal = nil
+        committer.logGuard?.onHold = { [weak self] in self?.restLater() }
     }
 
     /// Throws in a role that writes nothing.
@@ -306,5 +307,37 @@ extension Writer {
         // Not here: as long as writes come it may go on.
         queue.async { if !self.endLeadingIfIdle() { self.leadAll() } }
         return result.map { _ in }
+    }
+}
+
+// MARK: - Resting
+
+extension Writer {
+    /// Has ``rest()`` called while nothing is committed.
+    ///
+    /// By the machine's time, as the writer waits for locks: it is for other processes, not for the engine's
+    /// decisions.
+    private func restLater() {
+        queue.asyncAfter(deadline: .now() + .seconds(LogGuard.restInterval)) { [weak self] in
+            if let self, self.rest() { self.restLater() }
+        }
+    }
+
+    /// Gives up what is kept for commits that follow each other, if none has come since the last call.
+    ///
+    /// - Returns: Whether it is to be called again.
+    func rest() -> Bool {
+        let isFree = waiting.withLock { waiting -> Bool? in
+            // Resumed, it begins anew.
+            if waiting.isClosed || waiting.isSuspended { return nil }
+            if waiting.hasLeader { return false }
+            waiting.hasLeader = true
+            return true
+        }
+        guard let isFree else { return false }
+        guard isFree, let committer else { return true }
+        let isToBeCalled = committer.rest()
+        if !endLeadingIfIdle() { queue.async { self.leadAll() } }
+        return isToBeCalled
     }
 }

@@ -170,8 +170,8 @@ struct Finding {
         return [
             .note(
                 "SQLite \(FileFacts.libraryVersion) has the WAL-reset bug (https://www.sqlite.org/wal.html): "
-                    + "a commit of another process that meets a checkpoint can be lost",
-                "use SQLite 3.51.3 or later, 3.50.7 or 3.44.6; until then let one process write"
+                    + "commits of other programs that meet a checkpoint can be lost",
+                "use SQLite 3.51.3 or later, 3.50.7 or 3.44.6; what is enqueued by Sluice is safe"
             )
         ]
     }

@@ -37,6 +37,12 @@ public struct DeadLetterRecord: FetchableRecord, TableRecord, Identifiable, Send
     public let enqueuedAt: Date
     /// When it was set aside.
     public let diedAt: Date
+    /// The version of its payload.
+    public let version: Int
+    /// Its tag.
+    public let tag: String?
+    /// The gate that it waits for when it is put back.
+    public let gate: GateName?
 
     /// The columns of the view.
     public enum Columns {
@@ -60,6 +66,12 @@ public struct DeadLetterRecord: FetchableRecord, TableRecord, Identifiable, Send
         public static let enqueuedAt = Column("enqueued_at")
         /// See ``DeadLetterRecord/diedAt``.
         public static let diedAt = Column("died_at")
+        /// See ``DeadLetterRecord/version``.
+        public static let version = Column("version")
+        /// See ``DeadLetterRecord/tag``.
+        public static let tag = Column("tag")
+        /// See ``DeadLetterRecord/gate``.
+        public static let gate = Column("gate")
     }
 
     /// Reads a row of the view.
@@ -76,6 +88,9 @@ public struct DeadLetterRecord: FetchableRecord, TableRecord, Identifiable, Send
         attempts = row["attempts"]
         enqueuedAt = try row.requiredTime("enqueued_at")
         diedAt = try row.requiredTime("died_at")
+        version = row["version"]
+        tag = row["tag"]
+        gate = (row["gate"] as String?).map { GateName($0) }
     }
 }
 #endif

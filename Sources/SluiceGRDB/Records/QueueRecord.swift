@@ -41,6 +41,8 @@ public struct QueueRecord: FetchableRecord, TableRecord, Identifiable, Sendable,
     public let oldestAge: Duration
     /// The head's last error, or the one that parked the queue.
     public let lastError: String?
+    /// The process that runs its head; `nil` while none does.
+    public let process: Int?
 
     /// The queue: it has one row.
     public var id: QueueName { queue }
@@ -67,6 +69,8 @@ public struct QueueRecord: FetchableRecord, TableRecord, Identifiable, Sendable,
         public static let oldestAge = Column("oldest_age_s")
         /// See ``QueueRecord/lastError``.
         public static let lastError = Column("last_error")
+        /// See ``QueueRecord/process``.
+        public static let process = Column("process")
     }
 
     /// Reads a row of the view.
@@ -83,6 +87,7 @@ public struct QueueRecord: FetchableRecord, TableRecord, Identifiable, Sendable,
         blockedUntil = try row.time("blocked_until")
         oldestAge = .seconds((row["oldest_age_s"] as Int64?) ?? 0)
         lastError = row["last_error"]
+        process = row["process"]
     }
 }
 #endif

@@ -25,6 +25,13 @@ void fault_vfs_set_read_only(struct fault_vfs *, int is_read_only);
 /// Lets so many writes to its files succeed before the disk is full; a negative number makes room for all.
 void fault_vfs_set_room(struct fault_vfs *, int count);
 
+/// Something to be done, once.
+typedef void (*fault_vfs_body)(void *context);
+
+/// Does something in the next checkpoint of its files that finds the log changed by another connection: when it
+/// has read how long the log is, and not yet looked how much of it was copied.
+void fault_vfs_on_checkpoint(struct fault_vfs *, fault_vfs_body body, void *context);
+
 /// How many syncs have failed.
 int fault_vfs_failed_syncs(const struct fault_vfs *);
 

@@ -87,11 +87,13 @@ struct MigratorTests {
         for _ in 0..<5 {
             let file = try TemporaryFile()
             let errors = Mutex<[String]>([])
+            var patient = BrokerOptions()
+            patient.lockTimeout = .seconds(30)
+            let opening = DatabaseFile(.file(file.path), patient)
             try DatabaseFile.createPrivateFile(file.path)
             DispatchQueue.concurrentPerform(iterations: 6) { number in
                 do {
-                    _ = try DatabaseFile(.file(file.path), lockTimeout: .seconds(30))
-                        .open(now: Timestamp(microseconds: Int64(number)))
+                    _ = try opening.open(now: Timestamp(microseconds: Int64(number)))
                 } catch {
                     errors.withLock { $0.append("\(error)") }
                 }

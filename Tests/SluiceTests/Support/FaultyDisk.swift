@@ -23,10 +23,33 @@ struct FaultyDisk {
 
     /// Syncs of its files that were done.
     var syncs: Int { Int(fault_vfs_syncs(vfs)) }
+
     func setWritable() { fault_vfs_set_read_only(vfs, 0) }
 
     /// Has room for so many more writes; `nil` is for all.
     func setRoom(_ count: Int32?) { fault_vfs_set_room(vfs, count ?? -1) }
 
+    /// Does something in the midst of the next checkpoint that finds the log changed by another connection:
+    /// it knows how long the log is, and not yet how much of it was copied.
+    func onCheckpoint(_ body: @escaping () -> Void) {
+        fault_vfs_on_checkpoint(
+            vfs,
+            { context in
+                guard let context else { return }
+                Unmanaged<Errand>.fromOpaque(context).takeRetainedValue().body()
+            },
+            Unmanaged.passRetained(Errand(body)).toOpaque()
+        )
+    }
+
     var failedSyncs: Int { Int(fault_vfs_failed_syncs(vfs)) }
+}
+
+/// What a function of C, which has one pointer, is to do.
+private final class Errand {
+    let body: () -> Void
+
+    init(_ body: @escaping () -> Void) {
+        self.body = body
+    }
 }

@@ -1,0 +1,106 @@
+internal import SQLite
+
+/// Which of several processes of the engine keeps its pin between commits and checkpoints, where SQLite
+/// has the WAL-reset bug; the others pin for a commit each, and leave the log to that one.
+///
+/// Pins keep the log safe without it. But that of one process keeps the checkpoints of all others from
+/// copying anything: two that both keep theirs would let the log grow without end. So the one whose
+/// checkpoint meets the other's pin writes its name into the file, in a transaction that commits anyway,
+/// and the other finds it there in its next one. A process that is alone never writes it.
+///
+/// Not thread-safe: the writer's leader alone uses it.
+struct CheckpointLease {
+    static let length: Duration = .seconds(30)
+    /// It is renewed when no more than this is left of it.
+    static let renewal: Duration = .seconds(15)
+
+    /// The opening of the file that is this one.
+    let nonce: Int64
+    private let clock: any BrokerClock
+    /// Until when another has it, by this process's uptime.
+    private var othersEnd: Duration?
+    /// Until when this one has it.
+    private var ownEnd: Duration?
+    private var writtenEnd: Duration?
+    /// The last checkpoint met something that kept it from copying all.
+    private var isBlocked = false
+    /// Others have committed since the last checkpoint.
+    private var hasCompany = false
+
+    init(nonce: Int64, clock: any BrokerClock) {
+        self.nonce = nonce
+        self.clock = clock
+    }
+
+    /// One of the same opening, which knows nothing of the file yet.
+    func anew() -> CheckpointLease { CheckpointLease(nonce: nonce, clock: clock) }
+
+    /// Whether another process keeps its pin and checkpoints.
+    var isOthers: Bool {
+        guard let othersEnd else { return false }
+        return clock.uptime < othersEnd
+    }
+
+    /// Reads the lease as others may have written it.
+    mutating func read(_ connection: Connection) throws(SQLiteError) {
+        hasCompany = true
+        othersEnd = nil
+        let row = try connection.cached(
+            "SELECT nonce, pid, process, lease_until_us, lease_until_boot_us FROM sluice_checkpointer"
+        )
+        .first {
+            (
+                nonce: $0.int64(0), process: ProcessIdentity(pid: $0.int64(1), mark: $0.text(2)),
+                until: Timestamp(microseconds: $0.int64(3)), untilOnMachine: $0.optionalInt64(4)
+            )
+        }
+        guard let row, row.nonce != nonce else { return }
+        ownEnd = nil
+        let me = ProcessIdentity.current
+        // This process has one store on the file: what it finds of itself, an earlier store has left.
+        guard row.process != me, !row.process.isDead(seenFrom: me) else { return }
+        var left = row.until - clock.now
+        if let end = row.untilOnMachine, row.process.sharesMachine(with: me),
+            let uptime = ProcessIdentity.machineUptime
+        {
+            left = .microseconds(end) - uptime
+        }
+        // A jump of the wall clock makes it no longer than it can be.
+        guard left > .zero else { return }
+        othersEnd = clock.uptime + min(left, Self.length)
+    }
+
+    /// A checkpoint has ended.
+    mutating func checkpointed(isComplete: Bool) { isBlocked = !isComplete }
+
+    /// Takes or renews the lease in the open transaction, if the last checkpoint asks for it.
+    mutating func write(_ connection: Connection) throws(SQLiteError) {
+        guard isBlocked || (ownEnd != nil && hasCompany), !isOthers else { return }
+        let uptime = clock.uptime
+        if let ownEnd, uptime + Self.renewal < ownEnd { return }
+        let me = ProcessIdentity.current
+        try connection.cached(
+            """
+            INSERT INTO sluice_checkpointer (only, nonce, pid, process, lease_until_us, lease_until_boot_us)
+            VALUES (1, ?1, ?2, ?3, ?4, ?5)
+            ON CONFLICT (only) DO UPDATE SET
+                nonce = excluded.nonce, pid = excluded.pid, process = excluded.process,
+                lease_until_us = excluded.lease_until_us, lease_until_boot_us = excluded.lease_until_boot_us
+            """
+        )
+        .bind(1, nonce).bind(2, me.pid).bind(3, me.mark).bind(4, (clock.now + Self.length).microseconds)
+        .bind(5, ProcessIdentity.machineUptime.map { ($0 + Self.length).wholeMicroseconds }).run()
+        writtenEnd = uptime + Self.length
+    }
+
+    /// The transaction has been committed.
+    mutating func committed() {
+        guard let writtenEnd else { return }
+        ownEnd = writtenEnd
+        self.writtenEnd = nil
+        (isBlocked, hasCompany) = (false, false)
+    }
+
+    /// The transaction has been undone.
+    mutating func rolledBack() { writtenEnd = nil }
+}

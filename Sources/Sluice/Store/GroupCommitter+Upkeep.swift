@@ -1,0 +1,104 @@
+internal import Logging
+internal import SQLite
+
+/// What is done between two groups.
+extension GroupCommitter {
+    /// Whether there is work to do between two groups.
+    var isUpkeepDue: Bool {
+        (transaction.isWriteBehindDue || isCheckpointDue || space != .none)
+            && !isSuspended && check.refusal == nil
+    }
+
+    private var isCheckpointDue: Bool {
+        trouble.isCheckpointAsked || checkpoints.isDue(at: connection.logFrames)
+    }
+
+    /// Gives up what is kept for commits that follow each other.
+    ///
+    /// - Returns: Whether it is to be called again.
+    func rest() -> Bool {
+        do {
+            return try logGuard?.rest() ?? false
+        } catch {
+            // It is asked whether a checkpoint is under way with syncs turned off.
+            mustSetSynchronous = true
+            logger.debug("the log's pin stays", metadata: ["error": "\(error)"])
+            return true
+        }
+    }
+
+    /// Does what is due between two groups.
+    func performUpkeep() {
+        if transaction.isWriteBehindDue { writeBehind() }
+        if isCheckpointDue {
+            checkpoint()
+        } else if space != .none {
+            giveBackSpace()
+        }
+    }
+
+    /// Writes the order of what waits to the file, in a transaction of its own.
+    ///
+    /// A failure leaves it in memory, or to the next start; the next try follows when there is more.
+    private func writeBehind() {
+        let write = WriteBehind()
+        _ = commit([write], waitsForLock: true)
+        guard let error = write.failure else { return }
+        transaction.postponeWriteBehind()
+        logger.debug("writing the order behind failed", metadata: ["error": "\(error.code)"])
+    }
+
+    /// Takes one step in giving free pages back; the last asks for a checkpoint, which cuts the file.
+    ///
+    /// A failure leaves the file as long as it is; the next look follows the next checkpoint.
+    private func giveBackSpace() {
+        let step = GiveBack(isUnderWay: space == .isUnderWay)
+        _ = commit([step], waitsForLock: true)
+        if let error = step.failure {
+            logger.debug("giving space back failed", metadata: ["error": "\(error.code)"])
+        }
+        if !step.hasMore && space == .isUnderWay { trouble.askForCheckpoint() }
+        space = step.hasMore ? .isUnderWay : .none
+    }
+
+    /// Copies the log into the database, as far as readers allow.
+    ///
+    /// A failure leaves the log whole, only longer; the next try follows when it is due again, or asked for.
+    private func checkpoint() {
+        let frames = connection.logFrames
+        checkpoints.checkpointed(at: frames)
+        trouble.startCheckpoint()
+        if let logGuard, logGuard.leavesCheckpoint(of: frames) { return trouble.pinned(0) }
+        do {
+            let result =
+                if let logGuard {
+                    try logGuard.checkpoint(of: frames)
+                } else {
+                    try connection.checkpoint(.passive)
+                }
+            trouble.pinned(result.frames - result.copied)
+            if space == .none { space = .isDue }
+            logger.trace(
+                "checkpoint",
+                metadata: ["frames": "\(result.frames)", "copied": "\(result.copied)"]
+            )
+        } catch {
+            logger.debug("checkpoint failed", metadata: ["error": "\(error.code)"])
+        }
+    }
+}
+
+/// The write of ``WriteTransaction/writeBehind()``.
+private final class WriteBehind: PendingWrite {
+    let sync = SyncNeed.later
+    /// Why it failed, if it has.
+    ///
+    /// Set and read by the writer's leader alone.
+    private(set) nonisolated(unsafe) var failure: SluiceError?
+
+    func perform(in transaction: WriteTransaction) throws { try transaction.writeBehind() }
+
+    func complete() {}
+
+    func complete(failing error: SluiceError) { failure = error }
+}

@@ -1,0 +1,176 @@
+internal import SQLite
+
+/// Keeps apart, where SQLite has the WAL-reset bug, what must not meet: a checkpoint, of anybody, and a
+/// commit that begins the log anew.
+///
+/// The bug (<https://www.sqlite.org/wal.html#walresetbug>): a checkpoint notes how long the log is, and
+/// only then looks how much of it was copied. If all was, and a commit of another connection begins the
+/// log anew in between, the checkpoint says of the new log that as much of it was copied as the old one
+/// had. What commits write there is never copied, and is lost when the log begins anew the next time.
+///
+/// Three rules keep that from happening to what the engine commits and copies, whatever others do:
+///
+/// 1. Nothing is committed but under a pin (``LogPin``), which lets no checkpoint and such a commit both
+///    happen.
+/// 2. A checkpoint of the engine's has the pin let go only when it has SQLite's right to be the only
+///    checkpoint already, and goes on holding the write lock; where it does not get that in time, it goes
+///    on under the pin.
+/// 3. Besides, a pin is let go only when no checkpoint of others is under way that could have begun before
+///    the last commit; or when one is under way for so long that it waits for the pin itself, holding the
+///    write lock, which a commit cannot get past either.
+///
+/// A pin keeps others from copying the log, so it is not kept for long behind the last commit; and among
+/// several processes of the engine only one keeps its own between commits (``CheckpointLease``).
+///
+/// Not thread-safe: the writer's leader alone uses it.
+final class LogGuard {
+    /// How long a checkpoint waits for readers and for the pins of others, and so lets others wait for the
+    /// write lock; what it could not copy by then is left to the next one.
+    static let patience: Duration = .milliseconds(50)
+    /// The same when the log has become this many times as long as it is to be.
+    static let longPatience: Duration = .seconds(1)
+    static let neglected = 4 * CheckpointPolicy.longLog
+    /// How often, in seconds, it is looked whether the pin is still needed: a commit within this time behind
+    /// the last one finds it in place.
+    static let restInterval = 1
+    /// How long a commit waits for the write lock before it looks whether somebody waits for the pin with it.
+    static let lockPatience: Duration = .milliseconds(250)
+    /// How long a close waits for the end of others' checkpoints.
+    static let closePatience: Duration = .seconds(1)
+
+    private let connection: Connection
+    private let pin: LogPin
+    private var lease: CheckpointLease
+    /// Called when ``rest()`` is to be called from then on.
+    var onHold: () -> Void = {}
+    /// Whether it is being called.
+    private var isWatched = false
+    private var isIdle = false
+    /// Another checkpoint was under way at the last call of ``rest()``.
+    private var hasWaited = false
+
+    init(_ connection: Connection, pin: LogPin, lease: CheckpointLease) {
+        self.connection = connection
+        self.pin = pin
+        self.lease = lease
+    }
+
+    /// The guard of the same log, once it was closed, for a connection that has been opened since.
+    func continued(on connection: Connection) -> LogGuard {
+        let next = LogGuard(connection, pin: pin, lease: lease.anew())
+        next.onHold = onHold
+        return next
+    }
+
+    /// The guard of a file's log; `nil` in memory, where there is no log.
+    convenience init?(
+        _ connection: Connection,
+        _ file: DatabaseFile,
+        _ nonce: Int64,
+        _ clock: any BrokerClock
+    ) {
+        guard case .file(let path) = file.location else { return nil }
+        self.init(
+            connection,
+            pin: LogPin { try file.openReader(path) },
+            lease: CheckpointLease(nonce: nonce, clock: clock)
+        )
+    }
+
+    /// A transaction has begun and written nothing yet.
+    ///
+    /// - Parameter othersCommitted: Whether other connections have committed since the last one.
+    func begun(othersCommitted: Bool) throws {
+        if othersCommitted { try lease.read(connection) }
+        (isIdle, hasWaited) = (false, false)
+        try hold()
+    }
+
+    /// A commit has waited for the write lock for a while, and goes on waiting.
+    func giveWay() throws {
+        if try connection.isOtherCheckpointing() { pin.release() }
+    }
+
+    private func hold() throws {
+        try pin.hold()
+        guard !isWatched else { return }
+        isWatched = true
+        onHold()
+    }
+
+    /// The transaction is about to be committed.
+    func willCommit() throws(SQLiteError) { try lease.write(connection) }
+
+    func committed() {
+        lease.committed()
+        // The one that has the lease keeps the log safe.
+        if lease.isOthers { pin.release() }
+    }
+
+    func rolledBack() { lease.rolledBack() }
+
+    /// Whether another process sees to a log with so many frames.
+    func leavesCheckpoint(of frames: Int) -> Bool { frames < Self.neglected && lease.isOthers }
+
+    /// Copies the log, as far as readers allow.
+    func checkpoint(of frames: Int) throws(SQLiteError) -> Checkpoint {
+        let result = try checkpoint(.full, frames < Self.neglected ? Self.patience : Self.longPatience)
+        lease.checkpointed(isComplete: result.copied == result.frames)
+        return result
+    }
+
+    /// Copies the log and cuts it to nothing.
+    func truncate(within patience: Duration) throws(SQLiteError) -> Checkpoint {
+        try checkpoint(.truncate, patience)
+    }
+
+    private func checkpoint(_ mode: Checkpoint.Mode, _ patience: Duration) throws(SQLiteError) -> Checkpoint {
+        let deadline = ContinuousClock.now + patience
+        return try connection.checkpoint(mode) { [self] in
+            if pin.isHeld {
+                // It may be what is in the way, and no other checkpoint is under way now.
+                pin.release()
+                return true
+            }
+            if ContinuousClock.now < deadline {
+                Connection.pause()
+                return true
+            }
+            // It goes on, perhaps without the write lock.
+            do { try hold() } catch { connection.interrupt() }
+            return false
+        }
+    }
+
+    /// Lets the pin go when nothing has been committed since the last call.
+    ///
+    /// - Returns: Whether it is to be called again.
+    func rest() throws -> Bool {
+        if pin.isHeld {
+            guard isIdle else {
+                isIdle = true
+                return true
+            }
+            if try !hasWaited && connection.isOtherCheckpointing() {
+                hasWaited = true
+                return true
+            }
+            pin.release()
+        }
+        isWatched = false
+        return false
+    }
+
+    /// Whether the pin is held.
+    var isPinned: Bool { pin.isHeld }
+
+    /// Nothing is committed any more.
+    func close() {
+        let deadline = ContinuousClock.now + Self.closePatience
+        // An error lets it go too: the close is not to fail for that.
+        while pin.isHeld, ContinuousClock.now < deadline, (try? connection.isOtherCheckpointing()) == true {
+            Connection.pause()
+        }
+        pin.close()
+    }
+}

@@ -1,0 +1,193 @@
+import Testing
+
+/// The checker finds each breach in histories that were made up for that.
+@Suite("The checker of histories") struct HistoryCheckerTests {
+    /// Lines 1 and 2 of one queue, 3 of another, as they should run; process B takes over from A.
+    private var sound: History {
+        var history = History()
+        history.lines = ["a": [1, 2], "b": [3]]
+        history.enqueues = (1...3).map { History.Enqueue(line: $0, id: Int64($0) + 10, time: 0) }
+        history.runs = [
+            run("A", 1, 10, 20, "retry"), run("A", 1, 30, 40, "success"), run("B", 2, 50, 60, "success"),
+            run("A", 3, 15, 55, "success"),
+        ]
+        return history
+    }
+
+    private func run(
+        _ process: String,
+        _ line: Int,
+        _ start: Int64,
+        _ end: Int64?,
+        _ outcome: String?
+    ) -> History.Run {
+        History.Run(
+            process: process,
+            queue: line == 3 ? "b" : "a",
+            line: line,
+            id: Int64(line) + 10,
+            start: start,
+            end: end,
+            outcome: outcome
+        )
+    }
+
+    /// What is found when the sound history is changed.
+    private func found(takeover: Int64? = nil, _ change: (inout History) -> Void) -> [String] {
+        var history = sound
+        change(&history)
+        return HistoryChecker.violations(of: history, takeover: takeover)
+    }
+
+    private func expect(_ words: String..., in found: [String], at place: SourceLocation = #_sourceLocation) {
+        for word in words {
+            #expect(found.contains { $0.contains(word) }, "\(found)", sourceLocation: place)
+        }
+        if words.isEmpty { #expect(found == [], sourceLocation: place) }
+    }
+
+    @Test("A sound history is passed, with kills and repetitions that they excuse")
+    func passes() {
+        expect(in: found { _ in })
+        expect(
+            in: found { history in
+                // A dies in its run, and B runs the line again.
+                history.runs[1] = run("A", 1, 30, nil, nil)
+                history.kills["A"] = 56
+                history.runs[2] = run("B", 1, 57, 58, "success")
+                history.runs.append(run("B", 2, 60, 70, "success"))
+            }
+        )
+        expect(
+            in: found { history in
+                // A dies behind its success and before that is settled.
+                history.kills["A"] = 56
+                history.runs[2] = run("B", 1, 57, 58, "success")
+                history.runs.append(run("B", 2, 60, 70, "success"))
+            }
+        )
+    }
+
+    @Test("An overlap is found, in one process, in two, and with a run that a kill has ended")
+    func overlap() {
+        expect("overlap", in: found { $0.runs[1].start = 19 })
+        expect("overlap", in: found { $0.runs[2].start = 39 })
+        expect(
+            "overlap",
+            in: found { history in
+                history.runs[1] = run("A", 1, 30, nil, nil)
+                history.kills["A"] = 50
+                history.runs[2] = run("B", 1, 49, 52, "success")
+                history.runs.append(run("B", 2, 60, 70, "success"))
+            }
+        )
+        // Not with the one right before.
+        expect(
+            "overlap",
+            in: found { history in
+                history.runs[1].end = 62
+                history.runs[2] = run("B", 2, 50, 55, "success")
+                history.runs.append(run("B", 2, 61, 63, "success"))
+            }
+        )
+    }
+
+    @Test("A run without an end is found when nobody has killed its process")
+    func endless() {
+        expect("has no end", in: found { $0.runs[3] = run("A", 3, 15, nil, nil) })
+    }
+
+    @Test("An inversion is found: what sorts behind ran first, or did not wait for a retry")
+    func inversion() {
+        expect(
+            "inversion",
+            in: found { history in
+                history.runs[0] = run("A", 2, 10, 20, "success")
+                history.runs[2] = run("B", 1, 50, 60, "success")
+            }
+        )
+        expect("inversion", in: found { $0.runs[1].outcome = "retry" })
+    }
+
+    @Test("A loss is found: a line that nobody ran, that never succeeded, or that no history has")
+    func loss() {
+        expect("loss: it has never run", in: found { $0.runs.removeLast() })
+        expect("loss: 2 has never succeeded", in: found { $0.runs[2].outcome = "retry" })
+        expect("loss: 2 has never succeeded", in: found { $0.runs.remove(at: 2) })
+        expect("loss: nobody knows of it", in: found { $0.lines["a"] = [1, 2, 4] })
+    }
+
+    @Test("A repetition is found when the success had settled")
+    func repetition() {
+        expect("which had settled", in: found { $0.runs.append(run("B", 2, 70, 80, "success")) })
+        expect(
+            "which had settled",
+            in: found { history in
+                // The kill came before its end, so it was not this run that it cut.
+                history.kills["B"] = 55
+                history.runs.append(run("C", 2, 70, 80, "success"))
+            }
+        )
+        expect(
+            "which had settled",
+            in: found { history in
+                // It came behind the repetition.
+                history.kills["B"] = 90
+                history.runs.append(run("C", 2, 70, 80, "success"))
+            }
+        )
+    }
+
+    @Test("Numbers that do not fit, and lines that nobody has enqueued, are found")
+    func numbers() {
+        expect("is action 11 and action 99", in: found { $0.runs[0].id = 99 })
+        expect("not of the input", in: found { $0.enqueues.append(.init(line: 9, id: 9, time: 0)) })
+        expect("nobody has enqueued it", in: found { $0.runs[0].queue = "c" })
+    }
+
+    @Test("A process that stood still for longer than its lease has lost its queues, and settles nothing")
+    func fencing() {
+        func taken(_ takeover: Int64?, _ change: (inout History) -> Void = { _ in }) -> [String] {
+            found(takeover: takeover) { history in
+                // A stands still in its run from 31 to 131; B runs the line from 100 on.
+                history.freezes = [.init(process: "A", from: 31, to: 131)]
+                history.runs[1] = run("A", 1, 30, 135, "success")
+                history.runs[2] = run("B", 1, 100, 110, "success")
+                history.runs.append(run("B", 2, 120, 125, "success"))
+                change(&history)
+            }
+        }
+        expect(in: taken(60))
+        expect("overlap", in: taken(70))
+        expect("overlap", in: taken(nil))
+        // What A says settles nothing: without B's success the line is lost.
+        expect("inversion", in: taken(60) { $0.runs[2].outcome = "retry" })
+    }
+
+    @Test("An effect that did not happen exactly once is found")
+    func effects() {
+        expect(in: found { $0.effects = [1: 1, 2: 1, 3: 1] })
+        expect("line 2: its effect happened 2 times", in: found { $0.effects = [1: 1, 2: 2, 3: 1] })
+        expect("line 3: its effect happened 0 times", in: found { $0.effects = [1: 1, 2: 1] })
+    }
+
+    @Test("A history is read as the processes write it; a line that is not whole is refused")
+    func reading() throws {
+        let text = """
+            e\t1\ta\t1
+            E\t2\ta\t1\t11
+            S\t3\ta\t1\t11\t1
+            S\t4\tb\t3\t13\t1
+            F\t5\ta\t1\t11\t1\tretry
+
+            """
+        var history = History()
+        try history.read(text, of: "0.1")
+        #expect(history.enqueues == [.init(line: 1, id: 11, time: 2)])
+        #expect(history.runs.count == 2 && history.runs[0].end == 5 && history.runs[0].outcome == "retry")
+        #expect(history.runs[1].end == nil && history.runs[1].process == "0.1")
+        for bad in ["E\t2\ta\t1", "F\t5\ta\t1\t11\t1\tretry", "S\t3\ta", "X\t1\ta\t1"] {
+            #expect(throws: HistoryError.self) { try history.read(bad, of: "0.2") }
+        }
+    }
+}

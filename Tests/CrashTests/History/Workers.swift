@@ -1,0 +1,159 @@
+import Foundation
+import Sluice
+import SluiceTestKit
+import Subprocess
+import Synchronization
+import SystemPackage
+import Testing
+
+/// Processes on one file that enqueue real conversations and run them, and are killed and stopped meanwhile.
+///
+/// They take their time as applications would: this is a load, not a test that waits.
+struct Workers {
+    let file: TemporaryFile
+    let count: Int
+    let seconds: Int
+    let seed: UInt64
+    /// How many lines are enqueued.
+    let lines: Int
+    /// Whether they are killed and stopped.
+    var isDisturbed = true
+    var environment: Environment = .inherit
+
+    /// How long another process waits at least before it takes over from one that stands still: the lease of
+    /// 30 seconds, less the time between two renewals.
+    static let takeover: Int64 = 20_000_000_000
+
+    private var folder: String { file.path + ".histories" }
+
+    /// What was done to the processes.
+    private struct Disturbances: Sendable {
+        var kills: [History.Process: Int64] = [:]
+        var freezes: [History.Freeze] = []
+
+        mutating func add(_ others: Disturbances) {
+            kills.merge(others.kills) { first, _ in first }
+            freezes += others.freezes
+        }
+    }
+
+    /// The time since the machine's start, as the workers write it.
+    static func now() -> Int64 {
+        var time = timespec()
+        #if os(Linux)
+        clock_gettime(CLOCK_BOOTTIME, &time)
+        #else
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        #endif
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    }
+
+    /// Runs them, and one more until nothing is left to be run.
+    func run() async throws -> History {
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let end = Self.now() + Int64(seconds) * 1_000_000_000
+        let disturbances = try await withThrowingTaskGroup(of: Disturbances.self) { group in
+            for index in 0..<count { group.addTask { try await live(index, until: end) } }
+            return try await group.reduce(into: Disturbances()) { $0.add($1) }
+        }
+        let status = try await start("last.0", end: 0) { _ in }
+        #expect(status == .exited(0), "the last worker, seed \(seed)")
+        var history = try input()
+        (history.kills, history.freezes) = (disturbances.kills, disturbances.freezes)
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder).sorted() {
+            try history.read(String(contentsOfFile: folder + "/" + name, encoding: .utf8), of: name)
+        }
+        return history
+    }
+
+    private func input() throws -> History {
+        var history = History()
+        for (line, message) in try RealInput.messages().prefix(lines).enumerated() {
+            history.lines["conversation/\(message.conversation)", default: []].append(line)
+        }
+        return history
+    }
+
+    /// All lives of one worker: after each kill it begins another.
+    private func live(_ index: Int, until end: Int64) async throws -> Disturbances {
+        var random = Seeded(state: seed &+ UInt64(index) &* 7_919)
+        var all = Disturbances()
+        for life in 0... {
+            let name = "\(index).\(life)"
+            let own = Mutex(Disturbances())
+            let source = random
+            let status = try await start(name, end: end) { execution in
+                guard isDisturbed else { return }
+                var random = source
+                while Self.now() < end {
+                    try await Self.pass(.milliseconds(Int.random(in: 100...1_000, using: &random)))
+                    guard Self.now() < end else { return }
+                    switch Int.random(in: 0..<100, using: &random) {
+                    case 0..<25:
+                        own.withLock { $0.kills[name] = Self.now() }
+                        return execution(.kill)
+                    case 25..<60:
+                        let freeze = try await stop(execution, name, &random)
+                        own.withLock { $0.freezes.append(freeze) }
+                    default: break
+                    }
+                }
+            }
+            // Another course in the next life.
+            random.state &+= 0x9E37_79B9
+            let ends = own.withLock { $0 }
+            all.add(ends)
+            if status == .exited(0) { break }
+            guard status == .signaled(SIGKILL), ends.kills[name] != nil else {
+                Issue.record("worker \(name) ended by itself: \(status), seed \(seed)")
+                break
+            }
+        }
+        return all
+    }
+
+    private func stop(
+        _ execution: (Signal) -> Void,
+        _ name: String,
+        _ random: inout Seeded
+    ) async throws -> History.Freeze {
+        // In a long run some stand still for longer than their lease.
+        let isLong = seconds > 300 && Int.random(in: 0..<60, using: &random) == 0
+        let duration = isLong ? 40_000 : Int.random(in: 5...1_500, using: &random)
+        let from = Self.now()
+        execution(.suspend)
+        try await Self.pass(.milliseconds(duration))
+        let to = Self.now()
+        execution(.resume)
+        return History.Freeze(process: name, from: from, to: to)
+    }
+
+    private func start(
+        _ name: String,
+        end: Int64,
+        _ body: ((Signal) -> Void) async throws -> Void
+    ) async throws -> TerminationStatus {
+        let result = try await Subprocess.run(
+            .path(FilePath(BuiltProducts.path(of: "HistoryWorker"))),
+            arguments: [
+                file.path, folder, RealInput.path, "\(lines)", name, "\(count)", "\(seed)", "\(end)",
+            ],
+            environment: environment,
+            input: .none,
+            output: .discarded,
+            error: .string(limit: 65_536)
+        ) { execution in
+            // One that has ended by itself cannot be sent anything, and its status tells of it.
+            try await body { try? execution.send(signal: $0) }
+        }
+        if result.terminationStatus != .signaled(SIGKILL), !result.standardError.isEmpty {
+            Issue.record("worker \(name) says: \(result.standardError)")
+        }
+        return result.terminationStatus
+    }
+
+    static func pass(_ duration: Duration) async throws {
+        let clock = SystemClock()
+        try await clock.sleep(untilUptime: clock.uptime + duration)
+    }
+}
