@@ -168,12 +168,25 @@ let package = Package(
         // What happens when the process dies; the child is started and killed by the tests.
         .executableTarget(name: "CrashChild", dependencies: ["SQLite", "Sluice"], path: "Tests/CrashChild"),
         // One of several processes on a file, which writes down what it does.
-        .executableTarget(name: "HistoryWorker", dependencies: ["Sluice"], path: "Tests/HistoryWorker"),
+        .executableTarget(
+            name: "HistoryWorker",
+            dependencies: ["SQLite", "Sluice"],
+            path: "Tests/HistoryWorker"
+        ),
+        // Writes to the engine's file by way of GRDB; without the trait it says that it cannot.
+        .executableTarget(
+            name: "PoolWriter",
+            dependencies: [
+                .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["GRDB"]))
+            ],
+            path: "Tests/PoolWriter"
+        ),
         .testTarget(
             name: "CrashTests",
             dependencies: [
                 "CrashChild",
                 "HistoryWorker",
+                "PoolWriter",
                 "SQLite",
                 "Sluice",
                 "SluiceCLI",

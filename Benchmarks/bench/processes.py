@@ -51,8 +51,11 @@ def main() -> None:
         disk = Disk(bench.folder)
         for queues in options.queues:
             rates: dict[int, list[float]] = {processes: [] for processes in options.processes}
+            shares: dict[int, list[float]] = {processes: [] for processes in options.processes}
             for number in range(options.rounds):
-                for processes in options.processes:
+                # In turn first, as the machine and its disk change while they are measured.
+                turn = number % len(options.processes)
+                for processes in options.processes[turn:] + options.processes[:turn]:
                     file = bench.folder / f"share-{queues}-{processes}-{number}.sqlite"
                     bench.fill(file, options.count, queues)
                     disk.wait()
@@ -61,6 +64,8 @@ def main() -> None:
                     if sum(settled) != options.count:
                         raise RuntimeError(f"{sum(settled)} settled of {options.count}")
                     rates[processes].append(options.count / seconds)
+                    # Two of which one does it all are as fast as one.
+                    shares[processes].append(min(settled) / options.count)
                     print(f"{queues} queues, {processes} processes: {options.count / seconds:,.0f} a second, "
                           f"settled {settled}", flush=True)
                     for suffix in ("", "-wal", "-shm"):
@@ -69,7 +74,8 @@ def main() -> None:
             for processes, found in rates.items():
                 median = statistics.median(found)
                 print(f"{queues:,} queues, {processes} processes: median {median:,.0f} a second, "
-                      f"{median / alone:.2f} of {options.processes[0]}", flush=True)
+                      f"{median / alone:.2f} of {options.processes[0]}; who did least did "
+                      f"{statistics.median(shares[processes]):.0%}", flush=True)
 
 
 if __name__ == "__main__":

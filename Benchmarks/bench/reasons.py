@@ -6,8 +6,8 @@ from statistics import median
 # Where the profiles are from, and how to take them again.
 PROFILES = (
     "Shares are of the processor time, from `perf record -g -F 999` over the program of the row (`Workloads "
-    "measure` with the options of the row; for W7 `Workloads flow`), at commit c8af0fa. A stack counts as "
-    "SQLite and the file system when it has a frame of either in it."
+    "measure` with the options of the row; for W7 `Workloads flow`), at commit c8af0fa (W8: 5bc58b6). A "
+    "stack counts as SQLite and the file system when it has a frame of either in it."
 )
 
 # By the key of a row, of a comparison or of a number.

@@ -35,6 +35,8 @@ public struct Attempt: Sendable, Hashable {
     public let enqueuedAt: Date
     /// What lets the application settle it itself; `nil` where there is no store.
     var settler: AttemptSettler? = nil
+    /// The claim that it runs under; `nil` where there is no store.
+    package var claim: Int64? { settler?.action.receipt.claim }
     /// The error of the attempt before, if one failed; at most ``SluiceError/maximumTextByteCount`` bytes.
     public let lastError: String?
 }

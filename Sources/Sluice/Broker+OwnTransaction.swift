@@ -17,7 +17,8 @@ extension Broker {
     /// It checks what the other forms check, by the same rules, and passes the ``BrokerOptions/middleware``
     /// by. A refusal leaves the transaction as it was. The call neither commits nor rolls back nor sets
     /// anything on the connection, and leaves it no statement; `changes()` is that of the engine's last
-    /// statement.
+    /// statement. So its own statements are prepared anew in each call: for several actions, the form that
+    /// takes a sequence costs far less than as many calls.
     ///
     /// - Parameters:
     ///   - action: The action; its type says queue and sort key.
@@ -30,8 +31,9 @@ extension Broker {
     ///   ``SluiceError/Code/otherDatabase``, ``SluiceError/Code/databaseLocked`` when another connection
     ///   writes, or has written since the transaction began to read: begin it with `BEGIN IMMEDIATE`;
     ///   ``SluiceError/Code/readOnly``, ``SluiceError/Code/closed``, and what other enqueues throw, but for
-    ///   `CancellationError`. After ``SluiceError/Code/diskFull`` and ``SluiceError/Code/inputOutput``
-    ///   SQLite may have rolled back the whole transaction.
+    ///   `CancellationError`. After ``SluiceError/Code/diskFull``, ``SluiceError/Code/inputOutput``,
+    ///   ``SluiceError/Code/outOfMemory`` and ``SluiceError/Code/interrupted`` SQLite may have rolled back
+    ///   the whole transaction: `sqlite3_get_autocommit()` tells.
     @discardableResult
     public func enqueue<A: Action>(
         _ action: A,
@@ -90,21 +92,42 @@ extension Broker {
     ///
     /// An action that waits goes with its row, and one that runs as if it had been deleted: its handler is
     /// cancelled, and what it returns changes nothing. A dead letter goes too, as it could be put back. If
-    /// the key of a row changes, its actions follow.
+    /// the key of a row changes, its actions follow; if it becomes `NULL`, they stay and belong to no row.
     ///
     /// It makes two triggers on the table, whose names begin with `sluice_`, and need be called once in the
-    /// life of a file; calling it at each start does no harm. A migration that rebuilds the table drops
-    /// them: the next opening of the file, or the next call, makes them again, and has go what belongs to
-    /// rows that went meanwhile. A row that `INSERT OR REPLACE` pushes out fires no trigger, unless
-    /// `recursive_triggers` is on: write `ON CONFLICT DO UPDATE`.
+    /// life of a file; calling it at each start, behind the application's migrations, does no harm. It makes
+    /// the triggers again where a migration has dropped them, and has go what belongs to rows that are not
+    /// in the table now. The opening of the file does the same where the table was rebuilt under its name
+    /// and with its key column. Where the table or the column is not there, an opening touches nothing:
+    /// the actions stay, and new ones are refused with ``SluiceError/Code/noCascade`` until the call is made
+    /// or ``endCascade(from:removingActions:)`` says what becomes of them. See <doc:YourOwnTransactions> for
+    /// migrations.
+    ///
+    /// A row that `INSERT OR REPLACE` pushes out fires no trigger, unless `recursive_triggers` is on: write
+    /// `ON CONFLICT DO UPDATE`.
     ///
     /// - Parameters:
     ///   - table: An ordinary table in the broker's file.
-    ///   - column: A column without two equal values, such as a key of text; `nil` is the table's
-    ///     `INTEGER PRIMARY KEY`.
+    ///   - column: The primary key, or a column with a `UNIQUE` index of its own over all rows; `nil` is the
+    ///     table's `INTEGER PRIMARY KEY`. If the column has another name by now, its rows keep their actions.
     /// - Throws: ``SluiceError`` with ``SluiceError/Code/invalidOptions`` when there is no such table or
-    ///   column, or the table's rows are known by another column already.
+    ///   column, two rows may have the same value in it, or the table's rows are known by another column
+    ///   already.
     public func cascade(from table: String, key column: String? = nil) async throws(SluiceError) {
         try await store.cascade(from: table, key: column)
+    }
+
+    /// Has the rows of a table take along nothing any more.
+    ///
+    /// It drops the triggers that ``cascade(from:key:)`` has made, as before a migration that drops the key
+    /// column, or when the table has gone for good. A table that has none is left as it is.
+    ///
+    /// - Parameters:
+    ///   - table: The table's name, or the one that it had.
+    ///   - removingActions: Whether the actions and dead letters that belong to its rows go, all of them, as
+    ///     if the rows were deleted. Else they stay and belong to no row.
+    /// - Throws: ``SluiceError`` when it cannot be written.
+    public func endCascade(from table: String, removingActions: Bool = false) async throws(SluiceError) {
+        try await store.endCascade(from: table, removingActions: removingActions)
     }
 }

@@ -219,7 +219,7 @@ extension Broker {
         life.withLock { life in
             if life.state == .starting || life.state == .running { life.state = .stopping }
         }
-        leaveQueuesToOthers()
+        Task { await leaveQueuesToOthers() }
         if grace > .zero {
             scheduler.schedule(.endGrace, within: grace)
         } else {
@@ -299,7 +299,13 @@ extension Broker {
     }
 
     private func repeatChore(_ chore: Chore, after interval: Duration) {
-        let isDue = isRunning || (chore == .lookForChanges && store.waiters.areThere)
+        let isDue =
+            switch chore {
+            // Handlers may take longer to end than the lease lasts.
+            case .renewLease: life.withLock { $0.state != .idle }
+            case .lookForChanges: isRunning || store.waiters.areThere
+            default: isRunning
+            }
         if isDue { scheduler.schedule(chore, within: interval) }
     }
 

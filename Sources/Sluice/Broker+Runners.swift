@@ -37,15 +37,13 @@ extension Broker {
     }
 
     /// No action is claimed here from now on: what is ready is for the others, though handlers still run.
-    func leaveQueuesToOthers() {
+    func leaveQueuesToOthers() async {
         guard store.runners.hasOthers else { return }
-        Task { [store, options] in
-            do {
-                try await store.askOthersToLook()
-            } catch {
-                // They look around when this one has stopped.
-                options.logger.debug("others were not told of the stop", metadata: ["error": "\(error)"])
-            }
+        do {
+            try await store.askOthersToLook()
+        } catch {
+            // They look around when this one has stopped, or its lease is over.
+            options.logger.debug("others were not told of the stop", metadata: ["error": "\(error)"])
         }
     }
 }

@@ -27,6 +27,7 @@ extension Broker {
             guard !suspension.isOn, !suspension.isOver else { return }
             suspension.isOn = true
             // The watch holds no lock, but it could have the connection opened again.
+            await leaveQueuesToOthers()
             await store.lookout?.suspend()
             await wakeUps?.stop()
             await store.suspend()

@@ -32,7 +32,8 @@ public struct BrokerOptions: Sendable {
     /// Registers functions and collations on the engine's writing connection, a `sqlite3 *`, for the
     /// application's tables that ``Outcome/success(_:)`` writes to; `nil` by default.
     ///
-    /// It runs once, when the file is opened, and in no transaction. The connection trusts no schema: a
+    /// It runs when the file is opened, and again at each ``Broker/resume()``, which opens it anew; in no
+    /// transaction. The connection trusts no schema: a
     /// function that triggers, views, indexes or constraints call must be registered with
     /// `SQLITE_INNOCUOUS`. Settings that the engine rests on are set afterwards, and SQLite's hooks are the
     /// engine's. What it throws has the opening throw ``SluiceError/Code/connectionNotPrepared``.

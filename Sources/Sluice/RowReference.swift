@@ -11,6 +11,7 @@ public struct RowReference: Sendable, Hashable {
     enum Key: Sendable, Hashable {
         case integer(Int64)
         case text(String)
+        case blob([UInt8])
     }
 
     /// The table's name; upper and lower case are the same, as in SQL.
@@ -35,5 +36,15 @@ public struct RowReference: Sendable, Hashable {
     public init(_ table: String, _ key: String) {
         self.table = table
         self.key = .text(key)
+    }
+
+    /// Names a row by a blob, such as the 16 bytes of a UUID.
+    ///
+    /// - Parameters:
+    ///   - table: As for an integer.
+    ///   - key: The value of its key column.
+    public init(_ table: String, _ key: [UInt8]) {
+        self.table = table
+        self.key = .blob(key)
     }
 }

@@ -42,7 +42,8 @@ extension SluiceError {
             case unsupportedSQLite, readOnly, unsupportedDatabase
             case networkFileSystem, forked, fileReplaced, wrongRole, suspended, destinationExists
             case alreadyOpen, alreadyRunning, closed
-            case databaseLocked, diskFull, inputOutput, corrupt, outOfMemory, unknownCommit, storage
+            case databaseLocked, diskFull, inputOutput, corrupt, outOfMemory, interrupted
+            case unknownCommit, storage
             case noTransaction, otherDatabase, staleReceipt, transactionOver, connectionNotPrepared
             case noCascade, noSuchRow
         }
@@ -134,6 +135,11 @@ extension SluiceError {
         public static let corrupt = Code(.corrupt)
         /// SQLite could not allocate memory.
         public static let outOfMemory = Code(.outOfMemory)
+        /// The application has interrupted the statement on its own connection, as GRDB does when a task is
+        /// cancelled.
+        ///
+        /// SQLite may have rolled back the whole transaction.
+        public static let interrupted = Code(.interrupted)
         /// A commit failed half way and the file could not be brought to a known state: the action may be
         /// stored.
         public static let unknownCommit = Code(.unknownCommit)
@@ -173,6 +179,8 @@ extension SluiceError {
             case .permission, .cannotOpen:
                 (.cannotOpen, "the file cannot be opened (errno \(error.systemErrno))")
             case .outOfMemory: (.outOfMemory, "SQLite could not allocate memory")
+            case .interrupted:
+                (.interrupted, "it was interrupted, and SQLite may have rolled back the whole transaction")
             case .tooBig: (.payloadTooLarge, "a value is larger than SQLite allows")
             default: (.storage, error.message)
             }

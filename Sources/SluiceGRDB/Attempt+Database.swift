@@ -21,7 +21,8 @@ extension Attempt {
     /// action was removed or another process has taken its queue over, `updates` does not run (G6).
     ///
     /// It is done even if the handler's task is cancelled meanwhile: what was sent has been sent. `updates`
-    /// may run on no broker's thread, so that it may take its time; other writes of GRDB's wait for it.
+    /// runs on none of the broker's threads, so that it may take its time; other writes of GRDB's wait for
+    /// it.
     ///
     /// - Parameters:
     ///   - writer: A `DatabaseQueue` or `DatabasePool` on the broker's file.

@@ -24,7 +24,8 @@ extension Broker {
     /// - Returns: The action's number. What became of it is to be asked behind the commit.
     /// - Throws: `SluiceError` with `noTransaction`, `otherDatabase`, `databaseLocked`, `readOnly`, `closed`
     ///   and what other enqueues throw. The transaction is as it was then, and GRDB's `write` rolls it back
-    ///   if the error leaves its closure.
+    ///   if the error leaves its closure. After `interrupted`, which is what a cancelled task of GRDB's
+    ///   comes to, `diskFull`, `inputOutput` and `outOfMemory` SQLite may have rolled it back itself.
     @discardableResult
     public func enqueue<A: Action>(
         _ action: A,

@@ -101,9 +101,7 @@ import Testing
                 }
                 let due = clock.now + .milliseconds(1)
                 try await broker.enqueue(Note(room: "ready"), notBefore: due.date)
-                _ = try await place.sql(
-                    "UPDATE sluice_runner_rows SET lease_until_us = lease_until_us + 3600000000"
-                )
+                try await leaseAnHour()
                 shown.append(
                     try await whileLocked(broker) {
                         clock.advance(by: .seconds(1))
@@ -128,9 +126,7 @@ import Testing
         try await running(broker) {
             let due = clock.now + .milliseconds(1)
             try await broker.enqueue(Note(room: "ready"), notBefore: due.date)
-            _ = try await place.sql(
-                "UPDATE sluice_runner_rows SET lease_until_us = lease_until_us + 3600000000"
-            )
+            try await leaseAnHour()
             let other = try Connection(path: place.path, mode: .write)
             other.setBusyTimeout(.seconds(30))
             try other.beginImmediate()
@@ -178,6 +174,16 @@ extension BecauseTableTests {
         await broker.close()
         try result.get()
         try end.get()
+    }
+
+    /// Makes the lease of the broker longer than the test, whose clock has it renewed never.
+    private func leaseAnHour() async throws {
+        _ = try await place.sql(
+            """
+            UPDATE sluice_runner_rows
+            SET lease_until_us = lease_until_us + 3600000000, lease_until_boot_us = NULL
+            """
+        )
     }
 
     /// Keeps the broker from writing while a body is at work.

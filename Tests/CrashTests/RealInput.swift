@@ -27,13 +27,14 @@ enum RealInput {
 
 /// A handler for `sluice run --pipe` that logs each delivery, and fails some.
 enum LoggingHandler {
-    /// The arguments are the log, the number of the run, the seed and the part of attempts that fail.
+    /// The arguments are the log, the number of the run, the seed, the part of attempts that fail, and after
+    /// how many it answers no more; a negative number is never.
     ///
     /// A handler of a killed process reads on what it had been sent. The lock keeps the next one waiting
     /// until it has ended, as an application's own log would need it too.
     static let text = """
         import fcntl, json, os, random, sys
-        path, run, seed, rate = sys.argv[1:5]
+        path, run, seed, rate, left = *sys.argv[1:5], int(sys.argv[5])
         log = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         fcntl.flock(log, fcntl.LOCK_EX)
         def tell(descriptor, text):
@@ -41,7 +42,8 @@ enum LoggingHandler {
             except BrokenPipeError: pass
         for line in sys.stdin:
             r = json.loads(line)
-            if "cancel" in r: continue
+            if "cancel" in r or left == 0: continue
+            left -= 1
             key, attempt = r["idempotency_key"], r["attempt"]
             fails = random.Random(f"{seed} {key} {attempt}").random() < float(rate)
             outcome = "retry" if fails else "success"

@@ -75,13 +75,15 @@ import Testing
         var inFlight: [Int: Set<Int>] = [:]
         for kill in 1...Self.kills {
             let target = Int.random(in: 1...(messages.count / Self.kills), using: &random)
-            let handler = "exec python3 '\(script)' '\(log)' \(kill) \(seed) 0.05"
+            // It stops a little later, so that none is through before its kill on a busy machine.
+            let limit = target + Int.random(in: 0...500, using: &random)
+            let handler = "exec python3 '\(script)' '\(log)' \(kill) \(seed) 0.05 \(limit)"
             let status = try await run(file, handler: handler, killingAfter: target)
             try #require(status == .signaled(SIGKILL), "seed \(seed), kill \(kill) behind \(target)")
             let cut = try await sql(file, "SELECT id FROM sluice_actions WHERE running_since IS NOT NULL")
             inFlight[kill] = Set(cut.split(separator: "\n").compactMap { Int($0) })
         }
-        let last = "exec python3 '\(script)' '\(log)' \(Self.kills + 1) \(seed) 0.05"
+        let last = "exec python3 '\(script)' '\(log)' \(Self.kills + 1) \(seed) 0.05 -1"
         #expect(try await run(file, handler: last, killingAfter: nil) == .exited(0), "seed \(seed)")
 
         let deliveries = try LoggingHandler.deliveries(in: log)

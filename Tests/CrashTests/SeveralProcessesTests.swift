@@ -5,7 +5,10 @@ import Subprocess
 import SystemPackage
 import Testing
 
-@Suite("Several processes on one file", .timeLimit(.minutes(3))) struct SeveralProcessesTests {
+/// One kill and one freeze at a fixed moment, in seconds: what goes wrong here is found at each `swift test`,
+/// and `ProcessHistoryTests` looks for what only a longer and random course brings.
+@Suite("A kill and a freeze among several processes", .timeLimit(.minutes(3)))
+struct SeveralProcessesTests {
     private let file: TemporaryFile
     private var log: String { file.path + ".log" }
 

@@ -1,13 +1,19 @@
+import Dispatch
 import Foundation
+import SQLite
 import Sluice
 import Synchronization
 
 /// A file to which each line is added in one write, so that a kill leaves whole lines.
 final class History: Sendable {
+    /// The name of this life of this process.
+    let process: String
     private let descriptor: Int32
+    private let runs = Atomic(0)
 
-    init(_ path: String) throws {
-        descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT, 0o600)
+    init(_ folder: String, process: String) throws {
+        self.process = process
+        descriptor = open(folder + "/" + process, O_WRONLY | O_APPEND | O_CREAT, 0o600)
         guard descriptor >= 0 else { throw HistoryWorkerError.usage }
     }
 
@@ -16,6 +22,9 @@ final class History: Sendable {
         // A history that cannot be written is found by the checker, which misses what it should say.
         _ = write(descriptor, bytes, bytes.count)
     }
+
+    /// The number of the next run of a handler, of this process alone.
+    func nextRun() -> Int { runs.add(1, ordering: .relaxed).newValue }
 
     /// The last line that an earlier life of a worker has seen enqueued.
     static func lastEnqueued(in folder: String, index: Int) throws -> Int? {
@@ -28,6 +37,32 @@ final class History: Sendable {
             }
         }
         return last
+    }
+}
+
+/// The application's own connection to the file.
+final class Application: Sendable {
+    // Used on the queue alone, so that a wait for the write lock holds up no thread of Swift's.
+    private nonisolated(unsafe) let connection: Connection
+    private let queue = DispatchQueue(label: "history.application")
+
+    init(_ path: String) throws {
+        connection = try Connection(path: path, mode: .write)
+        connection.setBusyTimeout(.seconds(60))
+        try connection.set(Pragma("wal_autocheckpoint", 0))
+    }
+
+    @discardableResult
+    func write<Output: Sendable>(
+        _ body: @escaping @Sendable (Connection) throws -> Output
+    ) async throws -> Output {
+        try await withCheckedThrowingContinuation { continuation in
+            queue.async {
+                continuation.resume(
+                    with: Result { try self.connection.immediate { try body(self.connection) } }
+                )
+            }
+        }
     }
 }
 
@@ -63,8 +98,6 @@ struct Share {
 /// Something that tasks wait for.
 final class Occasion: Sendable {
     private let state = Mutex<(hasEnded: Bool, tasks: [CheckedContinuation<Void, Never>])>((false, []))
-
-    var hasEnded: Bool { state.withLock { $0.hasEnded } }
 
     func end() {
         let tasks = state.withLock { state in

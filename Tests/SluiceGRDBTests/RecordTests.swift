@@ -78,6 +78,7 @@ struct RecordTests {
         let queue = QueueRecord.Columns.self
         let letter = DeadLetterRecord.Columns.self
         let attempt = AttemptRecord.Columns.self
+        let runner = RunnerRecord.Columns.self
         let named: [String: [Column]] = [
             ActionRecord.databaseTableName: [
                 action.id, action.queue, action.sortKey, action.kind, action.payload, action.attempts,
@@ -97,10 +98,36 @@ struct RecordTests {
                 attempt.action, attempt.number, attempt.outcome, attempt.error, attempt.startedAt,
                 attempt.endedAt,
             ],
+            RunnerRecord.databaseTableName: [runner.process, runner.running, runner.leaseUntil],
         ]
         for (view, columns) in named {
             let actual = try await application.rows("SELECT name FROM pragma_table_info('\(view)')")
             #expect(Set(actual) == Set(columns.map(\.name)), "\(view)")
+        }
+        await broker.close()
+    }
+
+    @Test("A process that runs the queues has a record")
+    func runner() async throws {
+        let application = try Application(.pool, clock: ManualClock(wallMicroseconds: 1_800_000_000_123_457))
+        let broker = try await application.broker()
+        let (started, looked) = (EventLog<Int>(), EventLog<Int>())
+        try broker.route("*", Note.self) { _, _ in
+            started.append(1)
+            _ = try await looked.wait(forCount: 1)
+            return .success
+        }
+        try await broker.enqueue(Note("a"))
+        try await running(broker) {
+            _ = try await started.wait(forCount: 1)
+            let runners = try await application.database.read { db in
+                try RunnerRecord.filter { $0.running == 1 }.fetchAll(db)
+            }
+            let runner = try #require(runners.first)
+            #expect(runners.count == 1 && runner.process == Int(ProcessInfo.processInfo.processIdentifier))
+            #expect(runner.leaseUntil > Date(timeIntervalSince1970: 1_800_000_000.123457))
+            looked.append(1)
+            await broker.waitUntilIdle()
         }
         await broker.close()
     }

@@ -1,4 +1,5 @@
 #if GRDB
+import Foundation
 import GRDB
 import Sluice
 import SluiceGRDB
@@ -149,5 +150,31 @@ struct SettlingTests {
         #expect(code == .noSuchRow)
         await broker.close()
     }
+
+    @Test("A record's UUID is a key as GRDB stores it, until the cascade ends", arguments: Kind.allCases)
+    func uuid(_ kind: Kind) async throws {
+        let application = try Application(kind)
+        let broker = try await application.broker()
+        try await application.database.write { db in
+            try db.create(table: "part") { $0.primaryKey("id", .blob) }
+        }
+        try await broker.cascade(from: Part.self, key: "id")
+        let part = Part(id: UUID())
+        try await application.database.write { db in
+            try part.insert(db)
+            try broker.enqueue([Note("a"), Note("b")], EnqueueOptions(row: RowReference(part)), in: db)
+        }
+        _ = try await application.database.write { try part.delete($0) }
+        try await #expect(application.rows("SELECT payload ->> 'text' FROM sluice_actions") == [])
+        try await broker.endCascade(from: Part.self)
+        let code = await code { try await broker.enqueue(Note("c"), EnqueueOptions(row: RowReference(part))) }
+        #expect(code == .noCascade)
+        await broker.close()
+    }
+}
+
+private struct Part: Codable, Identifiable, FetchableRecord, PersistableRecord {
+    static let databaseTableName = "part"
+    var id: UUID
 }
 #endif

@@ -157,6 +157,7 @@ struct BackupCopy: Sendable {
             nonce: 0,
             identity: .current,
             leases: LeaseTimes(),
+            clock: SystemClock(),
             writeBehind: WriteBehindLimits()
         )
         try transaction.leaveProcessesBehind()
@@ -197,7 +198,8 @@ struct BackupCopy: Sendable {
 }
 
 extension WriteTransaction {
-    /// Forgets the process that runs the queues, and what was logged for it.
+    /// Forgets the processes that have the source open, what was logged for them and the gates that they
+    /// opened for their own time.
     ///
     /// Before the transaction begins, so that this one is nobody's.
     fileprivate func leaveProcessesBehind() throws {
@@ -205,6 +207,7 @@ extension WriteTransaction {
             for table in ["sluice_runner_rows", "sluice_checkpointer", "sluice_changes"] {
                 try connection.prepare("DELETE FROM \(table)").run()
             }
+            try connection.prepare("DELETE FROM sluice_gate_rows WHERE owner IS NOT NULL").run()
         }
     }
 

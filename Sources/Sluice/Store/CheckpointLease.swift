@@ -13,27 +13,35 @@ struct CheckpointLease {
     static let length: Duration = .seconds(30)
     /// It is renewed when no more than this is left of it.
     static let renewal: Duration = .seconds(15)
+    /// For as long the one that had it keeps its pin behind its end: others may reckon it to be longer.
+    private static let margin: Duration = .seconds(1)
+    /// How often it is looked whether the process lives that has it.
+    private static let lookInterval: Duration = .seconds(1)
 
     /// The opening of the file that is this one.
     let nonce: Int64
+    private let process: ProcessIdentity
     private let clock: any BrokerClock
     /// Until when another has it, by this process's uptime.
     private var othersEnd: Duration?
     /// Until when this one has it.
     private var ownEnd: Duration?
     private var writtenEnd: Duration?
+    /// What was read last, and until when it is believed.
+    private var known: (row: Row, until: Duration)?
     /// The last checkpoint met something that kept it from copying all.
     private var isBlocked = false
     /// Others have committed since the last checkpoint.
     private var hasCompany = false
 
-    init(nonce: Int64, clock: any BrokerClock) {
+    init(nonce: Int64, process: ProcessIdentity, clock: any BrokerClock) {
         self.nonce = nonce
+        self.process = process
         self.clock = clock
     }
 
     /// One of the same opening, which knows nothing of the file yet.
-    func anew() -> CheckpointLease { CheckpointLease(nonce: nonce, clock: clock) }
+    func anew() -> CheckpointLease { CheckpointLease(nonce: nonce, process: process, clock: clock) }
 
     /// Whether another process keeps its pin and checkpoints.
     var isOthers: Bool {
@@ -41,33 +49,58 @@ struct CheckpointLease {
         return clock.uptime < othersEnd
     }
 
+    /// Whether this process has it, or had it a moment ago.
+    var isOwn: Bool {
+        guard let ownEnd else { return false }
+        return clock.uptime < ownEnd + Self.margin
+    }
+
+    /// What stands in the file of another's lease.
+    private struct Row: Equatable {
+        let nonce: Int64
+        let process: ProcessIdentity
+        let until: Timestamp
+        let untilOnMachine: Int64?
+    }
+
     /// Reads the lease as others may have written it.
     mutating func read(_ connection: Connection) throws(SQLiteError) {
         hasCompany = true
-        othersEnd = nil
         let row = try connection.cached(
             "SELECT nonce, pid, process, lease_until_us, lease_until_boot_us FROM sluice_checkpointer"
         )
         .first {
-            (
-                nonce: $0.int64(0), process: ProcessIdentity(pid: $0.int64(1), mark: $0.text(2)),
-                until: Timestamp(microseconds: $0.int64(3)), untilOnMachine: $0.optionalInt64(4)
+            Row(
+                nonce: $0.int64(0),
+                process: ProcessIdentity(pid: $0.int64(1), mark: $0.text(2)),
+                until: Timestamp(microseconds: $0.int64(3)),
+                untilOnMachine: $0.optionalInt64(4)
             )
         }
-        guard let row, row.nonce != nonce else { return }
+        guard let row, row.nonce != nonce else {
+            othersEnd = nil
+            return
+        }
         ownEnd = nil
-        let me = ProcessIdentity.current
+        let uptime = clock.uptime
+        // To look whether a process lives takes longer than all the rest.
+        if let known, known.row == row, uptime < known.until { return }
+        known = (row, uptime + Self.lookInterval)
+        othersEnd = end(of: row)
+    }
+
+    /// Until when another has it, by this process's uptime.
+    private func end(of row: Row) -> Duration? {
         // This process has one store on the file: what it finds of itself, an earlier store has left.
-        guard row.process != me, !row.process.isDead(seenFrom: me) else { return }
+        guard row.process != process, !row.process.isDead(seenFrom: process) else { return nil }
         var left = row.until - clock.now
-        if let end = row.untilOnMachine, row.process.sharesMachine(with: me),
+        if let end = row.untilOnMachine, row.process.sharesUptime,
             let uptime = ProcessIdentity.machineUptime
         {
             left = .microseconds(end) - uptime
         }
         // A jump of the wall clock makes it no longer than it can be.
-        guard left > .zero else { return }
-        othersEnd = clock.uptime + min(left, Self.length)
+        return left > .zero ? clock.uptime + min(left, Self.length) : nil
     }
 
     /// A checkpoint has ended.
@@ -78,7 +111,6 @@ struct CheckpointLease {
         guard isBlocked || (ownEnd != nil && hasCompany), !isOthers else { return }
         let uptime = clock.uptime
         if let ownEnd, uptime + Self.renewal < ownEnd { return }
-        let me = ProcessIdentity.current
         try connection.cached(
             """
             INSERT INTO sluice_checkpointer (only, nonce, pid, process, lease_until_us, lease_until_boot_us)
@@ -88,7 +120,8 @@ struct CheckpointLease {
                 lease_until_us = excluded.lease_until_us, lease_until_boot_us = excluded.lease_until_boot_us
             """
         )
-        .bind(1, nonce).bind(2, me.pid).bind(3, me.mark).bind(4, (clock.now + Self.length).microseconds)
+        .bind(1, nonce).bind(2, process.pid).bind(3, process.mark)
+        .bind(4, (clock.now + Self.length).microseconds)
         .bind(5, ProcessIdentity.machineUptime.map { ($0 + Self.length).wholeMicroseconds }).run()
         writtenEnd = uptime + Self.length
     }
@@ -99,6 +132,14 @@ struct CheckpointLease {
         ownEnd = writtenEnd
         self.writtenEnd = nil
         (isBlocked, hasCompany) = (false, false)
+    }
+
+    /// Gives it up, so that the others keep their own pins from their next commit on.
+    mutating func giveUp(_ connection: Connection) throws {
+        try connection.immediate {
+            _ = try connection.cached("DELETE FROM sluice_checkpointer WHERE nonce = ?1").bind(1, nonce).run()
+        }
+        ownEnd = nil
     }
 
     /// The transaction has been undone.

@@ -175,6 +175,7 @@ extension QueueEvent.Kind {
 extension WriteTransaction {
     /// Notes what another connection has changed.
     func tell(_ change: ForeignChange) throws(SQLiteError) {
+        if change.isDeletion, let action = change.action { ownSettlements.deleted(action) }
         // What is cancelled while it runs is told as removed when its handler has returned.
         guard journal.isOn, !change.endsRun || change.isDeletion else { return }
         let kind: QueueEvent.Kind =

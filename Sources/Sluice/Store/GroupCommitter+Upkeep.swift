@@ -76,6 +76,7 @@ extension GroupCommitter {
                 } else {
                     try connection.checkpoint(.passive)
                 }
+            try logGuard?.checkpointed()
             trouble.pinned(result.frames - result.copied)
             if space == .none { space = .isDue }
             logger.trace(
@@ -83,7 +84,7 @@ extension GroupCommitter {
                 metadata: ["frames": "\(result.frames)", "copied": "\(result.copied)"]
             )
         } catch {
-            logger.debug("checkpoint failed", metadata: ["error": "\(error.code)"])
+            logger.debug("checkpoint failed", metadata: ["error": "\(error)"])
         }
     }
 }

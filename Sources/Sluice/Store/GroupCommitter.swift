@@ -164,7 +164,7 @@ final class GroupCommitter {
         isSuspended = true
         transaction.rememberFile()
         transaction.links = LinkMemory()
-        logGuard?.close()
+        logGuard?.close(isWritable: check.refusal == nil)
         connection.setCheckpointOnClose(false)
         connection.close()
     }
@@ -176,7 +176,7 @@ final class GroupCommitter {
     func close() {
         // A statement that is left would keep the file open behind the registration's end.
         transaction.links = LinkMemory()
-        logGuard?.close()
+        if !isSuspended { logGuard?.close(isWritable: check.refusal == nil) }
         if !isSuspended, check.refusal != nil { connection.setCheckpointOnClose(false) }
         if let registration { registration.end { connection.close() } } else { connection.close() }
     }
@@ -193,7 +193,9 @@ final class GroupCommitter {
         }
         trouble.waits(since: clock.now)
         defer { trouble.gaveUp() }
+        let start = clock.uptime
         try waitForLock(lockTimeout - brief)
+        transaction.hasWaited(since: start)
         trouble.hasLock()
     }
 

@@ -46,6 +46,8 @@ final class LogGuard {
     /// Whether it is being called.
     private var isWatched = false
     private var isIdle = false
+    /// The last checkpoint has copied all.
+    private var isComplete = true
     /// Another checkpoint was under way at the last call of ``rest()``.
     private var hasWaited = false
 
@@ -67,13 +69,14 @@ final class LogGuard {
         _ connection: Connection,
         _ file: DatabaseFile,
         _ nonce: Int64,
+        _ process: ProcessIdentity,
         _ clock: any BrokerClock
     ) {
         guard case .file(let path) = file.location else { return nil }
         self.init(
             connection,
             pin: LogPin { try file.openReader(path) },
-            lease: CheckpointLease(nonce: nonce, clock: clock)
+            lease: CheckpointLease(nonce: nonce, process: process, clock: clock)
         )
     }
 
@@ -114,14 +117,22 @@ final class LogGuard {
 
     /// Copies the log, as far as readers allow.
     func checkpoint(of frames: Int) throws(SQLiteError) -> Checkpoint {
-        let result = try checkpoint(.full, frames < Self.neglected ? Self.patience : Self.longPatience)
-        lease.checkpointed(isComplete: result.copied == result.frames)
+        // Who kept the last one from copying all is likely to be there still.
+        let patience = isComplete ? Self.patience : .zero
+        let result = try checkpoint(.full, frames < Self.neglected ? patience : Self.longPatience)
+        isComplete = result.copied == result.frames
+        lease.checkpointed(isComplete: isComplete)
         return result
     }
 
     /// Copies the log and cuts it to nothing.
     func truncate(within patience: Duration) throws(SQLiteError) -> Checkpoint {
         try checkpoint(.truncate, patience)
+    }
+
+    /// Takes the pin again behind a checkpoint, where other processes rely on it between their commits.
+    func checkpointed() throws {
+        if lease.isOwn { try hold() }
     }
 
     private func checkpoint(_ mode: Checkpoint.Mode, _ patience: Duration) throws(SQLiteError) -> Checkpoint {
@@ -142,7 +153,7 @@ final class LogGuard {
         }
     }
 
-    /// Lets the pin go when nothing has been committed since the last call.
+    /// Lets the pin go when nothing has been committed since the last call, and nobody relies on it.
     ///
     /// - Returns: Whether it is to be called again.
     func rest() throws -> Bool {
@@ -151,21 +162,38 @@ final class LogGuard {
                 isIdle = true
                 return true
             }
-            if try !hasWaited && connection.isOtherCheckpointing() {
-                hasWaited = true
-                return true
+            guard try isNeeded() else {
+                pin.release()
+                isWatched = false
+                return false
             }
-            pin.release()
+            return true
         }
         isWatched = false
         return false
+    }
+
+    private func isNeeded() throws -> Bool {
+        guard try connection.isOtherCheckpointing() else { return lease.isOwn }
+        // One that holds the write lock may wait for the pin: the second time it is let go. Any other may
+        // stand where it must not.
+        guard try connection.isWriteLockTaken() else { return true }
+        defer { hasWaited = true }
+        return !hasWaited
     }
 
     /// Whether the pin is held.
     var isPinned: Bool { pin.isHeld }
 
     /// Nothing is committed any more.
-    func close() {
+    ///
+    /// - Parameter isWritable: Whether the file may still be written.
+    func close(isWritable: Bool) {
+        if isWritable, lease.isOwn {
+            connection.setBusyTimeout(Self.patience)
+            // Where it does not succeed the others rely on this process until they see that it has ended.
+            try? lease.giveUp(connection)
+        }
         let deadline = ContinuousClock.now + Self.closePatience
         // An error lets it go too: the close is not to fail for that.
         while pin.isHeld, ContinuousClock.now < deadline, (try? connection.isOtherCheckpointing()) == true {

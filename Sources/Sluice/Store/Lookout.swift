@@ -25,10 +25,17 @@ final class Lookout: Sendable {
         self.runners = runners
     }
 
-    /// Whether others have logged changes for this store that still stand there.
+    /// Whether others have logged changes for this store that still stand there, or have taken it for dead.
     func hasForeignChanges() throws -> Bool {
-        try opened().cached("SELECT 1 FROM sluice_changes WHERE epoch = ?1 LIMIT 1")
-            .bind(1, runners.epoch ?? 0).hasRow()
+        let connection = try opened()
+        guard let epoch = runners.epoch else { return false }
+        return try connection.cached(
+            """
+            SELECT 1 WHERE EXISTS (SELECT 1 FROM sluice_changes WHERE epoch = ?1)
+                        OR NOT EXISTS (SELECT 1 FROM sluice_runner_rows WHERE epoch = ?1)
+            """
+        )
+        .bind(1, epoch).hasRow()
     }
 
     /// The path of the log, as SQLite has it: beside the file that symbolic links lead to.

@@ -41,6 +41,15 @@ final class OwnSettlements: Sendable {
         return entries.withLock { $0[action] != nil }
     }
 
+    /// Somebody has deleted an action: its settling, if there was one, was rolled back before.
+    func deleted(_ action: ActionID) {
+        guard count.load(ordering: .acquiring) > 0 else { return }
+        entries.withLock { entries in
+            entries[action] = nil
+            count.store(entries.count, ordering: .releasing)
+        }
+    }
+
     /// The run has come to its end in the file.
     func remove(_ receipt: Receipt) {
         guard count.load(ordering: .acquiring) > 0 else { return }

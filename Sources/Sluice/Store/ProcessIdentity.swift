@@ -21,7 +21,10 @@ package struct ProcessIdentity: Sendable, Hashable {
     /// This process.
     package static var current: ProcessIdentity {
         let pid = Int64(getpid())
-        return ProcessIdentity(pid: pid, mark: mark(of: pid))
+        return switch look(at: pid, in: "/proc") {
+        case .lives(let mark): ProcessIdentity(pid: pid, mark: mark)
+        case .hasEnded, .isHidden: ProcessIdentity(pid: pid, mark: "")
+        }
     }
 
     /// Whether both have the machine's start and their pid namespace in common, and so one time since that
@@ -45,32 +48,61 @@ package struct ProcessIdentity: Sendable, Hashable {
         #endif
     }
 
+    /// Whether it is of the machine's present start, so that ``machineUptime`` is its time too, in whatever
+    /// pid namespace it lives.
+    var sharesUptime: Bool {
+        guard let start = Self.machineStart else { return false }
+        return mark.split(separator: " ").first == start[...]
+    }
+
     /// Whether the process has certainly ended: the machine has been started again since, or it shares
     /// `observer`'s pid namespace and its pid is free or belongs to a process that began later.
-    package func isDead(seenFrom observer: ProcessIdentity) -> Bool {
+    ///
+    /// One that the system does not show, for want of a right or of a descriptor, is not known to have ended.
+    ///
+    /// - Parameter folder: Where the system tells of its processes, on Linux.
+    package func isDead(seenFrom observer: ProcessIdentity, in folder: String = "/proc") -> Bool {
         let mine = observer.mark.split(separator: " ")
         let its = mark.split(separator: " ")
         guard mine.count == 3, its.count == 3 else { return false }
         guard mine[0] == its[0] else { return true }
         guard mine[1] == its[1] else { return false }
-        return Self.mark(of: pid) != mark
+        return switch Self.look(at: pid, in: folder) {
+        case .lives(let found): found != mark
+        case .hasEnded: true
+        case .isHidden: false
+        }
+    }
+
+    /// What the system tells of a pid.
+    private enum Sight {
+        case lives(mark: String)
+        case hasEnded
+        /// It may or may not be there.
+        case isHidden
+    }
+
+    /// What is left to say where a process cannot be looked at.
+    private static func signalled(_ pid: Int64) -> Sight {
+        guard let pid = pid_t(exactly: pid), pid > 0 else { return .hasEnded }
+        return kill(pid, 0) != 0 && errno == ESRCH ? .hasEnded : .isHidden
     }
 
     #if os(Linux)
-    private static func mark(of pid: Int64) -> String {
-        guard
-            let boot = contents(of: "/proc/sys/kernel/random/boot_id"),
-            let status = contents(of: "/proc/\(pid)/stat"),
-            let namespace = link(at: "/proc/self/ns/pid"),
-            // The name, in parentheses, may hold anything; the start time is the 20th field behind it
-            // (proc(5)).
-            let name = status.lastIndex(of: ")")
-        else { return "" }
+    private static let machineStart = contents(of: "/proc/sys/kernel/random/boot_id").map {
+        String($0.trimmingNewline)
+    }
+
+    private static func look(at pid: Int64, in folder: String) -> Sight {
+        guard let status = contents(of: "\(folder)/\(pid)/stat") else { return signalled(pid) }
+        // The name, in parentheses, may hold anything; the start time is the 20th field behind it (proc(5)).
+        guard let name = status.lastIndex(of: ")") else { return .isHidden }
         let fields = status[name...].split(separator: " ")
-        guard fields.count > 20 else { return "" }
+        guard fields.count > 20 else { return .isHidden }
         // A zombie has ended, though its parent has not asked for its status.
-        guard fields[1] != "Z" && fields[1] != "X" else { return "" }
-        return "\(boot.trimmingNewline) \(namespace) \(fields[20])"
+        if fields[1] == "Z" || fields[1] == "X" { return .hasEnded }
+        guard let machineStart, let namespace = link(at: "/proc/self/ns/pid") else { return .isHidden }
+        return .lives(mark: "\(machineStart) \(namespace) \(fields[20])")
     }
 
     /// All that a file of the proc file system says.
@@ -91,19 +123,25 @@ package struct ProcessIdentity: Sendable, Hashable {
     }
     #elseif canImport(Darwin)
     // Not tested here: this project's machines run Linux.
-    private static func mark(of pid: Int64) -> String {
+    /// `nil`: ``machineUptime`` is not told here either.
+    private static let machineStart: String? = nil
+
+    private static func look(at pid: Int64, in folder: String) -> Sight {
         var process = kinfo_proc()
         var size = MemoryLayout<kinfo_proc>.stride
         var name: [Int32] = [CTL_KERN, KERN_PROC, KERN_PROC_PID, Int32(truncatingIfNeeded: pid)]
-        guard sysctl(&name, UInt32(name.count), &process, &size, nil, 0) == 0, size > 0 else { return "" }
+        guard sysctl(&name, UInt32(name.count), &process, &size, nil, 0) == 0, size > 0 else {
+            return signalled(pid)
+        }
         var boot = timeval()
         var bootSize = MemoryLayout<timeval>.stride
-        guard sysctlbyname("kern.boottime", &boot, &bootSize, nil, 0) == 0 else { return "" }
+        guard sysctlbyname("kern.boottime", &boot, &bootSize, nil, 0) == 0 else { return .isHidden }
         let start = process.kp_proc.p_starttime
-        return "\(boot.tv_sec) darwin \(start.tv_sec).\(start.tv_usec)"
+        return .lives(mark: "\(boot.tv_sec) darwin \(start.tv_sec).\(start.tv_usec)")
     }
     #else
-    private static func mark(of pid: Int64) -> String { "" }
+    private static let machineStart: String? = nil
+    private static func look(at pid: Int64, in folder: String) -> Sight { signalled(pid) }
     #endif
 }
 

@@ -6,6 +6,8 @@ package struct LeaseTimes: Sendable, Hashable {
     /// What a process is given that cannot be told dead.
     package var length: Duration = .seconds(30)
     /// A third of it, so that two renewals may fail.
+    ///
+    /// While there are others, any commit renews it that comes when half of this has passed.
     package var renewal: Duration = .seconds(10)
     /// How often a process looks whether the others live, while there are others.
     package var watch: Duration = .seconds(1)
@@ -41,15 +43,20 @@ struct RunnerRow: Sendable {
 
     /// Whether it runs nothing any more: its process has ended, or has given no sign of life for as long as
     /// its lease.
+    func hasGone(seenFrom me: ProcessIdentity, at now: Timestamp) -> Bool {
+        hasEnded(seenFrom: me) || isLeaseOver(seenFrom: me, at: now)
+    }
+
+    /// Whether its process has certainly ended.
     ///
     /// A process has one store on the file. What it finds of itself, but for its own row, an earlier store
     /// has left.
-    func hasGone(seenFrom me: ProcessIdentity, at now: Timestamp) -> Bool {
-        process == me || process.isDead(seenFrom: me) || isLeaseOver(seenFrom: me, at: now)
+    func hasEnded(seenFrom me: ProcessIdentity) -> Bool {
+        (process == me && !me.mark.isEmpty) || process.isDead(seenFrom: me)
     }
 
-    private func isLeaseOver(seenFrom me: ProcessIdentity, at now: Timestamp) -> Bool {
-        if let end = leaseOnMachine, process.sharesMachine(with: me),
+    func isLeaseOver(seenFrom me: ProcessIdentity, at now: Timestamp) -> Bool {
+        if let end = leaseOnMachine, process.sharesUptime,
             let uptime = ProcessIdentity.machineUptime
         {
             return end <= uptime.wholeMicroseconds
@@ -58,13 +65,35 @@ struct RunnerRow: Sendable {
     }
 }
 
+/// Whether the end of another process's lease says anything.
+///
+/// It does not behind a time in which this process could not write either: the other may have waited for the
+/// same write lock, of a process that was frozen in the middle of a commit. Its lease counts from then on.
+struct SilenceJudge {
+    /// The last renewal of one's own.
+    private(set) var renewedAt: Duration?
+    private var judgesFrom = Duration.zero
+
+    mutating func renewed(at uptime: Duration) { renewedAt = uptime }
+
+    /// - Parameter waited: How long the open transaction has waited for the write lock.
+    mutating func judges(at uptime: Duration, behind waited: Duration, _ leases: LeaseTimes) -> Bool {
+        let isLate = renewedAt.map { uptime - $0 > leases.length / 2 } ?? false
+        if isLate || waited > leases.renewal / 2 { wasLate(at: uptime, leases) }
+        return uptime >= judgesFrom
+    }
+
+    /// One's own lease was over, or nearly.
+    mutating func wasLate(at uptime: Duration, _ leases: LeaseTimes) { judgesFrom = uptime + leases.length }
+}
+
 /// What has become of the processes that run the queues.
 package struct RunnerChanges: OptionSet, Sendable {
     package let rawValue: Int
 
     package init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// There are others, and they are not those that were there before.
+    /// The others are not those that were there before.
     package static let others = RunnerChanges(rawValue: 1)
     /// Another one has gone, or goes: what it was to run is left to whoever looks for it.
     package static let look = RunnerChanges(rawValue: 2)

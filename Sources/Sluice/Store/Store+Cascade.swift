@@ -6,6 +6,11 @@ extension Store {
     package func cascade(from table: String, key column: String?) async throws(SluiceError) {
         try await write(sync: .owed) { try $0.cascade(from: table, key: column) }
     }
+
+    /// Has the rows of a table take nothing along any more.
+    package func endCascade(from table: String, removingActions: Bool) async throws(SluiceError) {
+        try await write(sync: .owed) { try $0.endCascade(from: table, removingActions: removingActions) }
+    }
 }
 
 /// What is known of links between two commits of others.
@@ -21,11 +26,11 @@ struct LinkMemory {
 extension WriteTransaction {
     func cascade(from name: String, key column: String?) throws {
         let (table, column) = try Cascade.resolve(name, column, in: connection)
-        let known = try Cascade.all(connection).first { $0.table.lowercased() == table.lowercased() }
         let cascade: Cascade
-        if let known {
+        if let known = try Cascade.find(table, in: connection) {
             cascade = Cascade(source: known.source, table: table, column: column)
             try keepKey(of: known, as: cascade)
+            if known.table != table || known.column != column { try cascade.name(in: connection) }
         } else {
             try connection.prepare("INSERT INTO sluice_cascade_rows (table_name, key_column) VALUES (?1, ?2)")
                 .bind(1, table).bind(2, column).run()
@@ -33,8 +38,15 @@ extension WriteTransaction {
         }
         if try !cascade.stands(in: connection) {
             try cascade.make(in: connection)
-            try takeInChanges()
+            try takeInChanges(isOfTransaction: true)
         }
+        links = LinkMemory()
+    }
+
+    func endCascade(from table: String, removingActions: Bool) throws(SQLiteError) {
+        guard let cascade = try Cascade.find(table, in: connection) else { return }
+        try cascade.end(removingActions: removingActions, in: connection)
+        try takeInChanges(isOfTransaction: true)
         links = LinkMemory()
     }
 
@@ -44,18 +56,16 @@ extension WriteTransaction {
         guard known.column.lowercased() != cascade.column.lowercased() else { return }
         let isRenamed = try connection.prepare(
             """
-            SELECT NOT EXISTS (SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2 COLLATE NOCASE)
+            SELECT NOT EXISTS (SELECT 1 FROM pragma_table_info(?1, 'main') WHERE name = ?2 COLLATE NOCASE)
             """
         )
         .bind(1, cascade.table).bind(2, known.column).first { $0.bool(0) }
         guard isRenamed == true else {
             throw SluiceError(
                 .invalidOptions,
-                "the rows of '\(cascade.table)' are known by '\(known.column)' already"
+                "the rows of '\(cascade.table)' are known by '\(known.column)' already: end that first"
             )
         }
-        try connection.prepare("UPDATE sluice_cascade_rows SET key_column = ?2 WHERE source_id = ?1")
-            .bind(1, cascade.source).bind(2, cascade.column).run()
     }
 
     /// Why an action cannot belong to a row; `nil` when it can.
@@ -118,6 +128,7 @@ extension WriteTransaction {
         switch row.key {
         case .integer(let integer): try lookUp.bind(1, integer)
         case .text(let text): try lookUp.bind(1, text)
+        case .blob(let bytes): try lookUp.bind(1, .blob(bytes))
         }
         guard let key = try lookUp.first({ $0.value(0) }) else {
             // Its key belongs to the application, as a payload does.

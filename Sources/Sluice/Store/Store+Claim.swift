@@ -140,10 +140,16 @@ extension Store {
 extension WriteTransaction {
     /// The most heads that one claim removes or sets aside on its way; it bounds the transaction.
     private static let headLimit = 100
+    /// The numbers of one epoch: claims take the lower half of an integer of 64 bits.
+    static let claimLimit = Int64(UInt32.max)
 
     func claim(_ request: ClaimRequest) throws -> ClaimResult {
         // It does not run the queues, or was taken for dead: until it has begun anew, nothing is its own.
         guard epoch != nil else { return .taken }
+        guard claimCount < Self.claimLimit else {
+            try leaveEpoch()
+            return .taken
+        }
         for _ in 0..<Self.headLimit {
             guard let place = try order.head(of: request.queue) else {
                 guard try failRest(of: request.queue) else {

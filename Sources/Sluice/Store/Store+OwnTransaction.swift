@@ -48,11 +48,15 @@ extension Store {
         defer { connection.lastInsertedRowID = lastRowID }
         do {
             return try connection.savepoint("sluice_own") {
+                // A newer version may have migrated the file meanwhile. `schema_version` would not tell: the
+                // application's own transaction may give out its numbers, and take them back.
+                try Migrator().check(connection)
                 let transaction = WriteTransaction(
                     connection: connection,
                     nonce: nonce,
                     identity: identity,
                     leases: LeaseTimes(),
+                    clock: clock,
                     writeBehind: .ofOthers,
                     isJoined: true
                 )
@@ -72,7 +76,9 @@ extension Store {
                 sqliteCode: error.code.rawValue
             )
         } catch {
-            throw SluiceError(wrapping: error, doing: task)
+            let failure = SluiceError(wrapping: error, doing: task)
+            if failure.code == .newerSchema { check.fail(failure) }
+            throw failure
         }
     }
 
@@ -174,7 +180,7 @@ extension WriteTransaction {
         try work.perform(in: self)
         // Rows that have taken their actions along, and tables that were rebuilt.
         links = LinkMemory()
-        try takeInChanges()
+        try takeInChanges(isOfTransaction: true)
         return .settled
     }
 }

@@ -34,10 +34,10 @@ extension Store {
     /// While all live it writes nothing, and takes no lock.
     package func takeOffDead() async throws(SluiceError) {
         let (epoch, me, now) = (runners.epoch, identity, clock.now)
-        let isAnyDead = try await read { connection in
+        let hasAnyGone = try await read { connection in
             try RunnerRow.all(connection).contains { $0.epoch != epoch && $0.hasGone(seenFrom: me, at: now) }
         }
-        if isAnyDead { try await write(sync: .later) { try $0.takeOffDead() } }
+        if hasAnyGone { try await write(sync: .later) { try $0.takeOffDead() } }
     }
 }
 
@@ -74,12 +74,13 @@ extension WriteTransaction {
         isToRun = true
         claimCount = 0
         try takeOffDead()
+        silence.renewed(at: clock.uptime)
         // Whatever process has left changes that nobody will take in.
         try connection.cached(
             "DELETE FROM sluice_changes WHERE epoch NOT IN (SELECT epoch FROM sluice_runner_rows)"
         )
         .run()
-        try suspectOrphans()
+        try suspectOrphans(of: [])
         try forgetGates()
         try tellRunners("runner")
         followOrder()
@@ -93,17 +94,34 @@ extension WriteTransaction {
         // A renewal that comes behind the stop.
         guard isToRun else { return }
         if let epoch {
-            let renewed = try connection.cached(
-                """
-                UPDATE sluice_runner_rows SET lease_until_us = ?2, lease_until_boot_us = ?3 WHERE epoch = ?1
-                """
-            )
-            .bind(1, epoch).bind(2, (now + leases.length).microseconds).bind(3, leaseEndOnMachine).run()
-            if renewed == 1 { return try takeOffDead() }
+            if try lengthenLease(of: epoch) {
+                // Before its own renewal is noted, of which it is to see whether it came late.
+                try takeOffDead()
+                return silence.renewed(at: clock.uptime)
+            }
             self.epoch = nil
         }
         try register()
         noteRunners(.look)
+    }
+
+    /// - Returns: Whether this is one of the processes that run the queues.
+    private func lengthenLease(of epoch: Int64) throws(SQLiteError) -> Bool {
+        try noteLateness()
+        return try connection.cached(
+            "UPDATE sluice_runner_rows SET lease_until_us = ?2, lease_until_boot_us = ?3 WHERE epoch = ?1"
+        )
+        .bind(1, epoch).bind(2, (now + leases.length).microseconds).bind(3, leaseEndOnMachine).run() == 1
+    }
+
+    /// Renews the lease with whatever is about to be committed, while there are others who judge by it.
+    ///
+    /// So who commits lives, however long its renewals have to wait.
+    func renewWithCommit() throws(SQLiteError) {
+        guard !others.isEmpty, let epoch, let renewedAt = silence.renewedAt else { return }
+        let uptime = clock.uptime
+        guard uptime - renewedAt >= leases.renewal / 2 else { return }
+        if try lengthenLease(of: epoch) { silence.renewed(at: uptime) }
     }
 
     func stopRunning() throws {
@@ -111,6 +129,8 @@ extension WriteTransaction {
         guard let epoch else { return }
         try order.removeLeftovers()
         try removeRunner(epoch)
+        // What could not be settled: nobody would look for it, as its process has not died.
+        try suspectOrphans(of: [])
         try tellRunners("runner")
         self.epoch = nil
         followOrder()
@@ -126,15 +146,38 @@ extension WriteTransaction {
     /// What they ran is suspect; what they would have run is found by a look at all queues.
     func takeOffDead() throws {
         guard epoch != nil else { return }
+        let (me, now) = (identity, now)
+        try noteLateness()
+        let judges = silence.judges(at: clock.uptime, behind: waited, leases)
         let runners = try RunnerRow.all(connection).filter { $0.epoch != epoch }
-        let gone = runners.filter { $0.hasGone(seenFrom: identity, at: now) }
+        let ended = runners.filter { $0.hasEnded(seenFrom: me) }
+        let gone = judges ? runners.filter { $0.hasGone(seenFrom: me, at: now) } : ended
         others = runners.map(\.epoch).filter { epoch in !gone.contains { $0.epoch == epoch } }
         guard !gone.isEmpty else { return }
         for runner in gone { try removeRunner(runner.epoch) }
-        try suspectOrphans()
+        try suspectOrphans(of: Set(ended.map(\.epoch)))
         try forgetGates()
         try tellRunners("runner")
         noteRunners(.look)
+    }
+
+    /// Notes whether this process itself has given no sign of life for as long as its lease.
+    ///
+    /// The machine's sleep counts for leases, and not for the clock's uptime.
+    private func noteLateness() throws(SQLiteError) {
+        let own = try RunnerRow.all(connection).first { $0.epoch == epoch }
+        guard own?.isLeaseOver(seenFrom: identity, at: now) == true else { return }
+        silence.wasLate(at: clock.uptime, leases)
+    }
+
+    /// Leaves this epoch, whose claims cannot be numbered any more, as if another process had taken it off.
+    func leaveEpoch() throws {
+        guard let epoch else { return }
+        try removeRunner(epoch)
+        try suspectOrphans(of: [])
+        self.epoch = nil
+        followOrder()
+        noteRunners(.takenOff)
     }
 
     /// Tells the others that those who run the queues have changed, or that they are to look for work.
@@ -156,8 +199,11 @@ extension WriteTransaction {
     /// Makes suspects of the actions that ran when their process died (G7).
     ///
     /// A death while an action ran alone is an attempt, and counts against it. One among several gets its
-    /// attempt back: nobody knows which of them it was.
-    private func suspectOrphans() throws {
+    /// attempt back: nobody knows which of them it was. So does what a process ran that has not certainly
+    /// ended.
+    ///
+    /// - Parameter ended: The epochs of those that have.
+    private func suspectOrphans(of ended: Set<Int64>) throws {
         let orphans = try connection.cached(
             """
             SELECT queue_id, slot, action_id, claim, started_at_us, is_alone FROM sluice_claim_rows
@@ -183,7 +229,7 @@ extension WriteTransaction {
                 """
             )
             .bind(1, orphan.run.action.rawValue).run()
-            guard orphan.wasAlone else { continue }
+            guard orphan.wasAlone, ended.contains(orphan.run.claim >> 32) else { continue }
             let number = try connection.cached(
                 """
                 UPDATE sluice_state_rows SET attempts = attempts + 1, crashes = crashes + 1

@@ -10,7 +10,10 @@ extension Store {
         )
         await lookout?.suspend()
         await reader?.suspend()
+        let address = writerAddress.load(ordering: .acquiring)
         await writer.suspend()
+        // A connection of the application's may get it meanwhile.
+        _ = writerAddress.compareExchange(expected: address, desired: 0, ordering: .acquiringAndReleasing)
     }
 
     /// Opens the file again, and goes on with what waits.
@@ -36,8 +39,7 @@ extension Store {
             try check.look()
             if case .file(let path) = location { try DatabaseFile.checkMount(path, mountFacts(path)) }
             let connection = try file.open(now: clock.now)
-            let mark = try? WriteTransaction.mark(of: connection)
-            if let known = suspended.transaction.fileMark, known != mark {
+            if let known = suspended.transaction.fileMark, try !known.fits(connection) {
                 // It has the number of the one that was opened, which has gone.
                 connection.setCheckpointOnClose(false)
                 connection.close()
@@ -55,18 +57,39 @@ extension Store {
     }
 }
 
-extension WriteTransaction {
-    /// What tells a file of queues from others: when each step of its schema was applied.
-    static func mark(of connection: Connection) throws -> String? {
-        try connection.prepare("SELECT group_concat(applied_at_us, ' ') FROM sluice_migrations")
+/// What tells a file of queues from others, and from an older copy of itself.
+struct FileMark: Hashable {
+    /// When each step of its schema was applied.
+    private let migrations: String?
+    /// The last number that an action got.
+    private let lastAction: Int64
+
+    init(_ connection: Connection) throws {
+        migrations =
+            try connection.prepare("SELECT group_concat(applied_at_us, ' ') FROM sluice_migrations")
             .first { $0.optionalText(0) } ?? nil
+        lastAction =
+            try connection.prepare("SELECT value FROM sluice_counters WHERE name = 'action'")
+            .first { $0.int64(0) } ?? 0
     }
 
+    /// Whether a connection has the same file open, which others may have gone on with.
+    func fits(_ connection: Connection) throws(SluiceError) -> Bool {
+        do {
+            let found = try FileMark(connection)
+            return found.migrations == migrations && found.lastAction >= lastAction
+        } catch {
+            throw SluiceError(wrapping: error, doing: "opening the file again")
+        }
+    }
+}
+
+extension WriteTransaction {
     /// Notes which file it is, before the connection is closed for a while.
     func rememberFile() {
         guard !connection.isInMemory else { return }
         // Without a mark it is known by its number alone.
-        fileMark = try? Self.mark(of: connection)
+        fileMark = try? FileMark(connection)
     }
 
     /// Goes on where another has stopped, on a connection that has been opened since; what the other knew of
@@ -77,6 +100,7 @@ extension WriteTransaction {
             nonce: other.nonce,
             identity: other.identity,
             leases: other.leases,
+            clock: other.clock,
             writeBehind: other.order.limits,
             runners: other.runners,
             interest: other.journal.interest,
@@ -86,6 +110,7 @@ extension WriteTransaction {
         epoch = other.epoch
         isToRun = other.isToRun
         claimCount = other.claimCount
+        silence = other.silence
         others = other.others
         seenOpening = other.seenOpening
         journal = other.journal

@@ -73,6 +73,7 @@ package final class Store: Sendable {
                 nonce: nonce,
                 identity: identity,
                 leases: options.leases,
+                clock: options.clock,
                 writeBehind: options.writeBehind,
                 runners: runners,
                 interest: interest,
@@ -85,7 +86,8 @@ package final class Store: Sendable {
                     turns: turns,
                     registration: entered?.registration,
                     check: check,
-                    logGuard: options.hasResetBug ? LogGuard(connection, file, nonce, options.clock) : nil,
+                    logGuard: options.hasResetBug
+                        ? LogGuard(connection, file, nonce, identity, options.clock) : nil,
                     options: options,
                     onCommit: onCommit
                 ),

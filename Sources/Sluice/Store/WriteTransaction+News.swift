@@ -3,10 +3,37 @@ internal import SQLite
 extension WriteTransaction {
     /// What stood when a transaction began.
     struct Before {
-        let epoch: Int64?
-        let claimCount: Int64
-        let isToRun: Bool
-        let others: [Int64]
+        private let epoch: Int64?
+        private let claimCount: Int64
+        private let isToRun: Bool
+        private let others: [Int64]
+        private let silence: SilenceJudge
+        private let seenOpening: Int64
+
+        init(_ transaction: WriteTransaction) {
+            epoch = transaction.epoch
+            claimCount = transaction.claimCount
+            isToRun = transaction.isToRun
+            others = transaction.others
+            silence = transaction.silence
+            seenOpening = transaction.seenOpening
+        }
+
+        /// Puts it back, but for what only goes up.
+        func restore(_ transaction: WriteTransaction) {
+            transaction.epoch = epoch
+            transaction.claimCount = max(transaction.claimCount, claimCount)
+            transaction.isToRun = isToRun
+            transaction.others = others
+            transaction.silence = silence
+            transaction.seenOpening = seenOpening
+        }
+    }
+
+    /// It has begun only behind a wait for the write lock, since a time by the clock's uptime.
+    func hasWaited(since start: Duration) {
+        waited = clock.uptime - start
+        now = clock.now
     }
 
     /// What this transaction has changed that other processes, which run the queues too, are to know.

@@ -13,6 +13,9 @@ package final class WriteTransaction {
     let isJoined: Bool
     /// The wall clock when the transaction began, or was joined.
     var now = Timestamp(microseconds: 0)
+    /// How long it has waited for the write lock, if not only briefly.
+    var waited = Duration.zero
+    let clock: any BrokerClock
 
     /// The process that this store stands for.
     let identity: ProcessIdentity
@@ -51,7 +54,12 @@ package final class WriteTransaction {
     let order: WaitingOrder
     /// The epochs of the other processes that run the queues: they are told of what this one commits.
     var others: [Int64] = [] { didSet { runners.setOtherCount(others.count) } }
+    /// Those of processes that had died when it was looked last, and when that was.
+    private var deadRunners: Set<Int64> = []
+    private var lookedForDead = Timestamp(microseconds: 0)
     private var runnerChanges: RunnerChanges = []
+    /// Whether others are taken off when their leases are over.
+    var silence = SilenceJudge()
     /// What the others are to be told; empty while there are none.
     private var news = News()
     /// Gates and holds; `nil` until they are asked for.
@@ -63,7 +71,7 @@ package final class WriteTransaction {
     var seenOpening: Int64 = 0
     private var schema = SchemaCheck()
     /// What tells this file from others, as it was when the connection was closed for a while.
-    var fileMark: String?
+    var fileMark: FileMark?
     /// What has happened, while somebody observes.
     var journal: EventJournal
     /// Whether the file has any deduplication keys; `nil` until it is asked.
@@ -81,6 +89,7 @@ package final class WriteTransaction {
         nonce: Int64,
         identity: ProcessIdentity,
         leases: LeaseTimes,
+        clock: any BrokerClock,
         writeBehind: WriteBehindLimits,
         runners: RunnerState = RunnerState(),
         interest: Interest = Interest(),
@@ -96,6 +105,7 @@ package final class WriteTransaction {
         self.identity = identity
         self.runners = runners
         self.leases = leases
+        self.clock = clock
         order = WaitingOrder(connection: connection, limits: writeBehind)
         journal = EventJournal(interest)
     }
@@ -106,10 +116,11 @@ package final class WriteTransaction {
 extension WriteTransaction {
     func begin(now: Timestamp) throws {
         try connection.beginImmediate()
-        before = Before(epoch: epoch, claimCount: claimCount, isToRun: isToRun, others: others)
+        before = Before(self)
         order.begin()
         journal.begin()
         self.now = now
+        waited = .zero
         let version = try connection.cached("PRAGMA data_version").first { $0.int64(0) }
         hasTakenIn = version != dataVersion
         guard hasTakenIn else { return }
@@ -124,6 +135,7 @@ extension WriteTransaction {
 
     func commit() throws(SQLiteError) {
         try writeDown()
+        try renewWithCommit()
         try keepToldControls()
         try connection.commit()
         before = nil
@@ -145,12 +157,7 @@ extension WriteTransaction {
     func rollback() {
         connection.rollback()
         journal.rollBack()
-        if let before {
-            epoch = before.epoch
-            claimCount = max(claimCount, before.claimCount)
-            isToRun = before.isToRun
-            others = before.others
-        }
+        before?.restore(self)
         before = nil
         forget()
         knownControls = nil
@@ -218,14 +225,14 @@ extension WriteTransaction {
     /// Reads what other connections have logged since the last transaction, and who runs the queues.
     private func takeIn() throws(SQLiteError) {
         try takeInRunners()
-        try takeInChanges()
+        try takeInChanges(isOfTransaction: false)
     }
 
     /// Takes in what others have logged for this process; in the middle of a transaction, what triggers have
     /// logged in it, as if another connection had written it.
-    func takeInChanges() throws(SQLiteError) {
+    func takeInChanges(isOfTransaction: Bool) throws(SQLiteError) {
         guard let epoch else {
-            _ = try order.takeIn([])
+            _ = try order.takeIn([], isOfTransaction: isOfTransaction)
             return
         }
         let changes = try connection.cached(
@@ -240,7 +247,10 @@ extension WriteTransaction {
         let ofQueues = changes.compactMap { change in
             change.queue.map { ForeignChange(queue: $0, action: change.action, change: change.change) }
         }
-        let newcomers = try order.takeIn(ofQueues.compactMap { $0.endsRun ? nil : $0.action })
+        let newcomers = try order.takeIn(
+            ofQueues.compactMap { $0.endsRun ? nil : $0.action },
+            isOfTransaction: isOfTransaction
+        )
         touchedQueues.formUnion(newcomers.queues)
         hasForeignTimes = hasForeignTimes || newcomers.haveTimes
         for change in ofQueues {
@@ -261,15 +271,31 @@ extension WriteTransaction {
         let known = others
         let found = epochs.filter { $0 != epoch }
         if found != known { others = found }
-        guard let epoch else { return }
+        guard let epoch else { return try forgetDeadRunners() }
         guard epochs.contains(epoch) else {
             self.epoch = nil
+            // What was logged for it has gone.
+            knownControls = nil
             followOrder()
             return noteRunners(.takenOff)
         }
         guard found != known else { return }
         noteRunners(.others)
         if known.contains(where: { !found.contains($0) }) { noteRunners(.look) }
+    }
+
+    /// Tells nothing to those that have died: where nobody runs the queues their rows stay.
+    ///
+    /// It takes a look at the system, and so place at most once a second.
+    private func forgetDeadRunners() throws(SQLiteError) {
+        guard !others.isEmpty else { return }
+        let age = now - lookedForDead
+        guard age < .zero || age >= .seconds(1) else { return others.removeAll(where: deadRunners.contains) }
+        lookedForDead = now
+        deadRunners = Set(
+            try RunnerRow.all(connection).filter { $0.hasEnded(seenFrom: identity) }.map(\.epoch)
+        )
+        others.removeAll(where: deadRunners.contains)
     }
 
     /// Notes what has become of those that run the queues, for the commit's report.

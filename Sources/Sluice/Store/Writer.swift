@@ -189,20 +189,31 @@ extension Writer {
     }
 
     private func endLeadingIfIdle() -> Bool {
-        let (isIdle, onRest) = waiting.withLock { waiting -> (Bool, [@Sendable () -> Void]) in
-            guard waiting.writes.isEmpty || waiting.isSuspended else { return (false, []) }
-            if waiting.isClosed {
+        enum Next {
+            case goOn, close, suspend
+            case end([@Sendable () -> Void])
+        }
+        while true {
+            // Closing takes time: it is done as the leader, and not under the lock.
+            let next: Next = waiting.withLock { waiting in
+                guard waiting.writes.isEmpty || waiting.isSuspended else { return .goOn }
+                if waiting.isClosed, committer != nil { return .close }
+                if waiting.isSuspended, committer?.isSuspended == false { return .suspend }
+                waiting.hasLeader = false
+                defer { waiting.onRest = [] }
+                return .end(waiting.onRest)
+            }
+            switch next {
+            case .goOn: return false
+            case .close:
                 committer?.close()
                 committer = nil
-            } else if waiting.isSuspended {
-                committer?.suspend()
+            case .suspend: committer?.suspend()
+            case .end(let onRest):
+                for atRest in onRest { atRest() }
+                return true
             }
-            waiting.hasLeader = false
-            defer { waiting.onRest = [] }
-            return (true, waiting.onRest)
         }
-        for atRest in onRest { atRest() }
-        return isIdle
     }
 
     private func nextGroup() -> [any PendingWrite] {
@@ -230,11 +241,8 @@ extension Writer {
 
     private func commit(_ group: [any PendingWrite], with committer: GroupCommitter) {
         let count = syncedCount(of: group)
-        guard count > 0 else {
-            _ = committer.commit(group, waitsForLock: true)
-            return
-        }
         _ = committer.commit(group, waitsForLock: true)
+        guard count > 0 else { return }
         let duration = committer.lastCommit
         waiting.withLock { $0.gathering.committed(count, in: duration) }
     }

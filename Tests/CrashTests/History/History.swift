@@ -10,16 +10,22 @@ struct History {
     /// The run of a handler.
     struct Run: Hashable {
         var process: Process
+        /// Its number in its process.
+        var number: Int
         var queue: String
         /// The action, as the input numbers it.
         var line: Int
         /// The action, as the file numbers it.
         var id: Int64
+        var claim: Int64
         var start: Int64
         /// `nil`: the process died before.
         var end: Int64?
-        /// `success`, `retry` or `cancelled`.
+        /// `success`, `retry`, `cancelled`, or `stale` if its own transaction was refused.
         var outcome: String?
+
+        /// As what its process ran the queues: one that was taken for dead begins anew with another.
+        var epoch: Int64 { claim >> 32 }
     }
 
     /// An enqueue that has returned.
@@ -36,6 +42,14 @@ struct History {
         var to: Int64
     }
 
+    /// What a handler has written in the transaction that settled its run.
+    struct Effect: Hashable {
+        var line: Int
+        var process: Process
+        /// The run's number in the process.
+        var run: Int
+    }
+
     var runs: [Run] = []
     var enqueues: [Enqueue] = []
     /// When a process was killed: just before the call.
@@ -43,9 +57,15 @@ struct History {
     var freezes: [Freeze] = []
     /// The lines of each queue that must have been run, in the order in which they were sent.
     var lines: [String: [Int]] = [:]
-    /// How often the effect of each line stands in the file, where its handler writes one in the transaction
-    /// that settles it; `nil`: none does.
-    var effects: [Int: Int]?
+    /// What stands in the file, in the order of the commits.
+    var effects: [Effect] = []
+    /// The lines whose handlers write an effect when they succeed; the others write none.
+    var linesWithEffect: Set<Int> = []
+    /// The actions of the messages that the application has stored together with their actions, as its rows
+    /// have them.
+    var messages: [Int: Int64] = [:]
+    /// The lines that it stores so.
+    var linesWithMessage: Set<Int> = []
 
     /// Adds the history of a process, as it has written it.
     mutating func read(_ text: String, of process: Process) throws {
@@ -60,16 +80,28 @@ struct History {
             case ("E", 5):
                 guard let id = Int64(fields[4]) else { throw HistoryError.malformed("\(line)") }
                 enqueues.append(Enqueue(line: number, id: id, time: time))
-            case ("S", 6):
-                guard let id = Int64(fields[4]) else { throw HistoryError.malformed("\(line)") }
-                open[fields[4] + " " + fields[5]] = runs.count
-                runs.append(Run(process: process, queue: fields[2], line: number, id: id, start: time))
-            case ("F", 7):
-                guard let index = open.removeValue(forKey: fields[4] + " " + fields[5]) else {
+            case ("S", 7):
+                guard let id = Int64(fields[4]), let run = Int(fields[5]), let claim = Int64(fields[6]) else {
+                    throw HistoryError.malformed("\(line)")
+                }
+                open[fields[5]] = runs.count
+                runs.append(
+                    Run(
+                        process: process,
+                        number: run,
+                        queue: fields[2],
+                        line: number,
+                        id: id,
+                        claim: claim,
+                        start: time
+                    )
+                )
+            case ("F", 6):
+                guard let index = open.removeValue(forKey: fields[4]) else {
                     throw HistoryError.malformed("an end without a start: \(line)")
                 }
                 runs[index].end = time
-                runs[index].outcome = fields[6]
+                runs[index].outcome = fields[5]
             default: throw HistoryError.malformed("\(line)")
             }
         }

@@ -1,13 +1,21 @@
 /// Finds in a history what breaks a guarantee: overlap (G3), inversion (G2, G4), loss (G1), repetition for
-/// which there was no need (G5), and effects that did not happen exactly once (G5).
+/// which there was no need (G5), effects that did not happen exactly once or in order (G5), and messages
+/// without their actions.
+///
+/// A process that was stopped beyond its lease may have lost its queues: then a handler of it may overlap
+/// with its successor, or begin late. That excuses nothing that stands in the file.
 struct HistoryChecker {
     let history: History
     /// How long a process has stood still, at least, when another takes over its queues.
     ///
     /// The lease, less the time between two renewals. `nil`: no other may, however long it stands.
     let takeover: Int64?
+    /// The run that has written the effect of a line.
+    let settling: [Int: History.Run]
+    private let freezes: [History.Process: [History.Freeze]]
+    private let runsOfProcess: [History.Process: [History.Run]]
 
-    private(set) var violations: [String] = []
+    var violations: [String] = []
 
     static func violations(of history: History, takeover: Int64?) -> [String] {
         var checker = HistoryChecker(history: history, takeover: takeover)
@@ -18,6 +26,13 @@ struct HistoryChecker {
     private init(history: History, takeover: Int64?) {
         self.history = history
         self.takeover = takeover
+        freezes = Dictionary(grouping: history.freezes, by: \.process)
+        runsOfProcess = Dictionary(grouping: history.runs, by: \.process)
+        let effects = Set(history.effects)
+        let settling = history.runs.filter { run in
+            effects.contains(History.Effect(line: run.line, process: run.process, run: run.number))
+        }
+        self.settling = Dictionary(settling.map { ($0.line, $0) }) { first, _ in first }
     }
 
     private mutating func check() {
@@ -35,6 +50,7 @@ struct HistoryChecker {
         }
         checkNumbers()
         checkEffects()
+        checkMessages()
     }
 
     /// Two runs of a queue never overlap, in one process or in two.
@@ -43,70 +59,82 @@ struct HistoryChecker {
     private mutating func checkOverlap(_ queue: String, _ runs: [History.Run]) {
         var earlier: [History.Run] = []
         for run in runs {
-            for other in earlier where !hasLost(other, by: run.start) {
-                guard let end = other.end ?? history.kills[other.process] else {
-                    violations.append("\(queue): \(other) has no end, and its process was not killed")
-                    continue
+            for other in earlier where run.start < end(of: other) {
+                if run.process != other.process {
+                    if hasLost(other, by: run.start) || hasLost(run, by: other.start) { continue }
                 }
-                if run.start < end { violations.append("\(queue): overlap: \(run) with \(other)") }
+                violations.append("\(queue): overlap: \(text(run)) with \(text(other))")
             }
             // What has ended before this one cannot overlap with a later one.
-            earlier.removeAll { ($0.end ?? history.kills[$0.process] ?? .min) <= run.start }
+            earlier.removeAll { end(of: $0) <= run.start }
             earlier.append(run)
         }
         for run in runs where run.end == nil && history.kills[run.process] == nil {
-            violations.append("\(queue): \(run) has no end, and its process was not killed")
+            violations.append("\(queue): \(text(run)) has no end, and its process was not killed")
         }
     }
 
-    /// Whether the process of a run had stood still for so long, at a time, that it had lost its queues.
-    private func hasLost(_ run: History.Run, by time: Int64) -> Bool {
+    private func end(of run: History.Run) -> Int64 { run.end ?? history.kills[run.process] ?? .min }
+}
+
+// MARK: - Telling
+
+extension HistoryChecker {
+    /// A run, with what was done to its process around it; times in milliseconds since the first run.
+    func text(_ run: History.Run) -> String {
+        let origin = history.runs.map(\.start).min() ?? 0
+        func time(_ nanoseconds: Int64) -> Int64 { (nanoseconds - origin) / 1_000_000 }
+        let end = run.end.map { "\(time($0)) \(run.outcome ?? "")" } ?? "never"
+        var text = "line \(run.line) by \(run.process) as \(run.epoch), \(time(run.start)) to \(end)"
+        // A little before it and long behind: what it has said may have waited for the write lock.
+        for freeze in freezes[run.process] ?? []
+        where freeze.to > run.start - 5_000_000_000 && freeze.from < (run.end ?? run.start) + 15_000_000_000 {
+            text += ", stopped \(time(freeze.from)) to \(time(freeze.to))"
+        }
+        if let kill = history.kills[run.process] { text += ", killed \(time(kill))" }
+        return text
+    }
+}
+
+// MARK: - Excuses
+
+extension HistoryChecker {
+    /// How long a process that was let go on may take to begin a run that it had claimed before.
+    private static let delay: Int64 = 1_000_000_000
+
+    /// Whether the process of a run had stood still for so long, before a time, that it had lost its queues.
+    func hasLost(_ run: History.Run, by time: Int64 = .max) -> Bool {
         guard let takeover else { return false }
-        return history.freezes.contains {
-            $0.process == run.process && $0.from <= (run.end ?? .max) && $0.to >= run.start
-                && min($0.to, time) - $0.from >= takeover
-        }
+        return freezes[run.process]?.contains {
+            $0.from <= run.end ?? .max && min($0.to, time) - $0.from >= takeover
+                && wasClaimed(run, before: $0)
+        } ?? false
     }
 
-    /// Each run is that of the first line that has not succeeded, or repeats the last that has, if its
-    /// settling was cut.
-    private mutating func checkOrder(_ queue: String, _ runs: [History.Run]) {
-        let lines = history.lines[queue] ?? []
-        var next = 0
-        var last: History.Run?
-        for (index, run) in runs.enumerated() {
-            if next < lines.count, run.line == lines[next] {
-                last = nil
-            } else if next > 0, run.line == lines[next - 1] {
-                if let last, !isCut(last, before: run.start) {
-                    violations.append("\(queue): \(run) repeats \(last), which had settled")
-                }
-            } else {
-                let expected = next < lines.count ? "\(lines[next])" : "nothing"
-                violations.append("\(queue): inversion: \(run) ran where \(expected) was next")
-                continue
-            }
-            guard run.outcome == "success", !isFenced(run, runs[(index + 1)...]) else { continue }
-            if next < lines.count, run.line == lines[next] { next += 1 }
-            last = run
-        }
-        if next < lines.count { violations.append("\(queue): loss: \(lines[next]) has never succeeded") }
+    /// Whether a run was claimed before its process was stopped.
+    ///
+    /// One that has begun since has a number of before, as a process that was taken for dead has others.
+    private func wasClaimed(_ run: History.Run, before freeze: History.Freeze) -> Bool {
+        guard run.start > freeze.from else { return true }
+        guard run.start <= freeze.to + Self.delay else { return false }
+        let known = runsOfProcess[run.process]?.last { $0.start <= freeze.from }?.epoch
+        return known.map { run.epoch == $0 } ?? true
     }
 
-    /// Whether what a run has said may not have been settled: its process was killed behind it.
-    private func isCut(_ run: History.Run, before time: Int64) -> Bool {
-        guard let end = run.end else { return true }
-        if let kill = history.kills[run.process], kill <= time, kill >= end { return true }
-        return hasLost(run, by: time)
+    /// Whether what a run has said may not have been settled by a time: since then its process was killed, or
+    /// has lost its queues.
+    func isCut(_ run: History.Run, by time: Int64) -> Bool {
+        if let kill = history.kills[run.process], kill >= run.end ?? .max, kill <= time { return true }
+        guard let takeover else { return false }
+        return freezes[run.process]?.contains {
+            $0.to >= run.start && min($0.to, time) - $0.from >= takeover
+        } ?? false
     }
+}
 
-    /// Whether another process had taken over before a run came to its end, so that it settled nothing.
-    private func isFenced(_ run: History.Run, _ later: ArraySlice<History.Run>) -> Bool {
-        later.contains { other in
-            other.process != run.process && other.start < run.end ?? .max && hasLost(run, by: other.start)
-        }
-    }
+// MARK: - What stands in the file
 
+extension HistoryChecker {
     /// A line has one number, whoever tells it.
     private mutating func checkNumbers() {
         var numbers: [Int: Int64] = [:]
@@ -126,11 +154,45 @@ struct HistoryChecker {
         }
     }
 
+    /// Nothing excuses an effect that did not happen once, or whose run was not to have one.
     private mutating func checkEffects() {
-        guard let effects = history.effects else { return }
-        for line in Set(history.lines.values.joined()).union(effects.keys).sorted()
-        where effects[line] != 1 {
-            violations.append("line \(line): its effect happened \(effects[line] ?? 0) times")
+        let counts = Dictionary(grouping: history.effects, by: \.line).mapValues(\.count)
+        for line in Set(history.lines.values.joined()).union(counts.keys).sorted() {
+            let expected = history.linesWithEffect.contains(line) ? 1 : 0
+            guard counts[line, default: 0] != expected else { continue }
+            violations.append(
+                "line \(line): its effect happened \(counts[line, default: 0]) times, not \(expected)"
+            )
+        }
+        var places: [Int: (queue: String, place: Int)] = [:]
+        for (queue, lines) in history.lines {
+            for (place, line) in lines.enumerated() { places[line] = (queue, place) }
+        }
+        var last: [String: Int] = [:]
+        for effect in history.effects {
+            guard let run = settling[effect.line], let (queue, place) = places[effect.line] else {
+                violations.append("line \(effect.line): \(effect) is of no run")
+                continue
+            }
+            if let outcome = run.outcome, outcome != "success" {
+                violations.append("line \(effect.line): \(text(run)) has had its effect")
+            }
+            if let before = last[queue], before > place {
+                violations.append("\(queue): inversion: the effect of line \(effect.line) came too late")
+            }
+            last[queue] = place
+        }
+    }
+
+    /// A message and its action were stored together.
+    private mutating func checkMessages() {
+        var numbers: [Int: Int64] = [:]
+        for run in history.runs { numbers[run.line] = run.id }
+        for line in history.linesWithMessage.union(history.messages.keys).sorted() {
+            let (row, action) = (history.messages[line], numbers[line])
+            guard row != action || !history.linesWithMessage.contains(line) else { continue }
+            func text(_ id: Int64?) -> String { id.map { "action \($0)" } ?? "none" }
+            violations.append("line \(line): its row is of \(text(row)), and it ran as \(text(action))")
         }
     }
 }

@@ -14,18 +14,22 @@ import Testing
         return history
     }
 
+    /// A run; what stands for its number in its process is its start.
     private func run(
         _ process: String,
         _ line: Int,
         _ start: Int64,
         _ end: Int64?,
-        _ outcome: String?
+        _ outcome: String?,
+        epoch: Int64 = 0
     ) -> History.Run {
         History.Run(
             process: process,
+            number: Int(start),
             queue: line == 3 ? "b" : "a",
             line: line,
             id: Int64(line) + 10,
+            claim: epoch << 32 + start,
             start: start,
             end: end,
             outcome: outcome
@@ -136,6 +140,14 @@ import Testing
                 history.runs.append(run("C", 2, 70, 80, "success"))
             }
         )
+        expect(
+            "inversion",
+            in: found { history in
+                // The next one of the queue had run by then.
+                history.kills["A"] = 65
+                history.runs.append(run("C", 1, 70, 80, "success"))
+            }
+        )
     }
 
     @Test("Numbers that do not fit, and lines that nobody has enqueued, are found")
@@ -144,31 +156,156 @@ import Testing
         expect("not of the input", in: found { $0.enqueues.append(.init(line: 9, id: 9, time: 0)) })
         expect("nobody has enqueued it", in: found { $0.runs[0].queue = "c" })
     }
+}
+
+// MARK: - Processes that were stopped
+
+extension HistoryCheckerTests {
+    /// What is found when A stands still in its run from 31 to 131, and B runs the line from 100 on.
+    private func taken(_ takeover: Int64?, _ change: (inout History) -> Void = { _ in }) -> [String] {
+        found(takeover: takeover) { history in
+            history.freezes = [.init(process: "A", from: 31, to: 131)]
+            history.runs[1] = run("A", 1, 30, 135, "success")
+            history.runs[2] = run("B", 1, 100, 110, "success")
+            history.runs.append(run("B", 2, 120, 125, "success"))
+            change(&history)
+        }
+    }
 
     @Test("A process that stood still for longer than its lease has lost its queues, and settles nothing")
     func fencing() {
-        func taken(_ takeover: Int64?, _ change: (inout History) -> Void = { _ in }) -> [String] {
-            found(takeover: takeover) { history in
-                // A stands still in its run from 31 to 131; B runs the line from 100 on.
-                history.freezes = [.init(process: "A", from: 31, to: 131)]
-                history.runs[1] = run("A", 1, 30, 135, "success")
-                history.runs[2] = run("B", 1, 100, 110, "success")
-                history.runs.append(run("B", 2, 120, 125, "success"))
-                change(&history)
-            }
-        }
         expect(in: taken(60))
         expect("overlap", in: taken(70))
         expect("overlap", in: taken(nil))
         // What A says settles nothing: without B's success the line is lost.
         expect("inversion", in: taken(60) { $0.runs[2].outcome = "retry" })
+        // It may have stood still behind the end, before it was settled.
+        let late = taken(60) { history in
+            history.runs[1].end = 31
+            history.freezes[0].from = 32
+        }
+        expect(in: late)
+        expect(
+            "repeats",
+            in: taken(69) { history in
+                history.runs[1].end = 31
+                history.freezes[0].from = 32
+            }
+        )
+        // Nor does it excuse two handlers in A itself.
+        expect("overlap", in: taken(60) { $0.runs[4].process = "A" })
     }
 
-    @Test("An effect that did not happen exactly once is found")
+    @Test("A run that was claimed before its process stood still may begin behind that, and no other one")
+    func heldUp() {
+        func held(_ change: (inout History) -> Void = { _ in }) -> [String] {
+            taken(60) { history in
+                history.runs[1] = run("A", 1, 132, 135, "success")
+                history.runs[2].end = 133
+                history.runs[4] = run("B", 2, 140, 145, "success")
+                change(&history)
+            }
+        }
+        expect(in: held())
+        // It has begun anew since.
+        expect("overlap", in: held { $0.runs[1].claim = 1 << 32 })
+        let late: Int64 = 1_000_000_000 + 132
+        expect(
+            "overlap",
+            in: held { history in
+                history.runs[1] = run("A", 1, late, late + 5, "success")
+                history.runs[2].end = late + 1
+                history.runs[4] = run("B", 2, late + 10, late + 11, "success")
+            }
+        )
+    }
+}
+
+// MARK: - What stands in the file
+
+extension HistoryCheckerTests {
+    /// What is found when lines 1 and 2 have effects.
+    private func settled(takeover: Int64? = nil, _ change: (inout History) -> Void = { _ in }) -> [String] {
+        found(takeover: takeover) { history in
+            history.linesWithEffect = [1, 2]
+            history.effects = [effect("A", 1, 30), effect("B", 2, 50)]
+            change(&history)
+        }
+    }
+
+    private func effect(_ process: String, _ line: Int, _ run: Int) -> History.Effect {
+        History.Effect(line: line, process: process, run: run)
+    }
+
+    @Test("An effect that did not happen exactly once, or where there is to be none, is found")
     func effects() {
-        expect(in: found { $0.effects = [1: 1, 2: 1, 3: 1] })
-        expect("line 2: its effect happened 2 times", in: found { $0.effects = [1: 1, 2: 2, 3: 1] })
-        expect("line 3: its effect happened 0 times", in: found { $0.effects = [1: 1, 2: 1] })
+        expect(in: settled())
+        expect("line 2: its effect happened 2 times", in: settled { $0.effects.append($0.effects[1]) })
+        expect("line 2: its effect happened 0 times", in: settled { $0.effects.removeLast() })
+        expect(
+            "line 3: its effect happened 1 times, not 0",
+            in: settled { $0.effects.append(effect("A", 3, 15)) }
+        )
+        // A process that stood still has no excuse.
+        expect(
+            "line 1: its effect happened 2 times",
+            in: settled(takeover: 5) { history in
+                history.freezes = [.init(process: "A", from: 31, to: 39)]
+                history.effects.insert(effect("B", 1, 50), at: 1)
+            }
+        )
+    }
+
+    @Test("An effect of no run, of a run that asked for a retry, or behind that of the next line, is found")
+    func effectsOfRuns() {
+        expect("is of no run", in: settled { $0.effects[1] = effect("B", 2, 51) })
+        expect("has had its effect", in: settled { $0.effects[0] = effect("A", 1, 10) })
+        expect("the effect of line 1 came too late", in: settled { $0.effects.swapAt(0, 1) })
+    }
+
+    @Test("An effect settles its run whatever became of the process, and a success without one does not")
+    func effectsDecide() {
+        // Killed behind the commit of the application's own transaction.
+        expect(
+            in: settled { history in
+                history.runs[1] = run("A", 1, 30, nil, nil)
+                history.runs.remove(at: 3)
+                history.lines["b"] = nil
+                history.enqueues.removeLast()
+                history.kills["A"] = 45
+            }
+        )
+        expect(
+            "inversion",
+            in: settled { history in
+                // A's success has not become an effect, and B goes on all the same.
+                history.kills["A"] = 56
+                history.effects[0] = effect("B", 1, 70)
+                history.runs.append(run("B", 1, 70, 80, "success"))
+            }
+        )
+        expect(
+            "which had settled",
+            in: settled { history in
+                history.kills["B"] = 65
+                history.runs.append(run("C", 2, 70, 80, "success"))
+            }
+        )
+    }
+
+    @Test("A message without its action, an action without its message, and a message of another are found")
+    func messages() {
+        func stored(_ messages: [Int: Int64]) -> [String] {
+            found { history in
+                history.linesWithMessage = [1, 3]
+                history.messages = messages
+            }
+        }
+        expect(in: stored([1: 11, 3: 13]))
+        expect("line 3: its row is of none, and it ran as action 13", in: stored([1: 11]))
+        expect("line 3: its row is of action 12, and it ran as action 13", in: stored([1: 11, 3: 12]))
+        expect("line 2: its row is of action 12", in: stored([1: 11, 3: 13, 2: 12]))
+        expect("line 4: its row is of action 14, and it ran as none", in: stored([1: 11, 3: 13, 4: 14]))
     }
 
     @Test("A history is read as the processes write it; a line that is not whole is refused")
@@ -176,17 +313,17 @@ import Testing
         let text = """
             e\t1\ta\t1
             E\t2\ta\t1\t11
-            S\t3\ta\t1\t11\t1
-            S\t4\tb\t3\t13\t1
-            F\t5\ta\t1\t11\t1\tretry
+            S\t3\ta\t1\t11\t1\t4294967297
+            S\t4\tb\t3\t13\t2\t4294967298
+            F\t5\ta\t1\t1\tretry
 
             """
         var history = History()
         try history.read(text, of: "0.1")
         #expect(history.enqueues == [.init(line: 1, id: 11, time: 2)])
         #expect(history.runs.count == 2 && history.runs[0].end == 5 && history.runs[0].outcome == "retry")
-        #expect(history.runs[1].end == nil && history.runs[1].process == "0.1")
-        for bad in ["E\t2\ta\t1", "F\t5\ta\t1\t11\t1\tretry", "S\t3\ta", "X\t1\ta\t1"] {
+        #expect(history.runs[1].end == nil && history.runs[1].process == "0.1" && history.runs[1].epoch == 1)
+        for bad in ["E\t2\ta\t1", "F\t5\ta\t1\t1\tretry", "S\t3\ta", "X\t1\ta\t1"] {
             #expect(throws: HistoryError.self) { try history.read(bad, of: "0.2") }
         }
     }

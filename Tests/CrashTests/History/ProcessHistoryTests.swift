@@ -8,7 +8,7 @@ import Testing
 ///
 /// `SLUICE_HISTORY_SECONDS` says for how long, and nothing else runs beside it: a minute in `make test`,
 /// ten in `make test-processes`. `SLUICE_HISTORY_SEED` repeats a run as far as the machine lets it be
-/// repeated.
+/// repeated, and what the processes have written is copied into the folder `SLUICE_HISTORY_KEEP`.
 @Suite("Several processes on one file", .timeLimit(.minutes(30))) struct ProcessHistoryTests {
     private static let seconds = number("SLUICE_HISTORY_SECONDS").map { Int($0) }
 
@@ -44,12 +44,22 @@ import Testing
         }
         let retries = history.runs.count { $0.outcome == "retry" }
         let cut = history.runs.count { $0.end == nil }
+        let long = history.freezes.count { $0.to - $0.from >= Workers.takeover }
+        let effects = Set(history.effects)
+        // Its process was killed behind it, or had lost the queue.
+        let vain = history.runs.count { run in
+            run.outcome == "success" && history.linesWithEffect.contains(run.line)
+                && !effects.contains(.init(line: run.line, process: run.process, run: run.number))
+        }
         print(
             "\(workers.count) processes, \(history.kills.count) kills, \(history.freezes.count) freezes, "
+                + "\(long) of them beyond the lease, "
                 + "\(history.lines.values.joined().count) actions, \(history.runs.count) runs, "
-                + "\(retries) retries, \(cut) cut by a kill"
+                + "\(retries) retries, \(cut) cut by a kill, \(vain) successes that settled nothing, "
+                + "\(history.effects.count) effects, \(history.messages.count) messages"
         )
         #expect(retries > 0 && !history.kills.isEmpty && !history.freezes.isEmpty, "seed \(seed)")
+        #expect(long > 0 && !history.messages.isEmpty && !history.effects.isEmpty, "seed \(seed)")
     }
 }
 

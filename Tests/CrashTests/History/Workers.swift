@@ -1,4 +1,5 @@
 import Foundation
+import SQLite
 import Sluice
 import SluiceTestKit
 import Subprocess
@@ -20,9 +21,9 @@ struct Workers {
     var isDisturbed = true
     var environment: Environment = .inherit
 
-    /// How long another process waits at least before it takes over from one that stands still: the lease of
-    /// 30 seconds, less the time between two renewals.
-    static let takeover: Int64 = 20_000_000_000
+    /// How long a worker has stood still at least when another takes over from it: its lease of three
+    /// seconds, less the second between two renewals.
+    static let takeover: Int64 = 2_000_000_000
 
     private var folder: String { file.path + ".histories" }
 
@@ -51,6 +52,9 @@ struct Workers {
     /// Runs them, and one more until nothing is left to be run.
     func run() async throws -> History {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let connection = try Connection(path: file.path, mode: .create)
+        connection.setBusyTimeout(.seconds(60))
+        try connection.execute(Self.tables)
         let end = Self.now() + Int64(seconds) * 1_000_000_000
         let disturbances = try await withThrowingTaskGroup(of: Disturbances.self) { group in
             for index in 0..<count { group.addTask { try await live(index, until: end) } }
@@ -63,13 +67,44 @@ struct Workers {
         for name in try FileManager.default.contentsOfDirectory(atPath: folder).sorted() {
             try history.read(String(contentsOfFile: folder + "/" + name, encoding: .utf8), of: name)
         }
+        history.effects = try connection.prepare("SELECT line, process, run FROM effects ORDER BY id")
+            .all { History.Effect(line: $0.int(0), process: $0.text(1), run: $0.int(2)) }
+        let messages = try connection.prepare("SELECT line, action FROM messages").all {
+            ($0.int(0), $0.int64(1))
+        }
+        history.messages = Dictionary(messages) { first, _ in first }
+        try keep(history)
         return history
     }
 
+    /// Copies the histories, and what was done to the processes, into the folder `SLUICE_HISTORY_KEEP`.
+    private func keep(_ history: History) throws {
+        guard let target = ProcessInfo.processInfo.environment["SLUICE_HISTORY_KEEP"] else { return }
+        let stops = history.freezes.map { "stop\t\($0.process)\t\($0.from)\t\($0.to)\n" }
+        let kills = history.kills.map { "kill\t\($0.key)\t\($0.value)\n" }
+        let text = (stops + kills).joined()
+        try text.write(toFile: folder + "/disturbances", atomically: true, encoding: .utf8)
+        try FileManager.default.copyItem(atPath: folder, toPath: target + "/\(seed)")
+    }
+
+    /// The application's own, in the engine's file.
+    private static let tables = """
+        CREATE TABLE effects (
+            id INTEGER PRIMARY KEY, line INTEGER NOT NULL, process TEXT NOT NULL, run INTEGER NOT NULL);
+        CREATE TABLE messages (line INTEGER PRIMARY KEY, action INTEGER NOT NULL);
+        """
+
+    /// What the workers do by the numbers of the lines, as `HistoryWorker` has it.
     private func input() throws -> History {
         var history = History()
         for (line, message) in try RealInput.messages().prefix(lines).enumerated() {
             history.lines["conversation/\(message.conversation)", default: []].append(line)
+            if line % 10 < 8 { history.linesWithEffect.insert(line) }
+            if line % 4 == 1 { history.linesWithMessage.insert(line) }
+            guard line % 10 == 0 || line % 10 == 6 else { continue }
+            let next = line + 1_000_000
+            history.lines["acknowledgement/\(message.conversation)", default: []].append(next)
+            if next % 10 < 8 { history.linesWithEffect.insert(next) }
         }
         return history
     }
@@ -117,9 +152,9 @@ struct Workers {
         _ name: String,
         _ random: inout Seeded
     ) async throws -> History.Freeze {
-        // In a long run some stand still for longer than their lease.
-        let isLong = seconds > 300 && Int.random(in: 0..<60, using: &random) == 0
-        let duration = isLong ? 40_000 : Int.random(in: 5...1_500, using: &random)
+        // Some stand still for longer than their lease.
+        let isLong = Int.random(in: 0..<10, using: &random) == 0
+        let duration = Int.random(in: isLong ? 4_000...6_000 : 5...1_000, using: &random)
         let from = Self.now()
         execution(.suspend)
         try await Self.pass(.milliseconds(duration))

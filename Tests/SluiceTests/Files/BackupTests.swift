@@ -68,6 +68,8 @@ import Testing
             return .success
         }
         for lane in 0..<3 { try await broker.enqueue(Note("n", in: "q\(lane)")) }
+        try await broker.store.setGate("for a time", isOpen: true, isKept: false, spread: .zero)
+        try await broker.store.setGate("kept", isOpen: true, isKept: true, spread: .zero)
         try await running(broker) {
             try await started.received(3)
             // A second action behind each that runs.
@@ -80,6 +82,8 @@ import Testing
             #expect(try count("sluice_claim_rows", copy) == 0)
             #expect(try count("sluice_runner_rows", copy) == 0)
             #expect(try count("sluice_changes", copy) == 0)
+            #expect(try count("sluice_checkpointer", copy) == 0)
+            #expect(try count("sluice_gate_rows", copy) == 1)
             #expect(try count("sluice_state_rows WHERE is_suspect", copy) == 0)
             copy.close()
         }

@@ -86,6 +86,56 @@ import Testing
         #expect(found == Set(stored.elements))
     }
 
+    /// Enqueues in transactions of the application's until that is refused, and tells why it was.
+    private static func enqueue(
+        in store: Store,
+        _ path: String,
+        noting stored: EventLog<Int64>
+    ) async throws -> SluiceError.Code? {
+        let application = try Application(path)
+        while true {
+            // Others want its thread.
+            await Task.yield()
+            do {
+                let ids = try application.transaction { try store.enqueue([ActionDraft("x")], in: $0) }
+                stored.append(ids[0].rawValue)
+            } catch let error as SluiceError {
+                return error.code
+            }
+        }
+    }
+
+    @Test("Nor does one in a transaction of the application's", arguments: 0..<5)
+    func joined(_ round: Int) async throws {
+        let fixture = try await StoreFixture(isRunning: false)
+        let (store, path, stored) = (fixture.store, fixture.file.path, EventLog<Int64>())
+        let writers = (0..<2).map { _ in Task { try await Self.enqueue(in: store, path, noting: stored) } }
+        _ = try await stored.wait(forCount: 10 * (round + 1))
+        try Self.migrate(path)
+        for writer in writers { try await #expect(writer.value == .newerSchema) }
+        #expect(try fixture.rows("SELECT action_id FROM sluice_later") == [])
+        let found = Set(try fixture.rows("SELECT id FROM sluice_action_rows").compactMap { Int64($0) })
+        #expect(found == Set(stored.elements))
+        // The store is told too.
+        #expect(await refusal { try await store.add("y") } == .newerSchema)
+        await store.close()
+    }
+
+    @Test("An attempt is not settled in a transaction of the application's either")
+    func joinedSettling() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.store.add("a")
+        let action = try await fixture.store.take()
+        let application = try Application(fixture.file.path)
+        try Self.migrate(fixture.file.path)
+        let error = try application.transaction { connection in
+            thrown { try Attempt(action, of: fixture.store).succeed(in: connection) }
+        }
+        #expect(error?.code == .newerSchema)
+        #expect(try fixture.rows("SELECT id FROM sluice_action_rows") == ["1"])
+        await fixture.store.close()
+    }
+
     @Test("A broker that only reads finds it too")
     func reading() async throws {
         let site = try Site()

@@ -7,6 +7,20 @@ import Testing
 @testable import Sluice
 
 @Suite("Suspension", .timeLimit(.minutes(5))) struct SuspensionTests {
+    @Test("A closed connection's address is not taken for the engine's, and the next one is prepared too")
+    func address() async throws {
+        let site = try Site()
+        let prepared = EventLog<Int>()
+        let broker = try await site.broker { $0.prepareConnection = { prepared.append(Int(bitPattern: $0)) } }
+        #expect(broker.store.writerAddress.load(ordering: .acquiring) == prepared.elements.last)
+        await broker.suspend()
+        #expect(broker.store.writerAddress.load(ordering: .acquiring) == 0)
+        try await broker.resume()
+        #expect(broker.store.writerAddress.load(ordering: .acquiring) == prepared.elements.last)
+        #expect(prepared.elements.count == 2)
+        await broker.close()
+    }
+
     #if os(Linux)
     /// The locks that this process holds on a file of queues and on what SQLite keeps beside it.
     private func locks(_ path: String) throws -> [Substring] {

@@ -113,7 +113,7 @@ extension TestMetrics {
         try await running(broker) {
             await broker.waitUntilIdle()
             let interval = MetricsOptions().interval
-            try await site.clock.waitForSleeper(untilUptime: .seconds(5) + interval)
+            try await until { broker.scheduler.time(of: .measure) == .seconds(5) + interval }
             site.clock.advance(by: interval)
             try await until { metrics.gauge("sluice_oldest_age_seconds", [("kind", "note")]) == 20 }
             try await until { metrics.gauge("sluice_parked_queues", [("reason", "failed")]) == 1 }
@@ -128,7 +128,7 @@ extension TestMetrics {
             }
             try await broker.cancel(ActionID(rawValue: 1))
             await broker.waitUntilIdle()
-            try await site.clock.waitForSleeper(untilUptime: .seconds(5) + interval * 2)
+            try await until { broker.scheduler.time(of: .measure) == .seconds(5) + interval * 2 }
             site.clock.advance(by: interval)
             try await until { metrics.gauge("sluice_parked_queues", [("reason", "failed")]) == 0 }
             #expect(metrics.gauge("sluice_depth", [("kind", "note")]) == 0)

@@ -1,3 +1,4 @@
+import CSQLite
 import Foundation
 import SQLite
 import SluiceTestKit
@@ -144,6 +145,20 @@ struct EnqueueInRefusalTests {
         try expectLocked()
         _ = try application.transaction { try broker.enqueue(Note("a"), in: $0) }
         try await #expect(broker.actionCount() == 1)
+        await broker.close()
+    }
+
+    @Test("An interrupt of the application's own is told as one, and nothing is stored")
+    func interrupted() async throws {
+        let site = try Site()
+        let broker = try await site.broker()
+        let application = try Application(site)
+        try application.execute("BEGIN IMMEDIATE")
+        sqlite3_progress_handler(application.handle, 1, { _ in 1 }, nil)
+        #expect(thrown { try broker.enqueue(Note("a"), in: application.handle) }?.code == .interrupted)
+        sqlite3_progress_handler(application.handle, 0, nil, nil)
+        if application.connection.isInTransaction { try application.execute("COMMIT") }
+        try await #expect(broker.actionCount() == 0)
         await broker.close()
     }
 }

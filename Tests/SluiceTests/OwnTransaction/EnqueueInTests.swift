@@ -227,4 +227,23 @@ struct EnqueueInTests {
         #expect(try application.row("SELECT value FROM sluice_counters WHERE name = 'ordered'") == "16384")
         await fixture.store.close()
     }
+
+    @Test("G12: what is enqueued so stands in the engine's memory once")
+    func memory() async throws {
+        let fixture = try await StoreFixture()
+        let store = fixture.store
+        let application = try Application(fixture.file.path)
+        func count() async throws -> Int {
+            try await store.write(sync: .later) { $0.order.lanes.values.map(\.placeCount).reduce(0, +) }
+        }
+        // Memory follows the file from the first look at a queue on.
+        try await store.add("x")
+        #expect(try await store.drain() == ["x"])
+        let before = try await count()
+        _ = try application.transaction { try store.enqueue((0..<3).map { ActionDraft("\($0)") }, in: $0) }
+        try await store.takeInForeignChanges()
+        #expect(try await count() == before + 3)
+        #expect(try await store.drain() == ["0", "1", "2"])
+        await store.close()
+    }
 }

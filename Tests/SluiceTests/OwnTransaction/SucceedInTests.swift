@@ -113,6 +113,28 @@ struct SucceedInTests {
         await store.close()
     }
 
+    @Test("G6: an action that is deleted behind a rollback was removed, and has not succeeded")
+    func deletedBehindRollback() async throws {
+        let fixture = try await StoreFixture()
+        let store = fixture.store
+        try await store.add([ActionDraft("a"), ActionDraft("b")])
+        let action = try await store.take()
+        let application = try Application(fixture.file.path)
+        #expect(throws: Refusal.self) {
+            try application.transaction { connection in
+                try Attempt(action, of: store).succeed(in: connection)
+                throw Refusal("the application changes its mind")
+            }
+        }
+        async let settled = store.settled(action.receipt.action)
+        try application.execute("DELETE FROM sluice_actions WHERE id = 1")
+        try await store.takeInForeignChanges()
+        #expect(try await settled == .removed)
+        #expect(try await store.settle(action, .success).result == .removed)
+        #expect(try await store.drain() == ["b"])
+        await store.close()
+    }
+
     @Test("G5: a process that dies between the commit and the handler's return does not run the action again")
     func death() async throws {
         let fixture = try await StoreFixture()

@@ -145,6 +145,75 @@ import Testing
         await b.close()
     }
 
+    @Test("G3: a broker that stops renews its lease for as long as its handlers take to end")
+    func drain() async throws {
+        let (a, b) = (try await broker(1), try await broker(2))
+        let (started, goOn) = (EventLog<String>(), Signal())
+        for (broker, name) in [(a, "a"), (b, "b")] {
+            try broker.route("*", Note.self) { note, _ in
+                started.append("\(name) \(note.text)")
+                await goOn.receivedInAnyCase()
+                return .success
+            }
+        }
+        defer { goOn.send() }
+        try await a.enqueue(Note("1"))
+        let run = Task { try await a.run() }
+        _ = try await started.wait(forCount: 1)
+        try await running(b) {
+            async let stop: Void = a.stop(grace: .seconds(300))
+            try await until { !a.isRunning }
+            func lease() throws -> String {
+                try site.rows("SELECT lease_until_us FROM sluice_runner_rows WHERE pid = 1")[0]
+            }
+            for _ in 0..<5 {
+                let before = try lease()
+                site.clock.advance(by: .seconds(10))
+                try await until { try lease() != before }
+                try await b.store.takeOffDead()
+            }
+            #expect(started.elements == ["a 1"])
+            goOn.send()
+            await stop
+        }
+        try await run.value
+        #expect(a.statistics.succeeded == 1 && b.statistics.started == 0)
+        await a.close()
+        await b.close()
+    }
+
+    @Test("G11: a broker that is suspended leaves what waits to the other at once")
+    func suspended() async throws {
+        let (a, b) = (try await broker(1) { $0.concurrency = 1 }, try await broker(2))
+        let (log, goOn) = (EventLog<String>(), Signal())
+        try a.route("*", Note.self) { note, _ in
+            log.append("a \(note.text)")
+            await goOn.receivedInAnyCase()
+            return .success
+        }
+        defer { goOn.send() }
+        try await a.enqueue(Note("1", in: "x"))
+        let run = Task { try await a.run() }
+        _ = try await log.wait(forCount: 1)
+        // It has no permit for this one.
+        try await a.enqueue(Note("2", in: "y"))
+        try b.routeNotes(to: log)
+        try await running(b) {
+            _ = try await log.wait(forCount: 2)
+            try await a.enqueue(Note("3", in: "z"), notBefore: (site.clock.now + .seconds(5)).date)
+            await a.suspend()
+            site.clock.advance(by: .seconds(5))
+            _ = try await log.wait(forCount: 3)
+        }
+        goOn.send()
+        try await a.resume()
+        await a.stop()
+        try await run.value
+        #expect(a.statistics.succeeded == 1)
+        await a.close()
+        await b.close()
+    }
+
     @Test("G8: the retry of one that died is made by the other, when it is due")
     func retryOfTheDead() async throws {
         let (a, b) = (try await broker(1), try await broker(2))

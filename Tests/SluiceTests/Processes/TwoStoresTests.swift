@@ -121,8 +121,10 @@ import Testing
     func frozen() async throws {
         try await a.store.add([ActionDraft("1"), ActionDraft("2")])
         let old = try await a.store.take()
-        clock.advance(by: .seconds(29))
-        try await b.store.renewLease()
+        for seconds in [10, 10, 9] {
+            clock.advance(by: .seconds(seconds))
+            try await b.store.renewLease()
+        }
         try await b.store.takeOffDead()
         #expect(try await b.store.claim().word == "takenElsewhere")
         clock.advance(by: .seconds(1))
@@ -135,6 +137,65 @@ import Testing
         #expect(try await a.store.claim().word == "takenElsewhere")
         try await b.store.settle(again, .success)
         #expect(try await a.store.take().text == "2")
+    }
+
+    @Test(
+        "G3: who commits keeps its lease, though its renewals come late; a quick second commit costs nothing"
+    )
+    func renewsWithCommit() async throws {
+        try await a.store.takeInForeignChanges()
+        try await a.store.add([ActionDraft("1")])
+        let action = try await a.store.take()
+        let lease = "SELECT lease_until_us FROM sluice_runner_rows WHERE pid = 1"
+        let first = try a.row(lease)
+        clock.advance(by: .seconds(4))
+        try await a.store.add("2")
+        #expect(try a.row(lease) == first)
+        clock.advance(by: .seconds(2))
+        try await a.store.add("3")
+        #expect(try a.row(lease) == "\((clock.now + .seconds(30)).microseconds)")
+        for seconds in [10, 10, 9] {
+            clock.advance(by: .seconds(seconds))
+            try await b.store.renewLease()
+        }
+        #expect(try await b.store.claim().word == "takenElsewhere")
+        #expect(try await a.store.settle(action, .success).result == .settled)
+    }
+
+    /// Why one that looks at the other's lease has not renewed its own for long.
+    enum Delay: CaseIterable { case waiting, frozen }
+
+    @Test(
+        "G3: one that could not write either gives the other the time to renew, before it takes it off",
+        arguments: Delay.allCases
+    )
+    func delayed(_ delay: Delay) async throws {
+        try await a.store.add([ActionDraft("1")])
+        let action = try await a.store.take()
+        switch delay {
+        case .waiting:
+            // A third process was frozen in the middle of a commit.
+            let shell = try b.connect()
+            try shell.beginImmediate()
+            let renewal = Task { try await b.store.renewLease() }
+            try await until { b.store.writer.trouble.isWaiting }
+            clock.advance(by: .seconds(31))
+            shell.rollback()
+            try await renewal.value
+        case .frozen:
+            clock.advance(by: .seconds(31))
+            try await b.store.renewLease()
+        }
+        for _ in 0..<2 {
+            clock.advance(by: .seconds(10))
+            try await b.store.renewLease()
+        }
+        clock.advance(by: .seconds(9))
+        try await b.store.takeOffDead()
+        #expect(try await b.store.claim().word == "takenElsewhere")
+        clock.advance(by: .seconds(1))
+        try await b.store.takeOffDead()
+        #expect(try await a.store.settle(action, .success).result == .stale)
     }
 
     @Test("One that stops leaves the queues to the other, and says so")

@@ -254,6 +254,51 @@ struct LogGuardTests {
         #expect(try site.isIntact())
     }
 
+    @Test(
+        "G1: the one that has the lease keeps its pin while it is idle, and gives the lease up at its close"
+    )
+    func idleHolder() throws {
+        let site = try LogSite()
+        let clock = ManualClock()
+        let (first, second) = (
+            try site.guarded(nonce: 1, clock: clock), try site.guarded(nonce: 2, clock: clock)
+        )
+        site.commit(rows: 1...40, by: first)
+        site.commit(rows: 1...4, by: second, othersCommitted: true)
+        #expect(try !first.log.checkpoint(of: 0).isComplete)
+        site.commit(rows: 5...8, by: first, othersCommitted: true)
+        try second.letGo()
+        for _ in 0..<5 { #expect(try first.log.rest()) }
+        #expect(first.log.isPinned)
+        // Behind its checkpoints too.
+        _ = try first.log.checkpoint(of: 0)
+        #expect(!first.log.isPinned)
+        try first.log.checkpointed()
+        #expect(first.log.isPinned)
+        #expect(try site.checkpointer() == ["1"])
+        first.log.close(isWritable: true)
+        #expect(try !first.log.isPinned && site.checkpointer() == [])
+        clock.advance(by: CheckpointLease.length)
+    }
+
+    @Test("G1: the pin stays while a checkpoint is under way that does not wait for it with the write lock")
+    func strangersCheckpoint() throws {
+        let site = try LogSite()
+        let guarded = try site.guarded()
+        let checkpointer = try site.connect(site.disk.name)
+        site.commit(rows: 1...40, by: guarded)
+        site.commit(rows: 1...4)
+        var answers: [Bool] = []
+        site.disk.onCheckpoint {
+            do { for _ in 0..<5 { answers.append(try guarded.log.rest()) } } catch { Issue.record(error) }
+        }
+        _ = try checkpointer.checkpoint(.passive)
+        #expect(answers == [true, true, true, true, true])
+        #expect(guarded.log.isPinned)
+        try guarded.letGo()
+        #expect(!guarded.log.isPinned)
+    }
+
     @Test("The lease is renewed while others commit, at half of its time, and not without them")
     func renewal() throws {
         let site = try LogSite()

@@ -192,9 +192,17 @@ extension Store {
 
     /// The head of a queue, claimed.
     func take(_ name: QueueName = "q", waitedFor: RetryWait? = nil) async throws -> ClaimedAction {
-        let result = try await claim(name, waitedFor: waitedFor)
+        let result = try await finishedClaim(name, waitedFor: waitedFor)
         guard case .claimed(let action) = result else { throw Unexpected(description: "\(result)") }
         return action
+    }
+
+    /// What a claim comes to, asked again behind many places of actions that are gone.
+    func finishedClaim(_ name: QueueName = "q", waitedFor: RetryWait? = nil) async throws -> ClaimResult {
+        while true {
+            let result = try await claim(name, waitedFor: waitedFor)
+            if result.word != "unfinished" { return result }
+        }
     }
 
     @discardableResult

@@ -252,7 +252,7 @@ struct StoreOrderModelTests {
         pair.entries[index].isRunning = true
         pair.running[queue] = (action, pair.turn)
         for (other, fixture) in pair.fixtures.enumerated() where other != pair.turn {
-            #expect(try await fixture.store.claim(pair.name(queue)).word == "takenElsewhere")
+            #expect(try await fixture.store.finishedClaim(pair.name(queue)).word == "takenElsewhere")
         }
     }
 
@@ -269,7 +269,7 @@ struct StoreOrderModelTests {
             try await pair.fixture.store.settle(action, .success)
             pair.entries.removeAll { $0.id == head.id }
         }
-        #expect(try await pair.fixture.store.claim(pair.name(queue)).word == "empty")
+        #expect(try await pair.fixture.store.finishedClaim(pair.name(queue)).word == "empty")
     }
 
     /// What SQL shows, with what is in memory unseen.

@@ -69,7 +69,7 @@ final class LogSite {
         let connection = try connect(vfs)
         let path = file.path
         let pin = LogPin { try Connection(path: path, mode: .read) }
-        let lease = CheckpointLease(nonce: nonce, clock: clock)
+        let lease = CheckpointLease(nonce: nonce, process: .current, clock: clock)
         return Guarded(connection, LogGuard(connection, pin: pin, lease: lease))
     }
 

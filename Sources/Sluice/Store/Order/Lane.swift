@@ -36,6 +36,7 @@ struct Lane {
     /// A queue that is asked once costs one; one that is worked through, a look-up for each 64.
     private static let stretchLimit = 64
 
+    /// The first place, as far as memory knows.
     ///
     /// Mutating, so that a lane in a dictionary is asked where it stands and not copied.
     mutating func peek() -> First {
@@ -90,6 +91,9 @@ struct Lane {
 
     /// The first of the arrivals.
     var firstArrival: ActionID? { arrivals.first?.action ?? strays.min?.action }
+
+    /// How many places it has, the same one as often as it does.
+    var placeCount: Int { arrivals.count + strays.count + stretch.count }
 
     /// Whether there is nothing that the file would not tell again.
     var holdsNoArrivals: Bool { arrivals.isEmpty && strays.isEmpty }

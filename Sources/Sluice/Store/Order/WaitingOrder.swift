@@ -1,19 +1,5 @@
 internal import SQLite
 
-/// When the order of what waits is written to the file.
-package struct WriteBehindLimits: Sendable, Hashable {
-    /// Actions without a place in the file from which on the oldest get theirs: it bounds memory, some 2
-    /// MB, and the time of a start.
-    ///
-    /// The triggers of `Migrations/0003_triggers.sql` wait for twice as many.
-    package var newest = 65_536
-    /// Places that are given or removed in one transaction, which takes some 50 ms: it bounds how long
-    /// others wait.
-    package var batch = 16_384
-
-    package init() {}
-}
-
 /// The order of what waits in each queue, written behind.
 ///
 /// An index over all queues is what costs when there are many: each insert and each delete writes another
@@ -36,7 +22,7 @@ final class WaitingOrder {
     private(set) var isFollowed = false
     /// The newest actions have been read since memory was last forgotten.
     private var isLoaded = false
-    private var lanes: [QueueID: Lane] = [:]
+    private(set) var lanes: [QueueID: Lane] = [:]
     /// The places of what runs, for when it ends.
     private var running: [ActionID: Run] = [:]
     /// Places in the file whose actions are gone.
@@ -50,6 +36,8 @@ final class WaitingOrder {
     private(set) var newest: Int64 = 0
 
     private var newestBefore: Int64 = 0
+    /// Memory holds what a rollback undoes without a trace: it was read, or read anew, in this transaction.
+    private var isOfTransaction = false
     private var undo: [Undo] = []
     /// What `ordered` becomes with the commit.
     var orderedNext: Int64?
@@ -81,6 +69,7 @@ final class WaitingOrder {
 extension WaitingOrder {
     func begin() {
         newestBefore = newest
+        isOfTransaction = false
     }
 
     func committed() {
@@ -110,6 +99,7 @@ extension WaitingOrder {
                 running[run.place.action] = run
             }
         }
+        if isOfTransaction { return forget() }
         // A stretch may have been read from what is undone.
         for queue in Array(lanes.keys) { lanes[queue]?.forget(through: ActionID(rawValue: ordered ?? 0)) }
     }
@@ -149,14 +139,17 @@ extension WaitingOrder {
 
     /// Takes in what another connection may have committed.
     ///
-    /// - Parameter changed: Actions that may have got another place.
-    func takeIn(_ changed: [ActionID]) throws(SQLiteError) -> Newcomers {
+    /// - Parameters:
+    ///   - changed: Actions that may have got another place; the newest are read in any case.
+    ///   - isOfTransaction: It was written in this very transaction.
+    func takeIn(_ changed: [ActionID], isOfTransaction: Bool) throws(SQLiteError) -> Newcomers {
+        if isOfTransaction { self.isOfTransaction = true }
         depths.removeAll()
         let known = ordered
         ordered = nil
         // What there is before memory is read, the look at all queues finds.
         guard isFollowed, isLoaded else { return Newcomers() }
-        for action in changed {
+        for action in changed where action.rawValue <= newest {
             if let (queue, place) = try waitingPlace(of: action) { lanes[queue, default: Lane()].add(place) }
         }
         let newcomers = try readNewest()
@@ -178,6 +171,7 @@ extension WaitingOrder {
     /// Reads the newest actions unless memory has them.
     private func load() throws(SQLiteError) {
         guard !isLoaded else { return }
+        isOfTransaction = true
         lanes = [:]
         newest = try readOrdered()
         _ = try readNewest()

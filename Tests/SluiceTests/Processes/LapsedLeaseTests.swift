@@ -1,0 +1,151 @@
+import Dispatch
+import SQLite
+import SluiceTestKit
+import Testing
+
+@testable import Sluice
+
+/// What happens to processes that were late, or left without having settled what they ran.
+@Suite("Leases that are over", .timeLimit(.minutes(2))) struct LapsedLeaseTests {
+    private let file: TemporaryFile
+    private let clock = ManualClock()
+    private let a: StoreFixture
+    private let b: StoreFixture
+
+    init() async throws {
+        file = try TemporaryFile()
+        a = try await .process(1, on: file, clock: clock)
+        b = try await .process(2, on: file, clock: clock)
+    }
+
+    private var runners: [String] {
+        get throws { try a.rows("SELECT pid FROM sluice_runner_rows ORDER BY pid") }
+    }
+
+    @Test("G3: one that was late itself takes nobody off before all have had a whole lease to renew")
+    func lateJudge() async throws {
+        // A lock that nobody could get past, or the machine's sleep.
+        clock.advance(by: .seconds(40))
+        try await b.store.takeOffDead()
+        try await b.store.renewLease()
+        #expect(try runners == ["1", "2"])
+        for seconds in [10, 10, 9] {
+            clock.advance(by: .seconds(seconds))
+            try await b.store.renewLease()
+            #expect(try runners == ["1", "2"])
+        }
+        clock.advance(by: .seconds(1))
+        try await b.store.takeOffDead()
+        #expect(try runners == ["2"])
+    }
+
+    @Test("G3: who was taken off and begins anew is as lenient")
+    func lateNewcomer() async throws {
+        clock.advance(by: .seconds(15))
+        try await b.store.renewLease()
+        clock.advance(by: .seconds(15))
+        try await b.store.takeOffDead()
+        #expect(try runners == ["2"])
+        clock.advance(by: .seconds(40))
+        try await a.store.takeInForeignChanges()
+        try await a.store.renewLease()
+        #expect(try runners == ["1", "2"])
+        for _ in 0..<3 {
+            #expect(try runners == ["1", "2"])
+            clock.advance(by: .seconds(10))
+            try await a.store.renewLease()
+        }
+        #expect(try runners == ["1"])
+    }
+
+    @Test("G7: a lease that is over is no death: what ran alone under it has lost no attempt")
+    func noDeath() async throws {
+        try await a.store.add("1")
+        _ = try await a.store.claim { _ in .run(isAlone: true) }
+        clock.advance(by: .seconds(15))
+        try await b.store.renewLease()
+        clock.advance(by: .seconds(15))
+        try await b.store.takeOffDead()
+        let again = try await b.store.take()
+        #expect(again.number == 1)
+        #expect(try b.rows("SELECT crashes || ' ' || attempts FROM sluice_state_rows") == ["0 0"])
+    }
+
+    @Test("G11: what a process could not settle before it stopped is left to the others")
+    func unsettled() async throws {
+        try await a.store.add("1")
+        _ = try await a.store.take()
+        try await a.store.stopRunning()
+        try await b.store.takeInForeignChanges()
+        #expect(b.commits.elements.last?.runnerChanges.contains(.look) == true)
+        let again = try await b.store.take()
+        #expect(again.text == "1" && again.number == 1)
+        #expect(try b.rows("SELECT is_suspect FROM sluice_state_rows") == ["1"])
+    }
+
+    @Test("G4: one that was taken off knows the holds that came meanwhile when it begins anew")
+    func holds() async throws {
+        try await a.store.add("1")
+        #expect(try await a.store.holds().isEmpty)
+        _ = try await a.store.write(sync: .later) { try $0.controls() }
+        clock.advance(by: .seconds(15))
+        try await b.store.renewLease()
+        clock.advance(by: .seconds(15))
+        try await b.store.takeOffDead()
+        try a.execute("INSERT INTO sluice_holds (scope, reason) VALUES ('*', 'why')")
+        try await a.store.takeInForeignChanges()
+        try await a.store.renewLease()
+        #expect(try await a.store.write(sync: .later) { try $0.controls().holds.count } == 1)
+    }
+
+    @Test("G6: an epoch whose numbers are used up is left for another, and no number comes twice")
+    func numbers() async throws {
+        try await a.store.add([ActionDraft("1"), ActionDraft("2", in: "r")])
+        let last = try await a.store.take()
+        try await a.store.write(sync: .later) { $0.claimCount = WriteTransaction.claimLimit }
+        #expect(try await a.store.claim("r").word == "taken")
+        #expect(a.commits.elements.last?.runnerChanges == .takenOff)
+        #expect(try runners == ["2"])
+        try await a.store.renewLease()
+        let next = try await a.store.take("r")
+        #expect(next.receipt.claim >> 32 == 3)
+        #expect(try await a.store.settle(last, .success).result == .stale)
+    }
+
+    @Test("G11: who was taken off is told by a look at the file, before it commits anything")
+    func lookout() async throws {
+        try await a.store.takeInForeignChanges()
+        let lookout = try #require(a.store.lookout)
+        #expect(try lookout.queue.sync { try lookout.hasForeignChanges() } == false)
+        try b.execute("DELETE FROM sluice_runner_rows WHERE pid = 1; DELETE FROM sluice_changes")
+        #expect(try lookout.queue.sync { try lookout.hasForeignChanges() } == true)
+    }
+
+    @Test("Where nobody runs the queues nothing is logged for the dead")
+    func logForTheDead() async throws {
+        let other = try await StoreFixture.process(3, on: file, clock: clock, isRunning: false)
+        try await other.store.add("1")
+        #expect(try a.rows("SELECT count(*) FROM sluice_changes WHERE change = 'wake'") == ["2"])
+        try other.killRunner()
+        clock.advance(by: .seconds(1))
+        try await other.store.add("2", in: "r")
+        #expect(try a.rows("SELECT count(*) FROM sluice_changes WHERE change = 'wake'") == ["2"])
+    }
+
+    @Test("G11: a gate that opened is told though the group fails that takes it in")
+    func openingOfFailedGroup() async throws {
+        try a.execute("INSERT INTO sluice_gates (gate, state) VALUES ('g', 'closed')")
+        try await a.store.takeInForeignChanges()
+        let before = a.commits.elements.count
+        try a.execute("UPDATE sluice_gates SET state = 'open' WHERE gate = 'g'")
+        #expect(
+            await refusal {
+                try await a.store.write(sync: .later) { _ in throw SluiceError(.queueFull, "the group fails")
+                }
+            } == .queueFull
+        )
+        try await a.store.takeInForeignChanges()
+        let openings = a.commits.elements.dropFirst(before).flatMap { $0.openings.map(\.gate) }
+        #expect(openings == ["g"])
+    }
+}
