@@ -25,7 +25,7 @@ test-wake-ups: setup-tests  ## Have 100,000 commits of another process answered,
 	SLUICE_WAKE_UPS=100000 swift test --skip-build --enable-all-traits --disable-xctest --filter ManyWakeUpsTests
 
 test-processes: export SLUICE_STRICT = 1
-test-processes: setup-tests  ## Have processes on a file killed and stopped for ten minutes
+test-processes: setup-tests  ## Have 2 to 8 processes on a file killed and stopped for ten minutes
 	swift build --build-tests --enable-all-traits
 	SLUICE_HISTORY_SECONDS=600 swift test --skip-build --enable-all-traits --disable-xctest --filter ProcessHistoryTests
 

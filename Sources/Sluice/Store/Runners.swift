@@ -74,13 +74,23 @@ struct SilenceJudge {
     private(set) var renewedAt: Duration?
     private var judgesFrom = Duration.zero
 
-    mutating func renewed(at uptime: Duration) { renewedAt = uptime }
+    mutating func renewed(at uptime: Duration, _ leases: LeaseTimes) {
+        noteDelay(at: uptime, leases)
+        renewedAt = uptime
+    }
 
-    /// - Parameter waited: How long the open transaction has waited for the write lock.
+    /// - Parameter waited: How long the open transaction has waited for the write lock. One that begins has
+    ///   no renewal of its own to tell how long the lock has been taken.
     mutating func judges(at uptime: Duration, behind waited: Duration, _ leases: LeaseTimes) -> Bool {
-        let isLate = renewedAt.map { uptime - $0 > leases.length / 2 } ?? false
-        if isLate || waited > leases.renewal / 2 { wasLate(at: uptime, leases) }
+        noteDelay(at: uptime, leases)
+        let limit = renewedAt == nil ? .zero : leases.renewal / 2
+        if waited > limit { wasLate(at: uptime, leases) }
         return uptime >= judgesFrom
+    }
+
+    private mutating func noteDelay(at uptime: Duration, _ leases: LeaseTimes) {
+        guard let renewedAt, uptime - renewedAt > leases.length / 2 else { return }
+        wasLate(at: uptime, leases)
     }
 
     /// One's own lease was over, or nearly.

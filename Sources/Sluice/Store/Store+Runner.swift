@@ -74,7 +74,7 @@ extension WriteTransaction {
         isToRun = true
         claimCount = 0
         try takeOffDead()
-        silence.renewed(at: clock.uptime)
+        silence.renewed(at: clock.uptime, leases)
         // Whatever process has left changes that nobody will take in.
         try connection.cached(
             "DELETE FROM sluice_changes WHERE epoch NOT IN (SELECT epoch FROM sluice_runner_rows)"
@@ -95,9 +95,8 @@ extension WriteTransaction {
         guard isToRun else { return }
         if let epoch {
             if try lengthenLease(of: epoch) {
-                // Before its own renewal is noted, of which it is to see whether it came late.
                 try takeOffDead()
-                return silence.renewed(at: clock.uptime)
+                return silence.renewed(at: clock.uptime, leases)
             }
             self.epoch = nil
         }
@@ -121,11 +120,12 @@ extension WriteTransaction {
         guard !others.isEmpty, let epoch, let renewedAt = silence.renewedAt else { return }
         let uptime = clock.uptime
         guard uptime - renewedAt >= leases.renewal / 2 else { return }
-        if try lengthenLease(of: epoch) { silence.renewed(at: uptime) }
+        if try lengthenLease(of: epoch) { silence.renewed(at: uptime, leases) }
     }
 
     func stopRunning() throws {
         isToRun = false
+        silence = SilenceJudge()
         guard let epoch else { return }
         try order.removeLeftovers()
         try removeRunner(epoch)

@@ -163,7 +163,7 @@ import Testing
     }
 
     /// Why one that looks at the other's lease has not renewed its own for long.
-    enum Delay: CaseIterable { case waiting, frozen }
+    enum Delay: CaseIterable { case waiting, frozen, committing, beginning }
 
     @Test(
         "G3: one that could not write either gives the other the time to renew, before it takes it off",
@@ -172,30 +172,36 @@ import Testing
     func delayed(_ delay: Delay) async throws {
         try await a.store.add([ActionDraft("1")])
         let action = try await a.store.take()
+        // No renewal of its own tells how long the lock has been taken.
+        let begins = delay == .beginning
+        let judge = begins ? try await .process(3, on: file, clock: clock, isRunning: false) : b
+        if delay != .waiting { clock.advance(by: .seconds(31)) }
         switch delay {
-        case .waiting:
+        case .waiting, .beginning:
             // A third process was frozen in the middle of a commit.
-            let shell = try b.connect()
+            let shell = try judge.connect()
             try shell.beginImmediate()
-            let renewal = Task { try await b.store.renewLease() }
-            try await until { b.store.writer.trouble.isWaiting }
-            clock.advance(by: .seconds(31))
+            let write = Task {
+                if begins { try await judge.store.startRunning() } else { try await judge.store.renewLease() }
+            }
+            try await until { judge.store.writer.trouble.isWaiting }
+            clock.advance(by: begins ? .milliseconds(10) : .seconds(31))
             shell.rollback()
-            try await renewal.value
-        case .frozen:
-            clock.advance(by: .seconds(31))
-            try await b.store.renewLease()
+            try await write.value
+        case .frozen: try await judge.store.renewLease()
+        case .committing: try await judge.store.add("2", in: "r")
         }
         for _ in 0..<2 {
             clock.advance(by: .seconds(10))
-            try await b.store.renewLease()
+            try await judge.store.renewLease()
         }
         clock.advance(by: .seconds(9))
-        try await b.store.takeOffDead()
-        #expect(try await b.store.claim().word == "takenElsewhere")
+        try await judge.store.takeOffDead()
+        #expect(try await judge.store.claim().word == "takenElsewhere")
         clock.advance(by: .seconds(1))
-        try await b.store.takeOffDead()
+        try await judge.store.takeOffDead()
         #expect(try await a.store.settle(action, .success).result == .stale)
+        if begins { await judge.store.close() }
     }
 
     @Test("One that stops leaves the queues to the other, and says so")
