@@ -16,9 +16,9 @@ final class WakeUps: Sendable {
         /// The file that every commit writes to.
         let logPath: @Sendable () throws -> String
         /// Whether others have committed something that the writer has not taken in.
-        let look: @Sendable () throws -> Bool
+        var look: @Sendable () throws -> Bool
         /// Has the writer take it in; it must not block for long.
-        let takeIn: @Sendable (_ completion: @escaping @Sendable () -> Void) -> Void
+        var takeIn: @Sendable (_ completion: @escaping @Sendable () -> Void) -> Void
         /// How often the writer has read what others have committed.
         let turns: @Sendable () -> Int
         /// Makes a watch; `nil` where the system gives none.
@@ -38,6 +38,8 @@ final class WakeUps: Sendable {
         var timer: (any DispatchSourceTimer)?
         var timerTime: Duration?
         var isTakingIn = false
+        /// A look was due meanwhile.
+        var isLookLeft = false
     }
 
     private let queue: DispatchQueue
@@ -172,10 +174,19 @@ extension WakeUps {
 
     /// Looks; an error is left to the next look, or to the next poll, which reports it.
     private func look() {
-        guard !state.isTakingIn, (try? delegate.look()) == true else { return }
+        guard !state.isTakingIn else {
+            // What was committed behind the writer's turn, and before it is known here to be over.
+            state.isLookLeft = true
+            return
+        }
+        state.isLookLeft = false
+        guard (try? delegate.look()) == true else { return }
         state.isTakingIn = true
         delegate.takeIn {
-            self.queue.async { self.state.isTakingIn = false }
+            self.queue.async {
+                self.state.isTakingIn = false
+                if self.state.isLookLeft { self.look() }
+            }
         }
     }
 

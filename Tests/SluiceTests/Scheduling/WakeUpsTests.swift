@@ -101,6 +101,30 @@ struct WakeUpsTests {
         await rig.wakeUps.stop()
     }
 
+    @Test("G11: what comes behind the writer's turn, before that is known to be over, is looked for again")
+    func behindTheTurn() async throws {
+        let isThere = Atomic(false)
+        let turns = EventLog<@Sendable () -> Void>()
+        let rig = try Rig { delegate in
+            delegate.look = { isThere.load(ordering: .acquiring) }
+            delegate.takeIn = { completion in
+                isThere.store(false, ordering: .releasing)
+                turns.append(completion)
+            }
+        }
+        rig.wakeUps.start()
+        isThere.store(true, ordering: .releasing)
+        _ = try await rig.wakeUps.poll()
+        let first = try await turns.wait(forCount: 1)[0]
+        isThere.store(true, ordering: .releasing)
+        _ = try await rig.wakeUps.poll()
+        try await until { await rig.wakeUps.isQuiet() }
+        #expect(turns.elements.count == 1)
+        first()
+        _ = try await turns.wait(forCount: 2)
+        await rig.wakeUps.stop()
+    }
+
     @Test("G11: the watch survives that its log is cut to nothing")
     func truncation() async throws {
         let rig = try Rig()
