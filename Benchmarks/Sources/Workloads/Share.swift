@@ -9,6 +9,7 @@ internal import Synchronization
 struct Share: AsyncParsableCommand {
     @Option(help: "A database with actions.") var file: String
     @Option(help: "The broker's durability.") var durability = Level.standard
+    @Option(help: "Milliseconds that each handler waits, as for the answer of a server.") var pause = 0
 
     private struct Answer: Encodable {
         /// Nanoseconds, by a clock that all processes of the machine share.
@@ -21,7 +22,9 @@ struct Share: AsyncParsableCommand {
     func run() async throws {
         let broker = try await Broker(file: file, options: durability.options)
         let last = Latest()
+        let pause = Duration.milliseconds(pause)
         try broker.route("conversation/*", Message.self) { _, _ in
+            if pause > .zero { try await Task.sleep(for: pause) }
             last.time.store(OwnProcess.now, ordering: .relaxed)
             return .success
         }
