@@ -297,6 +297,8 @@ import Testing
         } else {
             // Made while the old one is there, so that it has another number.
             try bytes.write(to: URL(fileURLWithPath: path + ".new"))
+            // It keeps its number, which else another test's file could get while it counts as open here.
+            try FileManager.default.linkItem(atPath: path, toPath: path + ".kept")
             #expect(rename(path + ".new", path) == 0)
         }
         #expect(await refusal { try await broker.resume() } == .fileReplaced)
