@@ -36,6 +36,8 @@ extension Connection {
             case .full: SQLITE_CHECKPOINT_FULL
             case .truncate: SQLITE_CHECKPOINT_TRUNCATE
             }
+        // None can be made within a transaction.
+        try endLeftover()
         let code = sqlite3_wal_checkpoint_v2(handle, "main", rawMode, &frames, &copied)
         guard code & 0xFF == SQLITE_BUSY || code == SQLITE_OK else { throw SQLiteError(code, on: handle) }
         return Checkpoint(frames: Int(frames), copied: Int(copied), wasBlocked: code != SQLITE_OK)
@@ -67,6 +69,18 @@ extension Connection {
             withExtendedLifetime(question) {}
         }
         return try checkpoint(mode)
+    }
+
+    /// Has what was done to the log reach the disk: SQLite syncs what it writes there, and not its cutting.
+    ///
+    /// By the file that SQLite has open, as `SQLITE_FCNTL_JOURNAL_POINTER` tells it; where there is none, as
+    /// in memory, nothing is done.
+    package func syncLog() throws(SQLiteError) {
+        var log: UnsafeMutablePointer<sqlite3_file>?
+        let found = sqlite3_file_control(handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log)
+        guard found == SQLITE_OK, let log, let sync = log.pointee.pMethods?.pointee.xSync else { return }
+        let code = sync(log, SQLITE_SYNC_NORMAL)
+        guard code == SQLITE_OK else { throw SQLiteError(code, on: handle) }
     }
 
     /// Lets the checkpoint or statement that runs on this connection end with an error, as soon as it can.

@@ -31,6 +31,8 @@ package final class Connection {
     /// The process that opened it, as ``ForkCounter`` tells it from its children.
     private let forks: Int
     let logFrameCounter = LogFrameCounter()
+    /// Whether the transaction that is open could not be rolled back.
+    var hasLeftover = false
     /// What keeps foreign code from what is ours; `nil` until there is any.
     var statementGuard: StatementGuard?
 

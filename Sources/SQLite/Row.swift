@@ -5,12 +5,20 @@ internal import CSQLite
 /// Columns are counted from 0. A read of another storage class converts as SQLite does.
 package struct Row {
     let handle: OpaquePointer
+    /// Lives as long as the closure runs.
+    let damage: UnsafeMutablePointer<Bool>
+
+    /// Says that a value is none that its table allows: the read ends with an error, as for a damaged file.
+    package func noteDamage() { damage.pointee = true }
 
     /// The integer in a column; NULL reads as 0.
     package func int64(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
 
     /// The integer in a column, as an `Int`.
     package func int(_ column: Int32) -> Int { Int(sqlite3_column_int64(handle, column)) }
+
+    /// A count in a column, which is never below zero nor beyond 2³¹ - 1, whatever stands there.
+    package func count(_ column: Int32) -> Int { Int(max(Int32(clamping: int64(column)), 0)) }
 
     /// Whether the integer in a column is not zero.
     package func bool(_ column: Int32) -> Bool { sqlite3_column_int64(handle, column) != 0 }

@@ -44,21 +44,43 @@ extension Statement {
     /// Reads the first row, if there is one.
     package func first<Element>(_ read: (Row) -> Element) throws(SQLiteError) -> Element? {
         guard try step() else { return nil }
-        defer { sqlite3_reset(handle) }
-        return read(Row(handle: handle))
+        var isDamaged = false
+        let element = withUnsafeMutablePointer(to: &isDamaged) { read(Row(handle: handle, damage: $0)) }
+        // For want of memory it may have read NULL: that comes first.
+        try reset()
+        if isDamaged { throw damaged }
+        return element
     }
 
     /// Whether there is a row.
     package func hasRow() throws(SQLiteError) -> Bool {
-        defer { sqlite3_reset(handle) }
-        return try step()
+        let hasRow = try step()
+        try reset()
+        return hasRow
     }
+
+    /// Ends the reading of rows.
+    ///
+    /// A column that could not be read for want of memory was read as NULL: SQLite says so here, or at the
+    /// next step (<https://www.sqlite.org/c3ref/column_blob.html>).
+    private func reset() throws(SQLiteError) { try check(sqlite3_reset(handle)) }
 
     /// Reads all rows.
     package func all<Element>(_ read: (Row) -> Element) throws(SQLiteError) -> [Element] {
         var elements: [Element] = []
-        while try step() { elements.append(read(Row(handle: handle))) }
+        var isDamaged = false
+        while try step() {
+            let element = withUnsafeMutablePointer(to: &isDamaged) { read(Row(handle: handle, damage: $0)) }
+            elements.append(element)
+            guard isDamaged else { continue }
+            try reset()
+            throw damaged
+        }
         return elements
+    }
+
+    private var damaged: SQLiteError {
+        SQLiteError(code: .corrupt, message: "a row holds a value that its table does not allow", sql: sql)
     }
 
     /// Moves to the next row.

@@ -82,7 +82,7 @@ extension Connection {
                 guard let context else { return SQLITE_DENY }
                 // The guard lives as long as its connection, and so as long as the authorizer.
                 let guardian = Unmanaged<StatementGuard>.fromOpaque(context).takeUnretainedValue()
-                guard guardian.isOn else { return SQLITE_OK }
+                guard guardian.isOn, !mutant("statement guard") else { return SQLITE_OK }
                 func text(_ pointer: UnsafePointer<CChar>?) -> String? { pointer.map { String(cString: $0) } }
                 let isAllowed = guardian.allows(action, text(first), text(second), trigger: text(trigger))
                 return isAllowed ? SQLITE_OK : SQLITE_DENY

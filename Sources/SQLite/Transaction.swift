@@ -5,7 +5,20 @@ extension Connection {
     ///
     /// - Throws: `.busy` when another connection held the write lock for longer than the busy timeout.
     package func beginImmediate() throws(SQLiteError) {
-        try cached("BEGIN IMMEDIATE").run()
+        try endLeftover()
+        try cached(mutant("immediate transaction") ? "BEGIN" : "BEGIN IMMEDIATE").run()
+    }
+
+    /// Begins a transaction that reads one snapshot from its first read on.
+    package func beginDeferred() throws(SQLiteError) {
+        try endLeftover()
+        try cached("BEGIN").run()
+    }
+
+    /// Begins a transaction that keeps all others out, as long as there is no log.
+    package func beginExclusive() throws(SQLiteError) {
+        try endLeftover()
+        try execute("BEGIN EXCLUSIVE")
     }
 
     /// Commits.
@@ -18,14 +31,27 @@ extension Connection {
     /// Ends the open transaction, if one is open, without its changes.
     ///
     /// SQLite itself rolls back after some errors (a full disk, an I/O error), so that none being open is a
-    /// normal case. A rollback that fails leaves no transaction open either.
+    /// normal case. For want of memory the transaction stays open; it can then do nothing but be ended, with
+    /// which the next one begins.
     package func rollback() {
+        hasLeftover = true
+        do {
+            try endLeftover()
+        } catch {
+            assert(error.code.primary == .outOfMemory, "ROLLBACK left a transaction open: \(error)")
+        }
+    }
+
+    /// Ends a transaction that could not be rolled back.
+    package func endLeftover() throws(SQLiteError) {
+        guard hasLeftover else { return }
+        defer { hasLeftover = isInTransaction }
         guard isInTransaction else { return }
         do {
             try cached("ROLLBACK").run()
         } catch {
             // SQLite: "if a transaction is rolled back by an error, ROLLBACK fails harmlessly".
-            assert(!isInTransaction, "ROLLBACK left a transaction open: \(error)")
+            if isInTransaction { throw error }
         }
     }
 
@@ -46,7 +72,7 @@ extension Connection {
 
     /// Runs `body` on one snapshot of the database.
     package func snapshot<Output>(_ body: () throws -> Output) throws -> Output {
-        try transaction(begin: { () throws(SQLiteError) in try cached("BEGIN").run() }, body)
+        try transaction(begin: beginDeferred, body)
     }
 
     /// Runs `body` inside a savepoint of the open transaction: what it throws undoes what it wrote, and no

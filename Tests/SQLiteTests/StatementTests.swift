@@ -33,6 +33,31 @@ struct StatementTests {
         )
     }
 
+    @Test("A value that a reader takes for damage ends the read with an error, and the statement goes on")
+    func damage() throws {
+        let connection = try memory()
+        for number in 1...3 { try connection.insert(.integer(Int64(number))) }
+        let statement = try connection.prepare("SELECT value FROM t ORDER BY value")
+        func read(_ row: Row) -> Int64 {
+            if row.int64(0) == 2 { row.noteDamage() }
+            return row.int64(0)
+        }
+        let error = #expect(throws: SQLiteError.self) { try statement.all(read) }
+        #expect(error?.code == .corrupt)
+        #expect(throws: SQLiteError.self) { try statement.first { $0.noteDamage() } }
+        #expect(try statement.all { $0.int64(0) } == [1, 2, 3])
+    }
+
+    @Test(
+        "A count is never below zero nor beyond what can be added to",
+        arguments: [(Int64.min, 0), (-1, 0), (0, 0), (7, 7), (.max, 2_147_483_647)]
+    )
+    func count(_ stored: Int64, _ count: Int) throws {
+        let connection = try memory()
+        try connection.insert(.integer(stored))
+        #expect(try connection.prepare("SELECT value FROM t").first { $0.count(0) } == count)
+    }
+
     @Test("A blob and a text of many megabytes come back whole")
     func big() throws {
         let connection = try memory()
