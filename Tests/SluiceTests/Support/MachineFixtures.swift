@@ -39,6 +39,7 @@ final class TestMachine {
     var isIdle: Bool { machine.isIdle }
     var nextDeadline: Duration? { machine.nextDeadline }
     var readyCount: Int { machine.readyCount }
+    var workAhead: RemainingWork { machine.workAhead(at: .zero) }
 
     func start() { machine.start() }
     func stop() -> [Machine.Decision] { machine.stop() }
@@ -55,14 +56,25 @@ final class TestMachine {
         machine.gatesOpened([GateOpening(gate: gate, spread: spread)], at: now)
     }
 
-    func settled(_ queue: QueueID) -> [Machine.Decision] { machine.settled(queue) }
+    /// A run has been written; those that the tests start bear their queue's number.
+    func settled(_ queue: QueueID, claim: Int64? = nil) -> [Machine.Decision] {
+        machine.settled(queue, claim: claim ?? queue.rawValue)
+    }
+
     func timeReached(_ now: Duration) -> [Machine.Decision] { machine.timeReached(now) }
 
     /// A handler has returned; runs that the tests start bear their queue's number.
-    func finishing(_ queue: QueueID) -> Machine.Order? { machine.finishing(queue, claim: queue.rawValue) }
+    func finishing(_ queue: QueueID, claim: Int64? = nil) -> Machine.Order? {
+        machine.finishing(queue, claim: claim ?? queue.rawValue)
+    }
 
-    func started(_ queue: QueueID, timeOutAt: Duration? = nil) -> [Machine.Decision] {
-        machine.started(queue, claim: queue.rawValue, timeOutAt: timeOutAt)
+    func started(
+        _ queue: QueueID,
+        timeOutAt: Duration? = nil,
+        claim: Int64? = nil,
+        room: SlotRoom = .single
+    ) -> [Machine.Decision] {
+        machine.started(queue, claim: claim ?? queue.rawValue, timeOutAt: timeOutAt, room: room)
     }
 
     func concluded(_ queue: QueueID, _ conclusion: Machine.Conclusion) -> [Machine.Decision] {

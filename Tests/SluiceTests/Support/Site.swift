@@ -4,12 +4,7 @@ import SluiceTestKit
 import Testing
 
 /// Where the queues of a test are kept.
-enum Place: String, CaseIterable, Sendable, CustomTestStringConvertible {
-    case memory
-    case file
-
-    var testDescription: String { "in \(rawValue)" }
-}
+typealias Place = TestBroker.Storage
 
 /// A place for brokers, one after the other, on one clock.
 ///
