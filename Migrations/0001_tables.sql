@@ -39,9 +39,15 @@ CREATE TABLE sluice_queue_rows (
     blocked_at_us     INTEGER,
     -- The error that parked it; where a gate blocks it, the gate's name.
     blocked_error     TEXT,
+    -- 1: blocked_action_id is the head by the queue's discipline, which is not first in, first out. Written with
+    -- blocked_by, and means nothing without.
+    blocked_is_head   INTEGER NOT NULL DEFAULT 0 CHECK (blocked_is_head IN (0, 1)),
     fail_through_id   INTEGER,
     -- The sort key of the action that failed, whatever becomes of its dead letter.
     fail_key          ANY,
+    -- 1: the queue runs its last first, so that what sorts before that action is behind it. Written with fail_key, and
+    -- means nothing without.
+    fail_is_reversed  INTEGER NOT NULL DEFAULT 0 CHECK (fail_is_reversed IN (0, 1)),
     CHECK ((blocked_by IS NULL) = (blocked_action_id IS NULL)),
     CHECK ((blocked_by IS NULL) = (blocked_at_us IS NULL)),
     CHECK ((blocked_by IS 'failing') = (fail_through_id IS NOT NULL)),
@@ -60,7 +66,9 @@ CREATE TABLE sluice_action_rows (
     -- 0 where the order is that of arrival; microseconds where it is a date. An integer, a real or text; said so
     -- because SQLite would make a table of the three names for each insert.
     sort_key       ANY NOT NULL CHECK (typeof(sort_key) <> 'blob'),
-    -- Set while the action is scheduled for later and has no place in the order; cleared when it is due.
+    -- Set while the action is scheduled for later and has no place in the order; cleared when it is due. Where a wait
+    -- blocks nothing (QueueDiscipline), an action that waits stands aside likewise: with the time of its next attempt
+    -- here, or, while it waits for a gate, with the largest integer but one and a row in sluice_aside_rows.
     not_before_us  INTEGER,
     enqueued_at_us INTEGER NOT NULL,
     -- A random number of the opening that enqueued the action; part of its idempotency key.
@@ -194,8 +202,70 @@ CREATE TABLE sluice_claim_rows (
     is_alone      INTEGER NOT NULL CHECK (is_alone IN (0, 1)),
     -- The counter 'opening' at that time: a gate opened since has opened during the attempt.
     opening       INTEGER NOT NULL DEFAULT 0,
+    -- How many slots the queue has. Where it is more than one, other processes claim from the queue too.
+    slots         INTEGER NOT NULL DEFAULT 1 CHECK (slots >= 1),
     PRIMARY KEY (queue_id, slot)
 ) STRICT, WITHOUT ROWID;
+
+-- Actions that stand aside until a gate opens. A row goes when the action comes back to its place, or goes.
+CREATE TABLE sluice_aside_rows (
+    action_id INTEGER PRIMARY KEY,
+    -- The first of the gates that it waits for.
+    gate      TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX sluice_aside_gate ON sluice_aside_rows (gate);
+
+-- Groups that actions start or are members of. Rows are written with their action and go with it; a dead letter keeps
+-- its own. Most actions have none.
+CREATE TABLE sluice_group_rows (
+    action_id INTEGER NOT NULL,
+    name      TEXT NOT NULL CHECK (length(CAST(name AS BLOB)) BETWEEN 1 AND 255 AND instr(name, char(0)) = 0),
+    -- 1: the action starts the group; 0: it is a member.
+    is_start  INTEGER NOT NULL CHECK (is_start IN (0, 1)),
+    -- The queue of the action, and so of the group: follows a move.
+    queue_id  INTEGER NOT NULL,
+    PRIMARY KEY (action_id, name, is_start)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX sluice_group_start ON sluice_group_rows (queue_id, name) WHERE is_start = 1;
+
+-- How far the pass through a queue has come whose discipline is to pass over. Written when an action is passed over,
+-- deleted when the pass ends.
+CREATE TABLE sluice_pass_rows (
+    queue_id  INTEGER PRIMARY KEY,
+    -- The place of the last action that was passed over.
+    sort_key  ANY NOT NULL,
+    action_id INTEGER NOT NULL,
+    -- 1: something has been tried since the pass began, or the start of a group has gone; else another pass would pass
+    -- over the same actions again.
+    is_worth_repeating INTEGER NOT NULL CHECK (is_worth_repeating IN (0, 1))
+) STRICT;
+
+-- Groups whose start has failed for good in the pass under way: their members are passed over. Deleted when the pass
+-- ends.
+CREATE TABLE sluice_closed_group_rows (
+    queue_id INTEGER NOT NULL,
+    name     TEXT NOT NULL,
+    PRIMARY KEY (queue_id, name)
+) STRICT, WITHOUT ROWID;
+
+-- Batches of queues that run in batches. Written when the first action of a batch is looked at, deleted when the batch
+-- is through, unless it leaves something that it has passed over. Who begins to run the queues deletes those that
+-- gather, and those that have nothing left.
+CREATE TABLE sluice_batch_rows (
+    queue_id INTEGER PRIMARY KEY,
+    -- When it starts at the latest.
+    due_us   INTEGER NOT NULL,
+    -- 1: it has started, and goes on over a restart until nothing is left to start.
+    is_open  INTEGER NOT NULL CHECK (is_open IN (0, 1)),
+    -- When the batch before ended that left something, and the last action there was by then: what it left is due with
+    -- this batch, and does not count. Set when that ends, cleared when this starts.
+    rest_us  INTEGER,
+    rest_through_id INTEGER,
+    CHECK ((rest_us IS NULL) = (rest_through_id IS NULL)),
+    CHECK (is_open = 0 OR rest_us IS NULL)
+) STRICT;
 
 -- Attempts that did not succeed. Deleted with their action, kept with its dead letter.
 CREATE TABLE sluice_attempt_rows (

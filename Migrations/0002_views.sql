@@ -52,8 +52,10 @@ SELECT a.id,
        -- When it ran last and failed: not before this.
        coalesce(strftime('%Y-%m-%dT%H:%M:%S', s.next_attempt_at_us / 1000000, 'unixepoch')
            || printf('.%06dZ', s.next_attempt_at_us % 1000000), s.next_attempt_at_us) AS next_attempt_at,
-       -- When it is scheduled for later: it has no place in the order until then.
-       CASE WHEN a.not_before_us BETWEEN -62167219200000000 AND 253402300799999999
+       -- When it is scheduled for later: it has no place in the order until then. What stands aside waits for
+       -- next_attempt_at or for its gate.
+       CASE WHEN a.not_before_us = 9223372036854775806 OR a.not_before_us = s.next_attempt_at_us THEN NULL
+            WHEN a.not_before_us BETWEEN -62167219200000000 AND 253402300799999999
             THEN strftime('%Y-%m-%dT%H:%M:%S',
                           (a.not_before_us - (a.not_before_us % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
                  || printf('.%06dZ', (a.not_before_us % 1000000 + 1000000) % 1000000)
@@ -79,7 +81,9 @@ LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id
 LEFT JOIN sluice_claim_rows AS c ON c.queue_id = a.queue_id AND c.action_id = a.id;
 
 -- One row for each queue that an action has named: how many actions it has, since when, and the first of those
--- with a place in the order. The newest actions are sorted here, once for all queues.
+-- with a place in the order. The newest actions are sorted here, once for all queues. In a queue with another
+-- discipline than first in, first out the first is what the engine has noted as its head; or, where a pass has gone by
+-- a member of a group, the start of the group, which stands aside.
 CREATE VIEW sluice_queue_depths AS
 WITH newest AS MATERIALIZED (
     SELECT queue_id, id, sort_key, depth, oldest_us
@@ -94,6 +98,10 @@ WITH newest AS MATERIALIZED (
 ),
 ordered AS (
     SELECT q.queue_id,
+           iif(q.blocked_is_head AND q.blocked_by IN ('unknown kind', 'no route', 'gate'),
+               (SELECT a.id FROM sluice_action_rows AS a
+                WHERE a.id = q.blocked_action_id AND a.queue_id = q.queue_id AND a.not_before_us IS NULL),
+               NULL) AS noted_id,
            (SELECT a.id
             FROM sluice_order_rows AS o
             JOIN sluice_action_rows AS a
@@ -115,15 +123,32 @@ ordered AS (
            (SELECT min(a.enqueued_at_us) FROM sluice_action_rows AS a
             WHERE a.queue_id = q.queue_id AND a.not_before_us IS NOT NULL) AS oldest_scheduled_us
     FROM sluice_queue_rows AS q
-)
-SELECT m.queue_id,
+),
+counted AS (
+SELECT m.queue_id, m.noted_id,
        m.depth + coalesce(n.depth, 0) + m.scheduled AS depth,
        nullif(min(coalesce(m.oldest_us, 9e18), coalesce(n.oldest_us, 9e18), coalesce(m.oldest_scheduled_us, 9e18)),
               9e18) AS oldest_us,
-       CASE WHEN h.id IS NULL OR (n.sort_key, n.id) < (h.sort_key, h.id) THEN n.id ELSE h.id END AS first_id
+       CASE WHEN h.id IS NULL OR (n.sort_key, n.id) < (h.sort_key, h.id) THEN n.id ELSE h.id END AS placed_id
 FROM ordered AS m
 LEFT JOIN newest AS n ON n.queue_id = m.queue_id
-LEFT JOIN sluice_action_rows AS h ON h.id = m.head_id;
+LEFT JOIN sluice_action_rows AS h ON h.id = m.head_id
+)
+SELECT queue_id, depth, oldest_us,
+       coalesce(
+           noted_id,
+           (SELECT a.id
+            FROM sluice_pass_rows AS p
+            CROSS JOIN sluice_action_rows AS f ON f.id = c.placed_id
+            CROSS JOIN sluice_group_rows AS g ON g.action_id = f.id AND g.is_start = 0
+            CROSS JOIN sluice_group_rows AS s ON s.queue_id = p.queue_id AND s.name = g.name AND s.is_start = 1
+            CROSS JOIN sluice_action_rows AS a ON a.id = s.action_id
+            LEFT JOIN sluice_state_rows AS t ON t.action_id = a.id
+            WHERE p.queue_id = c.queue_id AND a.queue_id = p.queue_id AND (a.sort_key, a.id) < (f.sort_key, f.id)
+              AND (a.not_before_us = 9223372036854775806 OR a.not_before_us = t.next_attempt_at_us)
+            ORDER BY a.sort_key, a.id LIMIT 1),
+           placed_id) AS first_id
+FROM counted AS c;
 
 -- One row for each queue with work, with the head's facts, for sluice_queues to judge. Of several holds the oldest
 -- is told, of several closed gates the action's own first.
@@ -131,7 +156,12 @@ CREATE VIEW sluice_queue_facts AS
 SELECT q.queue_id, q.name, q.blocked_by, q.blocked_action_id, q.blocked_at_us, q.blocked_error,
        d.depth, d.oldest_us,
        c.claim, c.action_id AS running_id, c.started_at_us,
-       h.id AS head_id, h.kind AS head_kind, h.not_before_us,
+       h.id AS head_id, h.kind AS head_kind,
+       -- When it is due, or its batch at the latest.
+       coalesce(iif(h.not_before_us = 9223372036854775806 OR h.not_before_us = s.next_attempt_at_us,
+                    NULL, h.not_before_us),
+                (SELECT b.due_us FROM sluice_batch_rows AS b WHERE b.queue_id = q.queue_id AND NOT b.is_open)
+               ) AS not_before_us,
        s.attempts, s.next_attempt_at_us, s.last_error,
        (SELECT min(x.id) FROM sluice_hold_rows AS x
         WHERE (x.until_us IS NULL OR x.until_us > clock.now_us)
@@ -157,11 +187,13 @@ SELECT q.queue_id, q.name, q.blocked_by, q.blocked_action_id, q.blocked_at_us, q
 FROM sluice_queue_rows AS q
 JOIN sluice_queue_depths AS d ON d.queue_id = q.queue_id
 JOIN sluice_clock AS clock
--- What a process left that died is no run.
+-- What a process left that died is no run. Of several the one in the first slot is told.
 LEFT JOIN sluice_claim_rows AS c
     ON c.queue_id = q.queue_id
-   AND EXISTS (SELECT 1 FROM sluice_runner_rows AS r
-               WHERE r.epoch = c.claim >> 32 AND r.lease_until_us > clock.now_us)
+   AND c.slot = (SELECT min(x.slot) FROM sluice_claim_rows AS x
+                 WHERE x.queue_id = q.queue_id
+                   AND EXISTS (SELECT 1 FROM sluice_runner_rows AS r
+                               WHERE r.epoch = x.claim >> 32 AND r.lease_until_us > clock.now_us))
 LEFT JOIN sluice_action_rows AS h ON h.id = coalesce(
     c.action_id,
     d.first_id,
@@ -196,7 +228,7 @@ SELECT name AS queue,
            WHEN 'running' THEN 'running since '
                || strftime('%Y-%m-%dT%H:%M:%S', started_at_us / 1000000, 'unixepoch')
                || printf('.%06dZ', started_at_us % 1000000)
-                               || ', attempt ' || (coalesce(attempts, 0) + 1)
+                               || iif(head_id IS NULL, '', ', attempt ' || (coalesce(attempts, 0) + 1))
            WHEN 'parked' THEN 'parked after failure (' || blocked_by || '): ' || blocked_error
            WHEN 'held' THEN 'held by ' || holder || iif(reason = '', '', ': ' || reason)
            WHEN 'gate' THEN 'waiting for gate ' || closed_gate
@@ -216,7 +248,7 @@ SELECT name AS queue,
        END AS because,
        head_id,
        head_kind,
-       coalesce(attempts, 0) + (claim IS NOT NULL AND running_id = head_id) AS attempt,
+       coalesce(attempts, 0) + (claim IS NOT NULL AND head_id IS NOT NULL AND running_id = head_id) AS attempt,
        CASE state
            WHEN 'held' THEN coalesce(strftime('%Y-%m-%dT%H:%M:%S', until_us / 1000000, 'unixepoch')
                || printf('.%06dZ', until_us % 1000000), until_us)

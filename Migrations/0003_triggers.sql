@@ -151,6 +151,8 @@ BEGIN
     DELETE FROM sluice_state_rows WHERE action_id = OLD.id;
     DELETE FROM sluice_attempt_rows WHERE action_id = OLD.id;
     DELETE FROM sluice_link_rows WHERE action_id = OLD.id;
+    DELETE FROM sluice_group_rows WHERE action_id = OLD.id;
+    DELETE FROM sluice_aside_rows WHERE action_id = OLD.id;
 END;
 
 -- UPDATE sluice_actions SET column = value edits queue, sort_key, kind, payload, version, tag, gate, expires_at,
@@ -283,7 +285,9 @@ BEGIN
     WHERE id = OLD.id
       AND (NEW.kind IS NOT OLD.kind OR NEW.payload IS NOT OLD.payload OR NEW.sort_key IS NOT OLD.sort_key
            OR NEW.not_before IS NOT OLD.not_before OR NEW.queue IS NOT OLD.queue OR NEW.tag IS NOT OLD.tag
-           OR NEW.version IS NOT OLD.version OR NEW.gate IS NOT OLD.gate OR NEW.expires_at IS NOT OLD.expires_at);
+           OR NEW.version IS NOT OLD.version OR NEW.gate IS NOT OLD.gate OR NEW.expires_at IS NOT OLD.expires_at
+           -- What stands aside comes back to its place, and waits there for as long as it still has to.
+           OR NEW.next_attempt_at IS NOT OLD.next_attempt_at);
     UPDATE sluice_state_rows SET waits_for_gate = NULL WHERE action_id = OLD.id AND NEW.gate IS NOT OLD.gate;
     -- Its key goes along, and counts there from now on.
     UPDATE OR REPLACE sluice_key_rows SET queue_id = (SELECT queue_id FROM sluice_queue_rows WHERE name = NEW.queue)
@@ -340,6 +344,9 @@ BEGIN
     UPDATE sluice_action_rows
     SET queue_id = (SELECT queue_id FROM sluice_queue_rows WHERE name = NEW.queue)
     WHERE id = OLD.id AND NEW.queue IS NOT OLD.queue AND OLD.running_since IS NULL;
+    UPDATE sluice_group_rows
+    SET queue_id = (SELECT queue_id FROM sluice_queue_rows WHERE name = NEW.queue)
+    WHERE action_id = OLD.id AND NEW.queue IS NOT OLD.queue AND OLD.running_since IS NULL;
 
     INSERT OR IGNORE INTO sluice_order_rows (queue_id, sort_key, action_id)
     SELECT a.queue_id, a.sort_key, a.id FROM sluice_action_rows AS a
@@ -362,6 +369,7 @@ BEGIN
     DELETE FROM sluice_dead_rows WHERE id = OLD.id;
     DELETE FROM sluice_attempt_rows WHERE action_id = OLD.id;
     DELETE FROM sluice_link_rows WHERE action_id = OLD.id;
+    DELETE FROM sluice_group_rows WHERE action_id = OLD.id;
 END;
 
 -- A row of the application's has gone: so does what belongs to it, be it an action or a dead letter.
@@ -370,5 +378,6 @@ BEGIN
     DELETE FROM sluice_actions WHERE id = OLD.action_id;
     DELETE FROM sluice_dead_rows WHERE id = OLD.action_id;
     DELETE FROM sluice_attempt_rows WHERE action_id = OLD.action_id;
+    DELETE FROM sluice_group_rows WHERE action_id = OLD.action_id;
     DELETE FROM sluice_link_rows WHERE action_id = OLD.action_id;
 END;

@@ -21,7 +21,7 @@ package struct Migrator {
             throw SluiceError(
                 .schemaMissing,
                 applied.isEmpty
-                    ? "\(connection.path) has no queues; the first action that is enqueued makes its tables"
+                    ? "\(connection.path) has no queues; a broker that runs or enqueues makes their tables"
                     : "\(connection.path) is of an older version of Sluice; an enqueue or a run updates it"
             )
         }

@@ -20,7 +20,11 @@ final class Backups: Sendable {
     }
 
     private let state = Mutex(State())
-    private let queue = DispatchQueue(label: "sluice.backup", qos: .utility)
+    private let queue: DispatchQueue
+
+    init(_ engine: EngineContext) {
+        queue = engine.queue("sluice.backup", qos: .utility)
+    }
 
     /// Makes a copy on a thread that may block, unless copies are refused.
     func perform(

@@ -59,8 +59,7 @@ struct CheckpointLease {
     private struct Row: Equatable {
         let nonce: Int64
         let process: ProcessIdentity
-        let until: Timestamp
-        let untilOnMachine: Int64?
+        let end: LeaseEnd
     }
 
     /// Reads the lease as others may have written it.
@@ -73,8 +72,7 @@ struct CheckpointLease {
             Row(
                 nonce: $0.int64(0),
                 process: ProcessIdentity(pid: $0.int64(1), mark: $0.text(2)),
-                until: Timestamp(microseconds: $0.int64(3)),
-                untilOnMachine: $0.optionalInt64(4)
+                end: LeaseEnd($0.int64(3), $0.optionalInt64(4))
             )
         }
         guard let row, row.nonce != nonce else {
@@ -93,12 +91,7 @@ struct CheckpointLease {
     private func end(of row: Row) -> Duration? {
         // This process has one store on the file: what it finds of itself, an earlier store has left.
         guard row.process != process, !row.process.isDead(seenFrom: process) else { return nil }
-        var left = row.until - clock.now
-        if let end = row.untilOnMachine, row.process.sharesUptime,
-            let uptime = ProcessIdentity.machineUptime
-        {
-            left = .microseconds(end) - uptime
-        }
+        let left = row.end.timeLeft(of: row.process, at: clock.now)
         // A jump of the wall clock makes it no longer than it can be.
         return left > .zero ? clock.uptime + min(left, Self.length) : nil
     }
@@ -111,6 +104,7 @@ struct CheckpointLease {
         guard isBlocked || (ownEnd != nil && hasCompany), !isOthers else { return }
         let uptime = clock.uptime
         if let ownEnd, uptime + Self.renewal < ownEnd { return }
+        let end = LeaseEnd(after: Self.length, from: clock.now)
         try connection.cached(
             """
             INSERT INTO sluice_checkpointer (only, nonce, pid, process, lease_until_us, lease_until_boot_us)
@@ -121,8 +115,7 @@ struct CheckpointLease {
             """
         )
         .bind(1, nonce).bind(2, process.pid).bind(3, process.mark)
-        .bind(4, (clock.now + Self.length).microseconds)
-        .bind(5, ProcessIdentity.machineUptime.map { ($0 + Self.length).wholeMicroseconds }).run()
+        .bind(4, end.wall.microseconds).bind(5, end.onMachine).run()
         writtenEnd = uptime + Self.length
     }
 

@@ -14,12 +14,16 @@ package struct CommitReport: Sendable {
     package let changesHolds: Bool
     /// What has happened, if somebody observes.
     package let events: [QueueEvent]
+    /// What some of them are about, if somebody asks for it.
+    let contents: ObservedContents?
+    /// When something is due first that this commit has set aside.
+    package let dueAt: Timestamp?
     /// Something was written that a loss of power could still undo.
     package let awaitsSync: Bool
 
     var isEmpty: Bool {
         queues.isEmpty && foreignChanges.isEmpty && openings.isEmpty && !changesHolds && !awaitsSync
-            && events.isEmpty && runnerChanges.isEmpty
+            && events.isEmpty && contents?.found.isEmpty != false && runnerChanges.isEmpty && dueAt == nil
     }
 }
 

@@ -36,10 +36,13 @@ package struct DatabaseFile {
     let vfs: String?
     /// What the application does to the writer's connection.
     private let prepare: (@Sendable (OpaquePointer) throws -> Void)?
+    /// Whether what is deleted is overwritten.
+    private let erasesPayloads: Bool
 
     package init(_ location: Location, _ options: BrokerOptions = BrokerOptions()) {
         self.location = location
         prepare = options.prepareConnection
+        erasesPayloads = options.erasesPayloads
         lockTimeout = options.lockTimeout
         makesMissing = options.makesMissing
         vfs = options.vfs
@@ -86,6 +89,7 @@ package struct DatabaseFile {
         let connection = try Connection(path: ":memory:", mode: .create)
         try prepare(connection)
         for pragma in Self.commonPragmas { try connection.set(pragma) }
+        try connection.set(Pragma("secure_delete", erasesPayloads))
         try Migrator().migrate(connection, now: now)
         return connection
     }
@@ -109,6 +113,7 @@ package struct DatabaseFile {
         try prepare(connection)
         try setLog(connection)
         for pragma in Self.filePragmas + Self.commonPragmas { try connection.set(pragma) }
+        try connection.set(Pragma("secure_delete", erasesPayloads))
         connection.countLogFrames()
         try Migrator().migrate(connection, now: now)
         if makesMissing { try Cascade.repair(connection) }
@@ -125,7 +130,7 @@ package struct DatabaseFile {
             do {
                 return try connection.set(Pragma("journal_mode", "WAL"))
             } catch let error as SQLiteError where error.code.primary == .busy {
-                try connection.execute("BEGIN EXCLUSIVE")
+                try connection.beginExclusive()
                 connection.rollback()
             }
         }
@@ -150,7 +155,7 @@ package struct DatabaseFile {
         let readOnly = SluiceError(
             .readOnly,
             "\(path) cannot be written; check its permissions and its directory's, "
-                + "or open it with the role readOnly, which only looks"
+                + "or only look at it, with BrokerRole.readOnly, as `sluice queues` does"
         )
         let pages = Result { () throws(SQLiteError) in try connection.pragma("page_count") }
         if case .failure(let error) = pages, error.code.primary == .cannotOpen, connection.isReadOnly {
@@ -181,7 +186,6 @@ package struct DatabaseFile {
         // Of the application's tables, when its code settles an attempt. Ours declare none, and cost
         // nothing more.
         Pragma("foreign_keys", true),
-        Pragma("secure_delete", false),
         Pragma("recursive_triggers", false),
         Pragma("temp_store", "MEMORY", answers: "2"),
     ]
@@ -190,6 +194,30 @@ package struct DatabaseFile {
 // MARK: - The file itself
 
 extension DatabaseFile {
+    /// Refuses a path that names no file, or something that is none, before anything is made of it.
+    static func checkPath(_ path: String) throws(SluiceError) {
+        func refusal(_ message: String) -> SluiceError { SluiceError(.cannotOpen, message) }
+        guard !path.isEmpty else { throw refusal("the path of the file is empty; give one") }
+        guard path != ":memory:" else {
+            throw refusal(
+                "':memory:' is no path; Broker(inMemory:) keeps queues in memory, and ./:memory: is a file "
+                    + "of that name"
+            )
+        }
+        // C would take the part before it.
+        guard !path.utf8.contains(0) else { throw refusal("the path of the file holds a NUL") }
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            guard errno == EACCES else { return }
+            throw refusal("\(path) cannot be reached; check the permissions of its directories")
+        }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return
+        case S_IFDIR: throw refusal("\(path) is a directory; give the path of a file in it")
+        default: throw refusal("\(path) is no plain file but a pipe, a socket or a device; give another path")
+        }
+    }
+
     /// Creates an empty file that only its owner can read, unless there is one.
     ///
     /// SQLite would create it with the mode that the process's umask leaves. Opening it ourselves is no way
@@ -199,7 +227,7 @@ extension DatabaseFile {
     static func createPrivateFile(_ path: String) throws(SluiceError) {
         if access(path, F_OK) == 0 { return }
         let temporary = "\(path).new-\(UInt64.random(in: 0...UInt64.max))"
-        let descriptor = creat(temporary, 0o600)
+        let descriptor = createExclusively(temporary)
         guard descriptor >= 0 else { throw cannotCreate(path, errno) }
         close(descriptor)
         defer { unlink(temporary) }
@@ -247,4 +275,11 @@ extension DatabaseFile {
         guard stat(path, &status) == 0 else { return nil }
         return Identity(status)
     }
+}
+
+/// Creates a file that its owner alone can read, and nothing where something stands already; `open(2)`.
+///
+/// Outside the type, whose own `open` it would be taken for.
+private func createExclusively(_ path: String) -> Int32 {
+    open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
 }

@@ -4,6 +4,12 @@ internal import Synchronization
 /// Whether anybody observes the store's events: without, none are collected, and a commit costs what it did.
 package final class Interest: Sendable {
     private let count = Atomic(0)
+    /// Queues whose observers ask for the actions themselves, and how many of them each has.
+    private let queues = Mutex<[QueueName: Int]>([:])
+    private let queueCount = Atomic(0)
+    /// The file is to be compared with what those observers were told: one of them is new, or somebody has
+    /// committed.
+    private let isComparisonDue = Atomic(false)
 
     package init() {}
 
@@ -14,6 +20,44 @@ package final class Interest: Sendable {
     package func end() { count.subtract(1, ordering: .acquiringAndReleasing) }
 
     package var isAny: Bool { count.load(ordering: .acquiring) > 0 }
+
+    /// An observer has come who asks for the actions of a queue; to be called before ``begin()``.
+    func begin(contentsOf queue: QueueName) {
+        queues.withLock { queues in
+            queues[queue, default: 0] += 1
+            queueCount.store(queues.count, ordering: .releasing)
+        }
+        setComparisonDue()
+    }
+
+    func setComparisonDue() { isComparisonDue.store(true, ordering: .releasing) }
+
+    /// Whether a comparison is due, which is then made.
+    func takeComparison() -> Bool { isComparisonDue.exchange(false, ordering: .acquiringAndReleasing) }
+
+    /// That observer has gone.
+    func end(contentsOf queue: QueueName) {
+        queues.withLock { queues in
+            queues[queue] = queues[queue].flatMap { $0 > 1 ? $0 - 1 : nil }
+            queueCount.store(queues.count, ordering: .releasing)
+        }
+    }
+
+    /// What a transaction that begins now is to collect of the actions; `nil` where nobody asks for any.
+    var contents: ObservedContents? {
+        guard queueCount.load(ordering: .acquiring) > 0 else { return nil }
+        return ObservedContents(queues: queues.withLock { Set($0.keys) })
+    }
+}
+
+/// The actions that events are about, for observers who ask for them.
+struct ObservedContents: Sendable {
+    /// The queues whose observers do.
+    let queues: Set<QueueName>
+    /// By the index of the event; an action that was gone before it could be read has none.
+    var actions: [Int: StoredAction] = [:]
+    /// What others have done to these queues and no event tells, behind the events.
+    var found: [FoundChange] = []
 }
 
 /// The events of the open transaction, as long as somebody observes.
@@ -22,6 +66,8 @@ struct EventJournal {
     /// Decided when the transaction begins, and left so until it ends.
     private(set) var isOn = false
     private(set) var events: [QueueEvent] = []
+    /// What the events are about; `nil` while nobody asks.
+    private(set) var contents: ObservedContents?
     /// Queues that an action has left, and that have not been found empty or been claimed from since.
     ///
     /// Tells a queue that has become empty from a wake that found nothing. Bounded: it is forgotten when it
@@ -29,6 +75,8 @@ struct EventJournal {
     private var left: Set<QueueID> = []
     /// What this transaction took out of `left`, to be put back if it is rolled back.
     private var taken: [QueueID] = []
+    /// What the observers of queues know.
+    var told = ToldQueues()
     /// Gates and holds as they were told last, to be compared with what others make of them.
     var toldControls: Controls?
     /// The same as of the last commit.
@@ -41,17 +89,37 @@ struct EventJournal {
     mutating func begin() {
         let wasOn = isOn
         isOn = interest.isAny
+        contents = isOn ? interest.contents : nil
+        if contents == nil && !told.isEmpty { told.removeAll() }
         guard wasOn && !isOn else { return }
         left.removeAll()
         toldControls = nil
         committedControls = nil
     }
 
-    mutating func add(_ event: QueueEvent) { events.append(event) }
+    mutating func add(_ event: QueueEvent, about action: StoredAction? = nil) {
+        if let action { contents?.actions[events.count] = action }
+        events.append(event)
+        told.add(event)
+    }
+
+    mutating func add(_ change: FoundChange) { contents?.found.append(change) }
+
+    /// Whether somebody asks for the action that an event is about.
+    func asksForAction(of event: QueueEvent) -> Bool {
+        guard let queues = contents?.queues else { return false }
+        return [event.queue, event.target].contains { $0.map { queues.contains($0) } ?? false }
+    }
+
+    mutating func takeContents() -> ObservedContents? {
+        defer { forgetContents() }
+        return contents
+    }
 
     mutating func takeEvents() -> [QueueEvent] {
         guard isOn else { return [] }
         taken.removeAll()
+        told.committed()
         committedControls = toldControls
         defer { events = [] }
         return events
@@ -60,10 +128,17 @@ struct EventJournal {
     mutating func rollBack() {
         guard isOn else { return }
         events.removeAll()
+        forgetContents()
+        told.rollBack()
         left.formUnion(taken)
         taken.removeAll()
         // Also after a BEGIN that met a lock: what others change behind it is still to be told.
         toldControls = committedControls
+    }
+
+    private mutating func forgetContents() {
+        contents?.actions = [:]
+        contents?.found = []
     }
 
     mutating func leaves(_ queue: QueueID) {
@@ -100,16 +175,21 @@ extension WriteTransaction {
         event.actionKind = try connection.cached("SELECT kind FROM sluice_action_rows WHERE id = ?1")
             .bind(1, action.rawValue).first { $0.text(0) }
         fill(&event)
-        journal.add(event)
+        var contents: StoredAction?
+        if journal.asksForAction(of: event) { contents = try StoredAction.read(action, on: connection) }
+        journal.add(event, about: contents)
         if kind.takesAway { journal.leaves(queue) }
     }
 
     /// Notes what happens to an action whose queue and kind the caller has at hand.
+    ///
+    /// - Parameter contents: The action itself, asked for if an observer does.
     func tell(
         _ kind: QueueEvent.Kind,
         _ action: ActionID,
         of actionKind: String,
         in queue: QueueName,
+        contents: @autoclosure () -> StoredAction? = nil,
         _ fill: (inout QueueEvent) -> Void = { _ in }
     ) {
         guard journal.isOn else { return }
@@ -117,7 +197,7 @@ extension WriteTransaction {
         event.action = action
         event.actionKind = actionKind
         fill(&event)
-        journal.add(event)
+        journal.add(event, about: journal.asksForAction(of: event) ? contents() : nil)
     }
 
     /// Notes what happens to a queue.
@@ -166,7 +246,7 @@ extension WriteTransaction {
 extension QueueEvent.Kind {
     /// Whether the action is no longer in its queue.
     fileprivate var takesAway: Bool {
-        self == .succeeded || self == .removed || self == .moved || self == .deadLettered
+        self == .succeeded || self == .removed || self == .taken || self == .moved || self == .deadLettered
     }
 }
 

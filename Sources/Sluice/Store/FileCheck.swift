@@ -94,7 +94,8 @@ final class FileCheck: Sendable {
         "this process is a child of the one that opened the file: open it here, after the fork"
     )
 
-    private static func absolute(_ path: String) -> String {
+    /// A path that means the same whatever directory the process changes to.
+    static func absolute(_ path: String) -> String {
         if path.hasPrefix("/") { return path }
         guard let directory = getcwd(nil, 0) else { return path }
         defer { free(directory) }

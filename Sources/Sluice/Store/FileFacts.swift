@@ -26,6 +26,8 @@ package struct FileFacts: Sendable {
     package var missingStepCount = 0
     /// What SQLite found damaged; empty when all is well.
     package var damages: [String] = []
+    /// Parts of the schema that are not as the library has made them, named `trigger x` and so on.
+    package var strangers: [String] = []
     package var isWriteLockHeld = false
     /// Whether the file or its directory cannot be written.
     package var isReadOnly = false
@@ -59,6 +61,7 @@ package struct FileFacts: Sendable {
     ///   several times.
     /// - Throws: ``SluiceError`` when there is no such file, or no database in it.
     package init(of path: String, isFull: Bool) throws(SluiceError) {
+        try DatabaseFile.checkPath(path)
         do {
             try look(at: path, isFull)
         } catch let error as SQLiteError where error.code == .corrupt {
@@ -95,6 +98,9 @@ package struct FileFacts: Sendable {
             .all { $0.text(0) }.filter { $0 != "ok" }
         try readSchema(connection)
         guard damages.isEmpty, !steps.isEmpty, !isNewer, missingStepCount == 0 else { return }
+        strangers = try SchemaPart.strangers(in: connection)
+        // What is not as it should be may keep the rest from being read.
+        guard strangers.isEmpty else { return (try? readQueues(connection)) ?? () }
         try readQueues(connection)
     }
 

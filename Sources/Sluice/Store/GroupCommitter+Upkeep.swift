@@ -5,7 +5,7 @@ internal import SQLite
 extension GroupCommitter {
     /// Whether there is work to do between two groups.
     var isUpkeepDue: Bool {
-        (transaction.isWriteBehindDue || isCheckpointDue || space != .none)
+        (transaction.isWriteBehindDue || isCheckpointDue || space != .none || trouble.isErasureAsked)
             && !isSuspended && check.refusal == nil
     }
 
@@ -29,11 +29,32 @@ extension GroupCommitter {
 
     /// Does what is due between two groups.
     func performUpkeep() {
+        isAtUpkeep = true
+        defer { isAtUpkeep = false }
         if transaction.isWriteBehindDue { writeBehind() }
-        if isCheckpointDue {
+        if trouble.isErasureAsked {
+            eraseLog()
+        } else if isCheckpointDue {
             checkpoint()
         } else if space != .none {
             giveBackSpace()
+        }
+    }
+
+    /// Copies the log and cuts it to nothing, unless a reader or a writer is in the way.
+    private func eraseLog() {
+        checkpoints.checkpointed(at: connection.logFrames)
+        trouble.startCheckpoint()
+        do {
+            connection.setBusyTimeout(LogGuard.patience)
+            let result =
+                try logGuard?.truncate(within: LogGuard.patience) ?? connection.checkpoint(.truncate)
+            try logGuard?.checkpointed()
+            trouble.erased(!result.wasBlocked)
+            if space == .none { space = .isDue }
+        } catch {
+            trouble.erased(false)
+            logger.debug("erasing the log failed", metadata: ["error": "\(error)"])
         }
     }
 

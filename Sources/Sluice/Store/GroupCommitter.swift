@@ -24,6 +24,8 @@ final class GroupCommitter {
     /// A sync failed: nothing may be acknowledged until the log has been copied and cut to nothing.
     private var mustTruncate = false
     var checkpoints = CheckpointPolicy()
+    /// What is being committed is upkeep.
+    var isAtUpkeep = false
     var space = SpaceUpkeep.none
     /// How long the last `COMMIT` took, its sync included.
     private(set) var lastCommit: Duration = .zero
@@ -78,6 +80,7 @@ final class GroupCommitter {
         logger = other.logger
         mustTruncate = other.mustTruncate
         logGuard = other.logGuard?.continued(on: connection)
+        registration?.wake()
     }
 
     /// Commits a group and tells each member its result.
@@ -161,12 +164,24 @@ final class GroupCommitter {
     /// The log is left to the next opening: to copy it now would take time, under a lock.
     func suspend() {
         guard !isSuspended else { return }
+        leaveQueuesToOthers()
         isSuspended = true
         transaction.rememberFile()
         transaction.links = LinkMemory()
         logGuard?.close(isWritable: check.refusal == nil)
         connection.setCheckpointOnClose(false)
         connection.close()
+        registration?.rest()
+    }
+
+    /// Has other processes look for what waits.
+    ///
+    /// Behind another connection's lock they are not told: a suspension waits for none, and they look when
+    /// the lease is over.
+    private func leaveQueuesToOthers() {
+        guard !transaction.others.isEmpty else { return }
+        let look = Write(sync: .later, body: { try $0.tellRunners("look") }, completion: { _ in })
+        _ = commit([look], waitsForLock: false)
     }
 
     /// Closes the connection; no group can follow.
@@ -229,15 +244,22 @@ final class GroupCommitter {
     }
 
     private func prepare(isSynced: Bool) throws {
+        try connection.endLeftover()
         if mustTruncate {
             connection.setBusyTimeout(lockTimeout)
             let result = try logGuard?.truncate(within: lockTimeout) ?? connection.checkpoint(.truncate)
             guard !result.wasBlocked else {
                 throw SluiceError(.inputOutput, "a sync failed and the log could not be copied since")
             }
+            // The checkpoint has synced the pages of the commit that failed, before it cut them off: were the
+            // cut lost, as when the power goes, they would be found.
+            if !mutant("synced cut") { try connection.syncLog() }
             mustTruncate = false
         }
+        let isSynced = isSynced && !mutant("sync")
         guard isSynced != isSynchronousFull || mustSetSynchronous, !connection.isInMemory else { return }
+        // It may be set and then not be read back.
+        mustSetSynchronous = true
         try connection.set(Pragma("synchronous", isSynced ? 2 : 1))
         isSynchronousFull = isSynced
         mustSetSynchronous = false
@@ -245,23 +267,28 @@ final class GroupCommitter {
 
     /// Gives each member of a group that failed a transaction of its own; a lone member gets the error.
     private func isolate(_ group: [any PendingWrite], after error: SluiceError) {
-        guard group.count > 1, error.code != .unknownCommit else { return fail(group, error) }
+        guard group.count > 1, error.code != .unknownCommit, !mutant("fault of one") else {
+            return fail(group, error)
+        }
         for write in group { _ = commit([write], waitsForLock: true) }
     }
 
     private func fail(_ group: [any PendingWrite], _ error: SluiceError) {
+        // A log that has been copied takes no more room: what is stored can be settled on a full disk. Not
+        // for what follows a checkpoint itself, which would have no end.
+        if error.code == .diskFull, !isAtUpkeep { trouble.askForCheckpoint() }
         for write in group { write.complete(failing: error) }
     }
 
     /// Finds out what became of a commit that failed.
     ///
-    /// A commit whose write or sync failed has been undone in memory, but its pages may stand in the log, and
-    /// a recovery after a crash could find them whole. A checkpoint that cuts the log removes them: then
-    /// nothing is stored, for certain.
+    /// A commit whose write or sync failed, or that had no memory left behind them, has been undone in
+    /// memory, but its pages may stand in the log, and a recovery after a crash could find them whole. A
+    /// checkpoint that cuts the log removes them: then nothing is stored, for certain.
     private func resolve(_ error: any Error) -> SluiceError {
         let failure = SluiceError(wrapping: error, doing: "committing")
-        guard failure.code == .inputOutput else { return failure }
-        mustTruncate = true
+        guard failure.code == .inputOutput || failure.code == .outOfMemory else { return failure }
+        mustTruncate = !mutant("log after a failed sync")
         do {
             try prepare(isSynced: true)
             return failure

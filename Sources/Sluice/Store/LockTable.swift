@@ -15,12 +15,15 @@ final class WriterTrouble: Sendable {
         var lockedSince: Timestamp?
         var isWaiting = false
         var pinnedPages = 0
+        /// Whether the last erasure that was asked for has left the log empty.
+        var isLogErased = false
     }
 
     private let state = Mutex(State())
     /// Whether a group has met the lock: read for each group, which mostly has not.
     private let isLocked = Atomic(false)
     private let checkpointIsAsked = Atomic(false)
+    private let erasureIsAsked = Atomic(false)
 
     /// The write lock is another connection's, and a group waits for it.
     func waits(since time: Timestamp) {
@@ -52,6 +55,21 @@ final class WriterTrouble: Sendable {
 
     /// The next upkeep is to copy the log, however short it is.
     func askForCheckpoint() { checkpointIsAsked.store(true, ordering: .releasing) }
+
+    /// The next upkeep is to cut the log to nothing.
+    func askForErasure() {
+        state.withLock { $0.isLogErased = false }
+        erasureIsAsked.store(true, ordering: .releasing)
+    }
+
+    /// What was asked for has been tried.
+    func erased(_ isErased: Bool) {
+        state.withLock { $0.isLogErased = isErased }
+        erasureIsAsked.store(false, ordering: .relaxed)
+    }
+
+    var isErasureAsked: Bool { erasureIsAsked.load(ordering: .acquiring) }
+    var isLogErased: Bool { state.withLock { $0.isLogErased } }
 
     /// Since when the lock has been in the way, as far as writes have met it.
     var lockedSince: Timestamp? { state.withLock { $0.lockedSince } }

@@ -24,7 +24,7 @@ final class LogPin {
         let connection = try self.connection ?? open()
         self.connection = connection
         do {
-            try connection.cached("BEGIN").run()
+            try connection.beginDeferred()
             // The first read takes the lock; this one asks for no schema.
             _ = try connection.cached("PRAGMA user_version").first { $0.int64(0) }
         } catch {

@@ -8,7 +8,7 @@ internal import Synchronization
 /// another connection up, and does not wait for any.
 final class Lookout: Sendable {
     /// Where ``hasForeignChanges()`` and ``logPath()`` are called.
-    let queue = DispatchQueue(label: "sluice.lookout", qos: .userInitiated)
+    let queue: DispatchQueue
     private let file: DatabaseFile
     private let path: String
     private let runners: RunnerState
@@ -19,8 +19,9 @@ final class Lookout: Sendable {
     /// Confined to `queue`.
     private nonisolated(unsafe) var isSuspended = false
 
-    init(_ file: DatabaseFile, _ path: String, _ runners: RunnerState) {
+    init(_ file: DatabaseFile, _ path: String, _ runners: RunnerState, _ engine: EngineContext) {
         self.file = file
+        queue = engine.queue("sluice.lookout", qos: .userInitiated)
         self.path = path
         self.runners = runners
     }

@@ -9,43 +9,58 @@ internal import Synchronization
 ///
 /// A file is known by device and inode, and the file system uses an inode again as soon as its file is gone.
 /// So both steps that must not be torn apart happen under one lock: asking for a file's inode and entering
-/// it, and closing the last connection and removing it.
+/// it, and closing the last connection and removing it. A store that is suspended has no connection: its file
+/// may go meanwhile, and another one get its inode.
 enum OpenFiles {
-    private static let identities = Mutex<Set<DatabaseFile.Identity>>([])
+    private static let registrations = Mutex<[DatabaseFile.Identity: Registration]>([:])
 
     /// The right to have a file open, until it is ended, once.
     final class Registration: Sendable {
-        /// The file that was entered.
-        let file: DatabaseFile.Identity
-        private let identity: Mutex<DatabaseFile.Identity?>
+        private let path: String
+        private let identity: DatabaseFile.Identity
+        /// Whether no connection is open, so that its file may have gone.
+        private let isAtRest = Atomic(false)
 
-        fileprivate init(_ identity: DatabaseFile.Identity) {
-            file = identity
-            self.identity = Mutex(identity)
+        fileprivate init(_ path: String, _ identity: DatabaseFile.Identity) {
+            self.path = path
+            self.identity = identity
         }
+
+        /// All connections have been closed, and are to be opened again.
+        func rest() { isAtRest.store(true, ordering: .releasing) }
+
+        /// They are open again; the file is still at its path.
+        func wake() { isAtRest.store(false, ordering: .releasing) }
 
         /// Closes the last connection, and lets the file be opened again.
         func end(closing close: () -> Void) {
-            identities.withLock { identities in
+            registrations.withLock { registrations in
                 close()
-                if let identity = identity.withLock({ $0.take() }) { identities.remove(identity) }
+                if registrations[identity] === self { registrations[identity] = nil }
             }
+        }
+
+        /// Whether its inode belongs to another file by now.
+        fileprivate var hasGone: Bool {
+            isAtRest.load(ordering: .acquiring) && DatabaseFile.identity(of: path) != identity
         }
     }
 
     /// Enters a file, before SQLite opens it.
     static func register(_ path: String) throws(SluiceError) -> Registration {
-        try identities.withLock { identities throws(SluiceError) in
+        try registrations.withLock { registrations throws(SluiceError) in
             guard let identity = DatabaseFile.identity(of: path) else {
                 throw SluiceError(.cannotOpen, "there is no file \(path)")
             }
-            guard identities.insert(identity).inserted else {
+            if let other = registrations[identity], !other.hasGone, !mutant("one broker a file") {
                 throw SluiceError(
                     .alreadyOpen,
                     "this process has a broker on \(path) already: share it, or close it first"
                 )
             }
-            return Registration(identity)
+            let registration = Registration(FileCheck.absolute(path), identity)
+            registrations[identity] = registration
+            return registration
         }
     }
 }

@@ -27,8 +27,7 @@ package struct ProcessIdentity: Sendable, Hashable {
         }
     }
 
-    /// Whether both have the machine's start and their pid namespace in common, and so one time since that
-    /// start.
+    /// Whether both have the machine's start and their pid namespace in common: each can see the other.
     func sharesMachine(with other: ProcessIdentity) -> Bool {
         let mine = mark.split(separator: " ")
         let its = other.mark.split(separator: " ")

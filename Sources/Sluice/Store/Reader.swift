@@ -15,18 +15,27 @@ final class Reader: Sendable {
     private let path: String
     let access: Access
     private let check: FileCheck
-    private let queue = DispatchQueue(label: "sluice.reader", qos: .utility)
+    private let queue: DispatchQueue
     /// Confined to `queue`.
     private nonisolated(unsafe) var connection: Connection?
     /// Confined to `queue`.
     private nonisolated(unsafe) var schema = SchemaCheck()
+    /// Confined to `queue`: what SQLite has told of the file's version, which holds for one connection.
+    private nonisolated(unsafe) var version: String?
     /// Confined to `queue`.
     private nonisolated(unsafe) var isClosed = false
     /// Whether the queue stands still.
     private let isSuspended = Mutex(false)
 
-    init(_ path: String, _ check: FileCheck, _ access: Access, opened connection: Connection? = nil) {
+    init(
+        _ path: String,
+        _ check: FileCheck,
+        _ engine: EngineContext,
+        _ access: Access,
+        opened connection: Connection? = nil
+    ) {
         self.path = path
+        queue = engine.queue("sluice.reader", qos: .utility)
         self.check = check
         self.access = access
         self.connection = connection
@@ -40,6 +49,15 @@ final class Reader: Sendable {
                 try self.ensureSchema(connection)
                 return try body(connection)
             }
+        }
+    }
+
+    /// Whether anybody has committed since the last call; always the first time, and behind a suspension.
+    func hasNewCommits() async throws(SluiceError) -> Bool {
+        try await perform { connection in
+            let version = try connection.pragma("data_version")
+            defer { self.version = version }
+            return version != self.version
         }
     }
 
@@ -108,6 +126,7 @@ final class Reader: Sendable {
     private func closeConnection() {
         if let connection { access.close(connection) }
         connection = nil
+        version = nil
     }
 
     /// Reads mean nothing in a schema that is not known.

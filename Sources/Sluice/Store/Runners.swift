@@ -15,13 +15,39 @@ package struct LeaseTimes: Sendable, Hashable {
     package init() {}
 }
 
+/// When a lease is over, as the file has it: by the wall clock, and by the time since the machine's start.
+///
+/// The second counts between processes of one start: no jump of the wall clock moves it.
+struct LeaseEnd: Sendable, Hashable {
+    let wall: Timestamp
+    /// In microseconds; `nil` where the system does not tell.
+    let onMachine: Int64?
+
+    init(_ wall: Int64, _ onMachine: Int64?) {
+        self.wall = Timestamp(microseconds: wall)
+        self.onMachine = onMachine
+    }
+
+    /// The end of a lease that begins now.
+    init(after length: Duration, from now: Timestamp) {
+        wall = now + length
+        onMachine = ProcessIdentity.machineUptime.map { ($0 + length).wholeMicroseconds }
+    }
+
+    /// How long a process still has it; not more than nothing when it is over.
+    func timeLeft(of process: ProcessIdentity, at now: Timestamp) -> Duration {
+        if let onMachine, process.sharesUptime, let uptime = ProcessIdentity.machineUptime {
+            return .microseconds(onMachine) - uptime
+        }
+        return wall - now
+    }
+}
+
 /// A process that runs the queues, as its row in the file has it.
 struct RunnerRow: Sendable {
     let epoch: Int64
     let process: ProcessIdentity
-    let leaseUntil: Timestamp
-    /// By the time since the start of the machine.
-    let leaseOnMachine: Int64?
+    let lease: LeaseEnd
 
     /// All of them, those first that have run queues longest.
     static func all(_ connection: Connection) throws(SQLiteError) -> [RunnerRow] {
@@ -35,16 +61,32 @@ struct RunnerRow: Sendable {
             RunnerRow(
                 epoch: $0.int64(0),
                 process: ProcessIdentity(pid: $0.int64(1), mark: $0.text(2)),
-                leaseUntil: Timestamp(microseconds: $0.int64(3)),
-                leaseOnMachine: $0.optionalInt64(4)
+                lease: LeaseEnd($0.int64(3), $0.optionalInt64(4))
             )
         }
+    }
+
+    /// The epochs whose claims hold, as a JSON array.
+    ///
+    /// What any other has claimed runs no more, though the claim stands in the file until a broker takes it
+    /// over.
+    ///
+    /// - Parameter own: That of this process, which lives whatever its lease says.
+    static func living(
+        _ connection: Connection,
+        own: Int64?,
+        seenFrom me: ProcessIdentity,
+        at now: Timestamp
+    ) throws(SQLiteError) -> String {
+        let epochs = try all(connection)
+            .filter { $0.epoch == own || !$0.hasGone(seenFrom: me, at: now) }.map { "\($0.epoch)" }
+        return "[\(epochs.joined(separator: ","))]"
     }
 
     /// Whether it runs nothing any more: its process has ended, or has given no sign of life for as long as
     /// its lease.
     func hasGone(seenFrom me: ProcessIdentity, at now: Timestamp) -> Bool {
-        hasEnded(seenFrom: me) || isLeaseOver(seenFrom: me, at: now)
+        hasEnded(seenFrom: me) || isLeaseOver(at: now)
     }
 
     /// Whether its process has certainly ended.
@@ -55,14 +97,7 @@ struct RunnerRow: Sendable {
         (process == me && !me.mark.isEmpty) || process.isDead(seenFrom: me)
     }
 
-    func isLeaseOver(seenFrom me: ProcessIdentity, at now: Timestamp) -> Bool {
-        if let end = leaseOnMachine, process.sharesUptime,
-            let uptime = ProcessIdentity.machineUptime
-        {
-            return end <= uptime.wholeMicroseconds
-        }
-        return leaseUntil <= now
-    }
+    func isLeaseOver(at now: Timestamp) -> Bool { lease.timeLeft(of: process, at: now) <= .zero }
 }
 
 /// Whether the end of another process's lease says anything.

@@ -63,7 +63,8 @@ extension WriteTransaction {
         guard isRenamed == true else {
             throw SluiceError(
                 .invalidOptions,
-                "the rows of '\(cascade.table)' are known by '\(known.column)' already: end that first"
+                "the rows of '\(cascade.table)' are known by '\(known.column)' already: "
+                    + "call endCascade(from:) first"
             )
         }
     }

@@ -5,6 +5,8 @@ package struct ClaimRequest: Sendable {
     package let queue: QueueID
     /// A retry wait that is over by the scheduler's clock, whatever the wall clock says.
     package let waitedFor: RetryWait?
+    /// The rules of all queues; `nil` while none has any of its own.
+    let rules: QueueRuleBook?
     /// Whether the head may run.
     ///
     /// Called in the claiming transaction, perhaps more than once; it must not block.
@@ -13,10 +15,12 @@ package struct ClaimRequest: Sendable {
     package init(
         queue: QueueID,
         waitedFor: RetryWait?,
+        rules: QueueRuleBook? = nil,
         admit: @escaping @Sendable (Head, Controls) -> Admission
     ) {
         self.queue = queue
         self.waitedFor = waitedFor
+        self.rules = rules
         self.admit = admit
     }
 }
@@ -71,6 +75,8 @@ package enum ClaimResult: Sendable {
     case takenElsewhere
     /// The head waits for its retry.
     case waiting(RetryWait, remaining: Duration)
+    /// The queue's batch has not started: it does at that time, or when enough has come together.
+    case gathering(RetryWait, remaining: Duration)
     /// The queue is parked.
     case parked
     /// A hold covers the queue.
@@ -101,6 +107,8 @@ package final class ClaimedAction: Sendable {
     package let nonce: Int64
     package let enqueuedAt: Timestamp
     package let lastError: String?
+    /// What its queue has left to start beside it.
+    package let room: SlotRoom
 
     init(
         receipt: Receipt,
@@ -112,8 +120,10 @@ package final class ClaimedAction: Sendable {
         number: Int,
         nonce: Int64,
         enqueuedAt: Timestamp,
-        lastError: String?
+        lastError: String?,
+        room: SlotRoom = .single
     ) {
+        self.room = room
         self.receipt = receipt
         self.queue = queue
         self.kind = kind
@@ -133,13 +143,19 @@ extension Store {
         _ requests: [ClaimRequest],
         completion: @escaping @Sendable (Result<[ClaimResult], SluiceError>) -> Void
     ) {
-        write(sync: .later, { transaction in try requests.map(transaction.claim) }, completion: completion)
+        let isEarly = mutant("claim before start")
+        let claim = { @Sendable (transaction: WriteTransaction) throws in
+            let results = try requests.map(transaction.claim)
+            if isEarly { completion(.success(results)) }
+            return results
+        }
+        write(sync: .later, claim, completion: isEarly ? { _ in } : completion)
     }
 }
 
 extension WriteTransaction {
     /// The most heads that one claim removes or sets aside on its way; it bounds the transaction.
-    private static let headLimit = 100
+    static let headLimit = 100
     /// The numbers of one epoch: claims take the lower half of an integer of 64 bits.
     static let claimLimit = Int64(UInt32.max)
 
@@ -150,6 +166,7 @@ extension WriteTransaction {
             try leaveEpoch()
             return .taken
         }
+        if let rules = try rules(of: request), rules != .plain { return try claim(request, by: rules) }
         for _ in 0..<Self.headLimit {
             guard let place = try order.head(of: request.queue) else {
                 guard try failRest(of: request.queue) else {
@@ -171,41 +188,55 @@ extension WriteTransaction {
         return .unfinished
     }
 
-    /// Claims a head, or says why not; `nil` when it has gone and the next is to be asked.
-    private func claim(_ row: HeadRow, at place: Place, _ request: ClaimRequest) throws -> ClaimResult? {
+    /// Claims a head, or says why not; `nil` when it has gone, or others go before it, and the next is to be
+    /// asked.
+    func claim(
+        _ row: HeadRow,
+        at place: Place,
+        _ request: ClaimRequest,
+        _ turn: Turn = .plain
+    ) throws -> ClaimResult? {
         let head = row.head
-        if let claim = row.claim { return claim >> 32 == epoch ? .taken : .takenElsewhere }
-        if let parking = row.parking {
+        if turn.isPlain, !mutant("slot"), let claim = row.claim {
+            return claim >> 32 == epoch ? .taken : .takenElsewhere
+        }
+        if let parking = row.parking, !mutant("parking") {
             guard parking == "failing" else { return .parked }
             return try failBatch(of: request.queue) ? .unfinished : nil
         }
-        if row.isCancelled {
+        if row.isCancelled, !mutant("cancelled head") {
             try remove(head.action, in: request.queue)
             try order.pass(place, of: request.queue, isLeftover: false)
             return nil
         }
         let controls = try controls()
-        if let end = controls.hold(of: head.queue, at: now) { return .held(end) }
-        if !head.isExpired, let gate = row.gates.first(where: { !controls.isOpen($0) }) {
+        if let end = controls.hold(of: head.queue, at: now), !mutant("hold") { return .held(end) }
+        if turn.setsAside, !head.isExpired, try isSetAside(row, at: place, request, turn, controls) {
+            return nil
+        }
+        if !mutant("gate"), !head.isExpired, let gate = row.gates.first(where: { !controls.isOpen($0) }) {
             return .gated(gate)
         }
-        if let wait = row.wait, !head.isExpired, request.waitedFor != wait, wait.nextAttemptAt > now {
+        if let wait = row.wait, !mutant("retry wait"), !head.isExpired, request.waitedFor != wait,
+            wait.nextAttemptAt > now
+        {
             // Never longer than the delay that was asked: the wall clock may have jumped back since (G8).
-            return .waiting(wait, remaining: min(wait.nextAttemptAt - now, row.retryDelay))
+            let asked = mutant("clock back") ? wait.nextAttemptAt - now : row.retryDelay
+            return .waiting(wait, remaining: min(wait.nextAttemptAt - now, asked))
         }
         let admission = request.admit(head, controls)
         switch admission {
         case .run(let isAlone):
-            let opening = controls.opening
-            return .claimed(try run(row, at: place, in: request.queue, isAlone: isAlone, opening: opening))
+            return .claimed(try run(row, at: place, in: request.queue, isAlone, controls.opening, turn))
         case .fail(let cause, let policy, let error):
-            try fail(head.action, in: request.queue, cause, policy, error: error)
+            try leavePass(head.action, of: request.queue, by: turn.discipline, policy)
+            try fail(head.action, in: request.queue, by: turn.discipline, cause, policy, error: error)
             return nil
         case .unroutable(let hasRoute):
-            try note(hasRoute ? "unknown kind" : "no route", nil, of: row, in: request.queue)
+            try note(hasRoute ? "unknown kind" : "no route", nil, of: row, in: request.queue, turn)
             return .notAdmitted(head, admission)
         case .gated(let gate):
-            try note("gate", gate.rawValue, of: row, in: request.queue)
+            try note("gate", gate.rawValue, of: row, in: request.queue, turn)
             return .gated(gate)
         case .notNow:
             return .notAdmitted(head, admission)
@@ -216,22 +247,24 @@ extension WriteTransaction {
         _ row: HeadRow,
         at place: Place,
         in queue: QueueID,
-        isAlone: Bool,
-        opening: Int64
+        _ isAlone: Bool,
+        _ opening: Int64,
+        _ turn: Turn
     ) throws -> ClaimedAction {
         guard let epoch else { preconditionFailure("a claim was made without an epoch") }
         let head = row.head
         claimCount += 1
-        let receipt = Receipt(action: head.action, claim: epoch << 32 + claimCount, queue: queue, slot: 0)
-        order.take(place, for: receipt)
-        try connection.cached(
-            """
-            INSERT INTO sluice_claim_rows (queue_id, slot, action_id, claim, started_at_us, is_alone, opening)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-            """
+        let receipt = Receipt(
+            action: head.action,
+            claim: epoch << 32 + claimCount,
+            queue: queue,
+            slot: turn.slot
         )
-        .bind(1, queue.rawValue).bind(2, receipt.slot).bind(3, head.action.rawValue).bind(4, receipt.claim)
-        .bind(5, now.microseconds).bind(6, isAlone).bind(7, opening).run()
+        order.take(place, for: receipt, by: turn.discipline)
+        let insert = try connection.cached(turn.slots == 1 ? Self.insertClaim : Self.insertSharedClaim)
+        if turn.slots > 1 { try insert.bind(8, turn.slots) }
+        try insert.bind(1, queue.rawValue).bind(2, receipt.slot).bind(3, head.action.rawValue)
+            .bind(4, receipt.claim).bind(5, now.microseconds).bind(6, isAlone).bind(7, opening).run()
         // What kept the head from running before it was claimed no longer does.
         if row.blockedBy != nil { try unblock(queue) }
         tellStarted(head, attempt: row.attempts + 1, in: queue)
@@ -245,24 +278,27 @@ extension WriteTransaction {
             number: row.attempts + 1,
             nonce: row.nonce,
             enqueuedAt: row.enqueuedAt,
-            lastError: row.lastError
+            lastError: row.lastError,
+            room: isAlone ? .single : turn.room
         )
     }
 
-    /// Notes in the file why the broker cannot run a head, once.
-    private func note(_ reason: String, _ detail: String?, of row: HeadRow, in queue: QueueID) throws {
-        guard row.blockedBy != reason || row.blockedError != detail else { return }
-        try block(queue, by: reason, row.head.action, error: detail)
-        try tell(.blocked, row.head.action, in: queue) {
-            $0.gate = reason == "gate" ? detail.map { GateName($0) } : nil
-        }
-    }
+    private static let insertClaim: StaticString = """
+        INSERT INTO sluice_claim_rows (queue_id, slot, action_id, claim, started_at_us, is_alone, opening)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+        """
+
+    private static let insertSharedClaim: StaticString = """
+        INSERT INTO sluice_claim_rows
+            (queue_id, slot, action_id, claim, started_at_us, is_alone, opening, slots)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+        """
 }
 
 // MARK: - Reading a head
 
 /// What is known of the action at a place that comes first in its queue.
-private struct HeadRow {
+struct HeadRow {
     let head: Head
     let payload: String
     let version: Int
@@ -285,14 +321,14 @@ private struct HeadRow {
 
     /// Reads a row of ``WriteTransaction/headRow(at:of:)``; `nil` when the action has another place by now.
     init?(_ row: Row, at place: Place, _ now: Timestamp) {
-        guard row.bool(2), PlaceKey(row, 3) == place.key else { return nil }
+        guard row.bool(2), PlaceKey(row, 3) == place.key || mutant("place of the head") else { return nil }
         head = Head(
             queue: QueueName(row.text(0)),
             action: place.action,
             kind: row.text(4),
             isSuspect: row.bool(10),
-            crashes: row.int(11),
-            isExpired: row.optionalInt64(19).map { $0 <= now.microseconds } ?? false
+            crashes: row.count(11),
+            isExpired: row.optionalInt64(19).map { $0 <= now.microseconds && !mutant("expiry") } ?? false
         )
         claim = row.optionalInt64(13)
         let blocked = row.optionalText(1)
@@ -304,7 +340,7 @@ private struct HeadRow {
             ? [] : [row.optionalText(17), row.optionalText(18)].compactMap { $0.map { GateName($0) } }
         enqueuedAt = Timestamp(microseconds: row.int64(5))
         nonce = row.int64(6)
-        attempts = row.int(7)
+        attempts = row.count(7)
         wait = row.optionalInt64(8).map {
             RetryWait(action: place.action, nextAttemptAt: Timestamp(microseconds: $0))
         }
@@ -328,7 +364,7 @@ private struct HeadRow {
 }
 
 extension WriteTransaction {
-    private func headRow(at place: Place, of request: ClaimRequest) throws(SQLiteError) -> HeadRow? {
+    func headRow(at place: Place, of request: ClaimRequest) throws(SQLiteError) -> HeadRow? {
         let row = try connection.cached(
             """
             SELECT q.name, q.blocked_by, a.queue_id = ?2 AND a.not_before_us IS NULL, a.sort_key, a.kind,
@@ -351,7 +387,7 @@ extension WriteTransaction {
     /// Goes on setting aside a queue that fails as a whole and has nothing left in its order.
     ///
     /// - Returns: Whether there was something to do.
-    private func failRest(of queue: QueueID) throws(SQLiteError) -> Bool {
+    func failRest(of queue: QueueID) throws(SQLiteError) -> Bool {
         let isFailing = try connection.cached(
             "SELECT 1 FROM sluice_queue_rows WHERE queue_id = ?1 AND blocked_by = 'failing'"
         )

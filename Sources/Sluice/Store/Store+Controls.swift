@@ -106,7 +106,7 @@ extension WriteTransaction {
         .bind(5, isKept ? nil : nonce).bind(6, isKept ? nil : identity.pid)
         .bind(7, isKept ? nil : identity.mark).run()
         changedControls(.gates)
-        if isOpened { opened(GateOpening(gate: gate, spread: spread)) }
+        if isOpened { try opened(GateOpening(gate: gate, spread: spread)) }
         if isOpen != (known?.isOpen ?? false) { tell(isOpen ? .gateOpened : .gateClosed) { $0.gate = gate } }
     }
 

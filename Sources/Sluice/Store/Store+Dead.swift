@@ -142,7 +142,7 @@ extension DeadLetter {
         // The table's CHECK lets no other cause in.
         cause = DeadLetterCause(rawValue: row.text(3)) ?? .failed
         error = row.text(4)
-        attempts = row.int(5)
+        attempts = row.count(5)
         diedAt = Timestamp(microseconds: row.int64(6)).date
         payload = row.text(7)
         sortKey = SortKey(PlaceKey(row, 8), SortKey.Kind(rawValue: row.text(9)) ?? .arrival)
@@ -219,6 +219,7 @@ extension WriteTransaction {
         .bind(1, action.rawValue).bind(2, newAction.rawValue).bind(3, key).bind(4, nonce).run()
         if newAction != action {
             try relink(action, as: newAction)
+            try regroup(action, as: newAction)
             try connection.cached("UPDATE sluice_attempt_rows SET action_id = ?2 WHERE action_id = ?1")
                 .bind(1, action.rawValue).bind(2, newAction.rawValue).run()
         }
@@ -290,6 +291,7 @@ extension WriteTransaction {
             .bind(1, action.rawValue).run()
         guard purged > 0 else { return false }
         try unlink(action)
+        try forgetTraces(of: action)
         try connection.cached("DELETE FROM sluice_attempt_rows WHERE action_id = ?1").bind(1, action.rawValue)
             .run()
         return true

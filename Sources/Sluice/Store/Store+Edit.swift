@@ -28,6 +28,18 @@ extension Store {
         }
     }
 
+    /// - Parameter payload: Makes the new payload, for the kind and version that the action has by then;
+    ///   called inside the transaction.
+    package func edit(
+        _ action: ActionID,
+        payload: @escaping @Sendable (_ kind: String, _ version: Int) throws -> String
+    ) async throws(SluiceError) -> ActionChange {
+        try await write(sync: .owed) {
+            guard let (kind, version) = try $0.kind(of: action) else { return .missing }
+            return try $0.edit(action, kind: nil, payload: payload(kind, version), version: nil)
+        }
+    }
+
     package func reschedule(
         _ action: ActionID,
         notBefore: Timestamp?
@@ -127,11 +139,14 @@ extension WriteTransaction {
 
     /// Takes an action that does not run from one queue to another; what is scheduled stays so.
     func relocate(_ action: ActionID, from queue: QueueID, to target: QueueID) throws(SQLiteError) {
+        // What stands aside has no place; where the target's discipline sets aside, it does so again.
+        try putBack(action)
         let place = try order.leaving(action, of: queue)
         let name = try isObserved ? queueName(target) : nil
         try tell(.moved, action, in: queue) { $0.target = name }
         try connection.cached("UPDATE sluice_action_rows SET queue_id = ?2 WHERE id = ?1")
             .bind(1, action.rawValue).bind(2, target.rawValue).run()
+        try moveGroups(of: action, to: target)
         order.count(-1, in: queue)
         order.count(1, in: target)
         try moveKey(of: action, to: target)
@@ -178,6 +193,11 @@ extension WriteTransaction {
         return nil
     }
 
+    fileprivate func kind(of action: ActionID) throws(SQLiteError) -> (String, version: Int)? {
+        try connection.cached("SELECT kind, version FROM sluice_action_rows WHERE id = ?1")
+            .bind(1, action.rawValue).first { ($0.text(0), $0.int(1)) }
+    }
+
     @discardableResult
     func edit(
         _ action: ActionID,
@@ -211,7 +231,10 @@ extension WriteTransaction {
         guard let standing = try standing(of: action) else { return .missing }
         guard !standing.isRunning else { return .running }
         let time = notBefore.flatMap { $0 > now ? $0 : nil }
-        if time != nil { try order.leaving(action, of: standing.queue) }
+        if time != nil {
+            try order.leaving(action, of: standing.queue)
+            try openGroups(of: action)
+        }
         try connection.cached("UPDATE sluice_action_rows SET not_before_us = ?2 WHERE id = ?1")
             .bind(1, action.rawValue).bind(2, time?.microseconds).run()
         if time == nil, standing.isScheduled { try restore(standing.place, in: standing.queue) }

@@ -46,14 +46,17 @@ package final class DraftExtras: Sendable {
     package let gate: GateName?
     package let key: DeduplicationKey?
     package let row: RowReference?
+    package let groups: ActionGroups?
 
     package init(
         expiresAt: Timestamp? = nil,
         tag: String? = nil,
         gate: GateName? = nil,
         key: DeduplicationKey? = nil,
-        row: RowReference? = nil
+        row: RowReference? = nil,
+        groups: ActionGroups? = nil
     ) {
+        self.groups = groups
         self.row = row
         self.expiresAt = expiresAt
         self.tag = tag
@@ -128,6 +131,7 @@ extension WriteTransaction {
         try bind(draft, new, to: insert, from: 1)
         try insert.run()
         if let row = draft.extras?.row { try link(new.id, to: row) }
+        if let groups = draft.extras?.groups { try setGroups(of: new.id, in: new.queue, groups) }
         note(draft, new)
         return new.id
     }
@@ -183,7 +187,29 @@ extension WriteTransaction {
         } else {
             touchNew(new.queue)
         }
-        tell(.enqueued, new.id, of: draft.kind, in: draft.queue) { $0.until = draft.notBefore?.date }
+        tell(.enqueued, new.id, of: draft.kind, in: draft.queue, contents: stored(draft, new)) {
+            $0.until = draft.notBefore?.date
+        }
+    }
+
+    /// The row of an action that was stored just now.
+    private func stored(_ draft: ActionDraft, _ new: NewAction) -> StoredAction {
+        let extras = draft.extras
+        return StoredAction(
+            id: new.id,
+            key: new.key,
+            sortKind: draft.sortKey.kind,
+            enqueuedAt: now,
+            nonce: nonce,
+            kind: draft.kind,
+            payload: draft.payload,
+            version: draft.version,
+            tag: extras?.tag,
+            gate: extras?.gate,
+            expiresAt: extras?.expiresAt,
+            trace: draft.trace,
+            groups: extras?.groups ?? ActionGroups()
+        )
     }
 
     /// Rows in one statement: more of them save little more.

@@ -6,9 +6,12 @@ extension WriteTransaction {
     static let failBatchSize = 500
 
     /// Applies a failure policy to an action.
+    ///
+    /// - Parameter discipline: That of its queue, which says what is behind it.
     func fail(
         _ action: ActionID,
         in queue: QueueID,
+        by discipline: QueueDiscipline = .firstInFirstOut,
         _ cause: FailureCause,
         _ policy: FailurePolicy,
         error: String,
@@ -19,24 +22,41 @@ extension WriteTransaction {
         }
         switch policy {
         case .block:
-            try block(queue, by: cause.rawValue, action, error: error)
+            // If another one has parked it, which ran beside this: this is tried again with it.
+            if try !isParked(queue) { try block(queue, by: cause.rawValue, action, error: error) }
         case .skip:
             try bury(action, of: queue, cause.rawValue, error: error)
         case .failQueue:
-            let last = try lastActionID()
-            try connection.cached(
-                """
-                UPDATE sluice_queue_rows
-                SET blocked_by = 'failing', blocked_action_id = ?2, blocked_at_us = ?3, blocked_error = ?4,
-                    fail_through_id = ?5, fail_key = (SELECT sort_key FROM sluice_action_rows WHERE id = ?2)
-                WHERE queue_id = ?1
-                """
-            )
-            .bind(1, queue.rawValue).bind(2, action.rawValue).bind(3, now.microseconds)
-            .bind(4, bounded(error)).bind(5, last.rawValue).run()
+            // Parked for another reason, by one that ran beside this: this is tried again with it.
+            if try !isParked(queue, by: "failing") {
+                if try isParked(queue) { return }
+                try failAll(of: queue, isReversed: discipline == .lastInFirstOut, through: action, error)
+            }
             try bury(action, of: queue, cause.rawValue, error: error)
             try failBatch(of: queue)
         }
+    }
+
+    /// From now on a queue fails as a whole: all that are there by now and come behind an action.
+    private func failAll(
+        of queue: QueueID,
+        isReversed: Bool,
+        through action: ActionID,
+        _ error: String
+    ) throws(SQLiteError) {
+        let last = try lastActionID()
+        try connection.cached(
+            """
+            UPDATE sluice_queue_rows
+            SET blocked_by = 'failing', blocked_action_id = ?2, blocked_at_us = ?3, blocked_error = ?4,
+                fail_through_id = ?5, fail_key = (SELECT sort_key FROM sluice_action_rows WHERE id = ?2),
+                fail_is_reversed = ?6
+            WHERE queue_id = ?1
+            """
+        )
+        .bind(1, queue.rawValue).bind(2, action.rawValue).bind(3, now.microseconds)
+        .bind(4, bounded(error)).bind(5, mutant("arrivals while failing") ? .max : last.rawValue)
+        .bind(6, isReversed).run()
     }
 
     /// Sets aside the next actions of a queue that fails as a whole.
@@ -46,20 +66,23 @@ extension WriteTransaction {
     func failBatch(of queue: QueueID) throws(SQLiteError) -> Bool {
         let failing = try connection.cached(
             """
-            SELECT fail_through_id, blocked_error, blocked_action_id, fail_key FROM sluice_queue_rows
+            SELECT fail_through_id, blocked_error, blocked_action_id, fail_key, fail_is_reversed
+            FROM sluice_queue_rows
             WHERE queue_id = ?1 AND blocked_by = 'failing'
             """
         )
         .bind(1, queue.rawValue).first {
             (
                 through: ActionID(rawValue: $0.int64(0)), error: $0.text(1),
-                failed: Place(key: PlaceKey($0, 3), action: ActionID(rawValue: $0.int64(2)))
+                failed: Place(key: PlaceKey($0, 3), action: ActionID(rawValue: $0.int64(2))),
+                isReversed: $0.bool(4)
             )
         }
         if let failing {
             let batch = try actions(
                 in: queue,
                 behind: failing.failed,
+                isReversed: failing.isReversed,
                 through: failing.through,
                 limit: Self.failBatchSize
             )
@@ -72,51 +95,85 @@ extension WriteTransaction {
         return false
     }
 
-    /// Actions of a queue, in no order, that sort behind a place and came no later than a given one.
+    /// Actions of a queue, in no order, that come behind a place and were there no later than a given one.
     ///
     /// The newest of them are taken out of the order. A place that its action has no longer may be among
     /// them.
+    ///
+    /// - Parameter isReversed: What sorts before the place is behind it.
     private func actions(
         in queue: QueueID,
         behind place: Place,
+        isReversed: Bool,
         through last: ActionID,
         limit: Int
     ) throws(SQLiteError) -> [Place] {
+        // What runs, in whatever process, ends by its own outcome.
+        let running = try connection.cached("SELECT action_id FROM sluice_claim_rows WHERE queue_id = ?1")
+            .bind(1, queue.rawValue).all { ActionID(rawValue: $0.int64(0)) }
         var found = try order.takeNewest(
             of: queue,
             behind: place,
+            isReversed: isReversed,
             through: last,
-            sparing: try newcomers(to: queue, after: last),
+            sparing: try newcomers(to: queue, after: last).union(running),
             limit: limit
         )
-        let ordered = try connection.cached(
-            """
-            SELECT o.sort_key, o.action_id FROM sluice_order_rows AS o
-            WHERE o.queue_id = ?1 AND o.action_id <= ?2 AND (o.sort_key, o.action_id) > (?4, ?5)
-              AND EXISTS (SELECT 1 FROM sluice_action_rows AS a
-                          WHERE a.id = o.action_id AND a.queue_id = ?1 AND a.sort_key = o.sort_key)
-              AND NOT EXISTS (SELECT 1 FROM sluice_state_rows AS s
-                              WHERE s.action_id = o.action_id AND s.came_as_id > ?2)
-            LIMIT ?3
-            """
-        )
-        let scheduled = try connection.cached(
-            """
-            SELECT a.sort_key, a.id FROM sluice_action_rows AS a
-            WHERE a.queue_id = ?1 AND a.not_before_us IS NOT NULL AND a.id <= ?2
-              AND (a.sort_key, a.id) > (?4, ?5)
-              AND NOT EXISTS (SELECT 1 FROM sluice_state_rows AS s
-                              WHERE s.action_id = a.id AND s.came_as_id > ?2)
-            LIMIT ?3
-            """
-        )
-        for statement in [ordered, scheduled] {
-            found += try statement.bind(1, queue.rawValue).bind(2, last.rawValue).bind(3, limit - found.count)
-                .bind(4, place.key).bind(5, place.action.rawValue)
-                .all { Place(key: PlaceKey($0, 0), action: ActionID(rawValue: $0.int64(1))) }
+        let texts =
+            isReversed
+            ? [Self.orderedBefore, Self.scheduledBefore] : [Self.orderedBehind, Self.scheduledBehind]
+        for text in texts {
+            found += try connection.cached(text).bind(1, queue.rawValue).bind(2, last.rawValue).bind(
+                3,
+                limit - found.count
+            )
+            .bind(4, place.key).bind(5, place.action.rawValue)
+            .all { Place(key: PlaceKey($0, 0), action: ActionID(rawValue: $0.int64(1))) }
         }
         return found
     }
+
+    private static let orderedBehind: StaticString = """
+        SELECT o.sort_key, o.action_id FROM sluice_order_rows AS o
+        WHERE o.queue_id = ?1 AND o.action_id <= ?2 AND (o.sort_key, o.action_id) > (?4, ?5)
+          AND EXISTS (SELECT 1 FROM sluice_action_rows AS a
+                      WHERE a.id = o.action_id AND a.queue_id = ?1 AND a.sort_key = o.sort_key)
+          AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c
+                          WHERE c.queue_id = ?1 AND c.action_id = o.action_id)
+          AND NOT EXISTS (SELECT 1 FROM sluice_state_rows AS s
+                          WHERE s.action_id = o.action_id AND s.came_as_id > ?2)
+        LIMIT ?3
+        """
+
+    private static let scheduledBehind: StaticString = """
+        SELECT a.sort_key, a.id FROM sluice_action_rows AS a
+        WHERE a.queue_id = ?1 AND a.not_before_us IS NOT NULL AND a.id <= ?2
+          AND (a.sort_key, a.id) > (?4, ?5)
+          AND NOT EXISTS (SELECT 1 FROM sluice_state_rows AS s
+                          WHERE s.action_id = a.id AND s.came_as_id > ?2)
+        LIMIT ?3
+        """
+
+    private static let orderedBefore: StaticString = """
+        SELECT o.sort_key, o.action_id FROM sluice_order_rows AS o
+        WHERE o.queue_id = ?1 AND o.action_id <= ?2 AND (o.sort_key, o.action_id) < (?4, ?5)
+          AND EXISTS (SELECT 1 FROM sluice_action_rows AS a
+                      WHERE a.id = o.action_id AND a.queue_id = ?1 AND a.sort_key = o.sort_key)
+          AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c
+                          WHERE c.queue_id = ?1 AND c.action_id = o.action_id)
+          AND NOT EXISTS (SELECT 1 FROM sluice_state_rows AS s
+                          WHERE s.action_id = o.action_id AND s.came_as_id > ?2)
+        LIMIT ?3
+        """
+
+    private static let scheduledBefore: StaticString = """
+        SELECT a.sort_key, a.id FROM sluice_action_rows AS a
+        WHERE a.queue_id = ?1 AND a.not_before_us IS NOT NULL AND a.id <= ?2
+          AND (a.sort_key, a.id) < (?4, ?5)
+          AND NOT EXISTS (SELECT 1 FROM sluice_state_rows AS s
+                          WHERE s.action_id = a.id AND s.came_as_id > ?2)
+        LIMIT ?3
+        """
 
     /// Actions that came to a queue from elsewhere after an action had got its number.
     private func newcomers(to queue: QueueID, after last: ActionID) throws(SQLiteError) -> Set<ActionID> {
@@ -186,6 +243,8 @@ extension WriteTransaction {
         if let cause = DeadLetterCause(rawValue: cause) { settledActions.note(action, .deadLettered(cause)) }
         try beginRetention(of: action)
         try order.leaving(action, of: queue)
+        try openGroups(of: action)
+        try forgetAside(action)
         order.count(-1, in: queue)
         try connection.cached("DELETE FROM sluice_action_rows WHERE id = ?1").bind(1, action.rawValue).run()
         try connection.cached("DELETE FROM sluice_state_rows WHERE action_id = ?1").bind(1, action.rawValue)
@@ -196,17 +255,51 @@ extension WriteTransaction {
 // MARK: - Why a queue does not move
 
 extension WriteTransaction {
-    func block(_ queue: QueueID, by reason: String, _ action: ActionID, error: String?) throws(SQLiteError) {
+    /// Notes in the file why the broker cannot run a head, once.
+    func note(
+        _ reason: String,
+        _ detail: String?,
+        of row: HeadRow,
+        in queue: QueueID,
+        _ turn: Turn
+    ) throws {
+        guard row.blockedBy != reason || row.blockedError != detail else { return }
+        try block(queue, by: reason, row.head.action, isHead: turn.setsAside, error: detail)
+        try tell(.blocked, row.head.action, in: queue) {
+            $0.gate = reason == "gate" ? detail.map { GateName($0) } : nil
+        }
+    }
+
+    /// - Parameter isHead: The action is the head by the queue's discipline, and not by its order.
+    func block(
+        _ queue: QueueID,
+        by reason: String,
+        _ action: ActionID,
+        isHead: Bool = false,
+        error: String?
+    ) throws(SQLiteError) {
         try connection.cached(
             """
             UPDATE sluice_queue_rows
             SET blocked_by = ?2, blocked_action_id = ?3, blocked_at_us = ?4, blocked_error = ?5,
-                fail_through_id = NULL, fail_key = NULL
+                blocked_is_head = ?6, fail_through_id = NULL, fail_key = NULL
             WHERE queue_id = ?1
             """
         )
         .bind(1, queue.rawValue).bind(2, reason).bind(3, action.rawValue).bind(4, now.microseconds)
-        .bind(5, error.map(bounded)).run()
+        .bind(5, error.map(bounded)).bind(6, isHead).run()
+    }
+
+    /// Whether a queue is parked, for one reason or any; other processes and slots may have seen to that.
+    private func isParked(_ queue: QueueID, by reason: String? = nil) throws(SQLiteError) -> Bool {
+        try connection.cached(
+            """
+            SELECT 1 FROM sluice_queue_rows
+            WHERE queue_id = ?1 AND blocked_by NOT IN ('unknown kind', 'no route', 'gate')
+              AND (?2 IS NULL OR blocked_by = ?2)
+            """
+        )
+        .bind(1, queue.rawValue).bind(2, reason).hasRow()
     }
 
     func unblock(_ queue: QueueID) throws(SQLiteError) {

@@ -21,7 +21,7 @@ extension Store {
                         queue: QueueName($0.text(1)),
                         kind: $0.text(2),
                         sortKey: $0.optionalText(3),
-                        attempts: $0.int(4),
+                        attempts: $0.count(4),
                         runningSince: $0.optionalText(5),
                         nextAttemptAt: $0.optionalText(6),
                         notBefore: $0.optionalText(7),

@@ -54,7 +54,12 @@ extension WriteTransaction {
         }
         if let refusal = try refusalByDepth([draft]) { return .failure(refusal) }
         let id = try enqueue(draft)
-        let queue = try queue(named: draft.queue, sorting: draft.sortKey.kind)
+        try remember(key, of: id, in: try queue(named: draft.queue, sorting: draft.sortKey.kind))
+        return .success((id, true))
+    }
+
+    /// Gives a key to an action that has been stored, whoever had it before.
+    func remember(_ key: DeduplicationKey, of action: ActionID, in queue: QueueID) throws(SQLiteError) {
         try connection.cached(
             """
             INSERT INTO sluice_key_rows (queue_id, key, action_id, keep_us) VALUES (?1, ?2, ?3, ?4)
@@ -62,10 +67,15 @@ extension WriteTransaction {
                 action_id = excluded.action_id, keep_us = excluded.keep_us, until_us = NULL
             """
         )
-        .bind(1, queue.rawValue).bind(2, key.text).bind(3, id.rawValue)
+        .bind(1, queue.rawValue).bind(2, key.text).bind(3, action.rawValue)
         .bind(4, key.retention.wholeMicroseconds).run()
         hasKeys = true
-        return .success((id, true))
+    }
+
+    /// Whether a key stands for an action, be it one that has gone.
+    func isTaken(_ key: DeduplicationKey, in queue: QueueName) throws(SQLiteError) -> Bool {
+        guard let entry = try knownQueue(named: queue) else { return false }
+        return try look(up: key.text, in: entry.id) != nil
     }
 
     /// The action that a key stands for, unless its time is over.
@@ -89,7 +99,7 @@ extension WriteTransaction {
                 isWaiting: $0.bool(3) && !$0.bool(4) && !$0.bool(5)
             )
         }
-        guard let row else { return nil }
+        guard let row, !mutant("deduplication key") else { return nil }
         if row.isThere { return KnownKey(action: row.action, isWaiting: row.isWaiting) }
         guard let until = row.until, until > now else { return nil }
         if until - now > row.retention {
@@ -115,6 +125,9 @@ extension WriteTransaction {
         try connection.cached("UPDATE sluice_key_rows SET keep_us = ?2 WHERE action_id = ?1")
             .bind(1, action.rawValue).bind(2, extras?.key?.retention.wholeMicroseconds ?? 0).run()
         if let row = extras?.row { try link(action, to: row) } else { try unlink(action) }
+        try setGroups(of: action, in: queue, extras?.groups ?? ActionGroups())
+        // It may have stood aside for a gate that it no longer asks for.
+        try putBack(action)
         touch(queue)
     }
 }

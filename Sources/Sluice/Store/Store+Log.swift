@@ -8,6 +8,17 @@ extension Store {
     /// Whether a reader has kept pages of the log from being copied, by the last try.
     package var isLogPinned: Bool { writer.trouble.pinnedPages > 0 }
 
+    /// Copies the log and cuts it to nothing.
+    ///
+    /// - Returns: `false` when another connection has kept it from that.
+    package func eraseLog() async throws(SluiceError) -> Bool {
+        guard case .file = location else { return true }
+        writer.trouble.askForErasure()
+        // The upkeep follows this group, and goes before the next.
+        try await write(sync: .later) { _ in }
+        return try await write(sync: .later) { [writer] _ in writer.trouble.isLogErased }
+    }
+
     /// Copies what a reader had kept, and has the log begin anew if it has outgrown its bound.
     ///
     /// Without this a broker with nothing to do would leave the log as long as it has become: only a commit

@@ -9,6 +9,13 @@ extension Store {
         try await write(sync: .owed) { try $0.retryNow(form) }
     }
 
+    /// The same for the queues that are named.
+    func retryNow(_ queues: [QueueName]) async throws(SluiceError) -> Int {
+        try await write(sync: .owed) { transaction in
+            try queues.reduce(0) { try $0 + transaction.retryNow(.exact($1)) }
+        }
+    }
+
     /// Removes an action, or marks it as cancelled while it runs.
     package func cancel(_ action: ActionID) async throws(SluiceError) -> CancelResult {
         try await write(sync: .owed) { try $0.cancel(action) }
@@ -36,6 +43,7 @@ extension WriteTransaction {
     func retryNow(_ form: QueuePattern.Form) throws(SQLiteError) -> Int {
         var queues: Set<Int64> = []
         let (first, last) = form.bounds
+        try putBackWaiting(form)
         let waiting = try connection.cached(
             """
             UPDATE sluice_state_rows SET next_attempt_at_us = NULL, retry_delay_us = NULL

@@ -195,6 +195,8 @@ extension Store {
         guard isOnFile(connection) else { return [.otherDatabase] }
         do {
             var findings: [ConnectionFinding] = []
+            // The journal mode that it tells is that of its last read, which may be older than the broker.
+            _ = try connection.pragma("schema_version")
             let isQueryOnly = try connection.pragma("query_only") == "1"
             if connection.isReadOnly || isQueryOnly { findings.append(.readOnly) }
             let journal = try connection.pragma("journal_mode")

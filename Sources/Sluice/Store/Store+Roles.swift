@@ -16,6 +16,7 @@ extension Store {
         let reader = Reader(
             path,
             check,
+            options.engine,
             Reader.Access(
                 open: { try file.openToRead(path, mountFacts(path)) },
                 close: { DatabaseFile.closeReading($0) }
@@ -26,6 +27,6 @@ extension Store {
             .readOnly,
             "\(path) was opened with the role readOnly: open it with the role run or enqueueOnly to change it"
         )
-        return (reader, Writer(refusing: refusal, check))
+        return (reader, Writer(refusing: refusal, check, options.engine))
     }
 }

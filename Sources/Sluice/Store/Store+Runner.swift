@@ -51,6 +51,9 @@ extension WriteTransaction {
         try liftUndecodable()
         try endReleases()
         try shortenWaits()
+        // What the wall clock has lost since the last run is seen to.
+        disciplines.lastAdmission = nil
+        if others.isEmpty { try forgetGathering() }
     }
 
     /// Enters this store among those that run the queues.
@@ -62,6 +65,7 @@ extension WriteTransaction {
         guard let next else {
             throw SluiceError(.corrupt, "the counter 'epoch' is missing from sluice_counters")
         }
+        let lease = LeaseEnd(after: leases.length, from: now)
         try connection.cached(
             """
             INSERT INTO sluice_runner_rows (epoch, pid, process, nonce, lease_until_us, lease_until_boot_us)
@@ -69,7 +73,7 @@ extension WriteTransaction {
             """
         )
         .bind(1, next).bind(2, identity.pid).bind(3, identity.mark).bind(4, nonce)
-        .bind(5, (now + leases.length).microseconds).bind(6, leaseEndOnMachine).run()
+        .bind(5, lease.wall.microseconds).bind(6, lease.onMachine).run()
         epoch = next
         isToRun = true
         claimCount = 0
@@ -84,10 +88,6 @@ extension WriteTransaction {
         try forgetGates()
         try tellRunners("runner")
         followOrder()
-    }
-
-    private var leaseEndOnMachine: Int64? {
-        ProcessIdentity.machineUptime.map { ($0 + leases.length).wholeMicroseconds }
     }
 
     func renewLease() throws {
@@ -106,11 +106,12 @@ extension WriteTransaction {
 
     /// - Returns: Whether this is one of the processes that run the queues.
     private func lengthenLease(of epoch: Int64) throws(SQLiteError) -> Bool {
-        try noteLateness()
+        noteLateness(try RunnerRow.all(connection))
+        let lease = LeaseEnd(after: leases.length, from: now)
         return try connection.cached(
             "UPDATE sluice_runner_rows SET lease_until_us = ?2, lease_until_boot_us = ?3 WHERE epoch = ?1"
         )
-        .bind(1, epoch).bind(2, (now + leases.length).microseconds).bind(3, leaseEndOnMachine).run() == 1
+        .bind(1, epoch).bind(2, lease.wall.microseconds).bind(3, lease.onMachine).run() == 1
     }
 
     /// Renews the lease with whatever is about to be committed, while there are others who judge by it.
@@ -147,9 +148,10 @@ extension WriteTransaction {
     func takeOffDead() throws {
         guard epoch != nil else { return }
         let (me, now) = (identity, now)
-        try noteLateness()
+        let all = try RunnerRow.all(connection)
+        noteLateness(all)
         let judges = silence.judges(at: clock.uptime, behind: waited, leases)
-        let runners = try RunnerRow.all(connection).filter { $0.epoch != epoch }
+        let runners = all.filter { $0.epoch != epoch }
         let ended = runners.filter { $0.hasEnded(seenFrom: me) }
         let gone = judges ? runners.filter { $0.hasGone(seenFrom: me, at: now) } : ended
         others = runners.map(\.epoch).filter { epoch in !gone.contains { $0.epoch == epoch } }
@@ -164,9 +166,9 @@ extension WriteTransaction {
     /// Notes whether this process itself has given no sign of life for as long as its lease.
     ///
     /// The machine's sleep counts for leases, and not for the clock's uptime.
-    private func noteLateness() throws(SQLiteError) {
-        let own = try RunnerRow.all(connection).first { $0.epoch == epoch }
-        guard own?.isLeaseOver(seenFrom: identity, at: now) == true else { return }
+    private func noteLateness(_ runners: [RunnerRow]) {
+        let own = runners.first { $0.epoch == epoch }
+        guard own?.isLeaseOver(at: now) == true else { return }
         silence.wasLate(at: clock.uptime, leases)
     }
 
@@ -190,6 +192,11 @@ extension WriteTransaction {
             """
         )
         .bind(1, change).bind(2, epoch ?? 0).run()
+    }
+
+    /// Keeps the order in memory while this process runs the queues, and not otherwise.
+    func followOrder() {
+        if epoch != nil { order.follow() } else { order.unfollow() }
     }
 }
 
@@ -224,11 +231,11 @@ extension WriteTransaction {
             try connection.cached(
                 """
                 INSERT INTO sluice_state_rows (action_id, is_suspect)
-                SELECT id, 1 FROM sluice_action_rows WHERE id = ?1
-                ON CONFLICT (action_id) DO UPDATE SET is_suspect = 1
+                SELECT id, ?2 FROM sluice_action_rows WHERE id = ?1
+                ON CONFLICT (action_id) DO UPDATE SET is_suspect = ?2
                 """
             )
-            .bind(1, orphan.run.action.rawValue).run()
+            .bind(1, orphan.run.action.rawValue).bind(2, !mutant("suspect")).run()
             guard orphan.wasAlone, ended.contains(orphan.run.claim >> 32) else { continue }
             let number = try connection.cached(
                 """
@@ -247,6 +254,12 @@ extension WriteTransaction {
             "DELETE FROM sluice_claim_rows WHERE claim >> 32 NOT IN (SELECT epoch FROM sluice_runner_rows)"
         )
         .run()
-        for orphan in orphans { try endOrphan(orphan.run) }
+        for orphan in orphans {
+            try endOrphan(orphan.run)
+            // Who has seen it run may have forgotten its place.
+            guard let (queue, place) = try order.waitingPlace(of: orphan.run.action) else { continue }
+            try came(place.action, to: queue)
+            try restore(place, in: queue)
+        }
     }
 }

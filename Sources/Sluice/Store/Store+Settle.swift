@@ -1,33 +1,5 @@
 internal import SQLite
 
-/// What an attempt ends with, as it is written.
-package enum Settlement: Sendable, Hashable {
-    /// The action is done and removed.
-    case success
-    /// The same, with what the application writes in the same transaction.
-    case successWriting(SettlingWork)
-    /// It waits and is tried again.
-    case retry(after: Duration, untilOpen: GateName? = nil, error: String)
-    /// It cannot go on.
-    case fail(FailureCause, FailurePolicy, error: String)
-    /// It is given back, the attempt not spent, and waits.
-    case release(after: Duration, untilOpen: GateName? = nil)
-    /// It is given back by a broker that stops, and waits for nothing.
-    case stop
-}
-
-/// What became of a settlement.
-package enum SettleResult: Sendable, Hashable {
-    /// It was written.
-    case settled
-    /// The receipt no longer holds the slot: nothing was written.
-    case stale
-    /// The action was removed or cancelled while it ran: the slot is free, and the action is gone.
-    case removed
-    /// The application had settled it with success in a transaction of its own: the slot is free.
-    case settledByApplication
-}
-
 extension Store {
     /// Settles a run and claims the head of a queue, the same or another, in one transaction.
     ///
@@ -50,51 +22,6 @@ extension Store {
     }
 }
 
-extension Settlement {
-    /// Losing a success, a retry or a release with the power only means that the action runs again, which G5
-    /// allows.
-    ///
-    /// Setting an action or a queue aside is owed to the operator.
-    ///
-    /// Nor may what the application writes with a success be lost.
-    var sync: SyncNeed {
-        switch self {
-        case .fail, .successWriting: .owed
-        case .success, .retry, .release, .stop: .later
-        }
-    }
-
-    var isSuccess: Bool {
-        switch self {
-        case .success, .successWriting: true
-        case .retry, .fail, .release, .stop: false
-        }
-    }
-
-    /// Why what the application writes cannot be committed, if that is why a commit has failed.
-    func workFailure(_ error: SluiceError) -> (any Error)? {
-        guard case .successWriting(let work) = self else { return nil }
-        // What it has left to the commit to check, as deferred foreign keys.
-        let isRefused = error.sqliteCode.map { ResultCode(rawValue: $0).primary == .constraint } ?? false
-        return work.failure ?? (isRefused ? error : nil)
-    }
-
-    /// Whether it has enqueued something that is scheduled for later, or ends.
-    var awaitsTime: Bool {
-        if case .successWriting(let work) = self { work.awaitsTime } else { false }
-    }
-
-    /// Whether code of the application's runs in its transaction.
-    var runsForeignCode: Bool {
-        if case .successWriting = self { true } else { false }
-    }
-
-    /// The payload did not decode.
-    var isUndecodable: Bool {
-        if case .fail(.undecodable, _, _) = self { true } else { false }
-    }
-}
-
 extension WriteTransaction {
     func settle(_ receipt: Receipt, _ settlement: Settlement) throws -> SettleResult {
         if let own = ownSettlements.entry(of: receipt), try !exists(receipt.action) {
@@ -106,7 +33,8 @@ extension WriteTransaction {
         case .retry, .fail, .release, .stop: break
         }
         guard let (startedAt, opening) = try takeSlot(of: receipt) else { return try refuse(receipt) }
-        guard try order.ended(receipt.action) != nil, try exists(receipt.action) else { return .removed }
+        let discipline = order.discipline(ofRunning: receipt.action)
+        guard let place = try order.ended(receipt.action) else { return .removed }
         let state = try ActionState.read(receipt.action, in: self)
         if state.isCancelled {
             try remove(receipt.action, in: receipt.queue)
@@ -123,20 +51,33 @@ extension WriteTransaction {
                 ($0.attempt, $0.error) = (state.attempts + 1, bounded(error))
                 ($0.delay, $0.gate) = (wait.delay, wait.gate)
             }
+            try giveWay(place, in: receipt.queue, by: discipline, delay: wait.delay, gate: wait.gate)
         case .release(let delay, let gate):
             let wait = try Wait(delay, untilOpen: gate, openedSince: opening, controls())
             try begin(wait, of: receipt.action, after: state, spendingAttempt: false, error: state.lastError)
             try tell(.released, receipt.action, in: receipt.queue) {
                 ($0.attempt, $0.delay, $0.gate) = (state.attempts + 1, wait.delay, wait.gate)
             }
+            try giveWay(place, in: receipt.queue, by: discipline, delay: wait.delay, gate: wait.gate)
         case .stop:
             try tell(.released, receipt.action, in: receipt.queue) { $0.attempt = state.attempts + 1 }
             if state.isSuspect { try clearSuspicion(receipt.action) }
+            try giveWay(place, in: receipt.queue, by: discipline, delay: .zero, gate: nil, hasFailed: false)
         case .fail(let cause, let policy, let error):
             let run = FailedRun(receipt: receipt, startedAt: startedAt, number: state.attempts + 1)
             try record(run, cause.rawValue, error: error)
             try finish(receipt.action, spending: cause == .undecodable ? 0 : 1, error: error)
-            try fail(receipt.action, in: receipt.queue, cause, policy, error: error, attempt: run.number)
+            try leavePass(receipt.action, of: receipt.queue, by: discipline, policy)
+            try fail(
+                receipt.action,
+                in: receipt.queue,
+                by: discipline,
+                cause,
+                policy,
+                error: error,
+                attempt: run.number
+            )
+            try giveWay(place, in: receipt.queue, by: discipline, delay: .zero, gate: nil, hasFailed: false)
         }
         if let target = state.movesTo { try move(receipt.action, from: receipt.queue, to: target) }
         return .settled
@@ -147,9 +88,12 @@ extension WriteTransaction {
     /// What blocked it has been lifted by its claim.
     private func succeed(_ receipt: Receipt) throws(SQLiteError) -> SettleResult {
         let freed = try connection.cached(
-            """
-            DELETE FROM sluice_claim_rows WHERE queue_id = ?1 AND slot = ?2 AND action_id = ?3 AND claim = ?4
-            """
+            mutant("receipt of a success")
+                ? "DELETE FROM sluice_claim_rows WHERE queue_id = ?1 AND slot = ?2 AND ?3 AND ?4"
+                : """
+                DELETE FROM sluice_claim_rows
+                WHERE queue_id = ?1 AND slot = ?2 AND action_id = ?3 AND claim = ?4
+                """
         )
         .bind(1, receipt.queue.rawValue).bind(2, receipt.slot)
         .bind(3, receipt.action.rawValue).bind(4, receipt.claim).run()
@@ -170,11 +114,16 @@ extension WriteTransaction {
         of receipt: Receipt
     ) throws(SQLiteError) -> (startedAt: Timestamp, opening: Int64)? {
         try connection.cached(
-            """
-            DELETE FROM sluice_claim_rows
-            WHERE queue_id = ?1 AND slot = ?2 AND action_id = ?3 AND claim = ?4
-            RETURNING started_at_us, opening
-            """
+            mutant("receipt of another end")
+                ? """
+                DELETE FROM sluice_claim_rows WHERE queue_id = ?1 AND slot = ?2 AND ?3 AND ?4
+                RETURNING started_at_us, opening
+                """
+                : """
+                DELETE FROM sluice_claim_rows
+                WHERE queue_id = ?1 AND slot = ?2 AND action_id = ?3 AND claim = ?4
+                RETURNING started_at_us, opening
+                """
         )
         .bind(1, receipt.queue.rawValue).bind(2, receipt.slot)
         .bind(3, receipt.action.rawValue).bind(4, receipt.claim)
@@ -210,6 +159,7 @@ extension WriteTransaction {
             settledActions.note(action, end)
             try beginRetention(of: action)
             try unlink(action)
+            try forgetTraces(of: action)
         }
         let hadState = try connection.cached("DELETE FROM sluice_state_rows WHERE action_id = ?1")
             .bind(1, action.rawValue).run()
@@ -301,7 +251,7 @@ private struct ActionState {
         )
         .bind(1, action.rawValue).first {
             ActionState(
-                attempts: $0.int(0),
+                attempts: $0.count(0),
                 lastError: $0.optionalText(1),
                 isSuspect: $0.bool(2),
                 isCancelled: $0.bool(3),
@@ -328,7 +278,8 @@ private struct Wait {
         }
         let state = controls.gates[gate]
         let isOpen = state?.isOpen ?? false
-        self.delay = !isOpen ? nil : (state?.opening ?? 0) > opening ? .zero : max(delay, .zero)
+        let isOpened = (state?.opening ?? 0) > opening && !mutant("opening during an attempt")
+        self.delay = !isOpen ? nil : isOpened ? .zero : max(delay, .zero)
     }
 }
 

@@ -21,12 +21,15 @@ struct QueueFacts: Sendable {
     let runningEpoch: Int64?
     let head: ActionID?
     let headKind: String?
+    /// When the head is due, or its batch at the latest.
     let notBefore: Timestamp?
     let attempts: Int
     let nextAttemptAt: Timestamp?
     let lastError: String?
     /// Gates that the head asks for, itself or by its last outcome.
     let gates: [GateName]
+    /// When the head's time is over.
+    let expiresAt: Timestamp?
 }
 
 /// What holds for all queues, in the same snapshot.
@@ -86,11 +89,17 @@ extension QueueFacts {
             """
             SELECT q.queue_id, q.name, q.blocked_by, q.blocked_action_id, q.blocked_at_us, q.blocked_error,
                    d.depth, d.oldest_us, c.started_at_us, h.id, h.kind, h.not_before_us, s.attempts,
-                   s.next_attempt_at_us, s.last_error, h.gate, s.waits_for_gate, c.claim >> 32
+                   s.next_attempt_at_us, s.last_error, h.gate, s.waits_for_gate, c.claim >> 32,
+                   (SELECT b.due_us FROM sluice_batch_rows AS b
+                    WHERE b.queue_id = q.queue_id AND NOT b.is_open),
+                   h.expires_at_us
             FROM sluice_queue_rows AS q
             JOIN sluice_queue_depths AS d ON d.queue_id = q.queue_id
             LEFT JOIN sluice_claim_rows AS c
-                ON c.queue_id = q.queue_id AND c.claim >> 32 IN (SELECT value FROM json_each(?3))
+                ON c.queue_id = q.queue_id
+               AND c.slot = (SELECT min(x.slot) FROM sluice_claim_rows AS x
+                             WHERE x.queue_id = q.queue_id
+                               AND x.claim >> 32 IN (SELECT value FROM json_each(?3)))
             LEFT JOIN sluice_action_rows AS h ON h.id = coalesce(
                 c.action_id,
                 d.first_id,
@@ -125,10 +134,14 @@ extension QueueFacts {
         runningEpoch = row.optionalInt64(17)
         head = row.optionalInt64(9).map(ActionID.init(rawValue:))
         headKind = row.optionalText(10)
-        notBefore = time(11)
-        attempts = row.int(12)
-        nextAttemptAt = time(13)
+        attempts = row.count(12)
+        let (scheduled, nextAttempt, batch) = (time(11), time(13), time(18))
+        nextAttemptAt = nextAttempt
+        // What stands aside waits for its next attempt, or for a gate, and not for this time.
+        let isAside = scheduled?.microseconds == WriteTransaction.whenOpened || scheduled == nextAttempt
+        notBefore = isAside ? batch : scheduled ?? batch
         lastError = row.optionalText(14)
+        expiresAt = time(19)
         gates = [row.optionalText(15), row.optionalText(16)].compactMap { $0.map { GateName($0) } }
     }
 }

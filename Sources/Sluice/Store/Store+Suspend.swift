@@ -12,6 +12,7 @@ extension Store {
         await reader?.suspend()
         let address = writerAddress.load(ordering: .acquiring)
         await writer.suspend()
+        registration?.rest()
         // A connection of the application's may get it meanwhile.
         _ = writerAddress.compareExchange(expected: address, desired: 0, ordering: .acquiringAndReleasing)
     }
@@ -21,7 +22,10 @@ extension Store {
     /// - Throws: What opening throws, and ``SluiceError/Code/fileReplaced``. What waits waits on then, unless
     ///   it waits in vain.
     func resume() async throws(SluiceError) {
-        if isReadOnly { try check.look() }
+        if isReadOnly {
+            try check.look()
+            registration?.wake()
+        }
         do {
             try await writer.resume { [self] suspended throws(SluiceError) in try reopen(suspended) }
         } catch {

@@ -9,12 +9,15 @@ extension Store {
     ///
     /// What another policy is for stays until it is the head; its queue is looked at once.
     ///
-    /// - Parameter policy: The policy for what expires of a kind in a queue.
+    /// - Parameters:
+    ///   - rules: By which rules queues run.
+    ///   - policy: The policy for what expires of a kind in a queue.
     /// - Returns: When to sweep again; `nil` when nothing is left that will end.
     package func sweep(
+        by rules: QueueRuleBook? = nil,
         _ policy: @escaping @Sendable (QueueName, String) -> FailurePolicy
     ) async throws(SluiceError) -> Timestamp? {
-        try await write(sync: .owed) { try $0.sweep(policy) }
+        try await write(sync: .owed) { try $0.sweep(by: rules, policy) }
     }
 
     /// Gives the scheduled actions that are due their place, and tells when the next is due and when to
@@ -44,10 +47,13 @@ extension WriteTransaction {
     /// The error of what has expired.
     static let expiredError = "its time was over before it could start"
 
-    func sweep(_ policy: (QueueName, String) -> FailurePolicy) throws(SQLiteError) -> Timestamp? {
+    func sweep(
+        by rules: QueueRuleBook?,
+        _ policy: (QueueName, String) -> FailurePolicy
+    ) throws(SQLiteError) -> Timestamp? {
         // Only the process that runs the queues knows the policies.
         guard epoch != nil else { return nil }
-        let leavesExpired = try sweepExpired(policy)
+        let leavesExpired = try sweepExpired(by: rules, policy)
         let leavesKeys = try sweepKeys()
         return leavesExpired || leavesKeys ? now : try nextSweep()
     }
@@ -87,18 +93,29 @@ extension WriteTransaction {
         /// It runs, or has parked its queue: the next claim and an operator see to it.
         let isLeft: Bool
         let isCancelled: Bool
+        /// It has no place in the order.
+        let isWaiting: Bool
     }
 
     /// - Returns: Whether there may be more.
-    private func sweepExpired(_ policy: (QueueName, String) -> FailurePolicy) throws(SQLiteError) -> Bool {
+    private func sweepExpired(
+        by rules: QueueRuleBook?,
+        _ policy: (QueueName, String) -> FailurePolicy
+    ) throws(SQLiteError) -> Bool {
         forgetSweptTime()
         let rows = try expiredRows()
         for row in rows where !row.isLeft {
             if row.isCancelled {
                 try remove(row.action, in: row.queue)
             } else if policy(row.name, row.kind) == .skip {
+                // As where a claim finds it: the groups that it starts are closed for this pass.
+                let discipline = rules?.rules(of: row.name).discipline ?? .firstInFirstOut
+                try leavePass(row.action, of: row.queue, by: discipline, .skip)
                 try fail(row.action, in: row.queue, .expired, .skip, error: Self.expiredError)
                 try liftBlock(of: row.action, in: row.queue)
+            } else if row.isWaiting {
+                // Its policy is carried out when it is the head: it stands aside no longer.
+                try putBack(row.action)
             }
             touch(row.queue)
         }
@@ -118,7 +135,7 @@ extension WriteTransaction {
                            WHERE c.queue_id = a.queue_id AND c.action_id = a.id)
                    OR (q.blocked_action_id IS a.id
                        AND q.blocked_by NOT IN ('unknown kind', 'no route', 'gate')),
-                   coalesce(s.is_cancelled, 0)
+                   coalesce(s.is_cancelled, 0), a.not_before_us IS NOT NULL
             FROM sluice_action_rows AS a
             CROSS JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
             LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id
@@ -135,7 +152,8 @@ extension WriteTransaction {
                 kind: $0.text(3),
                 expiry: Timestamp(microseconds: $0.int64(4)),
                 isLeft: $0.bool(5),
-                isCancelled: $0.bool(6)
+                isCancelled: $0.bool(6),
+                isWaiting: $0.bool(7)
             )
         }
     }

@@ -2,8 +2,12 @@ internal import SQLite
 
 /// An action as it leaves one file of queues and enters another: what whoever enqueued it has said of it.
 ///
-/// What has happened to it since stays behind: its attempts, errors and waits, and its idempotency key.
+/// What has happened to it since stays behind: its attempts, errors and waits, and its idempotency key. From
+/// the queue of another library its attempts come along.
 package struct TransferredAction: Sendable, Hashable {
+    /// The most attempts that an action may come with.
+    package static let maximumAttempts: Int64 = 1_000_000_000
+
     /// Its number in the file that it leaves; an action that enters is given another.
     package var id = ActionID(rawValue: 0)
     package var queue: QueueName
@@ -18,6 +22,14 @@ package struct TransferredAction: Sendable, Hashable {
     package var expiresAt: Timestamp?
     /// The trace that it was enqueued in, as JSON.
     package var trace: String?
+    /// When it was enqueued where it comes from; `nil` is now.
+    package var enqueuedAt: Timestamp?
+    /// How often it has been tried where it comes from.
+    package var attempts: Int64 = 0
+    /// By this it enters once: whatever its policy, the first is kept.
+    package var key: DeduplicationKey?
+    /// The groups that it starts and is a member of.
+    package var groups = ActionGroups()
 
     package init(queue: QueueName, kind: String, sortKey: SortKey, payload: String) {
         self.queue = queue
@@ -52,14 +64,19 @@ extension Store {
                 let next = try connection.cached(
                     """
                     SELECT a.id, q.name, a.kind, q.sort_type, a.sort_key, a.payload, a.version, a.tag, a.gate,
-                           a.not_before_us, a.expires_at_us, a.trace
+                           iif(a.not_before_us = 9223372036854775806 OR a.not_before_us = (
+                                   SELECT s.next_attempt_at_us FROM sluice_state_rows AS s
+                                   WHERE s.action_id = a.id),
+                               NULL, a.not_before_us),
+                           a.expires_at_us, a.trace
                     FROM sluice_action_rows AS a CROSS JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
                     WHERE a.id > ?1 AND q.name >= ?2 AND (?3 IS NULL OR q.name < ?3) ORDER BY a.id LIMIT 1
                     """
                 )
                 .bind(1, (page.last?.id ?? last).rawValue).bind(2, first).bind(3, end)
                 .first(TransferredAction.init)
-                guard let next else { break }
+                guard var next else { break }
+                next.groups = try ActionGroups(of: next.id, connection)
                 byteCount += next.payload.utf8.count
                 page.append(next)
             }
@@ -68,7 +85,9 @@ extension Store {
     }
 
     /// Stores actions that have left another file, all or none, in their order.
-    func take(_ actions: [TransferredAction]) async throws -> [ActionID] {
+    ///
+    /// - Returns: Their numbers; `nil` for one whose key is taken.
+    func take(_ actions: [TransferredAction]) async throws -> [ActionID?] {
         try await writeUnlessCancelled(sync: .owed) { transaction in
             try actions.map { try transaction.take($0) }
         }
@@ -76,7 +95,9 @@ extension Store {
 }
 
 extension WriteTransaction {
-    func take(_ action: TransferredAction) throws -> ActionID {
+    /// Stores an action that has left another file, unless its key is taken.
+    func take(_ action: TransferredAction) throws -> ActionID? {
+        if let key = action.key, try isTaken(key, in: action.queue) { return nil }
         let queue = try queue(named: action.queue, sorting: action.sortKey.kind)
         let id = try nextActionID()
         let key = PlaceKey(action.sortKey)
@@ -89,9 +110,17 @@ extension WriteTransaction {
             """
         )
         .bind(1, id.rawValue).bind(2, queue.rawValue).bind(3, key).bind(4, action.notBefore?.microseconds)
-        .bind(5, now.microseconds).bind(6, nonce).bind(7, action.kind).bind(8, action.payload)
+        // Never later than now, whatever the other clock said.
+        .bind(5, min(action.enqueuedAt ?? now, now).microseconds)
+        .bind(6, nonce).bind(7, action.kind).bind(8, action.payload)
         .bind(9, action.version).bind(10, action.tag).bind(11, action.gate?.rawValue)
         .bind(12, action.expiresAt?.microseconds).bind(13, action.trace).run()
+        if action.attempts > 0 {
+            try connection.cached("INSERT INTO sluice_state_rows (action_id, attempts) VALUES (?1, ?2)")
+                .bind(1, id.rawValue).bind(2, action.attempts).run()
+        }
+        if let key = action.key { try remember(key, of: id, in: queue) }
+        if !action.groups.isEmpty { try setGroups(of: id, in: queue, action.groups) }
         expiryChanged(to: action.expiresAt)
         order.added(id, key: key, to: queue, isPlaced: action.notBefore == nil)
         touchNew(queue)

@@ -78,7 +78,7 @@ extension Store.Runner {
         return try RunnerRow.all(connection).map {
             Store.Runner(
                 pid: $0.process.pid,
-                leaseUntil: $0.leaseUntil,
+                leaseUntil: $0.lease.wall,
                 isDead: $0.process.isDead(seenFrom: me),
                 runningCount: running[$0.epoch] ?? 0
             )

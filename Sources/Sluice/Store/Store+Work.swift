@@ -32,6 +32,14 @@ extension Store {
         }
     }
 
+    /// Whether anybody has committed since the last call; never in memory.
+    ///
+    /// It may say so when nobody has.
+    func hasNewCommits() async throws(SluiceError) -> Bool {
+        guard let reader else { return false }
+        return try await reader.hasNewCommits()
+    }
+
     /// Takes in what others have changed, by way of the commit's report.
     package func takeInForeignChanges() async throws(SluiceError) {
         try await write(sync: .later) { _ in }
@@ -59,6 +67,7 @@ package enum WorkPage: Sendable, Hashable {
 extension WriteTransaction {
     /// Ends the waits of heads that were released: a restart may have brought what they lacked.
     func endReleases() throws(SQLiteError) {
+        try putBackReleased()
         try connection.cached(
             """
             UPDATE sluice_state_rows
@@ -74,6 +83,7 @@ extension WriteTransaction {
     ///
     /// A claim sees to that too; this has the file say so.
     func shortenWaits() throws(SQLiteError) {
+        try shortenAsides()
         try connection.cached(
             """
             UPDATE sluice_state_rows SET next_attempt_at_us = ?1 + retry_delay_us
@@ -108,6 +118,8 @@ extension WriteTransaction {
     private static let scheduleBatchSize = 1_000
 
     func admitScheduled() throws(SQLiteError) -> Timestamp? {
+        try noteAdmission()
+        let leavesOpened = try putBackOpened()
         let due = try connection.cached(
             """
             UPDATE sluice_action_rows SET not_before_us = NULL
@@ -123,10 +135,11 @@ extension WriteTransaction {
             )
         }
         for (queue, place) in due { try restore(place, in: queue) }
+        if leavesOpened { return now }
         return try connection.cached(
-            "SELECT min(not_before_us) FROM sluice_action_rows WHERE not_before_us IS NOT NULL"
+            "SELECT min(not_before_us) FROM sluice_action_rows WHERE not_before_us < ?1"
         )
-        .first { $0.optionalInt64(0).map(Timestamp.init(microseconds:)) } ?? nil
+        .bind(1, Self.whenOpened).first { $0.optionalInt64(0).map(Timestamp.init(microseconds:)) } ?? nil
     }
 
     func liftUndecodable() throws(SQLiteError) {

@@ -15,14 +15,15 @@ package final class Store: Sendable {
     let reader: Reader?
     /// Looks for what others have committed; `nil` in memory.
     let lookout: Lookout?
-    let backups = Backups()
+    let backups: Backups
     /// Whether the file may still be worked on.
     let check: FileCheck
+    private let executor: DispatchExecutor?
     let mountFacts: @Sendable (String) -> MountFacts?
     private let role: BrokerRole
     var isReadOnly: Bool { role == .readOnly }
     /// In a role that has no writer to hold it.
-    private let registration: OpenFiles.Registration?
+    let registration: OpenFiles.Registration?
     let turns = TurnCounter()
     /// As what this store runs the queues, and whether others do.
     let runners = RunnerState()
@@ -50,12 +51,11 @@ package final class Store: Sendable {
     ) throws(SluiceError) {
         try options.validate()
         let file = DatabaseFile(location, options)
-        self.location = location
-        self.file = file
-        clock = options.clock
-        role = options.role
-        identity = options.identity ?? .current
-        mountFacts = options.mountFacts
+        (self.location, self.file) = (location, file)
+        (clock, role) = (options.clock, options.role)
+        executor = options.engine.executor
+        backups = Backups(options.engine)
+        (identity, mountFacts) = (options.identity ?? .current, options.mountFacts)
         let entered = try Self.enter(location, options)
         let check = FileCheck(entered?.path)
         self.check = check
@@ -91,7 +91,8 @@ package final class Store: Sendable {
                     options: options,
                     onCommit: onCommit
                 ),
-                check
+                check,
+                options.engine
             )
         } catch {
             entered?.registration?.end(closing: {})
@@ -99,9 +100,9 @@ package final class Store: Sendable {
         }
         registration = nil
         reader = entered.map { path, _ in
-            Reader(path, check, Reader.Access { try file.openReader(path) })
+            Reader(path, check, options.engine, Reader.Access { try file.openReader(path) })
         }
-        lookout = entered.map { [runners] path, _ in Lookout(file, path, runners) }
+        lookout = entered.map { [runners] path, _ in Lookout(file, path, runners, options.engine) }
     }
 
     /// Makes the file if it is missing and to be made, and enters it as open; nothing in memory.
@@ -110,6 +111,7 @@ package final class Store: Sendable {
         _ options: BrokerOptions
     ) throws(SluiceError) -> (path: String, registration: OpenFiles.Registration?)? {
         guard case .file(let path) = location else { return nil }
+        try DatabaseFile.checkPath(path)
         try DatabaseFile.checkMount(path, options.mountFacts(path))
         if options.makesMissing, options.role != .readOnly { try DatabaseFile.createPrivateFile(path) }
         return (path, options.sharesFile ? nil : try OpenFiles.register(path))
@@ -119,7 +121,7 @@ package final class Store: Sendable {
         // A child of `fork` touches nothing of its parent's.
         if check.isForked { return }
         // A store that was closed has nothing left to do here.
-        Task { [backups, reader, lookout, writer, waiters, registration] in
+        Task(executorPreference: executor) { [backups, reader, lookout, writer, waiters, registration] in
             await Self.close(backups, reader, lookout, writer, registration)
             waiters.close()
         }

@@ -9,6 +9,7 @@ extension WriteTransaction {
         private let others: [Int64]
         private let silence: SilenceJudge
         private let seenOpening: Int64
+        private let lastAdmission: (wall: Timestamp, uptime: Duration)?
 
         init(_ transaction: WriteTransaction) {
             epoch = transaction.epoch
@@ -17,6 +18,7 @@ extension WriteTransaction {
             others = transaction.others
             silence = transaction.silence
             seenOpening = transaction.seenOpening
+            lastAdmission = transaction.disciplines.lastAdmission
         }
 
         /// Puts it back, but for what only goes up.
@@ -27,6 +29,7 @@ extension WriteTransaction {
             transaction.others = others
             transaction.silence = silence
             transaction.seenOpening = seenOpening
+            transaction.disciplines.lastAdmission = lastAdmission
         }
     }
 
@@ -54,7 +57,7 @@ extension WriteTransaction {
 
     /// Tells the other processes that run the queues.
     ///
-    /// Not of a queue of which an action is claimed: whoever has claimed it looks for the next one when it
+    /// Not of a queue whose one slot is taken: whoever has claimed its action looks for the next one when it
     /// settles this, and sees then what has come meanwhile. And not of each new action: who is told of one
     /// reads them all.
     func tellOthers(_ news: News) throws(SQLiteError) {
@@ -82,7 +85,8 @@ extension WriteTransaction {
             """
             INSERT INTO sluice_changes (epoch, queue_id, change)
             SELECT epoch, ?2, 'wake' FROM sluice_runner_rows
-            WHERE epoch <> ?1 AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows WHERE queue_id = ?2)
+            WHERE epoch <> ?1
+              AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows WHERE queue_id = ?2 AND slots = 1)
             """
         )
         .bind(1, epoch ?? 0).bind(2, queue.rawValue).run()

@@ -25,7 +25,7 @@ extension WriteTransaction {
             directory[name] = QueueDirectory.Entry(id: id, sortKind: kind)
             return id
         }
-        guard entry.sortKind != kind else { return entry.id }
+        guard entry.sortKind != kind, !mutant("type of sort key") else { return entry.id }
         // An action that moves here when its attempt ends counts: its key has the queue's type already.
         let hasActions = try connection.cached(
             """

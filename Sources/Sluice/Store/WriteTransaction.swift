@@ -2,9 +2,8 @@ internal import SQLite
 
 /// The open write transaction, with what the writer knows of the file so that it need not look it up.
 ///
-/// One object for the life of the writer. What it knows holds until another connection commits, which `PRAGMA
-/// data_version` tells (<https://www.sqlite.org/pragma.html#pragma_data_version>), and is forgotten when a
-/// transaction is rolled back.
+/// One object for the life of the writer. What it knows holds until another connection commits, as `PRAGMA
+/// data_version` tells (<https://www.sqlite.org/pragma.html>), and is forgotten in a roll-back.
 package final class WriteTransaction {
     let connection: Connection
     /// A random number of this opening, the part of idempotency keys that no other file has.
@@ -80,6 +79,7 @@ package final class WriteTransaction {
     var swept: SweepMark?
     /// What belongs to rows of the application's.
     var links = LinkMemory()
+    var disciplines = DisciplineMemory()
     let settledActions: SettledActions
     /// Attempts that the application has settled in transactions of its own.
     let ownSettlements: OwnSettlements
@@ -122,8 +122,9 @@ extension WriteTransaction {
         self.now = now
         waited = .zero
         let version = try connection.cached("PRAGMA data_version").first { $0.int64(0) }
-        hasTakenIn = version != dataVersion
+        hasTakenIn = version != dataVersion && !(mutant("commits of others") && dataVersion != nil)
         guard hasTakenIn else { return }
+        journal.told.isStale = true
         try schema.ensure(connection)
         forget()
         // What others make of gates and holds is told to those who run the queues.
@@ -188,6 +189,8 @@ extension WriteTransaction {
             openings: openings,
             changesHolds: controlChanges.contains(.holds),
             events: journal.takeEvents(),
+            contents: journal.takeContents(),
+            dueAt: disciplines.takeDueTime(),
             awaitsSync: !isSynced && changes != changesBefore
         )
     }
@@ -203,6 +206,7 @@ extension WriteTransaction {
 
     private func forget() {
         links = LinkMemory()
+        disciplines.forget()
         actionCounter = nil
         savedActionCounter = nil
         directory.removeAll()
@@ -217,11 +221,6 @@ extension WriteTransaction {
         swept = nil
     }
 
-    /// Keeps the order in memory while this process runs the queues, and not otherwise.
-    func followOrder() {
-        if epoch != nil { order.follow() } else { order.unfollow() }
-    }
-
     /// Reads what other connections have logged since the last transaction, and who runs the queues.
     private func takeIn() throws(SQLiteError) {
         try takeInRunners()
@@ -232,8 +231,8 @@ extension WriteTransaction {
     /// logged in it, as if another connection had written it.
     func takeInChanges(isOfTransaction: Bool) throws(SQLiteError) {
         guard let epoch else {
-            _ = try order.takeIn([], isOfTransaction: isOfTransaction)
-            return
+            // Nothing is logged for who does not run the queues: what memory knows of the order is over.
+            return order.unfollow()
         }
         let changes = try connection.cached(
             "SELECT queue_id, action_id, change FROM sluice_changes WHERE epoch = ?1 ORDER BY id"
@@ -248,7 +247,7 @@ extension WriteTransaction {
             change.queue.map { ForeignChange(queue: $0, action: change.action, change: change.change) }
         }
         let newcomers = try order.takeIn(
-            ofQueues.compactMap { $0.endsRun ? nil : $0.action },
+            ofQueues,
             isOfTransaction: isOfTransaction
         )
         touchedQueues.formUnion(newcomers.queues)
@@ -272,7 +271,7 @@ extension WriteTransaction {
         let found = epochs.filter { $0 != epoch }
         if found != known { others = found }
         guard let epoch else { return try forgetDeadRunners() }
-        guard epochs.contains(epoch) else {
+        guard epochs.contains(epoch) || mutant("taken for dead") else {
             self.epoch = nil
             // What was logged for it has gone.
             knownControls = nil
@@ -320,8 +319,9 @@ extension WriteTransaction {
         journal.toldControls = nil
     }
 
-    func opened(_ opening: GateOpening) {
+    func opened(_ opening: GateOpening) throws(SQLiteError) {
         openings.append(opening)
+        try expectPutBack(for: opening.gate)
     }
 
     /// Finds out which gates others have opened, and whether they have touched a hold.
@@ -330,7 +330,7 @@ extension WriteTransaction {
         if changes.contains("hold") || changes.contains("gate") { knownControls = nil }
         let controls = try controls()
         for (name, gate) in controls.gates where gate.isOpen && gate.opening > seenOpening {
-            opened(GateOpening(gate: name, spread: .zero))
+            try opened(GateOpening(gate: name, spread: .zero))
         }
         seenOpening = controls.opening
         if changes.contains("hold") || changes.contains("gate") { tellControls(controls) }
@@ -342,7 +342,9 @@ extension WriteTransaction {
 extension WriteTransaction {
     /// The next action's sequence.
     func nextActionID() throws(SQLiteError) -> ActionID {
-        let next = ActionID(rawValue: try lastActionID().rawValue + 1)
+        let last = try lastActionID().rawValue
+        guard last < .max else { throw SQLiteError(code: .corrupt, message: "no number is left") }
+        let next = ActionID(rawValue: last + 1)
         actionCounter = next.rawValue
         return next
     }

@@ -44,7 +44,9 @@ package final class Writer: Sendable {
     }
 
     private let waiting = Mutex(Waiting())
-    private let queue = DispatchQueue(label: "sluice.writer", qos: .userInitiated)
+    private let queue: DispatchQueue
+    /// Whether a caller that finds the writer free commits by itself.
+    private let callersLead: Bool
     /// Signalled when all have come that a group is gathered for.
     private let gathered = DispatchSemaphore(value: 0)
     /// Confined to the leader: `Waiting.hasLeader` is the lock.
@@ -55,8 +57,10 @@ package final class Writer: Sendable {
     /// Why every write is refused, in a role that writes nothing.
     private let refusal: SluiceError?
 
-    init(_ committer: GroupCommitter, _ check: FileCheck) {
+    init(_ committer: GroupCommitter, _ check: FileCheck, _ engine: EngineContext) {
         self.committer = committer
+        queue = Self.queue(engine)
+        callersLead = !engine.isNamed
         self.check = check
         durability = committer.durability
         trouble = committer.trouble
@@ -70,8 +74,10 @@ package final class Writer: Sendable {
     }
 
     /// A writer that refuses every write.
-    init(refusing refusal: SluiceError, _ check: FileCheck) {
+    init(refusing refusal: SluiceError, _ check: FileCheck, _ engine: EngineContext) {
         self.refusal = refusal
+        queue = Self.queue(engine)
+        callersLead = true
         self.check = check
         durability = .standard
         trouble = WriterTrouble()
@@ -84,6 +90,10 @@ package final class Writer: Sendable {
         /// A group is being committed, or waits for a lock.
         let isLed: Bool
         let isClosed: Bool
+    }
+
+    private static func queue(_ engine: EngineContext) -> DispatchQueue {
+        engine.queue("sluice.writer", qos: .userInitiated)
     }
 
     /// Whether this is a child of the process that opened the file.
@@ -109,7 +119,8 @@ package final class Writer: Sendable {
             if waiting.isSuspended { return .follow }
             waiting.hasLeader = true
             // What is to be alone runs code that is not ours: not on the thread of whoever submits.
-            return waiting.gathering.isWorthwhile || waiting.aloneCount > 0 ? .gather : .lead
+            let isForQueue = !callersLead || waiting.gathering.isWorthwhile || waiting.aloneCount > 0
+            return isForQueue ? .gather : .lead
         }
         switch next {
         case .lead: leadOnce()

@@ -6,6 +6,8 @@ internal import HeapModule
 ///
 /// It may name an action that is gone, or twice, and whoever takes a place finds that out in the file; but it
 /// leaves out none.
+///
+/// It is gone through from the front, or from the back where the last comes first.
 struct Lane {
     /// The first place, as far as memory knows.
     enum First: Equatable {
@@ -30,6 +32,9 @@ struct Lane {
     private var stretch: Deque<Place> = []
     private var reach = Reach.nothing
     private var nextLimit = 1
+    private(set) var isReversed = false
+    /// How far the pass through the queue has come, where what fails is passed over.
+    private(set) var pass: Pass?
 
     /// The most places that are read from the file at once.
     ///
@@ -43,6 +48,7 @@ struct Lane {
         if stretch.isEmpty {
             if case .everything = reach {} else { return .unknown }
         }
+        if isReversed { return peekLast() }
         let candidates = (arrivals.first, strays.min, stretch.first)
         switch candidates {
         case (nil, nil, nil): return .none
@@ -53,8 +59,13 @@ struct Lane {
         }
     }
 
+    private func peekLast() -> First {
+        [arrivals.last, strays.max, stretch.first].lazy.compactMap { $0 }.max().map(First.place) ?? .none
+    }
+
     /// Adds a place, wherever it belongs.
     mutating func add(_ place: Place) {
+        if let pass, pass.keep(place) { return }
         if let last = arrivals.last, place < last {
             strays.insert(place)
         } else {
@@ -64,47 +75,63 @@ struct Lane {
 
     /// Takes a place away if it comes first, as often as it does.
     mutating func removeFirst(_ place: Place) {
-        while arrivals.first == place { arrivals.removeFirst() }
-        while strays.min == place { strays.removeMin() }
+        if isReversed {
+            while arrivals.last == place { arrivals.removeLast() }
+            while strays.max == place { strays.removeMax() }
+        } else {
+            while arrivals.first == place { arrivals.removeFirst() }
+            while strays.min == place { strays.removeMin() }
+        }
         while stretch.first == place { stretch.removeFirst() }
     }
 
-    /// Takes away, of the arrivals, up to a number of those that sort behind a place and are not newer than
+    /// Takes away, of the arrivals, up to a number of those that come behind a place and are not newer than
     /// an action.
     mutating func removeArrivals(
         behind first: Place,
+        isReversed: Bool,
         through last: ActionID,
         sparing spared: Set<ActionID>,
         limit: Int
     ) -> [Place] {
         var taken: [Place] = []
         func isTaken(_ place: Place) -> Bool {
-            guard taken.count < limit, place.action <= last, first < place else { return false }
+            guard taken.count < limit, place.action <= last else { return false }
+            guard isReversed ? place < first : first < place else { return false }
             if spared.contains(place.action) { return false }
             taken.append(place)
             return true
         }
         arrivals.removeAll(where: isTaken)
         strays = Heap(strays.unordered.filter { !isTaken($0) })
+        pass?.passed.removeAll(where: isTaken)
         return taken
     }
 
     /// The first of the arrivals.
-    var firstArrival: ActionID? { arrivals.first?.action ?? strays.min?.action }
+    var firstArrival: ActionID? { (arrivals.first ?? strays.min ?? pass?.passed.first)?.action }
 
     /// How many places it has, the same one as often as it does.
     var placeCount: Int { arrivals.count + strays.count + stretch.count }
 
-    /// Whether there is nothing that the file would not tell again.
-    var holdsNoArrivals: Bool { arrivals.isEmpty && strays.isEmpty }
+    /// Whether there is nothing that the file would not tell again, nor how far a pass has come that rests.
+    var isForgettable: Bool {
+        arrivals.isEmpty && strays.isEmpty && pass.map { $0.passed.isEmpty && $0.mark == nil } ?? true
+    }
+
+    /// The arrivals and what was put back, in no order; some may be gone, and some named twice.
+    var arrived: [Place] { Array(arrivals) + strays.unordered + (pass?.passed ?? []) }
 }
 
 // MARK: - The order in the file
 
 extension Lane {
-    /// What to read from the file: so many places behind this one; `nil` is from the first.
+    /// What to read from the file: so many places behind this one, in the direction in which the lane is gone
+    /// through; `nil` is from the first.
     var extent: (after: Place?, limit: Int) {
-        if case .through(let place) = reach { (place, nextLimit) } else { (nil, nextLimit) }
+        let mark = pass?.mark
+        guard case .through(let place) = reach else { return (mark, nextLimit) }
+        return (mark.map { max($0, place) } ?? place, nextLimit)
     }
 
     /// Adds the places that were read for ``extent``.
@@ -124,8 +151,119 @@ extension Lane {
         if !strays.isEmpty {
             strays = Heap(strays.unordered.filter { $0.action.rawValue > last.rawValue })
         }
+        pass?.passed.removeAll { $0.action.rawValue <= last.rawValue }
+        forgetStretch()
+    }
+
+    private mutating func forgetStretch() {
         stretch = []
         reach = .nothing
         nextLimit = 1
+    }
+
+    /// Is gone through in a direction from now on.
+    mutating func turn(isReversed: Bool) {
+        guard self.isReversed != isReversed else { return }
+        self.isReversed = isReversed
+        forgetStretch()
+    }
+}
+
+// MARK: - Passes
+
+/// How far the pass through a queue has come.
+///
+/// A class, so that the lanes of other queues are no larger for it.
+final class Pass {
+    /// The place of the last action that was passed over; the pass goes on behind it.
+    fileprivate(set) var mark: Place?
+    /// Places up to the mark that the file may lack, in no order.
+    fileprivate(set) var passed: [Place] = []
+    /// Whether something has been tried since the pass began, or may have become able to run: a pass in which
+    /// all were passed over untried is not begun anew for nothing.
+    var isWorthRepeating: Bool
+    /// What has come since another process may have moved the mark; `nil` while the mark is known.
+    private var newcomers: [Place]?
+
+    fileprivate init(mark: Place?, isWorthRepeating: Bool) {
+        (self.mark, self.isWorthRepeating) = (mark, isWorthRepeating)
+    }
+
+    /// Whether the mark is to be read again.
+    var isOutdated: Bool { newcomers != nil }
+
+    /// Another process may have moved the mark.
+    func outdate() { if newcomers == nil { newcomers = [] } }
+
+    /// The mark has been read again.
+    ///
+    /// - Returns: What came meanwhile.
+    fileprivate func update() -> [Place] {
+        defer { newcomers = nil }
+        return newcomers ?? []
+    }
+
+    /// Keeps a place for the next pass, if this one has gone by it, or may have.
+    fileprivate func keep(_ place: Place) -> Bool {
+        if newcomers != nil {
+            newcomers?.append(place)
+            passed.append(place)
+            return true
+        }
+        guard let mark, place <= mark else { return false }
+        passed.append(place)
+        isWorthRepeating = true
+        return true
+    }
+}
+
+extension Lane {
+    /// Goes through the queue in passes, of which one has come to a mark.
+    mutating func beginPasses(at mark: Place?, isWorthRepeating: Bool) {
+        pass = Pass(mark: mark, isWorthRepeating: isWorthRepeating)
+        if let mark { moveMark(to: mark) }
+    }
+
+    /// Goes on with a pass whose mark has been read again.
+    mutating func resumePass(at mark: Place?, isWorthRepeating: Bool) {
+        guard let pass else { return }
+        let newcomers = pass.update()
+        let isBehindOne = mark.map { mark in newcomers.contains { $0 <= mark } } ?? false
+        if isWorthRepeating || isBehindOne { pass.isWorthRepeating = true }
+        let later = pass.passed.filter { place in mark.map { $0 < place } ?? true }
+        if !later.isEmpty {
+            strays.insert(contentsOf: later)
+            pass.passed.removeAll { place in mark.map { $0 < place } ?? true }
+        }
+        guard pass.mark != mark else { return }
+        forgetStretch()
+        pass.mark = mark
+        if let mark { moveMark(to: mark) }
+    }
+
+    /// Goes on behind a place.
+    mutating func moveMark(to mark: Place) {
+        guard let pass else { return }
+        pass.mark = mark
+        while let first = arrivals.first, first <= mark { pass.passed.append(arrivals.removeFirst()) }
+        while let first = strays.min, first <= mark { pass.passed.append(strays.removeMin()) }
+        // The file tells these again.
+        while let first = stretch.first, first <= mark { stretch.removeFirst() }
+    }
+
+    /// Goes on at the front.
+    mutating func endPass() {
+        guard let pass else { return }
+        strays.insert(contentsOf: pass.passed)
+        pass.passed = []
+        pass.mark = nil
+        pass.isWorthRepeating = false
+        forgetStretch()
+    }
+
+    /// Is gone through as a whole, or by a mark that is yet to be read.
+    mutating func forgetPasses() {
+        endPass()
+        pass = nil
     }
 }

@@ -68,13 +68,15 @@ extension PlaceKey {
         }
     }
 
-    /// The key in a column that holds an integer, a real or text.
+    /// The key in a column that holds an integer, a real or text; a file with anything else is damaged.
     init(_ row: Row, _ column: Int32) {
         switch row.value(column) {
         case .integer(let integer): self = .integer(integer)
         case .real(let real): self = .real(real)
         case .text(let text): self = .text(text)
-        case .null, .blob: preconditionFailure("the schema lets no such sort key in")
+        case .null, .blob:
+            row.noteDamage()
+            self = .integer(0)
         }
     }
 }

@@ -22,9 +22,11 @@ final class WaitingOrder {
     private(set) var isFollowed = false
     /// The newest actions have been read since memory was last forgotten.
     private var isLoaded = false
-    private(set) var lanes: [QueueID: Lane] = [:]
+    var lanes: [QueueID: Lane] = [:]
+    /// Queues whose lanes are gone through in passes.
+    var passQueues: Set<QueueID> = []
     /// The places of what runs, for when it ends.
-    private var running: [ActionID: Run] = [:]
+    var running: [ActionID: Run] = [:]
     /// Places in the file whose actions are gone.
     var leftovers: [(queue: QueueID, place: Place)] = []
     /// Exact depths of queues that have been asked for one.
@@ -38,7 +40,7 @@ final class WaitingOrder {
     private var newestBefore: Int64 = 0
     /// Memory holds what a rollback undoes without a trace: it was read, or read anew, in this transaction.
     private var isOfTransaction = false
-    private var undo: [Undo] = []
+    var undo: [Undo] = []
     /// What `ordered` becomes with the commit.
     var orderedNext: Int64?
     /// How many of the leftovers go with the commit.
@@ -46,15 +48,17 @@ final class WaitingOrder {
     /// After a failure: what there must be until it is tried again.
     var dueAgain: (leftovers: Int, action: Int64) = (0, 0)
 
-    private struct Run {
+    struct Run {
         let queue: QueueID
         let place: Place
         let claim: Int64
+        var discipline = QueueDiscipline.firstInFirstOut
     }
 
     /// What a rollback gives back.
-    private enum Undo {
+    enum Undo {
         case untake(QueueID, Place)
+        case unpass(QueueID, Place)
         case resume(Run)
     }
 
@@ -95,11 +99,20 @@ extension WaitingOrder {
             case .untake(let queue, let place):
                 running[place.action] = nil
                 lanes[queue, default: Lane()].add(place)
+            case .unpass(let queue, let place):
+                lanes[queue, default: Lane()].add(place)
             case .resume(let run):
                 running[run.place.action] = run
             }
         }
-        if isOfTransaction { return forget() }
+        if isOfTransaction {
+            // The steps above have put back what runs.
+            let running = running
+            forget()
+            self.running = running
+            return
+        }
+        forgetPasses()
         // A stretch may have been read from what is undone.
         for queue in Array(lanes.keys) { lanes[queue]?.forget(through: ActionID(rawValue: ordered ?? 0)) }
     }
@@ -108,7 +121,7 @@ extension WaitingOrder {
         for queue in Array(lanes.keys) {
             guard let index = lanes.index(forKey: queue) else { continue }
             lanes.values[index].forget(through: last)
-            if lanes.values[index].holdsNoArrivals { lanes.remove(at: index) }
+            if lanes.values[index].isForgettable { lanes.remove(at: index) }
         }
     }
 }
@@ -131,6 +144,7 @@ extension WaitingOrder {
     private func forget() {
         isLoaded = false
         lanes = [:]
+        passQueues = []
         running = [:]
         undo = []
         depths = [:]
@@ -140,17 +154,22 @@ extension WaitingOrder {
     /// Takes in what another connection may have committed.
     ///
     /// - Parameters:
-    ///   - changed: Actions that may have got another place; the newest are read in any case.
+    ///   - changes: What was logged; the newest actions are read in any case.
     ///   - isOfTransaction: It was written in this very transaction.
-    func takeIn(_ changed: [ActionID], isOfTransaction: Bool) throws(SQLiteError) -> Newcomers {
+    func takeIn(_ changes: [ForeignChange], isOfTransaction: Bool) throws(SQLiteError) -> Newcomers {
         if isOfTransaction { self.isOfTransaction = true }
         depths.removeAll()
         let known = ordered
         ordered = nil
         // What there is before memory is read, the look at all queues finds.
         guard isFollowed, isLoaded else { return Newcomers() }
-        for action in changed where action.rawValue <= newest {
-            if let (queue, place) = try waitingPlace(of: action) { lanes[queue, default: Lane()].add(place) }
+        outdatePasses(changes)
+        for change in changes where !change.endsRun {
+            guard let action = change.action, action.rawValue <= newest,
+                let (queue, place) = try waitingPlace(of: action)
+            else { continue }
+            // It may have got another place.
+            lanes[queue, default: Lane()].add(place)
         }
         let newcomers = try readNewest()
         // Another engine has written order behind: those stand in the file now, and what was read of it
@@ -169,10 +188,11 @@ extension WaitingOrder {
     }
 
     /// Reads the newest actions unless memory has them.
-    private func load() throws(SQLiteError) {
+    func load() throws(SQLiteError) {
         guard !isLoaded else { return }
         isOfTransaction = true
         lanes = [:]
+        passQueues = []
         newest = try readOrdered()
         _ = try readNewest()
         isLoaded = true
@@ -213,104 +233,13 @@ extension WaitingOrder {
     }
 
     /// The queue and place of an action, unless it is gone or scheduled for later.
-    private func waitingPlace(of action: ActionID) throws(SQLiteError) -> (QueueID, Place)? {
+    func waitingPlace(of action: ActionID) throws(SQLiteError) -> (QueueID, Place)? {
         try connection.cached(
             "SELECT queue_id, sort_key FROM sluice_action_rows WHERE id = ?1 AND not_before_us IS NULL"
         )
         .bind(1, action.rawValue).first {
             (QueueID(rawValue: $0.int64(0)), Place(key: PlaceKey($0, 1), action: action))
         }
-    }
-}
-
-// MARK: - Heads
-
-extension WaitingOrder {
-    /// The first place in a queue, as far as memory and the order in the file know.
-    func head(of queue: QueueID) throws(SQLiteError) -> Place? {
-        try load()
-        while true {
-            switch lanes[queue, default: Lane()].peek() {
-            case .place(let place): return place
-            case .none: return nil
-            case .unknown: try extend(queue)
-            }
-        }
-    }
-
-    private func extend(_ queue: QueueID) throws(SQLiteError) {
-        let (after, limit) = lanes[queue, default: Lane()].extent
-        let statement: Statement
-        if let after {
-            statement = try connection.cached(
-                """
-                SELECT sort_key, action_id FROM sluice_order_rows
-                WHERE queue_id = ?1 AND (sort_key, action_id) > (?3, ?4)
-                ORDER BY sort_key, action_id LIMIT ?2
-                """
-            )
-            .bind(3, after.key).bind(4, after.action.rawValue)
-        } else {
-            statement = try connection.cached(
-                """
-                SELECT sort_key, action_id FROM sluice_order_rows
-                WHERE queue_id = ?1 ORDER BY sort_key, action_id LIMIT ?2
-                """
-            )
-        }
-        let places = try statement.bind(1, queue.rawValue).bind(2, limit).all {
-            Place(key: PlaceKey($0, 0), action: ActionID(rawValue: $0.int64(1)))
-        }
-        lanes[queue, default: Lane()].extend(places, limit: limit)
-    }
-
-    /// Takes the first place of a queue away: its action runs.
-    func take(_ place: Place, for receipt: Receipt) {
-        drop(place, of: receipt.queue)
-        running[place.action] = Run(queue: receipt.queue, place: place, claim: receipt.claim)
-    }
-
-    /// Takes the first place of a queue away: its action is gone, or has another place.
-    ///
-    /// - Parameter isLeftover: Whether the action has no such place in the file's order either.
-    func pass(_ place: Place, of queue: QueueID, isLeftover: Bool) throws(SQLiteError) {
-        drop(place, of: queue)
-        if isLeftover { try leave(place, of: queue) }
-    }
-
-    private func drop(_ place: Place, of queue: QueueID) {
-        lanes[queue]?.removeFirst(place)
-        undo.append(.untake(queue, place))
-    }
-
-    /// Keeps nothing of a queue that the file would not tell again: it waits, or is empty.
-    func release(_ queue: QueueID) {
-        if lanes[queue]?.holdsNoArrivals == true { lanes[queue] = nil }
-    }
-
-    /// Of the newest actions in a queue, takes away up to a number that sort behind a place and are not
-    /// newer than a given one.
-    func takeNewest(
-        of queue: QueueID,
-        behind place: Place,
-        through last: ActionID,
-        sparing spared: Set<ActionID>,
-        limit: Int
-    ) throws(SQLiteError) -> [Place] {
-        try load()
-        let places =
-            lanes[queue]?.removeArrivals(behind: place, through: last, sparing: spared, limit: limit) ?? []
-        for place in places { undo.append(.untake(queue, place)) }
-        return places
-    }
-
-    /// Queues that have new actions, those first whose actions have waited longest.
-    ///
-    /// They are settled in about that order, so that rows which stand side by side go together.
-    func queuesOfNewest() throws(SQLiteError) -> [QueueID] {
-        try load()
-        return lanes.map { (queue: $0.key, first: $0.value.firstArrival?.rawValue ?? 0) }
-            .sorted { $0.first < $1.first }.map(\.queue)
     }
 }
 
@@ -341,7 +270,9 @@ extension WaitingOrder {
     /// - Returns: Its place; `nil` when it is gone.
     @discardableResult
     func ended(_ action: ActionID) throws(SQLiteError) -> Place? {
-        guard let (queue, place) = try end(action) else { return nil }
+        guard try end(action) != nil else { return nil }
+        // A shell may have given it another place while it ran.
+        guard let (queue, place) = try waitingPlace(of: action) else { return nil }
         if isFollowed, isLoaded { lanes[queue, default: Lane()].add(place) }
         return place
     }
@@ -388,7 +319,7 @@ extension WaitingOrder {
         return try waitingPlace(of: action)
     }
 
-    private func leave(_ place: Place, of queue: QueueID) throws(SQLiteError) {
+    func leave(_ place: Place, of queue: QueueID) throws(SQLiteError) {
         if place.action.rawValue <= (try readOrdered()) { leftovers.append((queue, place)) }
     }
 }

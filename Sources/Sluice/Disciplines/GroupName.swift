@@ -1,0 +1,79 @@
+/// The name of a group of actions in one queue, of which one starts it and others are members; see
+/// <doc:Disciplines>.
+///
+/// Names are compared by their UTF-8 bytes. A name has 1 to 255 bytes of UTF-8 and no NUL. It can be written
+/// as a literal and is checked where it is used.
+public struct GroupName: Sendable {
+    /// The most bytes of UTF-8 that a name can have.
+    public static let maximumByteCount = 255
+
+    /// The name as it was given.
+    public let rawValue: String
+
+    /// Makes a name; it is checked where it is used.
+    public init(_ rawValue: String) {
+        self.rawValue = rawValue
+    }
+
+    /// Throws unless the name is within its limits.
+    func validate() throws(SluiceError) {
+        guard (1...Self.maximumByteCount).contains(rawValue.utf8.count), !rawValue.utf8.contains(0) else {
+            throw SluiceError(
+                .invalidOptions,
+                "a group's name must have 1 to \(Self.maximumByteCount) bytes and no NUL"
+            )
+        }
+    }
+}
+
+extension GroupName: Hashable {
+    /// Whether both names have the same bytes.
+    public static func == (left: GroupName, right: GroupName) -> Bool {
+        left.rawValue.utf8.elementsEqual(right.rawValue.utf8)
+    }
+
+    /// Feeds the bytes of the name to `hasher`.
+    public func hash(into hasher: inout Hasher) {
+        QueueName(rawValue).hash(into: &hasher)
+    }
+}
+
+extension GroupName: ExpressibleByStringInterpolation, CustomStringConvertible {
+    /// Makes a name from a literal; it is checked where it is used.
+    public init(stringLiteral value: String) {
+        self.init(value)
+    }
+
+    /// The name as it was given.
+    public var description: String { rawValue }
+}
+
+/// The groups of one action.
+package struct ActionGroups: Sendable, Hashable {
+    /// Those that it starts.
+    package var started: [GroupName] = []
+    /// Those that it is a member of.
+    package var joined: [GroupName] = []
+
+    package init(started: [GroupName] = [], joined: [GroupName] = []) {
+        self.started = started
+        self.joined = joined
+    }
+
+    package var isEmpty: Bool { started.isEmpty && joined.isEmpty }
+
+    /// The most groups that one action may start, and be a member of: each is looked at when its turn comes.
+    static let limit = 64
+
+    func validate() throws(SluiceError) {
+        for groups in [started, joined] {
+            guard groups.count <= Self.limit else {
+                throw SluiceError(
+                    .invalidOptions,
+                    "an action has \(groups.count) groups; give it at most \(Self.limit)"
+                )
+            }
+            for group in groups { try group.validate() }
+        }
+    }
+}

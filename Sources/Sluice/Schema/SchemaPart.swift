@@ -1,0 +1,53 @@
+internal import SQLite
+
+/// A table, view, index or trigger that bears the engine's name, or stands on one that does.
+struct SchemaPart: Hashable {
+    private let type: String
+    private let name: String
+    /// The table or view that it stands on.
+    private let table: String
+    private let sql: String
+
+    /// What a file has that the library has not made, and what of the library's it lacks or has otherwise.
+    ///
+    /// A trigger that somebody has planted runs in the engine's own transactions, and a view in the place of
+    /// ours says what it likes. What the engine makes on the application's tables is not looked at, nor an
+    /// index of the application's own on a table of ours.
+    static func strangers(in connection: Connection) throws -> [String] {
+        let expected = try ofLibrary()
+        let actual = try all(connection)
+        let strange = actual.filter { !expected.contains($0) && $0.counts }
+        let missing = expected.filter { part in !actual.contains { $0.isNamed(as: part) } }
+        return (strange.map { "\($0.type) \($0.name)" } + missing.map { "\($0.type) \($0.name) (missing)" })
+            .sorted()
+    }
+
+    private func isNamed(as other: SchemaPart) -> Bool { type == other.type && name == other.name }
+
+    private var counts: Bool {
+        let isOurs = name.lowercased().hasPrefix("sluice_")
+        switch type {
+        case "index": return isOurs && !name.isEmpty
+        // Those of a cascade stand on a table of the application's.
+        case "trigger": return table.lowercased().hasPrefix("sluice_")
+        default: return isOurs
+        }
+    }
+
+    /// What the migrations make, and the record of them.
+    private static func ofLibrary() throws -> Set<SchemaPart> {
+        let connection = try Connection(path: ":memory:", mode: .create)
+        defer { connection.close() }
+        try Migrator().migrate(connection, now: Timestamp(microseconds: 0))
+        return try all(connection)
+    }
+
+    private static func all(_ connection: Connection) throws -> Set<SchemaPart> {
+        let parts = try connection.prepare(
+            "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_schema "
+                + "WHERE name LIKE 'sluice%' OR tbl_name LIKE 'sluice%'"
+        )
+        .all { SchemaPart(type: $0.text(0), name: $0.text(1), table: $0.text(2), sql: $0.text(3)) }
+        return Set(parts)
+    }
+}

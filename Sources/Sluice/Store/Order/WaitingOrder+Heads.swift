@@ -1,0 +1,117 @@
+internal import SQLite
+
+// MARK: - Heads
+
+extension WaitingOrder {
+    /// The first place in a queue, as far as memory and the order in the file know.
+    func head(of queue: QueueID) throws(SQLiteError) -> Place? {
+        try load()
+        while true {
+            switch lanes[queue, default: Lane()].peek() {
+            case .place(let place): return place
+            case .none: return nil
+            case .unknown: try extend(queue)
+            }
+        }
+    }
+
+    private func extend(_ queue: QueueID) throws(SQLiteError) {
+        let (after, limit) = lanes[queue, default: Lane()].extent
+        let isReversed = lanes[queue]?.isReversed ?? false
+        let statement: Statement
+        if let after {
+            statement = try connection.cached(isReversed ? Self.lastBefore : Self.firstBehind)
+                .bind(3, after.key).bind(4, after.action.rawValue)
+        } else {
+            statement = try connection.cached(isReversed ? Self.last : Self.first)
+        }
+        let places = try statement.bind(1, queue.rawValue).bind(2, limit).all {
+            Place(key: PlaceKey($0, 0), action: ActionID(rawValue: $0.int64(1)))
+        }
+        lanes[queue, default: Lane()].extend(places, limit: limit)
+    }
+
+    private static let first: StaticString = """
+        SELECT sort_key, action_id FROM sluice_order_rows
+        WHERE queue_id = ?1 ORDER BY sort_key, action_id LIMIT ?2
+        """
+
+    private static let firstBehind: StaticString = """
+        SELECT sort_key, action_id FROM sluice_order_rows
+        WHERE queue_id = ?1 AND (sort_key, action_id) > (?3, ?4)
+        ORDER BY sort_key, action_id LIMIT ?2
+        """
+
+    private static let last: StaticString = """
+        SELECT sort_key, action_id FROM sluice_order_rows
+        WHERE queue_id = ?1 ORDER BY sort_key DESC, action_id DESC LIMIT ?2
+        """
+
+    private static let lastBefore: StaticString = """
+        SELECT sort_key, action_id FROM sluice_order_rows
+        WHERE queue_id = ?1 AND (sort_key, action_id) < (?3, ?4)
+        ORDER BY sort_key DESC, action_id DESC LIMIT ?2
+        """
+
+    /// Takes the first place of a queue away: its action runs.
+    func take(_ place: Place, for receipt: Receipt, by discipline: QueueDiscipline = .firstInFirstOut) {
+        lanes[receipt.queue]?.removeFirst(place)
+        undo.append(.untake(receipt.queue, place))
+        running[place.action] = Run(
+            queue: receipt.queue,
+            place: place,
+            claim: receipt.claim,
+            discipline: discipline
+        )
+    }
+
+    /// Takes the first place of a queue away: its action is gone, or has another place.
+    ///
+    /// - Parameter isLeftover: Whether the action has no such place in the file's order either.
+    func pass(_ place: Place, of queue: QueueID, isLeftover: Bool) throws(SQLiteError) {
+        lanes[queue]?.removeFirst(place)
+        undo.append(.unpass(queue, place))
+        if isLeftover { try leave(place, of: queue) }
+    }
+
+    /// Keeps nothing of a queue that the file would not tell again: it waits, or is empty.
+    ///
+    /// Of a queue whose pass rests it keeps that, so that what comes behind the mark costs no other pass.
+    func release(_ queue: QueueID) {
+        guard lanes[queue]?.isForgettable == true else { return }
+        lanes[queue] = nil
+        if !passQueues.isEmpty { passQueues.remove(queue) }
+    }
+
+    /// Of the newest actions in a queue, takes away up to a number that come behind a place and are not
+    /// newer than a given one.
+    func takeNewest(
+        of queue: QueueID,
+        behind place: Place,
+        isReversed: Bool,
+        through last: ActionID,
+        sparing spared: Set<ActionID>,
+        limit: Int
+    ) throws(SQLiteError) -> [Place] {
+        try load()
+        let places =
+            lanes[queue]?.removeArrivals(
+                behind: place,
+                isReversed: isReversed,
+                through: last,
+                sparing: spared,
+                limit: limit
+            ) ?? []
+        for place in places { undo.append(.unpass(queue, place)) }
+        return places
+    }
+
+    /// Queues that have new actions, those first whose actions have waited longest.
+    ///
+    /// They are settled in about that order, so that rows which stand side by side go together.
+    func queuesOfNewest() throws(SQLiteError) -> [QueueID] {
+        try load()
+        return lanes.map { (queue: $0.key, first: $0.value.firstArrival?.rawValue ?? 0) }
+            .sorted { $0.first < $1.first }.map(\.queue)
+    }
+}

@@ -1,0 +1,201 @@
+internal import SQLite
+
+/// Actions that stand aside: where a wait blocks nobody, what waits has no place in the order meanwhile.
+///
+/// So no claim has to go by all that waits. What waits for a time is found as what is scheduled for later
+/// is.
+extension WriteTransaction {
+    /// Stands for the time of what waits for a gate alone.
+    ///
+    /// The largest but one, as the largest is what dates beyond all others are stored as (``Timestamp``).
+    static let whenOpened = Int64.max - 1
+
+    /// Takes an action out of its order until its next attempt is due.
+    func setAside(_ action: ActionID, until time: Timestamp) throws(SQLiteError) {
+        try setNotBefore(of: action, time.microseconds)
+        disciplines.expect(time)
+    }
+
+    /// Takes an action out of its order until a gate opens.
+    func setAside(_ action: ActionID, untilOpen gate: GateName) throws(SQLiteError) {
+        try setNotBefore(of: action, Self.whenOpened)
+        try connection.cached("INSERT OR REPLACE INTO sluice_aside_rows (action_id, gate) VALUES (?1, ?2)")
+            .bind(1, action.rawValue).bind(2, gate.rawValue).run()
+        disciplines.hasTraces = true
+    }
+
+    private func setNotBefore(of action: ActionID, _ microseconds: Int64) throws(SQLiteError) {
+        try connection.cached("UPDATE sluice_action_rows SET not_before_us = ?2 WHERE id = ?1")
+            .bind(1, action.rawValue).bind(2, microseconds).run()
+    }
+
+    func setNextAttempt(of action: ActionID, at time: Timestamp) throws(SQLiteError) {
+        try connection.cached("UPDATE sluice_state_rows SET next_attempt_at_us = ?2 WHERE action_id = ?1")
+            .bind(1, action.rawValue).bind(2, time.microseconds).run()
+    }
+
+    /// An attempt has ended that is to be made again: by its discipline the action stands aside meanwhile,
+    /// and its pass goes on behind it.
+    ///
+    /// - Parameters:
+    ///   - discipline: That under which it ran.
+    ///   - delay: How long it waits; `nil` is for the gate alone.
+    ///   - hasFailed: A stop of the broker is no failure.
+    func giveWay(
+        _ place: Place,
+        in queue: QueueID,
+        by discipline: QueueDiscipline,
+        delay: Duration?,
+        gate: GateName?,
+        hasFailed: Bool = true
+    ) throws(SQLiteError) {
+        guard discipline.setsAside else { return }
+        // It ran while the queue failed: it did not wait behind what has failed.
+        if discipline.slots > 1, try exists(place.action) { try came(place.action, to: queue) }
+        if discipline == .passOver && hasFailed && !mutant("pass") {
+            try order.passOver(place, of: queue, wasTried: true)
+        }
+        if let delay, delay > .zero {
+            try order.leaving(place.action, of: queue)
+            try setAside(place.action, until: now + delay)
+        } else if delay == nil, let gate {
+            try order.leaving(place.action, of: queue)
+            try setAside(place.action, untilOpen: gate)
+        } else if discipline.slots > 1 {
+            // Another process may have seen it run, and have forgotten its place.
+            log(ForeignChange(queue: queue, action: place.action, change: "update"))
+        }
+    }
+
+    /// Gives an action that stands aside its place again.
+    @discardableResult
+    func putBack(_ action: ActionID) throws(SQLiteError) -> Bool {
+        let found = try connection.cached(
+            """
+            UPDATE sluice_action_rows SET not_before_us = NULL
+            WHERE id = ?1 AND (not_before_us = ?2 OR not_before_us = (
+                SELECT s.next_attempt_at_us FROM sluice_state_rows AS s WHERE s.action_id = ?1))
+            RETURNING queue_id, sort_key
+            """
+        )
+        .bind(1, action.rawValue).bind(2, Self.whenOpened).all {
+            (queue: QueueID(rawValue: $0.int64(0)), place: Place(key: PlaceKey($0, 1), action: action))
+        }.first
+        try connection.cached("DELETE FROM sluice_aside_rows WHERE action_id = ?1").bind(1, action.rawValue)
+            .run()
+        guard let found else { return false }
+        try restore(found.place, in: found.queue)
+        return true
+    }
+
+    /// The most actions that one transaction puts back for gates that have been opened.
+    private static let putBackLimit = 1_000
+
+    /// Puts back a batch of those whose gates are open.
+    ///
+    /// - Returns: Whether there may be more.
+    func putBackOpened() throws(SQLiteError) -> Bool {
+        let actions = try connection.cached(
+            """
+            SELECT w.action_id FROM sluice_gate_rows AS g
+            CROSS JOIN sluice_aside_rows AS w ON w.gate = g.name WHERE g.is_open LIMIT ?1
+            """
+        )
+        .bind(1, Self.putBackLimit).all { ActionID(rawValue: $0.int64(0)) }
+        for action in actions { try putBack(action) }
+        return actions.count == Self.putBackLimit
+    }
+
+    /// A gate has been opened: what stands aside for it is due.
+    func expectPutBack(for gate: GateName) throws(SQLiteError) {
+        guard epoch != nil else { return }
+        let isAwaited = try connection.cached("SELECT 1 FROM sluice_aside_rows WHERE gate = ?1 LIMIT 1")
+            .bind(1, gate.rawValue).hasRow()
+        if isAwaited { disciplines.expect(now) }
+    }
+
+    /// Puts back what waits for a retry in the queues of a pattern: the wait is about to be ended.
+    func putBackWaiting(_ form: QueuePattern.Form) throws(SQLiteError) {
+        let (first, last) = form.bounds
+        let actions = try connection.cached(
+            """
+            SELECT a.id FROM sluice_state_rows AS s
+            CROSS JOIN sluice_action_rows AS a ON a.id = s.action_id
+            CROSS JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
+            WHERE s.next_attempt_at_us = a.not_before_us AND q.name >= ?1 AND (?2 IS NULL OR q.name < ?2)
+            """
+        )
+        .bind(1, first).bind(2, last).all { ActionID(rawValue: $0.int64(0)) }
+        for action in actions { try putBack(action) }
+    }
+
+    /// Puts back what was released: a restart may have brought what it lacked.
+    func putBackReleased() throws(SQLiteError) {
+        let actions = try connection.cached(
+            """
+            SELECT a.id FROM sluice_state_rows AS s
+            CROSS JOIN sluice_action_rows AS a ON a.id = s.action_id
+            WHERE s.is_released = 1 AND a.not_before_us IS NOT NULL
+            """
+        )
+        .all { ActionID(rawValue: $0.int64(0)) }
+        for action in actions { try putBack(action) }
+    }
+
+    /// Has what stands aside wait no longer than was asked, counted from here, if the wall clock has been
+    /// set back since (G8).
+    func shortenAsides() throws(SQLiteError) {
+        let asides = try connection.cached(
+            """
+            SELECT a.id, s.retry_delay_us FROM sluice_state_rows AS s
+            CROSS JOIN sluice_action_rows AS a ON a.id = s.action_id
+            WHERE a.not_before_us = s.next_attempt_at_us AND s.next_attempt_at_us - s.retry_delay_us > ?1
+            """
+        )
+        .bind(1, now.microseconds).all {
+            (ActionID(rawValue: $0.int64(0)), Duration.microseconds($0.int64(1)))
+        }
+        for (action, delay) in asides {
+            try setNextAttempt(of: action, at: now + delay)
+            try setAside(action, until: now + delay)
+        }
+    }
+
+    /// Scheduled actions are about to be given their places: a wall clock that has gone back since the last
+    /// time is noticed here.
+    func noteAdmission() throws(SQLiteError) {
+        let uptime = clock.uptime
+        if let last = disciplines.lastAdmission {
+            let lost = (uptime - last.uptime) - (now - last.wall)
+            if lost > Self.clockTolerance {
+                try hastenAsides(by: lost, setBefore: last.wall)
+                try shortenAsides()
+            }
+        }
+        disciplines.lastAdmission = (now, uptime)
+    }
+
+    /// By how much the wall clock may fall behind between two looks before it counts as set back: more than
+    /// the steps by which a system keeps it right.
+    private static let clockTolerance: Duration = .seconds(1)
+
+    /// Has what stood aside at a time, by the wall clock as it was then, wait no longer for what the clock
+    /// has lost since.
+    private func hastenAsides(by lost: Duration, setBefore time: Timestamp) throws(SQLiteError) {
+        let asides = try connection.cached(
+            """
+            SELECT a.id, a.not_before_us FROM sluice_state_rows AS s
+            CROSS JOIN sluice_action_rows AS a ON a.id = s.action_id
+            WHERE a.not_before_us = s.next_attempt_at_us AND s.next_attempt_at_us - s.retry_delay_us <= ?1
+            """
+        )
+        .bind(1, time.microseconds).all {
+            (ActionID(rawValue: $0.int64(0)), Timestamp(microseconds: $0.int64(1)))
+        }
+        for (action, due) in asides {
+            let time = due + (.zero - lost)
+            try setNextAttempt(of: action, at: time)
+            try setAside(action, until: time)
+        }
+    }
+}

@@ -1,0 +1,184 @@
+internal import SQLite
+
+/// What a queue has left to start beside an action that has been claimed.
+package enum SlotRoom: Sendable, Hashable {
+    /// It has one slot, or the action runs alone.
+    case single
+    /// Slots are left.
+    case more
+    /// Several actions run, as many as may.
+    case full
+}
+
+/// The slot that a claim is for, and by which rules.
+struct Turn {
+    var discipline = QueueDiscipline.firstInFirstOut
+    /// No rules: whether the slot is taken, the head's row tells.
+    var isPlain = false
+    var slot = 0
+    /// Actions of the queue that run, in whatever process.
+    var running: [ActionID] = []
+    /// Some of them in other processes, which do not tell when they are through.
+    var isShared = false
+
+    static let plain = Turn(isPlain: true)
+
+    var slots: Int { discipline.slots }
+    var setsAside: Bool { discipline.setsAside }
+    /// What is left when this slot is taken.
+    ///
+    /// Where other processes have slots it is never full: who asks again hears that they are taken there, and
+    /// asks again for that.
+    var room: SlotRoom { slots == 1 ? .single : isShared || running.count + 1 < slots ? .more : .full }
+}
+
+/// What the transaction knows of disciplines, groups and batches.
+struct DisciplineMemory {
+    /// Names of queues that were claimed from.
+    var names: [QueueID: QueueName] = [:]
+    /// Whether any action of the file has groups or stands aside for a gate; `nil` until it is asked.
+    var hasTraces: Bool?
+    /// When what this transaction has set aside is due first.
+    private var dueAt: Timestamp?
+    /// When scheduled actions were given their places last, by both clocks.
+    var lastAdmission: (wall: Timestamp, uptime: Duration)?
+
+    /// The most names that are kept.
+    private static let nameLimit = 10_000
+
+    mutating func forget() {
+        names = [:]
+        hasTraces = nil
+        dueAt = nil
+    }
+
+    /// Something is due at a time.
+    mutating func expect(_ time: Timestamp) { dueAt = min(dueAt ?? time, time) }
+
+    /// What is due first, which is told once.
+    mutating func takeDueTime() -> Timestamp? {
+        defer { dueAt = nil }
+        return dueAt
+    }
+
+    mutating func keep(_ name: QueueName, of queue: QueueID) {
+        if names.count >= Self.nameLimit { names.removeAll() }
+        names[queue] = name
+    }
+}
+
+// MARK: - Claiming
+
+extension WriteTransaction {
+    /// The rules of the queue that a claim is for; `nil` where no queue has any of its own.
+    func rules(of request: ClaimRequest) throws(SQLiteError) -> QueueRules? {
+        guard let book = request.rules else { return nil }
+        if let name = disciplines.names[request.queue] { return book.rules(of: name) }
+        guard let name = try queueName(request.queue) else { return nil }
+        disciplines.keep(name, of: request.queue)
+        return book.rules(of: name)
+    }
+
+    /// Claims the action that is next by the rules of its queue.
+    func claim(_ request: ClaimRequest, by rules: QueueRules) throws -> ClaimResult {
+        let queue = request.queue
+        let turn: Turn
+        switch try self.turn(in: queue, by: rules.discipline) {
+        case .success(let found): turn = found
+        case .failure(let taken): return taken.isElsewhere ? .takenElsewhere : .taken
+        }
+        if let waiting = try gather(request, rules) { return waiting }
+        for _ in 0..<Self.headLimit {
+            guard let place = try order.head(of: queue, by: rules.discipline) else {
+                if try failRest(of: queue) { continue }
+                if try rules.discipline == .passOver && endPass(of: queue) {
+                    // What was passed over belongs to the next batch.
+                    try closeBatch(of: queue, rules, leavesRest: true)
+                    if let waiting = try gather(request, rules) { return waiting }
+                    continue
+                }
+                let leavesRest = rules.discipline == .passOver && order.hasPassedOver(in: queue)
+                try closeBatch(of: queue, rules, leavesRest: leavesRest)
+                order.release(queue)
+                if turn.running.isEmpty { try tellEmpty(queue) }
+                return .empty
+            }
+            guard let row = try headRow(at: place, of: request) else {
+                try order.pass(place, of: queue, isLeftover: true)
+                continue
+            }
+            if turn.running.contains(place.action) {
+                // Who runs it tells when it waits again.
+                try order.pass(place, of: queue, isLeftover: false)
+                continue
+            }
+            if let result = try claim(row, at: place, request, turn) {
+                if case .claimed = result {} else { order.release(queue) }
+                return result
+            }
+        }
+        return .unfinished
+    }
+
+    /// All slots are taken.
+    private struct Taken: Error {
+        /// Some of them by other processes, which do not tell when they are through.
+        let isElsewhere: Bool
+    }
+
+    /// The first free slot of a queue.
+    private func turn(
+        in queue: QueueID,
+        by discipline: QueueDiscipline
+    ) throws(SQLiteError) -> Result<Turn, Taken> {
+        let claims = try connection.cached(
+            "SELECT slot, action_id, claim >> 32 FROM sluice_claim_rows WHERE queue_id = ?1 ORDER BY slot"
+        )
+        .bind(1, queue.rawValue).all {
+            (slot: $0.int(0), action: ActionID(rawValue: $0.int64(1)), epoch: $0.int64(2))
+        }
+        guard claims.count < discipline.slots || mutant("slots") else {
+            return .failure(Taken(isElsewhere: claims.contains { $0.epoch != epoch }))
+        }
+        // Fewer are taken than there are: one of the first is free.
+        let slot = claims.enumerated().first { $0.offset != $0.element.slot }?.offset ?? claims.count
+        return .success(
+            Turn(
+                discipline: discipline,
+                slot: slot,
+                running: claims.map(\.action),
+                isShared: claims.contains { $0.epoch != epoch }
+            )
+        )
+    }
+
+    /// Whether an action waits for something of its own, or for the start of its group, so that those behind
+    /// it go before it.
+    func isSetAside(
+        _ row: HeadRow,
+        at place: Place,
+        _ request: ClaimRequest,
+        _ turn: Turn,
+        _ controls: Controls
+    ) throws(SQLiteError) -> Bool {
+        let action = row.head.action
+        if let gate = row.gates.first(where: { !controls.isOpen($0) }) {
+            try setAside(action, untilOpen: gate)
+        } else if let wait = row.wait, wait.nextAttemptAt > now, !mutant("wait aside") {
+            var time = wait.nextAttemptAt
+            if time - now > row.retryDelay {
+                // The wall clock has gone back: never longer than the delay that was asked (G8).
+                time = now + row.retryDelay
+                try setNextAttempt(of: action, at: time)
+            }
+            try setAside(action, until: time)
+        } else if turn.discipline == .passOver, try isGroupClosed(for: place, in: request.queue) {
+            try order.passOver(place, of: request.queue, wasTried: false)
+            return true
+        } else {
+            return false
+        }
+        try order.pass(place, of: request.queue, isLeftover: true)
+        return true
+    }
+}

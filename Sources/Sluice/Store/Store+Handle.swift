@@ -1,0 +1,315 @@
+internal import SQLite
+
+/// What the handle of a queue writes. See `Store+HandleReading` for what it reads.
+///
+/// To a handle the queue is what waits in its order, from the front whatever its discipline: not what runs,
+/// and not what is scheduled for later or stands aside.
+extension Store {
+    /// Takes the first actions out of a queue, durably when it returns.
+    ///
+    /// - Parameter read: Makes something of an action, or says why it stays; called in the transaction,
+    ///   perhaps more than once, so that what cannot be read is not lost.
+    func takeNext<Output: Sendable>(
+        of queue: QueueName,
+        limit: Int,
+        _ read: @escaping @Sendable (StoredAction) -> Result<Output, SluiceError>
+    ) async throws(SluiceError) -> Taking<Output> {
+        try await write(sync: .owed) { try $0.takeNext(of: queue, limit: limit, read) }
+    }
+
+    /// Stores actions that were taken out again, in front of what waits, all or none.
+    func putBack(
+        _ actions: [StoredAction],
+        to queue: QueueName
+    ) async throws(SluiceError) -> [ActionID] {
+        try await write(sync: .owed) { try $0.putBack(actions, to: queue) }
+    }
+
+    /// Removes a batch of what waits or is scheduled in a queue and is not newer than an action.
+    ///
+    /// - Returns: How many have gone; fewer than ``clearBatchSize`` when none is left.
+    func clear(_ queue: QueueName, through last: ActionID) async throws(SluiceError) -> Int {
+        try await write(sync: .owed) { try $0.clear(queue, through: last) }
+    }
+
+    /// Cancels an action, if it stands in a queue.
+    func cancel(_ action: ActionID, in queue: QueueName) async throws(SluiceError) -> CancelResult {
+        try await write(sync: .owed) { try $0.cancel(action, in: queue) }
+    }
+
+    /// Holds a queue, unless the holder has it held.
+    func stop(_ queue: QueueName, by holder: String, reason: String) async throws(SluiceError) {
+        try await write(sync: .owed) { try $0.stop(queue, by: holder, reason: reason) }
+    }
+
+    /// Ends the holder's hold of a queue, its wait for a retry and its parking.
+    func start(_ queue: QueueName, by holder: String) async throws(SluiceError) {
+        try await write(sync: .owed) { transaction in
+            _ = try transaction.resume(QueuePattern(queue.rawValue), by: holder)
+            _ = try transaction.retryNow(.exact(queue))
+        }
+    }
+
+    /// The most actions that one transaction of ``clear(_:through:)`` removes.
+    static let clearBatchSize = 500
+}
+
+/// What was taken out of a queue.
+struct Taking<Output: Sendable>: Sendable {
+    var outputs: [Output] = []
+    /// Why the next action could not be read: it stays where it is.
+    var refusal: SluiceError?
+    /// There may be more: ask again.
+    var isUnfinished = false
+}
+
+// MARK: - Taking out
+
+extension WriteTransaction {
+    /// The most places that one transaction looks at beyond those it takes: what is gone, runs elsewhere or
+    /// has expired.
+    private static let lookLimit = 1_000
+
+    func takeNext<Output: Sendable>(
+        of name: QueueName,
+        limit: Int,
+        _ read: (StoredAction) -> Result<Output, SluiceError>
+    ) throws(SQLiteError) -> Taking<Output> {
+        var taking = Taking<Output>()
+        guard let queue = try knownQueue(named: name)?.id else { return taking }
+        var walk = Walk(budget: limit + Self.lookLimit, living: try livingClaims())
+        var admitted = try admitDue(of: queue)
+        while taking.outputs.count < limit {
+            guard let place = try firstWaiting(of: queue, &walk, &admitted),
+                let action = try StoredAction.read(place.action, on: connection)
+            else { break }
+            if let end = action.expiresAt, end <= now {
+                // It is no more handed out than started.
+                try fail(action.id, in: queue, .expired, .skip, error: Self.expiredError)
+                try liftBlock(of: action.id, in: queue)
+                touch(queue)
+            } else {
+                switch read(action) {
+                case .failure(let refusal):
+                    taking.refusal = refusal
+                    try putDown(walk, in: queue)
+                    return taking
+                case .success(let output):
+                    try takeOut(action.id, of: queue)
+                    taking.outputs.append(output)
+                }
+            }
+            try order.pass(place, of: queue, isLeftover: false)
+        }
+        taking.isUnfinished = walk.budget == 0
+        try putDown(walk, in: queue)
+        return taking
+    }
+
+    func clear(_ name: QueueName, through last: ActionID) throws(SQLiteError) -> Int {
+        guard let queue = try knownQueue(named: name)?.id else { return 0 }
+        let found = try connection.cached(
+            """
+            SELECT f.id FROM sluice_action_facts AS f
+            WHERE f.queue_id = ?1 AND f.id <= ?2
+              AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c
+                              WHERE c.queue_id = ?1 AND c.action_id = f.id
+                                AND c.claim >> 32 IN (SELECT value FROM json_each(?4)))
+            LIMIT ?3
+            """
+        )
+        .bind(1, queue.rawValue).bind(2, last.rawValue).bind(3, Store.clearBatchSize)
+        .bind(4, try livingClaims())
+        .all { ActionID(rawValue: $0.int64(0)) }
+        for action in found { try takeOut(action, of: queue) }
+        return found.count
+    }
+
+    func cancel(_ action: ActionID, in name: QueueName) throws(SQLiteError) -> CancelResult {
+        guard let queue = try knownQueue(named: name)?.id else { return .missing }
+        let isThere = try connection.cached(
+            "SELECT 1 FROM sluice_action_rows WHERE id = ?1 AND queue_id = ?2"
+        )
+        .bind(1, action.rawValue).bind(2, queue.rawValue).hasRow()
+        return try isThere ? cancel(action) : .missing
+    }
+
+    func stop(_ name: QueueName, by holder: String, reason: String) throws(SQLiteError) {
+        let isStopped = try connection.cached(
+            "SELECT 1 FROM sluice_hold_rows WHERE scope = ?1 AND holder = ?2 AND until_us IS NULL"
+        )
+        .bind(1, name.rawValue).bind(2, holder).hasRow()
+        if !isStopped { _ = try hold(QueuePattern(name.rawValue), by: holder, reason: reason, for: nil) }
+    }
+
+    /// Removes an action that does not run, as one that somebody has taken.
+    private func takeOut(_ action: ActionID, of queue: QueueID) throws(SQLiteError) {
+        touch(queue)
+        try tell(.taken, action, in: queue)
+        try discard(action, of: queue, as: .removed)
+        try liftBlock(of: action, in: queue)
+    }
+
+    /// The most scheduled actions of a queue that get their place at once.
+    private static let dueLimit = 1_000
+
+    /// Gives the actions of a queue that are due their place, the first of the order first: no broker may run
+    /// to do so.
+    ///
+    /// - Returns: The last place that was given, if more may be due behind it.
+    private func admitDue(of queue: QueueID) throws(SQLiteError) -> Place? {
+        let due = try connection.cached(
+            """
+            UPDATE sluice_action_rows SET not_before_us = NULL
+            WHERE id IN (SELECT id FROM sluice_action_rows WHERE queue_id = ?1 AND not_before_us <= ?2
+                         ORDER BY sort_key, id LIMIT ?3)
+            RETURNING sort_key, id
+            """
+        )
+        .bind(1, queue.rawValue).bind(2, now.microseconds).bind(3, Self.dueLimit)
+        .all { Place(key: PlaceKey($0, 0), action: ActionID(rawValue: $0.int64(1))) }
+        for place in due { try restore(place, in: queue) }
+        return due.count < Self.dueLimit ? nil : due.max()
+    }
+
+    /// The epochs whose claims stand: what a process has left that died runs no more.
+    private func livingClaims() throws(SQLiteError) -> String {
+        try RunnerRow.living(connection, own: epoch, seenFrom: identity, at: now)
+    }
+}
+
+// MARK: - Finding the first
+
+extension WriteTransaction {
+    /// A walk along the order of a queue, past what runs in other processes.
+    private struct Walk {
+        /// How many places may be looked at yet.
+        var budget: Int
+        /// The epochs whose claims stand.
+        let living: String
+        /// Places that were taken out of the order in memory, to be put back.
+        var passed: [Place] = []
+    }
+
+    /// The first place in a queue whose action waits, of those that have one and those that are due.
+    ///
+    /// - Parameter admitted: Up to where those that are due have their place; `nil`: all have.
+    private func firstWaiting(
+        of queue: QueueID,
+        _ walk: inout Walk,
+        _ admitted: inout Place?
+    ) throws(SQLiteError) -> Place? {
+        while true {
+            let first = try firstWaiting(of: queue, &walk)
+            guard let last = admitted, walk.budget > 0, first.map({ $0 > last }) ?? true else { return first }
+            admitted = try admitDue(of: queue)
+        }
+    }
+
+    /// The first place in a queue whose action waits; it stays in the order.
+    ///
+    /// - Returns: `nil` when there is none, or the walk's budget is used up.
+    private func firstWaiting(of queue: QueueID, _ walk: inout Walk) throws(SQLiteError) -> Place? {
+        // Until another connection commits, or a broker begins to run here, memory knows the order.
+        if !order.isFollowed { order.follow() }
+        while walk.budget > 0, let place = try order.head(of: queue, by: .firstInFirstOut) {
+            walk.budget -= 1
+            let isRunning: Bool? =
+                try connection.cached(
+                    """
+                    SELECT a.sort_key, EXISTS (SELECT 1 FROM sluice_claim_rows AS c
+                                               WHERE c.queue_id = ?2 AND c.action_id = ?1
+                                                 AND c.claim >> 32 IN (SELECT value FROM json_each(?3)))
+                    FROM sluice_action_rows AS a
+                    WHERE a.id = ?1 AND a.queue_id = ?2 AND a.not_before_us IS NULL
+                    """
+                )
+                .bind(1, place.action.rawValue).bind(2, queue.rawValue).bind(3, walk.living)
+                .first { PlaceKey($0, 0) == place.key ? $0.bool(1) : nil } ?? nil
+            guard let isRunning else {
+                try order.pass(place, of: queue, isLeftover: true)
+                continue
+            }
+            guard isRunning else { return place }
+            try order.pass(place, of: queue, isLeftover: false)
+            walk.passed.append(place)
+        }
+        if walk.passed.isEmpty && walk.budget > 0 { order.release(queue) }
+        return nil
+    }
+
+    /// Ends a walk: what it has passed stands in the order again.
+    private func putDown(_ walk: Walk, in queue: QueueID) throws(SQLiteError) {
+        for place in walk.passed { try order.placed(place, in: queue) }
+    }
+}
+
+// MARK: - Putting back
+
+extension WriteTransaction {
+    func putBack(_ actions: [StoredAction], to name: QueueName) throws -> [ActionID] {
+        // The last one first, and each in front of the one before.
+        var ids: [ActionID] = []
+        for action in actions.reversed() { ids.append(try putBack(action, to: name)) }
+        return ids.reversed()
+    }
+
+    /// Stores an action in front of what waits, under its own number, if that is free.
+    private func putBack(_ action: StoredAction, to name: QueueName) throws -> ActionID {
+        let present = try connection.cached("SELECT nonce FROM sluice_action_rows WHERE id = ?1")
+            .bind(1, action.id.rawValue).first { $0.int64(0) }
+        if present == action.nonce { return action.id }
+        let queue = try queue(named: name, sorting: action.sortKind)
+        let isFree = try present == nil && isUnused(action.id)
+        let id = isFree ? action.id : try nextActionID()
+        let key = try frontKey(of: Place(key: action.key, action: id), in: queue)
+        try connection.cached(
+            """
+            INSERT INTO sluice_action_rows
+                (id, queue_id, sort_key, enqueued_at_us, nonce, kind, payload, version, tag, gate,
+                 expires_at_us, trace)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+            """
+        )
+        .bind(1, id.rawValue).bind(2, queue.rawValue).bind(3, key).bind(4, action.enqueuedAt.microseconds)
+        .bind(5, isFree ? action.nonce : nonce).bind(6, action.kind).bind(7, action.payload)
+        .bind(8, action.version).bind(9, action.tag).bind(10, action.gate?.rawValue)
+        .bind(11, action.expiresAt?.microseconds).bind(12, action.trace).run()
+        if !action.groups.isEmpty { try setGroups(of: id, in: queue, action.groups) }
+        if isFree {
+            order.count(1, in: queue)
+            try came(id, to: queue)
+            try restore(Place(key: key, action: id), in: queue)
+        } else {
+            order.added(id, key: key, to: queue, isPlaced: true)
+            touchNew(queue)
+        }
+        try endRetention(of: action.id, now: id)
+        if let end = action.expiresAt { expiryChanged(to: end) }
+        try tell(.requeued, id, in: queue)
+        return id
+    }
+
+    /// Whether a number was given by this file and no dead letter has it.
+    private func isUnused(_ id: ActionID) throws(SQLiteError) -> Bool {
+        guard id <= (try lastActionID()) else { return false }
+        return try !connection.cached("SELECT 1 FROM sluice_dead_rows WHERE id = ?1").bind(1, id.rawValue)
+            .hasRow()
+    }
+
+    /// The key that puts an action before what waits: its own, if that does.
+    private func frontKey(of own: Place, in queue: QueueID) throws -> PlaceKey {
+        _ = try admitDue(of: queue)
+        var walk = Walk(budget: .max, living: try livingClaims())
+        let first = try firstWaiting(of: queue, &walk)
+        try putDown(walk, in: queue)
+        guard let first, first < own else { return own.key }
+        guard let front = PlaceKey.inFront(of: first, for: own.action) else {
+            throw SluiceError(
+                .noSmallerSortKey,
+                "no sort key is smaller than that of action \(first.action), the first of its queue"
+            )
+        }
+        return front
+    }
+}

@@ -1,0 +1,140 @@
+internal import SQLite
+
+/// What the handle of a queue reads: what waits in its order, in pages, from snapshots of the file.
+///
+/// What runs has left it, what is scheduled for later has not come yet, and what has expired is no more
+/// handed out than started.
+extension Store {
+    /// The first actions behind a place, in their order.
+    func waiting(
+        in queue: QueueName,
+        behind place: Place,
+        limit: Int
+    ) async throws(SluiceError) -> [StoredAction] {
+        try await read { [reading = HandleReading(self)] connection in
+            guard let reader = try reading.reader(of: queue, on: connection) else { return [] }
+            let places = try reader.places(behind: place, limit: limit)
+            return try places.compactMap { try StoredAction.read($0.action, on: connection) }
+        }
+    }
+
+    /// How many actions wait.
+    func waitingCount(in queue: QueueName) async throws(SluiceError) -> Int {
+        try await read { [reading = HandleReading(self)] in
+            try reading.reader(of: queue, on: $0)?.count() ?? 0
+        }
+    }
+
+    /// Whether a holder has a queue held.
+    func isStopped(_ queue: QueueName, by holder: String) async throws(SluiceError) -> Bool {
+        let now = clock.now
+        return try await read { connection in
+            try Hold.standing(connection, at: now).contains {
+                $0.holder == holder && QueueName($0.pattern.rawValue) == queue
+            }
+        }
+    }
+}
+
+extension Place {
+    /// Before every place: no sort key is smaller, and no number.
+    static let beforeAll = Place(key: .real(-.infinity), action: ActionID(rawValue: .min))
+}
+
+/// Who reads, and when.
+private struct HandleReading: Sendable {
+    let now: Timestamp
+    let epoch: Int64?
+    let identity: ProcessIdentity
+
+    init(_ store: Store) {
+        now = store.clock.now
+        epoch = store.runners.epoch
+        identity = store.identity
+    }
+
+    /// - Returns: `nil` for a queue that no action has named.
+    func reader(of queue: QueueName, on connection: Connection) throws(SQLiteError) -> HandleReader? {
+        let id = try connection.cached("SELECT queue_id FROM sluice_queue_rows WHERE name = ?1")
+            .bind(1, queue.rawValue).first { QueueID(rawValue: $0.int64(0)) }
+        guard let id else { return nil }
+        let isClaimed = try connection.cached("SELECT 1 FROM sluice_claim_rows WHERE queue_id = ?1")
+            .bind(1, id.rawValue).hasRow()
+        let living =
+            try isClaimed ? RunnerRow.living(connection, own: epoch, seenFrom: identity, at: now) : "[]"
+        return HandleReader(connection: connection, queue: id, now: now, living: living)
+    }
+}
+
+/// Reads what waits in one queue from a snapshot of the file, without the memory that the writer keeps.
+private struct HandleReader {
+    let connection: Connection
+    let queue: QueueID
+    let now: Timestamp
+    /// The epochs whose claims stand.
+    let living: String
+
+    /// Of what has its place in the file, of what is newer, and of what has become due since: the first.
+    func places(behind place: Place, limit: Int) throws(SQLiteError) -> [Place] {
+        let statements = try [
+            connection.cached(
+                """
+                SELECT o.sort_key, o.action_id
+                FROM sluice_order_rows AS o
+                CROSS JOIN sluice_action_rows AS a
+                    ON a.id = o.action_id AND a.queue_id = o.queue_id AND a.sort_key = o.sort_key
+                WHERE o.queue_id = ?1 AND (o.sort_key, o.action_id) > (?2, ?3) AND a.not_before_us IS NULL
+                  AND (a.expires_at_us IS NULL OR a.expires_at_us > ?4)
+                  AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c
+                                  WHERE c.queue_id = ?1 AND c.action_id = a.id
+                                    AND c.claim >> 32 IN (SELECT value FROM json_each(?6)))
+                ORDER BY o.sort_key, o.action_id LIMIT ?5
+                """
+            ),
+            connection.cached(
+                """
+                SELECT a.sort_key, a.id
+                FROM sluice_action_rows AS a
+                WHERE a.id > (SELECT value FROM sluice_counters WHERE name = 'ordered') AND a.queue_id = ?1
+                  AND (a.sort_key, a.id) > (?2, ?3) AND a.not_before_us IS NULL
+                  AND (a.expires_at_us IS NULL OR a.expires_at_us > ?4)
+                  AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c
+                                  WHERE c.queue_id = ?1 AND c.action_id = a.id
+                                    AND c.claim >> 32 IN (SELECT value FROM json_each(?6)))
+                ORDER BY a.sort_key, a.id LIMIT ?5
+                """
+            ),
+            connection.cached(
+                """
+                SELECT a.sort_key, a.id
+                FROM sluice_action_rows AS a
+                WHERE ?6 IS NOT NULL AND a.queue_id = ?1
+                  AND a.not_before_us <= ?4 AND (a.sort_key, a.id) > (?2, ?3)
+                  AND (a.expires_at_us IS NULL OR a.expires_at_us > ?4)
+                ORDER BY a.sort_key, a.id LIMIT ?5
+                """
+            ),
+        ]
+        var places: [Place] = []
+        for statement in statements {
+            places += try statement.bind(1, queue.rawValue).bind(2, place.key).bind(3, place.action.rawValue)
+                .bind(4, now.microseconds).bind(5, limit).bind(6, living)
+                .all { Place(key: PlaceKey($0, 0), action: ActionID(rawValue: $0.int64(1))) }
+        }
+        return Array(places.sorted().prefix(limit))
+    }
+
+    func count() throws(SQLiteError) -> Int {
+        try connection.cached(
+            """
+            SELECT count(*) FROM sluice_action_facts AS f
+            WHERE f.queue_id = ?1 AND (f.not_before_us IS NULL OR f.not_before_us <= ?2)
+              AND (f.expires_at_us IS NULL OR f.expires_at_us > ?2)
+              AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c
+                              WHERE c.queue_id = ?1 AND c.action_id = f.id
+                                AND c.claim >> 32 IN (SELECT value FROM json_each(?3)))
+            """
+        )
+        .bind(1, queue.rawValue).bind(2, now.microseconds).bind(3, living).first { $0.int(0) } ?? 0
+    }
+}

@@ -1,0 +1,58 @@
+internal import SQLite
+
+/// An action as its row has it: all that it takes to store it again.
+struct StoredAction: Sendable {
+    let id: ActionID
+    let key: PlaceKey
+    let sortKind: SortKey.Kind
+    let enqueuedAt: Timestamp
+    /// The random number of the opening that enqueued it.
+    let nonce: Int64
+    let kind: String
+    let payload: String
+    let version: Int
+    let tag: String?
+    let gate: GateName?
+    let expiresAt: Timestamp?
+    let trace: String?
+    var groups = ActionGroups()
+
+    var place: Place { Place(key: key, action: id) }
+}
+
+extension StoredAction {
+    /// Reads the row of an action; `nil` when it is gone.
+    static func read(_ action: ActionID, on connection: Connection) throws(SQLiteError) -> StoredAction? {
+        // Most have no groups, and are spared a second look.
+        let found = try connection.cached(
+            """
+            SELECT a.sort_key, q.sort_type, a.enqueued_at_us, a.nonce, a.kind, a.payload, a.version, a.tag,
+                   a.gate, a.expires_at_us, a.trace,
+                   EXISTS (SELECT 1 FROM sluice_group_rows AS g WHERE g.action_id = a.id)
+            FROM sluice_action_rows AS a JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
+            WHERE a.id = ?1
+            """
+        )
+        .bind(1, action.rawValue).first {
+            let stored = StoredAction(
+                id: action,
+                key: PlaceKey($0, 0),
+                // The table's CHECK lets no other type in.
+                sortKind: SortKey.Kind(rawValue: $0.text(1)) ?? .arrival,
+                enqueuedAt: Timestamp(microseconds: $0.int64(2)),
+                nonce: $0.int64(3),
+                kind: $0.text(4),
+                payload: $0.text(5),
+                version: $0.int(6),
+                tag: $0.optionalText(7),
+                gate: $0.optionalText(8).map { GateName($0) },
+                expiresAt: $0.optionalInt64(9).map(Timestamp.init(microseconds:)),
+                trace: $0.optionalText(10)
+            )
+            return (action: stored, hasGroups: $0.bool(11))
+        }
+        guard var stored = found?.action else { return nil }
+        if found?.hasGroups == true { stored.groups = try ActionGroups(of: action, connection) }
+        return stored
+    }
+}
