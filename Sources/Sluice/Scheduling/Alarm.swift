@@ -9,9 +9,12 @@ final class Alarm: Sendable {
 
     private let state = Mutex(State())
     private let clock: any BrokerClock
+    private let executor: DispatchExecutor?
 
-    init(clock: any BrokerClock) {
+    /// - Parameter executor: Where it waits and rings; `nil` is Swift's global executor.
+    init(clock: any BrokerClock, executor: DispatchExecutor?) {
         self.clock = clock
+        self.executor = executor
     }
 
     /// Rings at a time, or at the one that is set if that is earlier.
@@ -23,7 +26,7 @@ final class Alarm: Sendable {
             if let current = state.time, current <= time { return nil }
             let replaced = state.task
             state.time = time
-            state.task = Task { [clock] in
+            state.task = Task(executorPreference: executor) { [clock] in
                 do { try await clock.sleep(untilUptime: time) } catch { return }
                 if self.hasRung(time) { ring() }
             }

@@ -24,6 +24,8 @@ package enum Chore: Hashable, Sendable, CaseIterable {
     case endHolds
     /// Copy the log again, which a reader had kept from being copied.
     case copyLog
+    /// Cut the log to nothing: what was deleted is not to stay in it.
+    case eraseLog
     /// Look for queues that have stood still for too long.
     case findStalled
     /// The time that handlers had to finish by themselves is over.

@@ -12,6 +12,8 @@ package struct RouteID: Hashable, Sendable {
 /// The permits of routes that have a cap of their own, and the queues that wait for one.
 struct RoutePermits {
     private var held: [QueueID: RouteID] = [:]
+    /// Those of queues with several slots, by the claim.
+    private var handedOver: [Int64: RouteID] = [:]
     private var inUse: [RouteID: Int] = [:]
     private var limits: [RouteID: Int] = [:]
     private var lines: [RouteID: Deque<QueueID>] = [:]
@@ -48,6 +50,18 @@ struct RoutePermits {
     @discardableResult
     mutating func release(_ queue: QueueID) -> RouteID? {
         guard let route = held.removeValue(forKey: queue) else { return nil }
+        inUse[route, default: 0] -= 1
+        return route
+    }
+
+    /// Leaves the permit of a queue to a run of it, so that the queue may take another.
+    mutating func handOver(_ queue: QueueID, to claim: Int64) {
+        if let route = held.removeValue(forKey: queue) { handedOver[claim] = route }
+    }
+
+    /// Gives the permit of a run back, if it was left one, and tells of which route.
+    mutating func release(claim: Int64) -> RouteID? {
+        guard let route = handedOver.removeValue(forKey: claim) else { return nil }
         inUse[route, default: 0] -= 1
         return route
     }

@@ -55,11 +55,18 @@ final class Scheduler: Sendable {
     /// How long a claim that failed, for a full disk or a lock, waits before it is made again.
     private static let claimRetryDelay: Duration = .seconds(1)
 
-    private let machine: Mutex<SchedulerStateMachine>
+    let machine: Mutex<SchedulerStateMachine>
     let store: Store
-    private let clock: any BrokerClock
+    /// By which rules the actions of queues start.
+    let rules = QueueRuleBook()
+    let clock: any BrokerClock
     private let alarm: Alarm
+    private let executor: DispatchExecutor?
     private let logger: Logger
+    /// Looks for scheduled actions that are due, under way: what they find is not known yet.
+    let admissions = Atomic(0)
+    /// Chores that are being performed.
+    let chores = Atomic(0)
     /// Set once, by ``connect(_:)``.
     private let connection = Mutex<Delegate?>(nil)
 
@@ -67,7 +74,8 @@ final class Scheduler: Sendable {
         machine = Mutex(SchedulerStateMachine(concurrency: options.concurrency))
         self.store = store
         clock = options.clock
-        alarm = Alarm(clock: options.clock)
+        executor = options.engine.executor
+        alarm = Alarm(clock: options.clock, executor: executor)
         logger = options.logger
     }
 
@@ -130,11 +138,11 @@ extension Scheduler {
     /// Performs a chore after a delay, instead of the time set before.
     func schedule(_ chore: Chore, after delay: Duration) { schedule(chore, at: clock.uptime + delay) }
 
-    /// Performs a chore after a delay, instead of the time `mark` that was set before; if that has been
-    /// changed since, after the delay at the latest.
-    func schedule(_ chore: Chore, after delay: Duration?, insteadOf mark: Duration) {
-        let time = delay.map { clock.uptime + $0 }
-        update { $0.schedule(chore, at: time, insteadOf: mark) }
+    /// Looks again for what is due when the first is, or after `limit` if that is earlier, instead of at the
+    /// time `mark` that was set before; if that has been changed since, then at the latest.
+    func admitNext(after delay: Duration?, noLaterThan limit: Duration, insteadOf mark: Duration) {
+        let now = clock.uptime
+        update { $0.admitNext(at: delay.map { now + $0 }, noLaterThan: now + limit, insteadOf: mark) }
     }
 
     /// Performs a chore after a delay, or earlier if it is to be performed earlier already.
@@ -151,15 +159,6 @@ extension Scheduler {
 
     /// Ends the timer of a broker that has stopped.
     func silence() { alarm.cancel() }
-
-    var isIdle: Bool { machine.withLock { $0.isIdle } }
-
-    /// When a chore is to be performed; `nil`: it is not.
-    func time(of chore: Chore) -> Duration? { machine.withLock { $0.deadlines.time(of: chore) } }
-
-    func standing(of queue: QueueID) -> SchedulerStateMachine.Standing {
-        machine.withLock { $0.standing(of: queue) }
-    }
 
     /// Writes the outcome of a run, claims what comes next, and tells the claim if it is a run.
     ///
@@ -194,7 +193,7 @@ extension Scheduler {
                 store.ownSettlements.remove(receipt)
                 if settlement.awaitsTime { schedule(.admitScheduled, within: .zero) }
                 written(settlement, result)
-                update { $0.settled(receipt.queue) }
+                update { $0.settled(receipt.queue, claim: receipt.claim) }
                 // A claim that was postponed may have found the slot still taken.
                 if hasOwnOrder && order == nil { wake(CollectionOfOne(receipt.queue)) }
                 guard let request, let claimResult else { return nil }
@@ -215,7 +214,7 @@ extension Scheduler {
                 } else if giveUp() || error.endsBroker {
                     store.ownSettlements.remove(receipt)
                     written(settlement, nil)
-                    update { $0.settled(receipt.queue) }
+                    update { $0.settled(receipt.queue, claim: receipt.claim) }
                     return nil
                 }
                 if !error.endsBroker { await pause() }
@@ -226,7 +225,7 @@ extension Scheduler {
     private func pause() async {
         let deadline = clock.uptime + Self.claimRetryDelay
         // Detached: the settling outlives the cancellation of the handler's task.
-        await Task.detached { [clock] in
+        await Task.detached(executorPreference: executor) { [clock] in
             do { try await clock.sleep(untilUptime: deadline) } catch {}
         }.value
     }
@@ -234,7 +233,16 @@ extension Scheduler {
     /// Tells that time has passed.
     private func ring() {
         let now = clock.uptime
-        update { $0.timeReached(now) }
+        var count = 0
+        update { machine in
+            let decisions = machine.timeReached(now)
+            // From here on, so that there is no moment at which nothing is known of it.
+            if decisions.contains(.perform(.admitScheduled)) { admissions.add(1, ordering: .relaxed) }
+            count = decisions.count { if case .perform = $0 { true } else { false } }
+            chores.add(count, ordering: .relaxed)
+            return decisions
+        }
+        chores.subtract(count, ordering: .relaxed)
     }
 
     private func update(_ change: (inout SchedulerStateMachine) -> [SchedulerStateMachine.Decision]) {
@@ -285,7 +293,11 @@ extension Scheduler {
 
     private func request(_ order: SchedulerStateMachine.Order) -> RoutedRequest {
         let admission = AdmittedRoute()
-        let request = ClaimRequest(queue: order.queue, waitedFor: order.waitedFor) { [self] head, controls in
+        let request = ClaimRequest(
+            queue: order.queue,
+            waitedFor: order.waitedFor,
+            rules: rules.isEmpty ? nil : rules
+        ) { [self] head, controls in
             admit(head, of: order.queue, admission, controls)
         }
         return RoutedRequest(request: request, admission: admission)
@@ -305,7 +317,7 @@ extension Scheduler {
         case .route(let route):
             if head.isExpired { return .expired(route.options.failure.expired) }
             if let gate = route.options.gates.first(where: { !controls.isOpen($0) }) { return .gated(gate) }
-            if head.crashes >= route.options.crashLimit {
+            if head.crashes >= route.options.crashLimit && !mutant("crash limit") {
                 let error = "the process died \(head.crashes) times while the action ran alone"
                 return .fail(.crashed, route.options.failure.crashed, error: error)
             }
@@ -332,7 +344,9 @@ extension Scheduler {
         case .claimed(let action):
             guard let route else { preconditionFailure("a claim was admitted without a route") }
             let timeOutAt = route.options.timeout.map { clock.uptime + $0 }
-            update { $0.started(queue, claim: action.receipt.claim, timeOutAt: timeOutAt) }
+            update {
+                $0.started(queue, claim: action.receipt.claim, timeOutAt: timeOutAt, room: action.room)
+            }
             return (action, route)
         case .empty, .taken, .parked: conclusion = .nothing
         case .takenElsewhere: conclusion = .takenElsewhere
@@ -342,7 +356,8 @@ extension Scheduler {
             // No later than the wall clock is trusted: set forward, it ends a hold before its time.
             if case .after(let time) = end { schedule(.endHolds, within: min(time, Broker.scheduleInterval)) }
         case .unfinished: conclusion = .unfinished
-        case .waiting(let wait, let remaining): conclusion = .waiting(wait, until: clock.uptime + remaining)
+        case .waiting(let wait, let remaining), .gathering(let wait, let remaining):
+            conclusion = .waiting(wait, until: clock.uptime + remaining)
         case .notAdmitted:
             guard let refusal else { preconditionFailure("a claim was refused without a reason") }
             conclusion = refusal

@@ -5,8 +5,7 @@ internal import HeapModule
 ///
 /// It knows the queues that are active: ready, being claimed, running, or waiting for a time, a permit or to
 /// be alone. It does not know their actions: the claim reads the head in its transaction and its result comes
-/// back as a fact. A queue that has nothing to do, or is parked, is forgotten, so that idle queues cost
-/// nothing.
+/// back as a fact. A queue with nothing to do, or parked, is forgotten: idle queues cost nothing.
 ///
 /// ```
 ///             wake                claim                admitted           handler returned
@@ -24,6 +23,8 @@ package struct SchedulerStateMachine {
         /// Its head is being claimed. `wasWoken`: what the claim finds may be out of date already.
         case claiming(wasWoken: Bool)
         case running
+        /// It has several slots, and as many of its actions run as may.
+        case full
         /// Its handler has returned, and that is being written. Another queue's claim goes with it.
         case settling
         /// Its head waits until a deadline, which is valid while its number is this one.
@@ -78,7 +79,7 @@ package struct SchedulerStateMachine {
     package let concurrency: Int
 
     var phases: [QueueID: Phase] = [:]
-    private var ready: Deque<QueueID> = []
+    var ready: Deque<QueueID> = []
     /// Queues that wait for what others do: they cost a look-up in this table and nothing else.
     var obstacles: [QueueID: Obstacle] = [:]
     /// Queues that other processes run.
@@ -88,12 +89,22 @@ package struct SchedulerStateMachine {
     ///
     /// A wall clock that jumped back must not make such a wait begin anew (G8).
     private var waits: [QueueID: (wait: RetryWait, until: Duration, isOver: Bool)] = [:]
-    private var routes = RoutePermits()
+    var routes = RoutePermits()
+    /// Runs of queues with several slots, whose phase is of the next claim.
+    var beside: [Int64: QueueID] = [:]
+    /// Those of them whose outcome is being written.
+    var settlingBeside: Set<Int64> = []
     var deadlines = DeadlineQueue()
+    /// The earliest time behind its deadline that was asked for, of chores with one.
+    var asked: [Chore: Duration] = [:]
+    /// Scheduled actions are about to be given their places: it has been decided, and no time set since.
+    var isAdmitting = false
+    /// A look for what is due comes at `look`, and the first will be due at `due`, perhaps later.
+    var lookAhead: (look: Duration, due: Duration)?
     /// Claims under way and handlers that run, each a permit.
-    private(set) var permitsInUse = 0
-    /// Queues whose outcome is being written.
-    private var settling = 0
+    var permitsInUse = 0
+    /// Outcomes that are being written.
+    var settling = 0
     /// The queue whose suspect is being claimed to run alone, or runs.
     private(set) var lone: QueueID?
     private(set) var isOpen = false
@@ -148,7 +159,7 @@ extension SchedulerStateMachine {
         if lone == queue { lone = nil }
         if isSuspect {
             // Its own claim holds one permit.
-            guard permitsInUse == 1 else { return .mustBeAlone(crashes: crashes) }
+            guard permitsInUse == 1 || mutant("alone") else { return .mustBeAlone(crashes: crashes) }
             lone = queue
         }
         guard routes.take(route, limit: limit, for: queue, isAlone: isSuspect) else {
@@ -159,11 +170,18 @@ extension SchedulerStateMachine {
     }
 
     /// A claim is in the file, and the handler starts.
-    package mutating func started(_ queue: QueueID, claim: Int64, timeOutAt: Duration?) -> [Decision] {
+    ///
+    /// - Parameter room: What is left to start in the queue beside it.
+    package mutating func started(
+        _ queue: QueueID,
+        claim: Int64,
+        timeOutAt: Duration?,
+        room: SlotRoom = .single
+    ) -> [Decision] {
         precondition(isClaiming(queue), "a queue started that was not being claimed")
-        phases[queue] = .running
         waits[queue] = nil
         endCall(of: queue)
+        if room == .single { phases[queue] = .running } else { goBeside(queue, claim: claim, room) }
         if let timeOutAt { deadlines.add(.attempt(claim), at: timeOutAt) }
         return decide()
     }
@@ -177,7 +195,7 @@ extension SchedulerStateMachine {
         releaseRoute(of: queue)
         endCall(of: queue)
         let known = waits.removeValue(forKey: queue)
-        if wasWoken && conclusion.isOutdatedByWake {
+        if wasWoken && conclusion.isOutdatedByWake && !mutant("wake during a claim") {
             makeReady(queue)
             return decide()
         }
@@ -218,6 +236,7 @@ extension SchedulerStateMachine {
     /// - Returns: The claim to make in the same transaction, with the permit that it frees: the next ready
     ///   queue's, or its own queue's next when no other is ready.
     package mutating func finishing(_ queue: QueueID, claim: Int64) -> Order? {
+        if beside[claim] != nil { return finishingBeside(queue, claim: claim) }
         precondition(phases[queue] == .running, "a queue finished that was not running")
         deadlines.remove(.attempt(claim))
         releaseRoute(of: queue)
@@ -234,35 +253,15 @@ extension SchedulerStateMachine {
     /// The outcome has been written.
     ///
     /// The queue may have more to do.
-    package mutating func settled(_ queue: QueueID) -> [Decision] {
-        if phases[queue] == .settling {
+    package mutating func settled(_ queue: QueueID, claim: Int64) -> [Decision] {
+        if settlingBeside.remove(claim) != nil {
+            settling -= 1
+            askAgain(queue)
+        } else if phases[queue] == .settling {
             settling -= 1
             makeReady(queue)
         }
         return decide()
-    }
-
-    /// A chore is to be performed at a time, instead of the one set before.
-    package mutating func schedule(_ chore: Chore, at time: Duration?) -> [Decision] {
-        deadlines.set(chore, at: time)
-        return decide()
-    }
-
-    /// A chore is to be performed at a time at the latest.
-    package mutating func schedule(_ chore: Chore, noLaterThan time: Duration) -> [Decision] {
-        if let known = deadlines.time(of: chore), known <= time { return [] }
-        return schedule(chore, at: time)
-    }
-
-    /// A chore is to be performed at a time instead of the one that its last performance had set, unless
-    /// another time has been asked for since: then no later than either.
-    package mutating func schedule(
-        _ chore: Chore,
-        at time: Duration?,
-        insteadOf mark: Duration
-    ) -> [Decision] {
-        if deadlines.time(of: chore) == mark { return schedule(chore, at: time) }
-        return time.map { schedule(chore, noLaterThan: $0) } ?? []
     }
 
     /// A time has come.
@@ -271,7 +270,9 @@ extension SchedulerStateMachine {
         while let due = deadlines.popDue(now) {
             switch due.subject {
             case .attempt(let claim): decisions.append(.timeOut(claim: claim))
-            case .chore(let chore): decisions.append(.perform(chore))
+            case .chore(let chore):
+                if chore == .admitScheduled { isAdmitting = true }
+                decisions.append(.perform(chore))
             case .queue(let queue):
                 guard case .waiting(let wait, let until, due.number) = phases[queue] else { continue }
                 makeReady(queue)
@@ -283,13 +284,6 @@ extension SchedulerStateMachine {
 
     /// The earliest time for which ``timeReached(_:)`` must be called; `nil` when there is none.
     package var nextDeadline: Duration? { deadlines.first }
-
-    /// Whether nothing is ready, runs or waits for a time.
-    ///
-    /// What has no route, or is parked, does not count; what other processes run does.
-    package var isIdle: Bool {
-        phases.isEmpty && taken.isEmpty && deadlines.time(of: .admitScheduled) == nil
-    }
 }
 
 // MARK: - Deciding
@@ -311,11 +305,11 @@ extension SchedulerStateMachine {
         // Its head may be another one now, of another route.
         case .lackingPermit: makeReady(queue)
         // These look at the head again without being told.
-        case .ready, .running, .settling, .suspect: break
+        case .ready, .running, .full, .settling, .suspect: break
         }
     }
 
-    private mutating func makeReady(_ queue: QueueID) {
+    mutating func makeReady(_ queue: QueueID) {
         phases[queue] = .ready
         ready.append(queue)
     }
@@ -326,7 +320,7 @@ extension SchedulerStateMachine {
     }
 
     /// A permit is free: the next that lacks one is asked again.
-    private mutating func callNext(for route: RouteID) {
+    mutating func callNext(for route: RouteID) {
         while routes.isFree(route), let queue = routes.dequeue(for: route) {
             guard phases[queue] == .lackingPermit(route) else { continue }
             routes.call(queue, for: route)
@@ -357,13 +351,15 @@ extension SchedulerStateMachine {
                 orders.append(order(queue))
             }
         } else if lone == nil {
-            while permitsInUse < concurrency, let queue = ready.popFirst() { orders.append(order(queue)) }
+            while permitsInUse < concurrency || mutant("permits"), let queue = ready.popFirst() {
+                orders.append(order(queue))
+            }
         }
         if !orders.isEmpty { return [.claim(orders)] }
         return isIdle ? [.becameIdle] : []
     }
 
-    private mutating func order(_ queue: QueueID) -> Order {
+    mutating func order(_ queue: QueueID) -> Order {
         permitsInUse += 1
         phases[queue] = .claiming(wasWoken: false)
         let known = waits[queue]
@@ -374,6 +370,11 @@ extension SchedulerStateMachine {
         phases.removeAll()
         ready.removeAll()
         obstacles.removeAll()
+        beside.removeAll()
+        settlingBeside.removeAll()
+        asked.removeAll()
+        isAdmitting = false
+        lookAhead = nil
         taken = TakenQueues()
         suspects.removeAll()
         waits.removeAll()

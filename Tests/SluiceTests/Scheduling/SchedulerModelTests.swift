@@ -184,7 +184,7 @@ extension Model {
         default: lanes[queue]?.isParked = true
         }
         let result = order.map { transact($0) }
-        take(machine.settled(queue))
+        take(machine.settled(queue, claim: queue.rawValue))
         if let order, let result { conclude(Claim(order: order, result: result)) }
     }
 

@@ -142,4 +142,29 @@ import Testing
         #expect(machine.schedule(.admitScheduled, at: nil, insteadOf: .seconds(0.5)) == [.becameIdle])
         #expect(machine.nextDeadline == nil)
     }
+
+    @Test("G11: nor a time behind its own, which what it looked at did not know yet")
+    func choreAskedForLater() {
+        let machine = TestMachine()
+        for time in [Duration.seconds(60), .seconds(70)] {
+            _ = machine.schedule(.admitScheduled, at: .seconds(60))
+            _ = machine.schedule(.admitScheduled, noLaterThan: .seconds(90))
+            _ = machine.schedule(.admitScheduled, noLaterThan: time)
+            #expect(machine.schedule(.admitScheduled, at: nil, insteadOf: .seconds(60)).isEmpty)
+            #expect(machine.nextDeadline == time)
+        }
+        // Once, and not by the next look.
+        _ = machine.schedule(.admitScheduled, at: .seconds(80))
+        #expect(machine.schedule(.admitScheduled, at: nil, insteadOf: .seconds(80)) == [.becameIdle])
+    }
+
+    @Test("What has decided to look for scheduled actions is not idle before the look has begun")
+    func admitting() {
+        let machine = TestMachine()
+        _ = machine.schedule(.admitScheduled, at: .seconds(60))
+        #expect(machine.timeReached(.seconds(60)) == [.perform(.admitScheduled)])
+        #expect(!machine.isIdle)
+        #expect(machine.schedule(.admitScheduled, at: .seconds(120)).isEmpty)
+        #expect(machine.schedule(.admitScheduled, at: nil, insteadOf: .seconds(120)) == [.becameIdle])
+    }
 }

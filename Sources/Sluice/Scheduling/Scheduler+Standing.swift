@@ -1,0 +1,37 @@
+internal import Synchronization
+
+/// How things stand.
+extension Scheduler {
+    var isIdle: Bool { machine.withLock { $0.isIdle } }
+
+    /// What there is to do by itself.
+    var workAhead: RemainingWork {
+        let now = clock.uptime
+        return machine.withLock { machine in
+            admissions.load(ordering: .relaxed) > 0 ? .now : machine.workAhead(at: now)
+        }
+    }
+
+    /// A chore goes on behind the call that has begun it, until ``choreEnded()``.
+    func choreBegan() { chores.add(1, ordering: .relaxed) }
+
+    func choreEnded() { chores.subtract(1, ordering: .relaxed) }
+
+    /// Whether all has been done that can be done at this time, but for attempts that their handlers hold.
+    func isAtRest(butFor held: Int) -> Bool {
+        let now = clock.uptime
+        return machine.withLock { machine in
+            chores.load(ordering: .relaxed) == 0 && machine.isAtRest(at: now, butFor: held)
+        }
+    }
+
+    /// A look for scheduled actions that are due is over.
+    func endAdmission() { admissions.subtract(1, ordering: .relaxed) }
+
+    /// When a chore is to be performed; `nil`: it is not.
+    func time(of chore: Chore) -> Duration? { machine.withLock { $0.deadlines.time(of: chore) } }
+
+    func standing(of queue: QueueID) -> SchedulerStateMachine.Standing {
+        machine.withLock { $0.standing(of: queue) }
+    }
+}

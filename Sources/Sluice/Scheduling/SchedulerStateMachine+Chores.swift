@@ -1,0 +1,65 @@
+/// When chores are to be performed.
+extension SchedulerStateMachine {
+    /// A chore is to be performed at a time, instead of the one set before.
+    package mutating func schedule(_ chore: Chore, at time: Duration?) -> [Decision] {
+        asked[chore] = nil
+        if chore == .admitScheduled { isAdmitting = false }
+        deadlines.set(chore, at: time)
+        return decide()
+    }
+
+    /// A chore is to be performed at a time at the latest.
+    package mutating func schedule(_ chore: Chore, noLaterThan time: Duration) -> [Decision] {
+        guard let known = deadlines.time(of: chore), known <= time else { return schedule(chore, at: time) }
+        // The known time may give way to another, found by a look that was made before this was asked for.
+        asked[chore] = min(asked[chore] ?? time, time)
+        return []
+    }
+
+    /// A chore is to be performed at a time instead of the one that its last performance had set, unless
+    /// another time has been asked for since: then no later than either.
+    package mutating func schedule(
+        _ chore: Chore,
+        at time: Duration?,
+        insteadOf mark: Duration
+    ) -> [Decision] {
+        if deadlines.time(of: chore) == mark {
+            return schedule(chore, at: [time, asked[chore]].compactMap { $0 }.min())
+        }
+        return time.map { schedule(chore, noLaterThan: $0) } ?? []
+    }
+
+    /// The next look for what is due comes when the first is, or at `limit` if that is earlier, instead of at
+    /// `mark`.
+    package mutating func admitNext(
+        at due: Duration?,
+        noLaterThan limit: Duration,
+        insteadOf mark: Duration
+    ) -> [Decision] {
+        let look = due.map { min($0, limit) }
+        lookAhead = due.map { (look: min($0, limit), due: $0) }
+        return schedule(.admitScheduled, at: look, insteadOf: mark)
+    }
+
+    /// When the first of what is scheduled is due, as far as the last look has found it.
+    var nextScheduled: Duration? {
+        guard let look = deadlines.time(of: .admitScheduled) else { return nil }
+        // Another time than the one that was set then: something has come, and is not known yet.
+        guard let known = lookAhead, known.look == look else { return look }
+        return known.due
+    }
+
+    /// Whether nothing is ready, runs or waits for a time.
+    ///
+    /// What has no route, or is parked, does not count; what other processes run does.
+    package var isIdle: Bool {
+        phases.isEmpty && beside.isEmpty && settlingBeside.isEmpty && taken.isEmpty && !isAdmitting
+            && deadlines.time(of: .admitScheduled) == nil
+    }
+
+    /// Whether nothing is left to do before a time, but for as many attempts as are in their handlers.
+    func isAtRest(at now: Duration, butFor held: Int) -> Bool {
+        permitsInUse == held && settling == 0 && settlingBeside.isEmpty && !isAdmitting
+            && nextDeadline.map { $0 > now } ?? true
+    }
+}

@@ -1,0 +1,37 @@
+internal import DequeModule
+
+/// Queues with several slots.
+///
+/// The phase of such a queue is that of its next claim: what has been claimed runs beside it, and as long as
+/// slots are left the queue goes back into the line of ready queues. So a wake costs one claim that finds
+/// nothing, however many slots there are.
+extension SchedulerStateMachine {
+    /// A claim is in the file: its run goes on beside the next claim of the queue.
+    mutating func goBeside(_ queue: QueueID, claim: Int64, _ room: SlotRoom) {
+        beside[claim] = queue
+        routes.handOver(queue, to: claim)
+        if room == .more { makeReady(queue) } else { phases[queue] = .full }
+    }
+
+    /// The handler of a run beside others has returned.
+    ///
+    /// - Returns: The claim to make in the same transaction: the next ready queue's, or its own queue's when
+    ///   no other is ready and nobody asks for it.
+    mutating func finishingBeside(_ queue: QueueID, claim: Int64) -> Order? {
+        deadlines.remove(.attempt(claim))
+        beside[claim] = nil
+        settlingBeside.insert(claim)
+        settling += 1
+        if let freed = routes.release(claim: claim) { callNext(for: freed) }
+        // Its permit goes to the next claim, or back.
+        permitsInUse -= 1
+        guard isOpen, suspects.isEmpty else { return nil }
+        if let next = ready.popFirst() { return order(next) }
+        return phases[queue] == .full ? order(queue) : nil
+    }
+
+    /// The outcome of a run beside others has been written: a slot is free, and its action may wait again.
+    mutating func askAgain(_ queue: QueueID) {
+        if phases[queue] == .full { makeReady(queue) } else { wake(queue) }
+    }
+}
