@@ -13,11 +13,22 @@ package struct PayloadCoder: Sendable {
     private let encoder = JSONEncoder()
     private let decoder = JSONDecoder()
     private let maximumByteCount: Int
+    /// What seals payloads; `nil`: they are stored as they are.
+    let sealing: (any PayloadSealing)?
+    /// Whether payloads are read that are not sealed, where others are.
+    let acceptsUnsealed: Bool
 
-    package init(maximumByteCount: Int) {
+    package init(
+        maximumByteCount: Int,
+        sealing: (any PayloadSealing)? = nil,
+        acceptsUnsealed: Bool = true
+    ) {
         self.maximumByteCount = maximumByteCount
+        self.sealing = sealing
+        self.acceptsUnsealed = acceptsUnsealed
     }
 
+    /// The plain payload of an action.
     package func encode<A: Action>(_ action: A) throws(SluiceError) -> String {
         if let text = JSONWriter.text(of: action) {
             try check(text.utf8.count, kind: A.kind)

@@ -1,0 +1,79 @@
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+/// Payloads as they are stored, which may be sealed.
+extension PayloadCoder {
+    /// What is stored of an action.
+    func stored<A: Action>(_ action: A) throws(SluiceError) -> String {
+        try seal(encode(action), SealingContext(kind: A.kind, version: A.version))
+    }
+
+    /// What is stored of a payload that is JSON text already.
+    func stored(_ action: RawAction) throws(SluiceError) -> String {
+        try check(action)
+        return try seal(action.payload, SealingContext(kind: action.kind, version: action.version))
+    }
+
+    /// Seals a payload, if the broker seals any and it is not sealed already, as what comes from an export.
+    func seal(_ payload: String, _ context: @autoclosure () -> SealingContext) throws(SluiceError) -> String {
+        guard let sealing, !SealedPayload.isSealed(payload) else { return payload }
+        let context = context()
+        func failure(_ reason: String) -> SluiceError {
+            SluiceError(
+                .payloadNotSealed,
+                "the payload of an action of kind '\(context.kind)' cannot be sealed: \(reason)"
+            )
+        }
+        let sealed: SealedPayload
+        do {
+            sealed = try sealing.seal(Data(payload.utf8), as: context)
+        } catch let error as SealingFailure {
+            throw failure(error == .missingKey ? "there is no key to seal with" : "\(error)")
+        } catch {
+            throw failure("the sealing threw \(type(of: error))")
+        }
+        guard SealedPayload.isValid(key: sealed.key) else {
+            throw failure("the name of its key is not 1 to 255 of the characters that one may have")
+        }
+        return sealed.text
+    }
+
+    /// The plain payload of what is stored, or why there is none, without what is in it (G13).
+    func open(_ payload: String, _ context: @autoclosure () -> SealingContext) -> Result<String, Undecodable>
+    {
+        func failure(_ reason: String) -> Result<String, Undecodable> {
+            .failure(Undecodable(reason: reason))
+        }
+        guard SealedPayload.isSealed(payload) else {
+            guard sealing != nil, !acceptsUnsealed else { return .success(payload) }
+            return failure("the payload is not sealed, and the broker accepts no other")
+        }
+        guard let sealed = SealedPayload(payload) else {
+            return failure("the payload says that it is sealed, and is not written as a sealed one")
+        }
+        guard let sealing else {
+            return failure(
+                "the payload is sealed with the key '\(sealed.key)', and the broker has no payloadSealing"
+            )
+        }
+        do {
+            let data = try sealing.open(sealed, as: context())
+            guard let text = String(validating: data, as: UTF8.self) else {
+                return failure("what was sealed with the key '\(sealed.key)' is not UTF-8")
+            }
+            return .success(text)
+        } catch SealingFailure.missingKey {
+            return failure("the payload is sealed with the key '\(sealed.key)', which is not there")
+        } catch SealingFailure.notAuthentic {
+            return failure(
+                "the payload does not open with the key '\(sealed.key)': it was sealed with another of that "
+                    + "name or for another kind or version, or has been changed"
+            )
+        } catch {
+            return failure("opening with the key '\(sealed.key)' threw \(type(of: error))")
+        }
+    }
+}
