@@ -1,0 +1,164 @@
+internal import Logging
+internal import Synchronization
+
+/// Running and stopping the broker, one after the other.
+extension BackgroundCoordinator {
+    /// Runs the broker as the application comes and goes, until the task is cancelled or the broker cannot go
+    /// on.
+    ///
+    /// It is called in place of ``Broker/run()``. Until there is time to run, the broker is suspended. When
+    /// the task is cancelled, handlers that run are cancelled too, it returns when all have returned, and the
+    /// broker is not suspended then. It can be called again.
+    ///
+    /// - Throws: ``SluiceError/Code/alreadyRunning``; what ``Broker/run()`` and ``Broker/resume()`` throw.
+    ///   Being cancelled is a normal return, and so is a ``Broker/stop(grace:)`` by somebody else.
+    public func run() async throws {
+        guard let number = beginRun() else {
+            throw SluiceError(.alreadyRunning, "the background coordinator is run already")
+        }
+        defer { endRun() }
+        // A task of its own: what is to be done is also done when the caller's is cancelled.
+        let work = Task(executorPreference: executor) { try await self.followCommands(number) }
+        let result = await withTaskCancellationHandler {
+            await work.result
+        } onCancel: {
+            command.yield(.end(number))
+        }
+        handle(.ended)
+        try result.get()
+    }
+
+    /// Where what it does by itself is done: where the engine's work is.
+    var executor: DispatchExecutor? { broker.options.engine.executor }
+
+    private func followCommands(_ number: Int) async throws {
+        if !state.isRunning { await broker.suspend() }
+        var current: BrokerRun?
+        var isToRun = false
+        for await command in commands {
+            switch command {
+            case .run:
+                // Asked for in vain: what it was for is over.
+                guard state.isRunning else { continue }
+                try await broker.resume()
+                isToRun = true
+                // One that has been stopped and has not ended: this one begins behind it.
+                if current == nil { current = start() }
+            case .stop(let number):
+                isToRun = false
+                if let current { await stop(current) }
+                let work = await workLeft()
+                await broker.suspend()
+                handle(.stopped(number, work))
+            case .brokerEnded(let run) where run === current:
+                try run.result?.get()
+                // Somebody else has stopped it.
+                guard run.isStopped else { return }
+                current = isToRun ? start() : nil
+            case .end(number):
+                return try await end(current)
+            // Of an earlier call.
+            case .brokerEnded, .end: continue
+            }
+        }
+    }
+
+    private func start() -> BrokerRun {
+        let run = BrokerRun()
+        run.begin(on: executor) { [broker, command] in
+            do {
+                try await broker.run()
+                run.end(.success(()))
+            } catch {
+                run.end(.failure(error))
+            }
+            command.yield(.brokerEnded(run))
+        }
+        return run
+    }
+
+    /// Has the handlers end, and waits for them no longer than there is time.
+    private func stop(_ run: BrokerRun) async {
+        run.isStopped = true
+        if options.stopGrace > .zero {
+            await wait(atMost: options.stopGrace) { [broker, options] in
+                // When its grace is over it cancels what still runs.
+                await broker.stop(grace: options.stopGrace)
+            }
+        }
+        run.cancel()
+        await wait(atMost: options.patience) { await run.ended.wait() }
+    }
+
+    /// How long queues are read to find out what is to be asked for.
+    private static let readingLimit: Duration = .seconds(2)
+
+    /// What is to be asked for; something if it cannot be told, or not in time.
+    private func workLeft() async -> RemainingWork {
+        do throws(SluiceError) {
+            return try await broker.remainingWork(until: broker.options.clock.uptime + Self.readingLimit)
+        } catch {
+            broker.options.logger.debug("the work left is unknown", metadata: ["error": "\(error)"])
+            return .now
+        }
+    }
+
+    private func end(_ run: BrokerRun?) async throws {
+        run?.isStopped = true
+        run?.cancel()
+        // Also for a handler that has outlived a stop, and waits to be written.
+        try await broker.resume()
+        guard let run else { return }
+        await run.ended.wait()
+        try run.result?.get()
+    }
+
+    /// Returns when `body` has, or when the time is over.
+    private func wait(atMost limit: Duration, _ body: @escaping @Sendable () async -> Void) async {
+        let (clock, isOver) = (broker.options.clock, Event())
+        let deadline = clock.uptime + limit
+        let timer = Task(executorPreference: executor) {
+            do { try await clock.sleep(untilUptime: deadline) } catch {}
+            isOver.happen()
+        }
+        Task(executorPreference: executor) {
+            await body()
+            isOver.happen()
+        }
+        await isOver.wait()
+        timer.cancel()
+    }
+}
+
+/// One call of ``Broker/run()``.
+final class BrokerRun: Sendable {
+    private struct State {
+        var task: Task<Void, Never>?
+        var result: Result<Void, any Error>?
+        var isStopped = false
+    }
+
+    private let state = Mutex(State())
+    let ended = Event()
+
+    /// How it has ended, if it has.
+    var result: Result<Void, any Error>? { state.withLock { $0.result } }
+
+    /// The coordinator has stopped it.
+    var isStopped: Bool {
+        get { state.withLock { $0.isStopped } }
+        set { state.withLock { $0.isStopped = newValue } }
+    }
+
+    func begin(on executor: DispatchExecutor?, _ body: @escaping @Sendable () async -> Void) {
+        let task = Task(executorPreference: executor) { await body() }
+        state.withLock { $0.task = task }
+    }
+
+    func cancel() { state.withLock { $0.task }?.cancel() }
+
+    func end(_ result: Result<Void, any Error>) {
+        state.withLock { $0.result = result }
+        ended.happen()
+    }
+}

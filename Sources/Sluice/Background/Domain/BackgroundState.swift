@@ -1,0 +1,33 @@
+/// Where a ``BackgroundCoordinator`` stands.
+public enum BackgroundState: String, Sendable, Hashable, CaseIterable {
+    /// The application is in the foreground, and the broker runs.
+    case foreground
+    /// The application is in the background under an extension of its time, and the broker runs.
+    case extended
+    /// The application is in the background with processing time, and the broker runs.
+    case processing
+    /// The application has left the foreground with nothing in progress: the broker is being stopped.
+    case leaving
+    /// The broker is being stopped, and the extension is held until it has.
+    case endingExtension
+    /// The broker is being stopped, and the processing time is held until it has.
+    case endingProcessing
+    /// The broker has stopped and let go of its file; nothing is left, and nothing is asked for.
+    case asleep
+    /// The broker has stopped and let go of its file; processing time is asked for.
+    case awaitingProcessing
+
+    /// Whether the broker runs, or is about to.
+    var isRunning: Bool { self == .foreground || runsInBackground }
+
+    /// Whether the broker runs, by leave of the system that ends.
+    var runsInBackground: Bool { self == .extended || self == .processing }
+
+    /// Whether the broker is being stopped.
+    var isStopping: Bool {
+        switch self {
+        case .leaving, .endingExtension, .endingProcessing: true
+        case .foreground, .extended, .processing, .asleep, .awaitingProcessing: false
+        }
+    }
+}

@@ -1,0 +1,214 @@
+import Foundation
+import SluiceTestKit
+import Synchronization
+import Testing
+
+@testable import Sluice
+
+@Suite("Background Operations: what goes wrong", .timeLimit(.minutes(2))) struct BackgroundTroubleTests {
+    @Test(
+        "G3: a handler that does not heed is left; what it returns is written when there is time again"
+    )
+    func stubborn() async throws {
+        let site = try Site()
+        let broker = try await site.broker()
+        let (background, system) = try site.background(broker) { $0.patience = .zero }
+        let (started, end) = (Signal(), Signal())
+        defer { end.send() }
+        try broker.route("*", Note.self) { _, _ in
+            started.send()
+            await end.receivedInAnyCase()
+            return .success
+        }
+        try await following(background) {
+            background.enterForeground()
+            try await broker.enqueue([Note("1"), Note("2")])
+            try await started.received()
+            await background.leaveForeground()
+            system.expireExtension()
+            let expected: ArraySlice = ["request after 60 s", "end extension, 0 locks"]
+            try await #expect(system.log.wait(forCount: 4).suffix(2) == expected)
+            #expect(broker.isSuspended && broker.statistics.succeeded == 0)
+            // The next run begins when the earlier one has ended; nothing starts before.
+            system.beginProcessing()
+            try await until { !broker.isSuspended }
+            #expect(started.elements.count == 1)
+            end.send()
+            try await until { broker.statistics.succeeded == 2 }
+            // While the earlier run ends, it is looked at once a second.
+            site.clock.advance(by: .seconds(1))
+            try await #expect(system.log.wait(forCount: 5).suffix(1) == ["end processing, done, 0 locks"])
+        }
+        #expect(started.elements.count == 2 && broker.statistics.succeeded == 2)
+        await broker.close()
+    }
+
+    @Test("With a grace, what runs may finish when the time is over, and nothing more starts")
+    func grace() async throws {
+        let site = try Site()
+        let broker = try await site.broker()
+        let (background, system) = try site.background(broker) { $0.stopGrace = .seconds(5) }
+        let (started, go) = (EventLog<String>(), Signal())
+        try broker.route("*", Note.self) { note, _ in
+            started.append(note.text)
+            try await go.received()
+            return .success
+        }
+        try await following(background) {
+            background.enterForeground()
+            try await broker.enqueue([Note("1"), Note("2")])
+            _ = try await started.wait(forCount: 1)
+            await background.leaveForeground()
+            system.expireExtension()
+            try await until { broker.life.withLock { $0.state == .stopping } }
+            go.send()
+            try await #expect(system.log.wait(forCount: 3)[2] == "request after 60 s")
+        }
+        #expect(started.elements == ["1"])
+        #expect(broker.statistics.succeeded == 1 && broker.statistics.released == 0)
+        await broker.close()
+    }
+
+    @Test(
+        "Where no extension is given it stops at once; where no request is taken it waits for the foreground"
+    )
+    func refusals() async throws {
+        let site = try Site()
+        let broker = try await site.broker()
+        let (background, system) = try site.background(broker)
+        let attempts = EventLog<Int>()
+        let go = Signal()
+        try broker.route("*", Note.self) { _, attempt in
+            attempts.append(attempt.number)
+            try await go.received()
+            return .success
+        }
+        system.refuses = true
+        try await following(background) {
+            background.enterForeground()
+            try await broker.enqueue(Note("1"))
+            _ = try await attempts.wait(forCount: 1)
+            await background.leaveForeground()
+            let expected = ["cancel request", "begin extension", "request after 60 s"]
+            #expect(system.log.elements == expected)
+            #expect(background.state == .asleep && broker.isSuspended)
+            background.enterForeground()
+            _ = try await attempts.wait(forCount: 2)
+            go.send()
+            await broker.waitUntilIdle()
+        }
+        #expect(attempts.elements == [1, 1])
+        await broker.close()
+    }
+
+    @Test("Processing time that has begun before there was a coordinator is used")
+    func launchedForProcessing() async throws {
+        let site = try Site()
+        let broker = try await site.broker()
+        let system = FakeSystem(site)
+        system.beginProcessing()
+        let log = EventLog<String>()
+        try broker.routeNotes(to: log)
+        try await broker.enqueue(Note("1"))
+        let background = try BackgroundCoordinator(broker, extension: system, processing: system)
+        try await following(background) {
+            try await #expect(system.log.wait(forCount: 1) == ["end processing, done, 0 locks"])
+        }
+        #expect(log.elements == ["1"])
+        await broker.close()
+    }
+
+    @Test("Until there is time to run, and behind it, the file is let go; what is enqueued waits")
+    func waiting() async throws {
+        let site = try Site()
+        let broker = try await site.broker()
+        let (background, _) = try site.background(broker)
+        let log = EventLog<String>()
+        try broker.routeNotes(to: log)
+        try await following(background) {
+            try await until { broker.isSuspended }
+            // It returns when that is over.
+            await broker.suspend()
+            let enqueue = Task { try await broker.enqueue(Note("1")) }
+            try await until { broker.store.writer.load.waiting == 1 }
+            background.enterForeground()
+            _ = try await enqueue.value
+            _ = try await log.wait(forCount: 1)
+        }
+        await broker.close()
+    }
+
+    @Test("What ends the broker ends the run, and what the system has given is given back")
+    func broken() async throws {
+        let site = try Site()
+        let path = try #require(site.file).path
+        let broker = try await site.broker()
+        let (background, system) = try site.background(broker)
+        let run = Task { try await background.run() }
+        try await until { broker.isSuspended }
+        #expect(rename(path, path + ".gone") == 0)
+        system.beginProcessing()
+        #expect(await refusal { try await run.value } == .fileReplaced)
+        #expect(system.log.elements.map { $0.prefix(24) } == ["end processing, not done"])
+        #expect(background.state == .asleep)
+        await broker.close()
+    }
+
+    @Test("One task runs it at a time; cancelled, it returns when the handlers have, and can be run again")
+    func cancelled() async throws {
+        let site = try Site()
+        let broker = try await site.broker()
+        let (background, system) = try site.background(broker)
+        let attempts = EventLog<Int>()
+        try broker.route("*", Note.self) { _, attempt in
+            attempts.append(attempt.number)
+            try await untilCancelled()
+            return .success
+        }
+        try await broker.enqueue(Note("1"))
+        background.enterForeground()
+        try await following(background) {
+            _ = try await attempts.wait(forCount: 1)
+            #expect(await refusal { try await background.run() } == .alreadyRunning)
+        }
+        #expect(background.state == .asleep && !broker.isSuspended && !broker.isRunning)
+        try await following(background) {
+            background.enterForeground()
+            _ = try await attempts.wait(forCount: 2)
+            await background.leaveForeground()
+        }
+        // The extension that was held when it ended.
+        #expect(system.log.elements.last?.hasPrefix("end extension") == true)
+        #expect(attempts.elements == [1, 1])
+        await broker.close()
+    }
+
+    @Test("A broker that somebody else stops ends the run without an error")
+    func stoppedElsewhere() async throws {
+        let site = try Site()
+        let broker = try await site.broker()
+        let (background, _) = try site.background(broker)
+        background.enterForeground()
+        let run = Task { try await background.run() }
+        try await until { broker.life.withLock { $0.state == .running } }
+        await broker.stop()
+        try await run.value
+        #expect(background.state == .asleep)
+        await broker.close()
+    }
+
+    @Test("Negative times are refused")
+    func options() async throws {
+        let site = try Site(.memory)
+        let broker = try await site.broker()
+        for path in [
+            \BackgroundOptions.processingDelay, \.longestPause, \.stopGrace, \.patience,
+        ] {
+            #expect(
+                await refusal { _ = try site.background(broker) { $0[keyPath: path] = .seconds(-1) } }
+                    == .invalidOptions
+            )
+        }
+        await broker.close()
+    }
+}
