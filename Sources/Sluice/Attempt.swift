@@ -24,11 +24,7 @@ public struct Attempt: Sendable, Hashable {
     public let number: Int
     /// The same text at each attempt of this action, and of no other action, in any file: hand it to the
     /// server so that it can tell a repetition (G5).
-    public var idempotencyKey: String {
-        // Sixteen hexadecimal digits of the opening that enqueued the action, a hyphen, and its number.
-        let digits = String(UInt64(bitPattern: nonce), radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits + "-\(id)"
-    }
+    public var idempotencyKey: String { id.idempotencyKey(of: nonce) }
     /// The random number of the opening that enqueued the action.
     let nonce: Int64
     /// When the action was enqueued, by the wall clock of then.
@@ -39,6 +35,14 @@ public struct Attempt: Sendable, Hashable {
     package var claim: Int64? { settler?.action.receipt.claim }
     /// The error of the attempt before, if one failed; at most ``SluiceError/maximumTextByteCount`` bytes.
     public let lastError: String?
+}
+
+extension ActionID {
+    /// Sixteen hexadecimal digits of the opening that enqueued the action, a hyphen, and its number.
+    func idempotencyKey(of nonce: Int64) -> String {
+        let digits = String(UInt64(bitPattern: nonce), radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits + "-\(self)"
+    }
 }
 
 /// What settles an attempt in a transaction of the application's.

@@ -7,7 +7,11 @@ extension Broker {
     /// Cancels an action.
     @discardableResult
     public func cancel(_ action: ActionID) async throws(SluiceError) -> Cancellation {
-        let result = try await store.cancel(action)
+        cancelled(action, try await store.cancel(action))
+    }
+
+    /// Does what is left to do when the file has it.
+    func cancelled(_ action: ActionID, _ result: CancelResult) -> Cancellation {
         switch result {
         case .removed:
             scheduler.hasten(.admitScheduled)

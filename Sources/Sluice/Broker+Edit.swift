@@ -51,18 +51,24 @@ extension Broker {
     @discardableResult
     public func edit<A: Action>(_ action: ActionID, to new: A) async throws(SluiceError) -> ActionChange {
         try validateKind(A.kind)
-        return try await store.edit(action, kind: A.kind, payload: coder.encode(new), version: A.version)
+        return try await store.edit(action, kind: A.kind, payload: coder.stored(new), version: A.version)
     }
 
     /// Gives an action another payload as JSON text, of the kind and version that it has.
     ///
     /// See ``edit(_:to:)``.
     ///
-    /// - Throws: ``SluiceError/Code/payloadNotJSON``, ``SluiceError/Code/payloadTooLarge``.
+    /// - Throws: ``SluiceError/Code/payloadNotJSON``, ``SluiceError/Code/payloadTooLarge``,
+    ///   ``SluiceError/Code/payloadNotSealed``.
     @discardableResult
     public func edit(_ action: ActionID, payload: String) async throws(SluiceError) -> ActionChange {
         try coder.check(RawAction(queue: "", kind: "", payload: payload))
-        return try await store.edit(action, kind: nil, payload: payload, version: nil)
+        guard coder.sealing != nil else {
+            return try await store.edit(action, kind: nil, payload: payload, version: nil)
+        }
+        return try await store.edit(action) { [coder] kind, version in
+            try coder.seal(payload, SealingContext(kind: kind, version: version))
+        }
     }
 
     /// Takes an action out of its queue's order until a time, or gives it its place now.

@@ -122,7 +122,7 @@ extension Broker {
         return EnqueueReceipt(id: ids[0], broker: self)
     }
 
-    private func store(drafts: [ActionDraft]) async throws -> [ActionID] {
+    func store(drafts: [ActionDraft]) async throws -> [ActionID] {
         guard !drafts.isEmpty else { return [] }
         guard !options.middleware.isEmpty else { return try await write(drafts: drafts) }
         let ids = try await pass(options.middleware[...], EnqueueContext(drafts))

@@ -1,10 +1,46 @@
+/// Noticing what other connections and processes have committed (G11).
 extension Broker {
     /// Has the broker look now for what other connections have committed, without waiting for it.
     ///
     /// It would find it by itself; this is for those who know of a commit, such as a library that has made
     /// it.
     package func lookForCommits() {
-        guard wakeUps != nil, isRunning || store.waiters.areThere else { return }
+        guard wakeUps != nil || store.isReadOnly, isRunning || isWatched else { return }
         scheduler.schedule(.lookForChanges, within: .zero)
+    }
+
+    /// Whether anybody waits for the end of an action, or observes.
+    var isWatched: Bool { store.waiters.areThere || store.interest.isAny }
+
+    /// Looks for what others do while this broker does not run, as long as anybody wants to know.
+    func lookAtOthers() {
+        guard wakeUps != nil || store.isReadOnly, !isRunning, isWatched else { return }
+        scheduler.schedule(.lookForChanges, within: options.foreignChangeInterval)
+    }
+
+    /// Takes in what other connections have committed, if they have.
+    func lookForChanges() {
+        let interval = options.foreignChangeInterval
+        guard isRunning else {
+            // Nothing is logged for it: what others do shows in the file alone.
+            return attempt(.lookForChanges, again: interval) { [observers] store in
+                let areCommits = try await store.hasNewCommits()
+                if areCommits {
+                    if store.waiters.areThere { try await store.takeInForeignChanges() }
+                    observers.poke(nil)
+                }
+                try await store.compareTold(ifDueBy: areCommits)
+            }
+        }
+        guard let wakeUps else { return }
+        if store.isLogPinned { scheduler.schedule(.copyLog, within: Store.pinnedLogInterval) }
+        let next = wakeUps.isWatching ? max(interval, WakeUps.safetyInterval) : interval
+        attempt(.lookForChanges, again: next) { store in
+            try store.check.look()
+            if store.interest.contents != nil {
+                try await store.compareTold(ifDueBy: store.hasNewCommits())
+            }
+            if try await wakeUps.poll() { try await store.takeInForeignChanges() }
+        }
     }
 }

@@ -9,7 +9,7 @@ extension Broker {
     ///
     /// - Parameter buffering: How many events wait for a consumer that is slower than the queues.
     public func events(buffering: EventBuffering = .bounded()) -> QueueEvents {
-        defer { watchForStalls() }
+        defer { isObserved() }
         return QueueEvents(observers, buffering)
     }
 
@@ -26,9 +26,11 @@ extension Broker {
         buffering: EventBuffering = .bounded(),
         _ body: @escaping @Sendable (ObservedEvent) -> Void
     ) -> ObservationToken {
-        let callbacks = EventCallbacks(buffering, schedule: { job in queue.async { job() } }, body: body)
-        defer { watchForStalls() }
-        return ObservationToken(observers, callbacks)
+        defer { isObserved() }
+        return ObservationToken(
+            observers,
+            ObserverCallbacks(EventBuffer(buffering), schedule: Self.schedule(on: queue), body: body)
+        )
     }
 
     /// Calls back for each event from now on, on an executor, in order and one at a time.
@@ -39,10 +41,40 @@ extension Broker {
         buffering: EventBuffering = .bounded(),
         _ body: @escaping @Sendable (ObservedEvent) -> Void
     ) -> ObservationToken {
-        let schedule: @Sendable (@escaping @Sendable () -> Void) -> Void = { job in
-            _ = Task(executorPreference: executor) { job() }
-        }
-        defer { watchForStalls() }
-        return ObservationToken(observers, EventCallbacks(buffering, schedule: schedule, body: body))
+        defer { isObserved() }
+        return ObservationToken(
+            observers,
+            ObserverCallbacks(EventBuffer(buffering), schedule: Self.schedule(on: executor), body: body)
+        )
+    }
+
+    /// Calls back on the committing thread when something in the file may have changed, by whomever.
+    ///
+    /// What others commit is told within ``BrokerOptions/foreignChangeInterval``, also while this broker does
+    /// not run.
+    ///
+    /// - Parameter body: It may not block. One call may stand for several changes.
+    package func observeChanges(_ body: @escaping @Sendable () -> Void) -> ObservationToken {
+        defer { isObserved() }
+        let subscriber = Observers.Subscriber(receive: { _ in body() }, poke: { _ in body() }, end: {})
+        return ObservationToken(observers, subscriber) {}
+    }
+
+    /// Somebody has begun to observe.
+    func isObserved() {
+        watchForStalls()
+        lookAtOthers()
+    }
+
+    /// Hands jobs to a dispatch queue.
+    static func schedule(on queue: DispatchQueue) -> @Sendable (@escaping @Sendable () -> Void) -> Void {
+        { job in queue.async { job() } }
+    }
+
+    /// Hands jobs to an executor.
+    static func schedule(
+        on executor: any TaskExecutor
+    ) -> @Sendable (@escaping @Sendable () -> Void) -> Void {
+        { job in _ = Task(executorPreference: executor) { job() } }
     }
 }

@@ -7,7 +7,21 @@ extension Broker {
     /// - Returns: The number of queues that waited for a retry or were parked.
     @discardableResult
     public func retryNow(_ pattern: QueuePattern = .all) async throws(SluiceError) -> Int {
-        try await store.retryNow(pattern.form())
+        let count = try await store.retryNow(pattern.form())
+        scheduler.hasten(.admitScheduled)
+        return count
+    }
+
+    /// Ends the retry waits of the queues that are named and lifts their parking, all in one transaction.
+    ///
+    /// See ``retryNow(_:)``.
+    ///
+    /// - Returns: The number of queues that waited for a retry or were parked.
+    @discardableResult
+    public func retryNow(queues names: some Sequence<QueueName>) async throws(SluiceError) -> Int {
+        let count = try await store.retryNow(Array(Set(names)))
+        scheduler.hasten(.admitScheduled)
+        return count
     }
 
     /// Actions that wait or run: by queue, and in the order in which each queue runs them.
@@ -36,5 +50,16 @@ extension Broker {
     /// - Throws: ``SluiceError`` when the disk cannot be written: nothing is known to be durable then.
     public func flush() async throws(SluiceError) {
         try await store.sync()
+    }
+
+    /// Copies the log into the database and cuts it to nothing, so that what was deleted stands in neither.
+    ///
+    /// With ``BrokerOptions/erasesPayloads`` a running broker does it by itself, and a broker that is closed
+    /// too; without that option, what was deleted may still stand in the database.
+    ///
+    /// - Returns: `false` when another connection has kept the log from being cut: call it again.
+    /// - Throws: ``SluiceError`` when the file cannot be written.
+    public func eraseLog() async throws(SluiceError) -> Bool {
+        try await store.eraseLog()
     }
 }

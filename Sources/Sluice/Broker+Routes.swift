@@ -4,13 +4,20 @@ internal import Synchronization
 extension Broker {
     /// Sets what holds for the queues of a pattern.
     ///
-    /// Of several patterns that match a queue, the options of the most specific one hold, alone.
+    /// Of several patterns that match a queue, the sort key and the depth of the most specific one hold,
+    /// alone: what it leaves out is not taken from another. A discipline and a start are those of the most
+    /// specific pattern that says them.
     ///
     /// - Throws: ``SluiceError/Code/duplicateQueueOptions`` when the pattern has options,
-    ///   ``SluiceError/Code/invalidPattern``, ``SluiceError/Code/invalidOptions``.
+    ///   ``SluiceError/Code/invalidPattern``, ``SluiceError/Code/invalidOptions``, also when a route of the
+    ///   pattern has said otherwise of its discipline or start.
     public func queues(_ pattern: QueuePattern, _ options: QueueOptions) throws(SluiceError) {
         let form = try pattern.form()
         try options.validate()
+        guard drafter.options(form) == nil else {
+            throw SluiceError(.duplicateQueueOptions, "the queues '\(pattern)' have options already")
+        }
+        try scheduler.rules.add(form, options.discipline, options.start)
         guard drafter.add(form, options) else {
             throw SluiceError(.duplicateQueueOptions, "the queues '\(pattern)' have options already")
         }
@@ -58,6 +65,34 @@ extension Broker {
         }
     }
 
+    /// Routes the actions of a type in the queues of a pattern to a closure with a completion.
+    ///
+    /// ```swift
+    /// try broker.route("conversation/*", completing: SendMessage.self) { message, _, completion in
+    ///     network.send(message.text) { error in
+    ///         completion(success: error == nil, retryTimeout: .seconds(30))
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// See ``route(_:_:_:handler:)``, and ``Completion`` for what becomes of one that is dropped or called
+    /// twice.
+    public func route<A: Action>(
+        _ pattern: QueuePattern,
+        completing type: A.Type,
+        _ options: RouteOptions = RouteOptions(),
+        handler: @escaping @Sendable (A, Attempt, Completion) -> Void
+    ) throws(SluiceError) {
+        try add(pattern, A.kind, options) { [reader, runner] action, attempt in
+            switch reader.read(A.self, from: action) {
+            case .failure(let error):
+                return .undecodable(error.reason)
+            case .success(let input):
+                return await runner.complete(attempt) { handler(input, attempt, $0) }
+            }
+        }
+    }
+
     /// Routes the actions of a handler's type in the queues of a pattern to a handler with a completion.
     ///
     /// See ``route(_:_:_:handler:)``.
@@ -66,26 +101,27 @@ extension Broker {
         to handler: H,
         _ options: RouteOptions = RouteOptions()
     ) throws(SluiceError) {
-        try add(pattern, H.Input.kind, options) { [reader, runner] action, attempt in
-            switch reader.read(H.Input.self, from: action) {
-            case .failure(let error):
-                return .undecodable(error.reason)
-            case .success(let input):
-                return await runner.complete(attempt) { handler.handle(input, attempt, completion: $0) }
-            }
+        try route(pattern, completing: H.Input.self, options) { input, attempt, completion in
+            handler.handle(input, attempt, completion: completion)
         }
     }
 
     /// Routes actions of any kind in the queues of a pattern, unless the pattern has a route for their kind.
     ///
-    /// The payload is handed over as it is stored, in the version that ``Attempt/version`` tells.
+    /// The payload is handed over as it is stored, in the version that ``Attempt/version`` tells; a sealed
+    /// one is opened first, if the broker has a ``BrokerOptions/payloadSealing``.
     public func routeAnyKind(
         _ pattern: QueuePattern,
         _ options: RouteOptions = RouteOptions(),
         handler: @escaping @Sendable (_ payload: String, Attempt) async throws -> Outcome
     ) throws(SluiceError) {
-        try add(pattern, nil, options) { action, attempt in
-            do { return .outcome(try await handler(action.payload, attempt)) } catch { return .threw(error) }
+        try add(pattern, nil, options) { [reader] action, attempt in
+            switch reader.text(of: action) {
+            case .failure(let error):
+                return .undecodable(error.reason)
+            case .success(let payload):
+                do { return .outcome(try await handler(payload, attempt)) } catch { return .threw(error) }
+            }
         }
     }
 
@@ -96,10 +132,19 @@ extension Broker {
         perform: @escaping @Sendable (ClaimedAction, Attempt) async -> HandlerResult
     ) throws(SluiceError) {
         try routing.withLock { routing throws(SluiceError) in
-            try routing.routes.add(pattern, kind: kind, options: options, perform: perform)
+            // A copy, so that a route that is refused leaves nothing.
+            var routes = routing.routes
+            try routes.add(pattern, kind: kind, options: options, perform: perform)
+            try scheduler.rules.add(pattern.form(), options.discipline, options.start)
+            routing.routes = routes
         }
         scheduler.routesChanged()
         codeChanged()
+    }
+
+    /// The discipline of a queue.
+    package func discipline(of queue: QueueName) -> QueueDiscipline {
+        scheduler.rules.rules(of: queue).discipline
     }
 
     /// The route for a head, asked in the claiming transaction.

@@ -30,6 +30,13 @@ extension Broker {
     /// noticed.
     static let scheduleInterval: Duration = .seconds(60)
 
+    /// Whether it runs, and has found all queues that had work when it began.
+    package var hasLookedAround: Bool { life.withLock { $0.state == .running && $0.hasLookedAround } }
+
+    /// Whether it runs and has done all that can be done at this time of its clock, but for attempts that
+    /// are in their handlers.
+    package func isAtRest(butFor held: Int) -> Bool { hasLookedAround && scheduler.isAtRest(butFor: held) }
+
     var isRunning: Bool { life.withLock { $0.state == .running || $0.state == .starting } }
 
     /// Runs the queues until ``stop(grace:)`` is called or the task is cancelled.
@@ -109,6 +116,8 @@ extension Broker {
         life.withLock { $0.state = .closed }
         releaseIdleWaiters()
         scheduler.silence()
+        // Other processes that have the file open would keep the log.
+        if options.erasesPayloads { _ = try? await store.eraseLog() }
         await store.close()
         observers.end()
     }
@@ -116,7 +125,8 @@ extension Broker {
     /// Returns when a running broker has nothing left that it could run or wait for.
     ///
     /// Parked queues and those without a route do not count. Returns at once when the broker stops or the
-    /// task is cancelled, and after a ``run()`` that has thrown. Before the first `run()` it waits for it.
+    /// task is cancelled, after a ``run()`` that has thrown, and in a role that runs nothing. Before the
+    /// first `run()` it waits for it.
     public func waitUntilIdle() async {
         if store.check.isForked { return }
         let waiter = life.withLock { life in
@@ -127,7 +137,7 @@ extension Broker {
             await withCheckedContinuation { continuation in
                 let isOver = life.withLock { life in
                     if Task.isCancelled || life.state == .closed || life.state == .stopping { return true }
-                    if life.state == .idle && life.hasThrown { return true }
+                    if life.state == .idle && (life.hasThrown || options.role != .run) { return true }
                     if life.state == .running && life.hasLookedAround && scheduler.isIdle { return true }
                     life.idleWaiters[waiter] = continuation
                     return false
@@ -165,7 +175,7 @@ extension Broker {
         life.withLock { $0.state = .idle }
         releaseIdleWaiters()
         observers.poke(nil)
-        lookForSettled()
+        lookAtOthers()
         ended.happen()
     }
 
@@ -184,6 +194,8 @@ extension Broker {
     func begin() async {
         scheduler.schedule(.admitScheduled, within: .zero)
         measure()
+        // What was left in the log when the last process died.
+        if options.erasesPayloads { scheduler.schedule(.eraseLog, within: .zero) }
         if let wakeUps {
             // Taken for dead already, it begins anew at once.
             scheduler.schedule(
@@ -197,7 +209,12 @@ extension Broker {
         do throws(SluiceError) {
             try await lookAround()
         } catch {
-            fail(error)
+            // Any other error may pass: the broker runs, and goes on by itself when it has.
+            if error.stopsBroker {
+                fail(error)
+            } else {
+                scheduler.schedule(.lookAround, within: Self.syncInterval)
+            }
         }
         watchForStalls()
     }
@@ -219,7 +236,7 @@ extension Broker {
         life.withLock { life in
             if life.state == .starting || life.state == .running { life.state = .stopping }
         }
-        Task { await leaveQueuesToOthers() }
+        Task(executorPreference: options.engine.executor) { await self.leaveQueuesToOthers() }
         if grace > .zero {
             scheduler.schedule(.endGrace, within: grace)
         } else {
@@ -267,6 +284,7 @@ extension Broker {
         case .lookForChanges: lookForChanges()
         case .endHolds: endHolds()
         case .copyLog: attempt(chore, again: nil) { try await $0.copyPinnedLog() }
+        case .eraseLog: eraseLogAgain()
         case .findStalled: findStalled()
         case .sync: attempt(chore, again: nil) { try await $0.sync() }
         case .admitScheduled: admitScheduled()
@@ -285,7 +303,9 @@ extension Broker {
         again interval: Duration?,
         _ body: @escaping @Sendable (Store) async throws -> Void
     ) {
-        Task { [weak self, store, options] in
+        scheduler.choreBegan()
+        Task(executorPreference: options.engine.executor) { [weak self, store, options, scheduler] in
+            defer { scheduler.choreEnded() }
             do {
                 try await body(store)
                 if let interval { self?.repeatChore(chore, after: interval) }
@@ -303,32 +323,10 @@ extension Broker {
             switch chore {
             // Handlers may take longer to end than the lease lasts.
             case .renewLease: life.withLock { $0.state != .idle }
-            case .lookForChanges: isRunning || store.waiters.areThere
+            case .lookForChanges: isRunning || isWatched
             default: isRunning
             }
         if isDue { scheduler.schedule(chore, within: interval) }
-    }
-
-    /// Looks for what others have settled while this broker does not run, as long as anybody waits for it.
-    func lookForSettled() {
-        guard wakeUps != nil, !isRunning, store.waiters.areThere else { return }
-        scheduler.schedule(.lookForChanges, within: options.foreignChangeInterval)
-    }
-
-    /// Takes in what other connections have committed, if they have.
-    private func lookForChanges() {
-        guard let wakeUps else { return }
-        let interval = options.foreignChangeInterval
-        guard isRunning else {
-            // Nothing is logged for it: what others settle shows in the file alone.
-            return attempt(.lookForChanges, again: interval) { try await $0.takeInForeignChanges() }
-        }
-        if store.isLogPinned { scheduler.schedule(.copyLog, within: Store.pinnedLogInterval) }
-        let next = wakeUps.isWatching ? max(interval, WakeUps.safetyInterval) : interval
-        attempt(.lookForChanges, again: next) { store in
-            try store.check.look()
-            if try await wakeUps.poll() { try await store.takeInForeignChanges() }
-        }
     }
 
     /// Ends the holds whose time is over, and comes back when the next one's may be.
@@ -337,6 +335,14 @@ extension Broker {
             guard let next = try await store.endHolds(), let self, self.isRunning else { return }
             let delay = min(max(next - options.clock.now, .zero), Self.scheduleInterval)
             scheduler.schedule(.endHolds, within: delay)
+        }
+    }
+
+    private func eraseLogAgain() {
+        attempt(.eraseLog, again: nil) { [weak self] store in
+            guard try await !store.eraseLog(), let self, isRunning else { return }
+            // Somebody reads or writes: it is tried again until it succeeds.
+            scheduler.schedule(.eraseLog, within: options.logErasureInterval)
         }
     }
 
@@ -357,36 +363,15 @@ extension Broker {
         // idle.
         let mark = options.clock.uptime + Self.scheduleInterval
         scheduler.schedule(.admitScheduled, at: mark)
-        attempt(.admitScheduled, again: nil) { [weak self] store in
+        attempt(.admitScheduled, again: nil) { [weak self, scheduler] store in
+            defer { scheduler.endAdmission() }
             let next = try await store.admitDue()
             guard let self else { return }
             if let time = next.sweep { scheduleSweep(at: time) }
             let delay = next.scheduled.map { max($0 - options.clock.now, .zero) }
             // Not instead of a look that was asked for meanwhile: this one may have come too early for it.
-            let interval = delay.map { min($0, Self.scheduleInterval) }
-            scheduler.schedule(.admitScheduled, after: interval, insteadOf: mark)
+            scheduler.admitNext(after: delay, noLaterThan: Self.scheduleInterval, insteadOf: mark)
         }
-    }
-
-    /// Sets aside what has expired, and comes back when something ends next.
-    private func sweep() {
-        attempt(.sweep, again: nil) { [weak self] store in
-            guard let self else { return }
-            let next = try await store.sweep { [weak self] in self?.expiryPolicy($0, $1) ?? .block }
-            if let next { scheduleSweep(at: next) }
-            scheduler.hasten(.admitScheduled)
-        }
-    }
-
-    private func expiryPolicy(_ queue: QueueName, _ kind: String) -> FailurePolicy {
-        let route = routing.withLock { $0.routes.route(for: queue, kind: kind) }.route
-        return (route?.options.failure ?? FailurePolicies()).expired
-    }
-
-    /// Sweeps at a time, and earlier if the wall clock is not to be trusted for so long.
-    func scheduleSweep(at time: Timestamp) {
-        let delay = min(max(time - options.clock.now, .zero), Self.scheduleInterval)
-        if isRunning { scheduler.schedule(.sweep, within: delay) }
     }
 
     /// Tries again what could not be decoded before a route or an upgrader was added.

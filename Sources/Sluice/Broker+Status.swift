@@ -103,7 +103,8 @@ extension Broker {
         return QueueStatus(facts, because, now)
     }
 
-    private func route(_ facts: QueueFacts) -> Scheduler.Routing? {
+    /// What the routes say about a queue's head; `nil` without one.
+    func route(_ facts: QueueFacts) -> Scheduler.Routing? {
         guard let head = facts.head, let kind = facts.headKind else { return nil }
         return route(
             Head(
@@ -140,7 +141,7 @@ extension StatusFacts {
 
 extension QueueFacts {
     /// The reasons that stand in the file, and those that its routes give where this broker runs the queues.
-    fileprivate func becauseOfFile(
+    func becauseOfFile(
         _ file: StatusFacts,
         _ routing: Scheduler.Routing?,
         _ now: Timestamp

@@ -15,11 +15,12 @@ extension Broker {
     /// - Copies that ``backup(to:)`` makes end with ``SluiceError/Code/suspended``.
     /// - ``stop(grace:)`` begins at once and returns after ``resume()``. ``close(grace:)`` opens the file
     ///   once more, to write what waits.
-    /// - The right to run queues lapses after 30 seconds, as that of a process that has stopped; then
-    ///   another process may run what this one ran.
+    /// - Other processes run what waits. The right to run queues lapses after 30 seconds, as that of a
+    ///   process that has stopped; then they may also run what this one ran.
     ///
-    /// It waits for nothing but the group that is being committed, and that group for another connection's
-    /// lock no longer than ``BrokerOptions/lockTimeout``. A broker that is suspended stays so. In memory
+    /// It waits for the group that is being committed, and that group for another connection's lock no longer
+    /// than ``BrokerOptions/lockTimeout``; and where SQLite has the WAL-reset bug up to a second for the
+    /// checkpoints of others. A broker that is suspended stays so. In memory
     /// nothing happens.
     public func suspend() async {
         guard wakeUps != nil || store.isReadOnly, !store.check.isForked else { return }
@@ -27,7 +28,6 @@ extension Broker {
             guard !suspension.isOn, !suspension.isOver else { return }
             suspension.isOn = true
             // The watch holds no lock, but it could have the connection opened again.
-            await leaveQueuesToOthers()
             await store.lookout?.suspend()
             await wakeUps?.stop()
             await store.suspend()
@@ -106,6 +106,9 @@ final class Suspension: Sendable {
     private let value = Atomic(false)
     private let end = Atomic(false)
     private let last = Mutex<Task<Void, Never>?>(nil)
+    private let executor: DispatchExecutor?
+
+    init(_ engine: EngineContext) { executor = engine.executor }
 
     /// Changed inside ``pass(_:)`` alone.
     var isOn: Bool {
@@ -122,11 +125,11 @@ final class Suspension: Sendable {
     /// Does something behind all that was asked for before.
     func pass<Output: Sendable>(_ body: @escaping @Sendable () async -> Output) async -> Output {
         let task = last.withLock { last in
-            let task = Task { [last] in
+            let task = Task(executorPreference: executor) { [last] in
                 await last?.value
                 return await body()
             }
-            last = Task { _ = await task.value }
+            last = Task(executorPreference: executor) { _ = await task.value }
             return task
         }
         return await task.value

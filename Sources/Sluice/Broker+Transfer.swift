@@ -1,8 +1,9 @@
 extension Broker {
     /// Enqueues actions that have left another file, all or none, in their order.
     ///
+    /// - Returns: Their numbers; `nil` for one whose key is taken, which is there already or has been.
     /// - Throws: As ``enqueue(raw:)``.
-    package func take(_ actions: [TransferredAction]) async throws -> [ActionID] {
+    package func take(_ actions: [TransferredAction]) async throws -> [ActionID?] {
         for action in actions { try check(action) }
         return try await store.take(actions)
     }
@@ -16,7 +17,15 @@ extension Broker {
         if let tag = action.tag { try EnqueueOptions.validate(tag: tag) }
         guard action.version >= 1 else { throw SluiceError(.invalidOptions, "a version must be 1 or more") }
         try action.gate?.validate()
+        try action.groups.validate()
         if let trace = action.trace { try TraceText.validate(trace) }
+        try action.key?.validate()
+        guard (0...TransferredAction.maximumAttempts).contains(action.attempts) else {
+            throw SluiceError(
+                .invalidOptions,
+                "an action comes with 0 to \(TransferredAction.maximumAttempts) attempts"
+            )
+        }
         try coder.check(RawAction(queue: action.queue, kind: action.kind, payload: action.payload))
     }
 }

@@ -32,7 +32,7 @@ public final class Broker: Sendable {
     let stalls = StallWatch()
     let routing = Mutex(Routing())
     let life = Mutex(Life())
-    let suspension = Suspension()
+    let suspension: Suspension
 
     /// What is asked for each action, by the name of its queue.
     struct Routing {
@@ -67,13 +67,18 @@ public final class Broker: Sendable {
     private init(_ location: DatabaseFile.Location, _ options: BrokerOptions) async throws(SluiceError) {
         let relay = CommitRelay()
         // Off the caller's executor: opening reads and may write the file.
-        let opening = await Task.detached {
+        let opening = await Task.detached(executorPreference: options.engine.executor) {
             Result { () throws(SluiceError) in try Store(location, options: options) { relay.pass($0) } }
         }.value
         store = try opening.get()
         self.options = options
+        suspension = Suspension(options.engine)
         observers = Observers(store.interest)
-        coder = PayloadCoder(maximumByteCount: options.maximumPayloadByteCount)
+        coder = PayloadCoder(
+            maximumByteCount: options.maximumPayloadByteCount,
+            sealing: options.payloadSealing,
+            acceptsUnsealed: options.acceptsUnsealedPayloads
+        )
         drafter = Drafter(coder)
         reader = PayloadReader(coder)
         scheduler = Scheduler(store: store, options: options)
@@ -121,11 +126,17 @@ public final class Broker: Sendable {
         if (!report.foreignChanges.isEmpty || report.hasForeignTimes) && isRunning {
             scheduler.schedule(.admitScheduled, within: .zero)
         }
+        if let time = report.dueAt, isRunning {
+            let delay = min(max(time - options.clock.now, .zero), Self.scheduleInterval)
+            scheduler.schedule(.admitScheduled, within: delay)
+        }
+        if options.erasesPayloads && isRunning {
+            scheduler.schedule(.eraseLog, within: options.logErasureInterval)
+        }
         if report.awaitsSync { scheduler.schedule(.sync, within: Self.syncInterval) }
         // At the end: who then asks for a status finds what the scheduler has made of it.
-        guard !report.events.isEmpty else { return }
-        stalls.receive(report.events)
-        observers.publish(report.events)
+        if !report.events.isEmpty { stalls.receive(report.events) }
+        observers.publish(report.events, report.contents)
     }
 }
 

@@ -1,3 +1,4 @@
+public import Dispatch
 public import Logging
 
 /// How a broker opens its file and runs its queues.
@@ -22,6 +23,34 @@ public struct BrokerOptions: Sendable {
     ///
     /// Default: 16 MiB. Larger things belong in files whose names the payload carries.
     public var maximumPayloadByteCount = 16 * 1_024 * 1_024
+
+    /// Seals payloads before they are stored, and opens them for handlers; `nil`, the default, stores them as
+    /// they are.
+    ///
+    /// All else of an action is stored as it is: its queue, sort key, kind, tag, keys and the texts of
+    /// errors. ``maximumPayloadByteCount`` is that of the plain payload; a sealed one is about a third
+    /// longer. See <doc:Security>.
+    public var payloadSealing: (any PayloadSealing)?
+
+    /// Whether payloads that are not sealed are read where ``payloadSealing`` seals those that are stored.
+    ///
+    /// They are such that were stored before, and such that a shell has inserted. Set it to `false` when
+    /// none of them are left: then a payload that somebody without the key has written never reaches a
+    /// handler, and waits as undecodable. Default: `true`.
+    public var acceptsUnsealedPayloads = true
+
+    /// Whether payloads are erased from the file when their actions go, and soon from its log.
+    ///
+    /// What is deleted is overwritten with zeros (<https://www.sqlite.org/pragma.html#pragma_secure_delete>),
+    /// and while the broker runs, the log is copied and cut to nothing ``logErasureInterval`` after a commit;
+    /// see <doc:Security> for when nothing is left. It costs about twice the log for payloads of more than a
+    /// page, and a sync of the file a second. Default: `false`.
+    public var erasesPayloads = false
+
+    /// How long behind a commit a running broker cuts the log to nothing, where it ``erasesPayloads``.
+    ///
+    /// Default: 1 second.
+    public var logErasureInterval: Duration = .seconds(1)
 
     /// How long a write waits for another connection, such as a shell inside `BEGIN`, to give up the write
     /// lock.
@@ -110,7 +139,22 @@ public struct BrokerOptions: Sendable {
     public var randomness: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
 
     /// Where handlers run; `nil` is Swift's global executor.
+    ///
+    /// A ``DispatchExecutor`` has them run on a dispatch queue.
     public var handlerExecutor: (any TaskExecutor)?
+
+    /// What the engine's own queues target, and where its timer and its chores run; `nil`, the default, is
+    /// the system's queues and Swift's global executor.
+    ///
+    /// Then commits are made there too, with its quality of service; without it, a lone caller commits on its
+    /// own thread, which saves a change of threads for each. A serial queue has reads and copies wait behind
+    /// writes, and behind another connection's lock. Do not block it: no
+    /// ``Broker/enqueueBlocking(_:notBefore:)`` from there.
+    public var engineQueue: DispatchQueue? {
+        didSet { engine = EngineContext(engineQueue) }
+    }
+
+    private(set) var engine = EngineContext(nil)
 
     /// Code around every enqueue and every attempt, the outermost first; none by default.
     public var middleware: [any Middleware] = []
@@ -139,6 +183,7 @@ public struct BrokerOptions: Sendable {
         )
         try check(lockTimeout >= .zero, "lockTimeout is negative")
         try check(foreignChangeInterval > .zero, "foreignChangeInterval is not positive")
+        try check(logErasureInterval > .zero, "logErasureInterval is not positive")
         try check(stopGrace >= .zero, "stopGrace is negative")
         try check(stallThreshold.map { $0 > .zero } ?? true, "stallThreshold is not positive")
         #if Metrics

@@ -18,14 +18,26 @@ final class Drafter: Sendable {
         }
     }
 
+    /// The options of a pattern.
+    func options(_ form: QueuePattern.Form) -> QueueOptions? { table.withLock { $0[form] } }
+
     /// The options that hold for a queue.
     func options(of queue: QueueName) -> QueueOptions? {
         table.withLock { $0.matches(queue).first { _ in true } }
     }
 
     func draft<A: Action>(_ action: A, _ options: EnqueueOptions) throws(SluiceError) -> ActionDraft {
+        try draft(action, in: action.queue, options)
+    }
+
+    /// - Parameter queue: Where it goes, whatever the action says itself.
+    func draft<A: Action>(
+        _ action: A,
+        in queue: QueueName,
+        _ options: EnqueueOptions
+    ) throws(SluiceError) -> ActionDraft {
         try options.validate()
-        return try draft(action, notBefore: options.notBefore.map(Timestamp.init), options.extras)
+        return try draft(action, in: queue, notBefore: options.notBefore.map(Timestamp.init), options.extras)
     }
 
     func draft<A: Action>(
@@ -33,12 +45,21 @@ final class Drafter: Sendable {
         notBefore: Timestamp?,
         _ extras: DraftExtras?
     ) throws(SluiceError) -> ActionDraft {
-        let options = try check(action.queue, A.kind, A.version, action.sortKey)
+        try draft(action, in: action.queue, notBefore: notBefore, extras)
+    }
+
+    private func draft<A: Action>(
+        _ action: A,
+        in queue: QueueName,
+        notBefore: Timestamp?,
+        _ extras: DraftExtras?
+    ) throws(SluiceError) -> ActionDraft {
+        let options = try check(queue, A.kind, A.version, action.sortKey)
         return ActionDraft(
-            queue: action.queue,
+            queue: queue,
             kind: A.kind,
             sortKey: action.sortKey,
-            payload: try coder.encode(action),
+            payload: try coder.stored(action),
             version: A.version,
             notBefore: notBefore,
             depthLimit: options?.maximumDepth,
@@ -49,12 +70,11 @@ final class Drafter: Sendable {
     func draft(_ action: RawAction, _ extra: EnqueueOptions) throws(SluiceError) -> ActionDraft {
         let options = try check(action.queue, action.kind, action.version, action.sortKey)
         try extra.validate()
-        try coder.check(action)
         return ActionDraft(
             queue: action.queue,
             kind: action.kind,
             sortKey: action.sortKey,
-            payload: action.payload,
+            payload: try coder.stored(action),
             version: action.version,
             notBefore: extra.notBefore.map(Timestamp.init),
             depthLimit: options?.maximumDepth,

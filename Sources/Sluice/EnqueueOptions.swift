@@ -38,6 +38,13 @@ public struct EnqueueOptions: Sendable, Hashable {
     /// A row of the application's that the action goes with; ``Broker/cascade(from:key:)`` comes before.
     public var row: RowReference?
 
+    /// Groups that the action starts, at most 64: in a queue whose discipline is
+    /// ``QueueDiscipline/passOver``, their members are passed over as long as it stands before them.
+    public var startsGroups: [GroupName] = []
+
+    /// Groups that it is a member of, at most 64.
+    public var memberOf: [GroupName] = []
+
     /// Makes a set of options; they are checked where they are used.
     public init(
         notBefore: Date? = nil,
@@ -45,8 +52,12 @@ public struct EnqueueOptions: Sendable, Hashable {
         tag: String? = nil,
         gate: GateName? = nil,
         key: DeduplicationKey? = nil,
-        row: RowReference? = nil
+        row: RowReference? = nil,
+        startsGroups: [GroupName] = [],
+        memberOf: [GroupName] = []
     ) {
+        self.startsGroups = startsGroups
+        self.memberOf = memberOf
         self.row = row
         self.notBefore = notBefore
         self.expiresAt = expiresAt
@@ -102,24 +113,29 @@ extension DeduplicationKey: ExpressibleByStringInterpolation {
     }
 }
 
+extension DeduplicationKey {
+    /// Throws ``SluiceError/Code/invalidOptions`` unless it is within its limits.
+    func validate() throws(SluiceError) {
+        guard (1...Self.maximumByteCount).contains(text.utf8.count), !text.utf8.contains(0) else {
+            throw SluiceError(
+                .invalidOptions,
+                "a deduplication key must have 1 to \(Self.maximumByteCount) bytes and no NUL"
+            )
+        }
+        guard retention >= .zero else {
+            throw SluiceError(.invalidOptions, "the retention of a deduplication key is negative")
+        }
+    }
+}
+
 extension EnqueueOptions {
     /// Throws ``SluiceError/Code/invalidOptions`` or ``SluiceError/Code/invalidGate`` unless all are within
     /// their limits.
     func validate() throws(SluiceError) {
         if let tag { try Self.validate(tag: tag) }
         try gate?.validate()
-        guard let key else { return }
-        guard (1...DeduplicationKey.maximumByteCount).contains(key.text.utf8.count),
-            !key.text.utf8.contains(0)
-        else {
-            throw SluiceError(
-                .invalidOptions,
-                "a deduplication key must have 1 to \(DeduplicationKey.maximumByteCount) bytes and no NUL"
-            )
-        }
-        guard key.retention >= .zero else {
-            throw SluiceError(.invalidOptions, "the retention of a deduplication key is negative")
-        }
+        try groups.validate()
+        try key?.validate()
     }
 
     static func validate(tag: String) throws(SluiceError) {
@@ -133,7 +149,18 @@ extension EnqueueOptions {
 
     /// What is stored in columns that most actions leave empty; `nil` when nothing is.
     var extras: DraftExtras? {
-        guard expiresAt != nil || tag != nil || gate != nil || key != nil || row != nil else { return nil }
-        return DraftExtras(expiresAt: expiresAt.map(Timestamp.init), tag: tag, gate: gate, key: key, row: row)
+        let groups: ActionGroups? = self.groups.isEmpty ? nil : self.groups
+        let hasSome = expiresAt != nil || tag != nil || gate != nil || key != nil || row != nil
+        guard hasSome || groups != nil else { return nil }
+        return DraftExtras(
+            expiresAt: expiresAt.map(Timestamp.init),
+            tag: tag,
+            gate: gate,
+            key: key,
+            row: row,
+            groups: groups
+        )
     }
+
+    private var groups: ActionGroups { ActionGroups(started: startsGroups, joined: memberOf) }
 }

@@ -23,7 +23,7 @@ public struct EnqueueReceipt: Sendable {
 public enum SettledAs: Sendable, Hashable {
     /// An attempt succeeded.
     case succeeded
-    /// It was cancelled or deleted.
+    /// It was cancelled, deleted or taken out.
     case removed
     /// It was set aside. It can be put back, and be waited for again.
     case deadLettered(DeadLetterCause)
@@ -49,7 +49,7 @@ extension Broker {
     /// - Throws: `CancellationError` when the task is cancelled, ``SluiceError`` with
     ///   ``SluiceError/Code/closed`` when the broker is closed, and errors of the file.
     public func settled(_ action: ActionID) async throws -> SettledAs {
-        try await store.settled(action) { [weak self] in self?.lookForSettled() }
+        try await store.settled(action) { [weak self] in self?.lookAtOthers() }
     }
 
     /// How many settled actions the broker remembers the end of: 4,096.

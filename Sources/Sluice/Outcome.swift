@@ -8,6 +8,7 @@ public struct Outcome: Sendable, Hashable {
         /// `nil`: as long as the route's retry policy says.
         case retry(after: Duration?, whenOpen: GateName?)
         case fail(reason: String)
+        case halt(reason: String)
         case release(untilOpen: GateName?)
     }
 
@@ -73,6 +74,14 @@ public struct Outcome: Sendable, Hashable {
     /// - Parameter reason: Shown to operators, at most ``SluiceError/maximumTextByteCount`` bytes are kept.
     ///   It should not repeat the payload.
     public static func fail(_ reason: String) -> Outcome { Outcome(storage: .fail(reason: reason)) }
+
+    /// Pause the queue, whatever the failure policy says: the action is its head, and is tried again when
+    /// somebody asks for it by ``Broker/retryNow(_:)``, after a restart too.
+    ///
+    /// For what no passing of time mends. Removing the action lets the next one through.
+    ///
+    /// - Parameter reason: As of ``fail(_:)``.
+    public static func halt(_ reason: String) -> Outcome { Outcome(storage: .halt(reason: reason)) }
 
     /// Give the action back without spending the attempt.
     ///

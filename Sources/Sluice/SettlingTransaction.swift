@@ -17,10 +17,18 @@ public struct SettlingTransaction {
 
     /// The engine's connection, as SQLite's C functions take it (`sqlite3 *`), in the open transaction.
     ///
-    /// Statements on it may read all of the database and write to the application's tables, with foreign keys
-    /// enforced. SQLite refuses, as not authorized, statements that begin, end or nest transactions, that
-    /// attach databases or set a pragma, and writes to what is named `sluice_…`. Finalize what you prepare
-    /// before the closure ends: a statement that is left keeps the file open when the broker is closed.
+    /// Statements on it may read all of the database and write to the application's tables, with foreign
+    /// keys enforced. SQLite refuses these with `SQLITE_AUTH`, "not authorized", and its message does not say
+    /// which of them it was:
+    ///
+    /// - `BEGIN`, `COMMIT`, `END`, `ROLLBACK`, `SAVEPOINT` and `RELEASE`;
+    /// - `ATTACH` and `DETACH`, and so `VACUUM`;
+    /// - `PRAGMA name = value`, and a pragma that does something without a value;
+    /// - `INSERT`, `UPDATE` and `DELETE` on what is named `sluice_…`, also by a trigger of the application's;
+    /// - `CREATE`, `ALTER` and `DROP` of what is named `sluice_…`.
+    ///
+    /// Finalize what you prepare before the closure ends: a statement that is left keeps the file open when
+    /// the broker is closed.
     ///
     /// - Throws: ``SluiceError`` with ``SluiceError/Code/transactionOver`` outside the closure.
     public var connection: OpaquePointer {

@@ -1,5 +1,11 @@
 package import SQLite
 
+#if canImport(FoundationEssentials)
+public import protocol FoundationEssentials.LocalizedError
+#else
+public import protocol Foundation.LocalizedError
+#endif
+
 /// The error that the library throws.
 ///
 /// ``code`` says what kind of failure it is, ``message`` names the thing and what to do. Neither carries a
@@ -23,6 +29,11 @@ public struct SluiceError: Error, Sendable {
     }
 }
 
+extension SluiceError: LocalizedError {
+    /// The description, in English: what `localizedDescription` gives.
+    public var errorDescription: String? { description }
+}
+
 extension SluiceError: CustomStringConvertible {
     /// The message, with SQLite's code where one is behind it.
     public var description: String {
@@ -37,7 +48,8 @@ extension SluiceError {
             case invalidQueueName, invalidPattern, invalidKind, invalidOptions, invalidGate, invalidVersion
             case duplicateRoute, duplicateQueueOptions, duplicateUpgrader
             case sortKeyMismatch, sortKeyNotANumber, noSmallerSortKey, duplicateKey
-            case payloadNotEncodable, payloadNotJSON, payloadTooLarge, queueFull
+            case payloadNotEncodable, payloadNotJSON, payloadTooLarge, payloadNotSealed, undecodable,
+                queueFull
             case cannotOpen, notADatabase, newerSchema, schemaMissing
             case unsupportedSQLite, readOnly, unsupportedDatabase
             case networkFileSystem, forked, fileReplaced, wrongRole, suspended, destinationExists
@@ -89,6 +101,10 @@ extension SluiceError {
         public static let payloadNotJSON = Code(.payloadNotJSON)
         /// A payload has more bytes than ``BrokerOptions/maximumPayloadByteCount``.
         public static let payloadTooLarge = Code(.payloadTooLarge)
+        /// ``BrokerOptions/payloadSealing`` cannot seal a payload.
+        public static let payloadNotSealed = Code(.payloadNotSealed)
+        /// An action in a queue is of another kind than its handle's type, or does not decode as it.
+        public static let undecodable = Code(.undecodable)
         /// The queue holds as many actions as its options allow.
         public static let queueFull = Code(.queueFull)
         /// The file cannot be opened: its directory is missing, or permissions forbid it.
@@ -175,9 +191,13 @@ extension SluiceError {
             case .ioError: (.inputOutput, "input or output failed (errno \(error.systemErrno))")
             case .corrupt: (.corrupt, "the file is damaged; run `PRAGMA integrity_check` on a copy")
             case .notADatabase: (.notADatabase, "the file is not a SQLite database")
-            case .readOnly: (.readOnly, "the file or its directory cannot be written")
+            case .readOnly:
+                (.readOnly, "the file or its directory cannot be written; \(Self.permissionAdvice)")
             case .permission, .cannotOpen:
-                (.cannotOpen, "the file cannot be opened (errno \(error.systemErrno))")
+                (
+                    .cannotOpen,
+                    "the file cannot be opened (errno \(error.systemErrno)); \(Self.permissionAdvice)"
+                )
             case .outOfMemory: (.outOfMemory, "SQLite could not allocate memory")
             case .interrupted:
                 (.interrupted, "it was interrupted, and SQLite may have rolled back the whole transaction")
@@ -186,6 +206,9 @@ extension SluiceError {
             }
         self.init(code, "\(task): \(advice)", sqliteCode: error.code.rawValue)
     }
+
+    /// What to do where an operating system says no.
+    private static let permissionAdvice = "check the permissions of it and of its directory"
 
     /// Any error of the storage layers as one of ours.
     package init(wrapping error: any Error, doing task: String) {

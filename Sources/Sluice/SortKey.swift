@@ -65,3 +65,10 @@ public struct SortKey: Sendable, Hashable {
     /// (<https://www.sqlite.org/datatype3.html#collating_sequences>).
     public static func text(_ value: String) -> SortKey { SortKey(storage: .text(value)) }
 }
+
+extension SortKey {
+    /// Whether an action with this key comes before another one, with another key, in the order of a queue.
+    package func places(_ action: ActionID, before other: ActionID, at key: SortKey) -> Bool {
+        Place(key: PlaceKey(self), action: action) < Place(key: PlaceKey(key), action: other)
+    }
+}

@@ -61,8 +61,9 @@ extension Timestamp {
     }
 
     private static func divide(_ number: Int64, by divisor: Int64) -> (Int64, Int64) {
+        // Rounded down, without a step below the smallest number.
         let remainder = (number % divisor + divisor) % divisor
-        return ((number - remainder) / divisor, remainder)
+        return (number / divisor - (number % divisor < 0 ? 1 : 0), remainder)
     }
 
     private static func digits(_ number: Int64, _ count: Int) -> String {

@@ -27,6 +27,9 @@ public struct EnqueueContext: Sendable {
         drafts.map { Item(queue: $0.queue, kind: $0.kind, version: $0.version) }
     }
 
+    /// What each action is ordered by inside its queue.
+    package var sortKeys: [SortKey] { drafts.map(\.sortKey) }
+
     /// What is to be stored, with the trace.
     var traced: [ActionDraft] {
         guard let text = TraceText.text(of: trace) else { return drafts }

@@ -59,7 +59,7 @@ public struct NextEnqueue: Sendable {
 
     /// Stores the actions, durably when it returns.
     ///
-    /// - Throws: What the middleware behind throws, and what ``Broker/enqueue(_:_:)`` does.
+    /// - Throws: What the middleware behind throws, and what an enqueue of the broker does.
     public func callAsFunction(_ context: EnqueueContext) async throws -> [ActionID] {
         try await proceed(context)
     }

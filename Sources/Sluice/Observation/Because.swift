@@ -29,7 +29,8 @@ public enum Because: Sendable, Hashable {
     case gate(GateName)
     /// The last attempt failed, and the next is due then.
     case retry(until: Date)
-    /// All actions of the queue are scheduled for later, the first for then.
+    /// All actions of the queue are scheduled for later, the first for then; or its batch starts then at the
+    /// latest.
     case scheduled(for: Date)
     /// The head could run, but for a permit.
     case permit(PermitScope)

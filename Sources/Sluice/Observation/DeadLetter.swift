@@ -20,7 +20,7 @@ public struct DeadLetter: Sendable, Hashable {
     public let attempts: Int
     /// When it was set aside.
     public let diedAt: Date
-    /// The payload: JSON text.
+    /// The payload as it is stored: JSON text; ``Broker/openPayload(_:kind:version:)`` opens a sealed one.
     public let payload: String
     /// What it was ordered by.
     public let sortKey: SortKey

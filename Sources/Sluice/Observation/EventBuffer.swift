@@ -35,7 +35,7 @@ public struct EventBuffering: Sendable, Hashable {
 }
 
 /// Events that wait for an observer, with marks where some were lost.
-struct EventBuffer {
+struct EventBuffer: ObserverBuffer {
     private let buffering: EventBuffering
     /// Never two gaps side by side, so that there are no more than twice as many as events.
     private var elements: Deque<ObservedEvent> = []

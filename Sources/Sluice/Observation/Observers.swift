@@ -4,7 +4,10 @@ internal import Synchronization
 final class Observers: Sendable {
     /// What an observer does with events; neither may block.
     struct Subscriber: Sendable {
-        let receive: @Sendable ([QueueEvent]) -> Void
+        var receive: @Sendable ([QueueEvent]) -> Void = { _ in }
+        /// The same, with the actions that the events are about; told of transactions that have collected
+        /// them.
+        var receiveContents: @Sendable ([QueueEvent], ObservedContents) -> Void = { _, _ in }
         /// Something has changed that no event tells of, about a queue or about all.
         var poke: @Sendable (QueueID?) -> Void = { _ in }
         /// No further event comes.
@@ -18,7 +21,7 @@ final class Observers: Sendable {
     }
 
     private let state = Mutex(State())
-    private let interest: Interest
+    let interest: Interest
 
     init(_ interest: Interest) { self.interest = interest }
 
@@ -42,9 +45,12 @@ final class Observers: Sendable {
         return { [weak self] in self?.remove(number) }
     }
 
-    func publish(_ events: [QueueEvent]) {
-        guard !events.isEmpty else { return }
-        for subscriber in state.withLock({ Array($0.subscribers.values) }) { subscriber.receive(events) }
+    func publish(_ events: [QueueEvent], _ contents: ObservedContents? = nil) {
+        guard !events.isEmpty || contents?.found.isEmpty == false else { return }
+        for subscriber in state.withLock({ Array($0.subscribers.values) }) {
+            if !events.isEmpty { subscriber.receive(events) }
+            if let contents { subscriber.receiveContents(events, contents) }
+        }
     }
 
     /// Tells that something about a queue, or about all, may look different now, though nothing has happened

@@ -9,9 +9,12 @@ public import struct Foundation.Date
 /// Events are told after their commit and in the order of commits; within a commit, in the order in which
 /// they happened. What is rolled back is never told. No event carries a payload (G13).
 ///
-/// What other connections and processes change is told while this broker runs, as far as the file's log of
-/// changes says: an inserted action as ``Kind/enqueued``, a deleted one as ``Kind/removed``, an updated one
-/// as ``Kind/edited``, anything else as ``Kind/changed``.
+/// What others change is told while this broker runs, as far as the file's log of changes says. Of what SQL
+/// does, an inserted action is told as ``Kind/enqueued``, a deleted one as ``Kind/removed``, an updated one
+/// as ``Kind/edited``, anything else as ``Kind/changed``. Brokers of other processes log only what this one
+/// must know to run the queues: their enqueues and cancellations are ``Kind/changed`` of the queue, if it has
+/// nothing running, and of their attempts nothing is told. A ``QueueNotice`` tells more of one queue, as
+/// what is there is compared for it.
 public struct QueueEvent: Sendable, Hashable {
     /// What has happened.
     public var kind: Kind
@@ -74,7 +77,8 @@ extension QueueEvent {
     /// What has happened; more may come with later versions.
     public struct Kind: Sendable, Hashable, CustomStringConvertible {
         private enum Value: String {
-            case enqueued, started, succeeded, retrying, failed, released, removed, moved, edited, expired
+            case enqueued, started, succeeded, retrying, failed, released, removed, taken, moved, edited
+            case expired
             case deadLettered, requeued, blocked, changed, held, resumed, gateOpened, gateClosed
             case stalled, idle, emptyWake
         }
@@ -103,6 +107,9 @@ extension QueueEvent {
         public static let released = Kind(.released)
         /// An action has been cancelled or deleted.
         public static let removed = Kind(.removed)
+        /// An action that waited has been taken out by ``QueueHandle/removeNext()`` or
+        /// ``QueueHandle/clear()``.
+        public static let taken = Kind(.taken)
         /// An action has gone to ``QueueEvent/target``.
         public static let moved = Kind(.moved)
         /// An action has been changed in place.
@@ -113,7 +120,7 @@ extension QueueEvent {
         public static let expired = Kind(.expired)
         /// An action has been set aside.
         public static let deadLettered = Kind(.deadLettered)
-        /// A dead letter is back in its queue.
+        /// A dead letter, or an action that was taken out, is back in its queue.
         public static let requeued = Kind(.requeued)
         /// The head cannot run for now: there is no route, its kind is unknown, or a gate of its route is
         /// closed.

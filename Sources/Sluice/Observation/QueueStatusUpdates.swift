@@ -23,7 +23,8 @@ public struct QueueStatusUpdates: AsyncSequence, Sendable {
 
     /// Makes an iterator, which begins with the status as it is then.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(broker: broker, queue: queue, watch: QueueWatch(broker.observers, queue))
+        defer { broker.isObserved() }
+        return Iterator(broker: broker, queue: queue, watch: QueueWatch(broker.observers, queue))
     }
 
     /// Gives one status after the other, the latest each time.

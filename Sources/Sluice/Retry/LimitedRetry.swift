@@ -21,3 +21,13 @@ public struct LimitedRetry<Base: RetryPolicy>: RetryPolicy {
         failure.attempt.number >= attempts ? .giveUp : base.decision(after: failure, using: &generator)
     }
 }
+
+extension RetryPolicy where Self == LimitedRetry<FixedRetry> {
+    /// So many attempts, the first one included, and no more: at once, or with the same delay before each.
+    ///
+    /// Then the failure policy for ``FailureCause/exhausted`` decides: by default the queue is parked, and
+    /// with ``FailurePolicy/skip`` the action is set aside.
+    public static func attempts(_ count: Int, every delay: Duration = .zero) -> LimitedRetry<FixedRetry> {
+        FixedRetry(every: delay).limited(to: count)
+    }
+}

@@ -20,7 +20,8 @@ public enum RetryDecision: Sendable, Hashable {
     case retry(after: Duration)
     /// The attempts are used up: the failure policy for ``FailureCause/exhausted`` decides.
     case giveUp
-    /// Park the queue, whatever the failure policy says.
+    /// Park the queue, whatever the failure policy says, as ``Outcome/halt(_:)`` does: the cause shown is
+    /// ``FailureCause/failed``, for no limit has been reached.
     case halt
 }
 
@@ -30,11 +31,28 @@ public struct AttemptFailure: Sendable {
     public let attempt: Attempt
     /// What the handler threw; `nil` when it answered ``Outcome/retry`` or ran out of time.
     public let error: (any Error)?
+    /// What reads the payload that was attempted.
+    let reader: PayloadReader?
 
-    /// Makes a failure, for tests of a policy.
+    /// Makes a failure, for tests of a policy; it has no action.
     public init(attempt: Attempt, error: (any Error)?) {
+        self.init(attempt: attempt, error: error, reader: nil)
+    }
+
+    init(attempt: Attempt, error: (any Error)?, reader: PayloadReader?) {
         self.attempt = attempt
         self.error = error
+        self.reader = reader
+    }
+
+    /// The action that was attempted, decoded once more.
+    ///
+    /// See ``ActionRetry`` for a policy that asks for it.
+    ///
+    /// - Returns: `nil` when the attempt's kind is not the type's, or the payload does not decode as it.
+    public func action<A: Action>(as type: A.Type = A.self) -> A? {
+        guard attempt.kind == A.kind, let reader, let settler = attempt.settler else { return nil }
+        return try? reader.read(A.self, from: settler.action).get()
     }
 }
 

@@ -8,13 +8,30 @@ public struct QueueOptions: Sendable, Hashable {
     /// Enqueuing into a full queue throws ``SluiceError/Code/queueFull`` and never waits.
     public var maximumDepth: Int?
 
+    /// In which order the queues' actions start, and how many at a time; `nil`, the default, leaves it to a
+    /// less specific pattern, and is ``QueueDiscipline/firstInFirstOut`` where none says.
+    public var discipline: QueueDiscipline?
+
+    /// When they start; `nil`, the default, leaves it to a less specific pattern, and is
+    /// ``QueueStart/atOnce`` where none says.
+    public var start: QueueStart?
+
     /// Makes a set of options.
-    public init(sortKey: SortKey.Kind? = nil, maximumDepth: Int? = nil) {
+    public init(
+        sortKey: SortKey.Kind? = nil,
+        maximumDepth: Int? = nil,
+        discipline: QueueDiscipline? = nil,
+        start: QueueStart? = nil
+    ) {
         self.sortKey = sortKey
         self.maximumDepth = maximumDepth
+        self.discipline = discipline
+        self.start = start
     }
 
     func validate() throws(SluiceError) {
+        try discipline?.validate()
+        try start?.validate()
         if let maximumDepth, maximumDepth < 1 {
             throw SluiceError(.invalidOptions, "a queue's maximumDepth is \(maximumDepth); give 1 or more")
         }

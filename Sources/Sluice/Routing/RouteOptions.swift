@@ -35,13 +35,26 @@ public struct RouteOptions: Sendable {
     /// Default: a second.
     public var releaseDelay: Duration = .seconds(1)
 
+    /// The discipline of the queues of the route's pattern, whatever the kind: the same as
+    /// ``QueueOptions/discipline``, said here.
+    ///
+    /// All that is said of one pattern must agree. `nil`, the default, says nothing.
+    public var discipline: QueueDiscipline?
+
+    /// When the actions of the queues of the route's pattern start: the same as ``QueueOptions/start``.
+    public var start: QueueStart?
+
     /// Makes a set of options.
     public init(
         retry: any RetryPolicy = ExponentialRetry(),
         failure: FailurePolicies = FailurePolicies(),
         timeout: Duration? = nil,
-        concurrency: Int? = nil
+        concurrency: Int? = nil,
+        discipline: QueueDiscipline? = nil,
+        start: QueueStart? = nil
     ) {
+        self.discipline = discipline
+        self.start = start
         self.retry = retry
         self.failure = failure
         self.timeout = timeout
@@ -50,6 +63,8 @@ public struct RouteOptions: Sendable {
 
     func validate() throws(SluiceError) {
         for gate in gates { try gate.validate() }
+        try discipline?.validate()
+        try start?.validate()
         if let timeout, timeout <= .zero {
             throw SluiceError(.invalidOptions, "a route's timeout is not positive")
         }

@@ -183,7 +183,7 @@ extension AttemptRunner {
             switch outcome.storage {
             case .success: return .success
             case .successWriting(let closure): return .successWriting(SettlingWork(closure, drafter))
-            case .retry, .fail, .release: break
+            case .retry, .fail, .halt, .release: break
             }
         }
         // A generator of its own, so that the user's policy runs without the lock.
@@ -193,6 +193,7 @@ extension AttemptRunner {
             attempt: attempt,
             cancelledBy: reason,
             options: options,
+            reader: reader,
             using: &generator
         )
     }

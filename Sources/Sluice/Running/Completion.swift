@@ -33,6 +33,22 @@ public final class Completion: Sendable {
         if !finish(.outcome(outcome)) { onRepetition() }
     }
 
+    /// Ends the attempt with success, with a retry after a time, or by pausing the queue until it is
+    /// restarted.
+    ///
+    /// - Parameters:
+    ///   - success: Whether the action is done.
+    ///   - retryTimeout: If it is not, how long it waits before it is tried again, and its queue with it;
+    ///     zero is at once. `nil` and anything negative is ``Outcome/halt(_:)``: until
+    ///     ``Broker/retryNow(_:)``.
+    public func callAsFunction(success: Bool, retryTimeout: Duration?) {
+        if success { return callAsFunction(.success) }
+        guard let retryTimeout, retryTimeout >= .zero else {
+            return callAsFunction(.halt("paused by its handler"))
+        }
+        callAsFunction(.retry(after: retryTimeout))
+    }
+
     /// Ends the attempt as one that threw.
     public func callAsFunction(throwing error: any Error) {
         if !finish(.threw(error)) { onRepetition() }
@@ -69,7 +85,7 @@ public final class Completion: Sendable {
     private func finish(_ result: HandlerResult) -> Bool {
         let report = state.withLock { state in
             defer {
-                state.report = nil
+                if !mutant("completion once") { state.report = nil }
                 state.onCancel = nil
             }
             return state.report

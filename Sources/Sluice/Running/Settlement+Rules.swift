@@ -5,6 +5,7 @@ extension Settlement {
         attempt: Attempt,
         cancelledBy reason: CancelReason?,
         options: RouteOptions,
+        reader: PayloadReader? = nil,
         using generator: inout any RandomNumberGenerator
     ) {
         switch result {
@@ -16,6 +17,8 @@ extension Settlement {
                 self = .release(after: options.releaseDelay, untilOpen: gate)
             case .fail(let reason):
                 self = .fail(.failed, options.failure.failed, error: reason)
+            case .halt(let reason):
+                self = .fail(.failed, .block, error: reason)
             case .retry(let delay, let gate):
                 self.init(
                     retrying: attempt,
@@ -24,6 +27,7 @@ extension Settlement {
                     error: nil,
                     cancelledBy: reason,
                     options,
+                    reader,
                     using: &generator
                 )
             }
@@ -35,6 +39,7 @@ extension Settlement {
                 error: error,
                 cancelledBy: reason,
                 options,
+                reader,
                 using: &generator
             )
         case .undecodable(let why):
@@ -49,6 +54,7 @@ extension Settlement {
         error: (any Error)?,
         cancelledBy reason: CancelReason?,
         _ options: RouteOptions,
+        _ reader: PayloadReader?,
         using generator: inout any RandomNumberGenerator
     ) {
         let text: String
@@ -60,11 +66,11 @@ extension Settlement {
         case (_, let error?): text = "\(error)"
         case (_, nil): text = "the handler asked for a retry"
         }
-        let failure = AttemptFailure(attempt: attempt, error: error)
+        let failure = AttemptFailure(attempt: attempt, error: error, reader: reader)
         switch options.retry.decision(after: failure, using: &generator) {
         case .retry(let policyDelay): self = .retry(after: delay ?? policyDelay, untilOpen: gate, error: text)
         case .giveUp: self = .fail(.exhausted, options.failure.exhausted, error: text)
-        case .halt: self = .fail(.exhausted, .block, error: text)
+        case .halt: self = .fail(.failed, .block, error: text)
         }
     }
 }

@@ -1,5 +1,4 @@
 #if GRDB
-internal import Dispatch
 public import GRDB
 public import Sluice
 internal import Synchronization
@@ -22,8 +21,8 @@ internal import Synchronization
 /// events.
 ///
 /// One is enough for all observations of a database; hold it from before the first until after the last. What
-/// other processes commit is told while this broker runs. What changes by time alone, such as the end of a
-/// retry's wait, is told with the commit that follows from it.
+/// other processes commit is told too, within `BrokerOptions.foreignChangeInterval`. What changes by time
+/// alone, such as the end of a retry's wait, is told with the commit that follows from it.
 public final class DatabaseNotifier: Sendable {
     private let token: ObservationToken
 
@@ -38,10 +37,7 @@ public final class DatabaseNotifier: Sendable {
                 done()
             }
         }
-        // Two elements for any number of events: one, and the mark that others were left out.
-        token = broker.observe(on: DispatchQueue(label: "sluice.notifier"), buffering: .bounded(1)) { _ in
-            notices.note()
-        }
+        token = broker.observeChanges { notices.note() }
         // What was committed before the first event.
         notices.note()
     }
