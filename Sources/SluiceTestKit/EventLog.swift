@@ -5,7 +5,7 @@ public final class EventLog<Element: Sendable>: Sendable {
     private typealias Answer = Result<[Element], CancellationError>
 
     private struct Waiter {
-        let count: Int
+        let isEnough: @Sendable ([Element]) -> Bool
         let continuation: CheckedContinuation<Answer, Never>
     }
 
@@ -27,8 +27,7 @@ public final class EventLog<Element: Sendable>: Sendable {
     public func append(_ element: Element) {
         let (elements, ready) = state.withLock { state in
             state.elements.append(element)
-            let count = state.elements.count
-            let ready = state.waiters.filter { $0.value.count <= count }
+            let ready = state.waiters.filter { $0.value.isEnough(state.elements) }
             for number in ready.keys { state.waiters[number] = nil }
             return (state.elements, ready.values)
         }
@@ -40,6 +39,16 @@ public final class EventLog<Element: Sendable>: Sendable {
     /// - Throws: `CancellationError` when the task is cancelled before, as by a test's time limit: what a
     ///   test waits for in vain does not hang the run.
     public func wait(forCount count: Int) async throws(CancellationError) -> [Element] {
+        try await wait { $0.count >= count }
+    }
+
+    /// Returns everything so far once that is enough.
+    ///
+    /// - Parameter isEnough: Asked at once, and then for each element; it must not block.
+    /// - Throws: `CancellationError` when the task is cancelled before.
+    public func wait(
+        until isEnough: @escaping @Sendable ([Element]) -> Bool
+    ) async throws(CancellationError) -> [Element] {
         let number = state.withLock { state in
             state.lastNumber += 1
             return state.lastNumber
@@ -47,9 +56,9 @@ public final class EventLog<Element: Sendable>: Sendable {
         return try await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let answer = state.withLock { state -> Answer? in
-                    if state.elements.count >= count { return .success(state.elements) }
+                    if isEnough(state.elements) { return .success(state.elements) }
                     if Task.isCancelled { return .failure(CancellationError()) }
-                    state.waiters[number] = Waiter(count: count, continuation: continuation)
+                    state.waiters[number] = Waiter(isEnough: isEnough, continuation: continuation)
                     return nil
                 }
                 if let answer { continuation.resume(returning: answer) }

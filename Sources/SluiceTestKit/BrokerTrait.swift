@@ -1,0 +1,102 @@
+#if canImport(Testing)
+public import Sluice
+internal import Synchronization
+public import Testing
+
+extension Trait where Self == BrokerTrait {
+    /// Gives each test a broker of its own, ``TestBroker/current``, and looks at its history at the end.
+    ///
+    /// ```swift
+    /// @Suite("Sending", .broker(.file)) struct SendingTests {
+    ///     @Test("A message that cannot be sent is tried again") func retry() async throws {
+    ///         let test = try TestBroker.current
+    ///         …
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// What the history breaks (``TestBroker/violations``) fails the test. To a test that fails
+    /// the history is attached as `events.txt`. The broker is closed when the test is over.
+    ///
+    /// - Parameters:
+    ///   - storage: Where the queues are kept.
+    ///   - options: The broker's options; the clock is a ``ManualClock`` whatever they say.
+    ///   - setUp: Adds routes that all tests have in common, also after a ``TestBroker/restart()``.
+    public static func broker(
+        _ storage: TestBroker.Storage = .memory,
+        options: BrokerOptions = BrokerOptions(),
+        setUp: @escaping @Sendable (Broker) throws -> Void = { _ in }
+    ) -> BrokerTrait {
+        BrokerTrait(storage: storage, options: options, setUp: setUp)
+    }
+}
+
+/// Gives each test a broker of its own: see `broker(_:options:setUp:)`.
+public struct BrokerTrait: TestTrait, SuiteTrait, TestScoping {
+    let storage: TestBroker.Storage
+    let options: BrokerOptions
+    let setUp: @Sendable (Broker) throws -> Void
+
+    /// A suite hands it on to its tests.
+    public var isRecursive: Bool { true }
+
+    /// Each case of a test has a broker of its own.
+    public func scopeProvider(for test: Test, testCase: Test.Case?) -> BrokerTrait? {
+        testCase == nil ? nil : self
+    }
+
+    /// Runs one case of a test with its broker.
+    @concurrent public func provideScope(
+        for test: Test,
+        testCase: Test.Case?,
+        performing function: @concurrent @Sendable () async throws -> Void
+    ) async throws {
+        let broker = try await TestBroker(storage, options: options, setUp: setUp)
+        let issues = EventLog<Void>()
+        let watching = IssueHandlingTrait.compactMapIssues { issue in
+            issues.append(())
+            return issue
+        }
+        let result: Result<Void, any Error>
+        do {
+            try await watching.provideScope(for: test, testCase: testCase) {
+                try await TestBroker.$scoped.withValue(broker) { try await function() }
+                await broker.events.catchUp()
+                for violation in broker.violations {
+                    Issue.record("\(violation)")
+                }
+            }
+            result = .success(())
+        } catch {
+            issues.append(())
+            result = .failure(error)
+        }
+        await broker.events.catchUp()
+        if !issues.elements.isEmpty {
+            Attachment.record("\(broker.events.history)\n", named: "events.txt")
+        }
+        try await broker.close()
+        try result.get()
+    }
+}
+
+extension TestBroker {
+    @TaskLocal fileprivate static var scoped: TestBroker?
+
+    /// The test has no broker: give it the trait `broker(_:options:setUp:)`.
+    public struct NoBroker: Error, CustomStringConvertible {
+        /// What to do about it.
+        public let description = "the test has no broker: give it or its suite the trait .broker(…)"
+    }
+
+    /// The broker of the test that runs.
+    ///
+    /// - Throws: ``NoBroker`` where the trait is missing, and in tasks that do not inherit the test's values.
+    public static var current: TestBroker {
+        get throws(NoBroker) {
+            guard let scoped else { throw NoBroker() }
+            return scoped
+        }
+    }
+}
+#endif

@@ -1,0 +1,157 @@
+internal import Sluice
+internal import Synchronization
+
+/// Goes around every attempt of a test's broker: knows what runs, and holds what is to wait.
+final class Turnstile: Middleware {
+    /// How an attempt that was held goes on.
+    enum Way: Sendable {
+        case run
+        case end(Result<Outcome, any Error>)
+    }
+
+    private struct Held {
+        let attempt: Attempt
+        let continuation: CheckedContinuation<Way, Never>
+    }
+
+    private struct State {
+        var isHolding = false
+        var heedsCancellation = true
+        /// The broker stops: what is cancelled ends.
+        var isEnding = false
+        var held: [ActionID: Held] = [:]
+        /// Cancelled while they were held, or before.
+        var cancelled: Set<ActionID> = []
+        var runningCount = 0
+        var onEnqueue: (@Sendable ([ActionID], [SortKey]) -> Void)?
+    }
+
+    private let state = Mutex(State())
+    /// One for each handler that has returned.
+    private let returns = EventLog<Void>()
+
+    /// Told of the sort keys of what is enqueued, before anything of it can run to its end.
+    var onEnqueue: (@Sendable ([ActionID], [SortKey]) -> Void)? {
+        get { state.withLock { $0.onEnqueue } }
+        set { state.withLock { $0.onEnqueue = newValue } }
+    }
+
+    func enqueue(_ context: EnqueueContext, next: NextEnqueue) async throws -> [ActionID] {
+        let ids = try await next(context)
+        onEnqueue?(ids, context.sortKeys)
+        return ids
+    }
+
+    func attempt(_ context: AttemptContext, next: NextAttempt) async throws -> AttemptResult {
+        switch await pass(context.attempt) {
+        case .end(let result): return context.result(of: try result.get())
+        case .run:
+            defer { returned() }
+            return try await next()
+        }
+    }
+}
+
+// MARK: - The test's side
+
+extension Turnstile {
+    var isHolding: Bool { state.withLock { $0.isHolding } }
+
+    var isAnyRunning: Bool { state.withLock { $0.runningCount > 0 } }
+
+    var heldCount: Int { state.withLock { $0.held.count } }
+
+    /// In the order of their claims.
+    var held: [Attempt] {
+        state.withLock { $0.held.values.map(\.attempt) }.sorted { ($0.claim ?? 0) < ($1.claim ?? 0) }
+    }
+
+    func hold(_ heedsCancellation: Bool) {
+        state.withLock { ($0.isHolding, $0.heedsCancellation) = (true, heedsCancellation) }
+    }
+
+    func letAllGo() {
+        let held = state.withLock { state in
+            state.isHolding = false
+            state.runningCount += state.held.count
+            defer { state.held = [:] }
+            return Array(state.held.values)
+        }
+        for attempt in held { attempt.continuation.resume(returning: .run) }
+    }
+
+    /// - Returns: Whether it was held.
+    @discardableResult
+    func letGo(_ action: ActionID, _ way: Way) -> Bool {
+        let held = state.withLock { state -> Held? in
+            guard let held = state.held.removeValue(forKey: action) else { return nil }
+            if case .run = way { state.runningCount += 1 }
+            return held
+        }
+        held?.continuation.resume(returning: way)
+        return held != nil
+    }
+
+    /// The broker runs.
+    func begin() { state.withLock { $0.isEnding = false } }
+
+    /// The broker is about to stop: what it cancels ends, held or not.
+    func end() {
+        let ended = state.withLock { state in
+            state.isEnding = true
+            return state.cancelled.compactMap { state.held.removeValue(forKey: $0) }
+        }
+        for attempt in ended { attempt.continuation.resume(returning: Self.cancellation) }
+    }
+
+    func waitUntilNoneRuns() async throws(CancellationError) {
+        // Each return is told: one that comes between the two looks is counted.
+        let count = returns.elements.count
+        guard isAnyRunning else { return }
+        _ = try await returns.wait(forCount: count + 1)
+    }
+
+    private static var cancellation: Way { .end(.failure(CancellationError())) }
+}
+
+// MARK: - The attempts' side
+
+extension Turnstile {
+    /// Waits as long as the attempt is held.
+    private func pass(_ attempt: Attempt) async -> Way {
+        let way = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let way = state.withLock { state -> Way? in
+                    if !state.isHolding {
+                        state.runningCount += 1
+                        return .run
+                    }
+                    if state.cancelled.contains(attempt.id), state.heedsCancellation || state.isEnding {
+                        return Self.cancellation
+                    }
+                    state.held[attempt.id] = Held(attempt: attempt, continuation: continuation)
+                    return nil
+                }
+                if let way { continuation.resume(returning: way) }
+            }
+        } onCancel: {
+            cancel(attempt.id)
+        }
+        state.withLock { _ = $0.cancelled.remove(attempt.id) }
+        return way
+    }
+
+    private func cancel(_ action: ActionID) {
+        let held = state.withLock { state -> Held? in
+            state.cancelled.insert(action)
+            guard state.heedsCancellation || state.isEnding else { return nil }
+            return state.held.removeValue(forKey: action)
+        }
+        held?.continuation.resume(returning: Self.cancellation)
+    }
+
+    private func returned() {
+        state.withLock { $0.runningCount -= 1 }
+        returns.append(())
+    }
+}
