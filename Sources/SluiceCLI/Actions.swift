@@ -7,7 +7,8 @@ struct Actions: AsyncParsableCommand {
         abstract: "List actions that wait or run, in the order in which each queue runs them.",
         discussion: """
             Works while another process runs the file. Times are in UTC. The table shows the beginning of \
-            each payload; with --json the answer is one JSON object a line, and holds all of it.
+            each payload; --json has all of it. With --json: id, queue, kind, sort_key, attempts, \
+            running_since, next_attempt_at, not_before, enqueued_at, last_error, payload.
 
             Example:
               sluice actions --file q.sqlite --queue conversation/42 --json

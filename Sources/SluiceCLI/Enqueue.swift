@@ -7,8 +7,8 @@ struct Enqueue: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Enqueue one action, or one for each line of a file.",
         discussion: """
-            ONE ACTION. The payload is JSON, from --payload or from standard input. The action's number is \
-            written to standard output when it is durable.
+            ONE ACTION. The payload is JSON, from --payload or from standard input. A text is JSON in quotes \
+            of its own: '"Ada"'. The action's number is written to standard output when it is durable.
 
             MANY ACTIONS. With --from each line of the file is one JSON value, and becomes a payload as it \
             is; empty lines are passed over. The queue is --queue, or the field of the line that \
@@ -38,7 +38,10 @@ struct Enqueue: AsyncParsableCommand {
 
     @OptionGroup var file: FileOption
 
-    @Option(help: ArgumentHelp("The queue.", valueName: "name"), completion: .queueNames)
+    @Option(
+        help: ArgumentHelp("The queue; with --from perhaps --queue-field instead.", valueName: "name"),
+        completion: .queueNames
+    )
     var queue: String?
 
     @Option(help: ArgumentHelp("The kind, which says how the action is run.", valueName: "name"))
@@ -155,14 +158,10 @@ extension Enqueue {
             sortType: sortType
         )
         var importer = Importer(
-            .init(
-                make: { bytes throws(Refusal) in try plan.action(bytes) },
-                store: { try await broker.enqueue(raw: $0, facts.options) },
-                batchSize: batchSize
-            )
+            .init(store: { try await broker.enqueue(raw: $0, facts.options).count }, batchSize: batchSize)
         )
         do {
-            try await importer.run(&reader)
+            try await importer.run(&reader) { bytes throws(Refusal) in try plan.action(bytes) }
         } catch {
             await broker.close()
             // How far it came stands first, the reason follows.

@@ -4,9 +4,12 @@ internal import Sluice
 /// The statuses that the tool exits with; the numbers are those of sysexits.h.
 enum ExitStatus: Int32 {
     case success = 0
-    /// `run --until-empty`: actions are left that did not run. `doctor`: something is wrong. Elsewhere: what
-    /// was named is not there, or runs and is left as it is.
+    /// `run --until-empty`, `run --for`, `drain`: actions are left that somebody must see to. `doctor`:
+    /// something is wrong. Elsewhere: what was named is not there, or runs and is left as it is.
     case leftover = 1
+    /// `drain`, `run --for`: the time was over, and work is left that more time would have done. The number
+    /// is one to which neither sysexits.h nor systemd gives a meaning.
+    case unfinished = 10
     case usage = 64
     case refused = 65
     case noInput = 66
@@ -37,16 +40,20 @@ enum ExitStatus: Int32 {
     /// What stands in the help of every verb.
     static let help = """
         Exit status:
-          0   done, or stopped by a signal
-          1   run --until-empty: actions are left, in queues that are parked,
-              held or without a handler;
+          0   done, or stopped by a signal; drain says by 1 and 10 what a signal
+              has left
+          1   run --until-empty, run --for, drain: actions are left, in queues
+              that are parked, held or at a closed gate; it comes before 10;
               doctor: it has found something wrong;
-              else: the one action, queue or hold that was named is not there, or
-              it runs and is left as it is; that a choice of many (--queue,
-              --tag) finds none to remove, retry or requeue is 0
+              else: the action, queue or hold that was named is not there, or it
+              runs and is left as it is; where --queue, --tag or --all finds
+              nothing to do, the status is 0
+          10  run --for, drain: work is left that could run, is due later, or runs
+              in another process
           64  the arguments are wrong
-          65  an action or a line was refused; of enqueue --from all others are
-              stored, of import with --skip-bad
+          65  an action, a line or an entry was refused; of enqueue --from and of
+              import from a folder all others are stored, of import of lines with
+              --skip-bad
           66  the input cannot be read
           70  an error inside the library
           73  the file cannot be opened: no directory, no permission, no database,

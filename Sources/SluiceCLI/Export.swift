@@ -8,9 +8,9 @@ struct Export: AsyncParsableCommand {
         discussion: """
             One object a line, in the order in which the actions were enqueued: queue, kind, sort_type and \
             sort_key (missing in order of arrival), version (missing where it is 1), tag, gate, not_before, \
-            expires_at and trace (missing where there is none), payload, and the id that the action has \
-            here. A payload stands there as it is, but for line breaks between its parts. Sort keys that \
-            are dates are ISO 8601 in UTC; infinite ones are the texts "inf" and "-inf".
+            expires_at, starts_groups, member_of and trace (missing where there is none), payload, and the \
+            id that the action has here. A payload stands there as it is, but for line breaks between its \
+            parts. Sort keys that are dates are ISO 8601 in UTC; infinite ones are the texts "inf" and "-inf".
 
             Attempts, errors and idempotency keys stay behind, as do holds, gates and dead letters. Actions \
             come in pages: what is enqueued meanwhile may be among them, what is settled meanwhile may be \

@@ -18,6 +18,10 @@ struct FileOption: ParsableArguments {
     )
     var path: String
 
+    func validate() throws {
+        if path.isEmpty { throw ValidationError("--file is empty; give the path of a file") }
+    }
+
     /// Opens the file, and creates it when it is missing.
     func open(_ options: BrokerOptions = BrokerOptions()) async throws -> Broker {
         try await Broker(file: path, options: options)

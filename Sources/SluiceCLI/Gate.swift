@@ -6,8 +6,10 @@ struct Gate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Open, close or list gates: named conditions that actions wait for.",
         discussion: """
-            A gate that was never opened is closed. What the tool opens or closes stays so until somebody \
-            says otherwise, also when the program that runs the queues starts anew.
+            An action waits for a gate that it was enqueued with (`sluice enqueue --gate`), or that the \
+            program's route for it names. A gate that was never opened is closed. What the tool opens or \
+            closes stays so until somebody says otherwise, also when the program that runs the queues starts \
+            anew.
 
             Example:
               sluice gate open --file q.sqlite network

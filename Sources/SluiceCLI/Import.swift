@@ -1,23 +1,45 @@
 internal import ArgumentParser
 internal import Sluice
 
-/// Enqueues the actions of an export.
+/// Enqueues the actions of an export, or of another library's folder.
 struct Import: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Enqueue the actions that `sluice export` wrote.",
+        abstract: "Enqueue what `sluice export` wrote, or another library's queue.",
         discussion: """
-            Each line is an object with queue, kind and payload, and perhaps sort_type (arrival, integer, \
-            date, real or text) and sort_key, version, tag, gate, not_before, expires_at and trace; id is \
-            not read. The actions are enqueued in the order of the lines, behind what is there, with numbers \
-            and idempotency keys of their own and no attempts. Lines are stored in batches; empty ones are \
-            passed over.
+            LINES. Each line is an object with queue, kind and payload, and perhaps sort_type (arrival, \
+            integer, date, real or text) and sort_key, version, tag, gate, not_before, expires_at, \
+            starts_groups and member_of (arrays of names) and trace; id is not read. The actions are \
+            enqueued in the order of the lines, behind what is there, with numbers and idempotency keys of \
+            their own and no attempts. Lines are stored in batches; empty ones are passed over.
 
             The first line that is refused ends the import: the lines before it are stored, and the message \
-            says how to go on. With --skip-bad all others are stored. With --json the answer is an object: \
-            enqueued, refused.
+            says how to go on. With --skip-bad all others are stored.
 
-            Example:
+            FOLDERS. With --format auto a folder is read as what stands in it says:
+              customer-io  the folder of the iOS SDK's queue, with inventory.json
+                           and tasks, or the folder around it, with queue
+              cute         the folder of one queue of Cute, with a file a job
+
+            The app that writes to a folder must not run meanwhile. The order is that of Customer.io's \
+            inventory, and for Cute that of the jobs' dates, by which it loads them. The actions stand \
+            behind what is there, all in one queue: --queue, else customer-io or the name of Cute's folder. \
+            Their kind is --kind, else the task's type or the job's action (job, if that is empty). The \
+            payload of a task is its data, that of a job its whole file. Runs count as attempts; groups \
+            and the time of an entry are those of its action.
+
+            Each entry that cannot be read is reported with the reason, and the others are stored. What is \
+            no entry, such as a task that the inventory does not name, is reported and ignored. Tasks that \
+            Customer.io would have deleted for their age are imported. Nothing in the folder is changed, \
+            and no link in it is followed. Run again, an import stores only what it has not stored before in \
+            the same queue: entries are known, by their names alone, for 90 days after their actions have \
+            gone. Folders with different jobs of one name want queues of their own.
+
+            With --json: enqueued, refused; for a folder also known and ignored.
+
+            Examples:
               sluice import --file other.sqlite --from mail.jsonl
+              sluice import --file q.sqlite --from backup/io.customer/SITE/queue
+              sluice import --file q.sqlite --from backup/Cute/Queues/Uploads
 
             \(ExitStatus.help)
             """
@@ -26,18 +48,27 @@ struct Import: AsyncParsableCommand {
     @OptionGroup var file: FileOption
 
     @Option(
-        help: ArgumentHelp("The lines; - is standard input.", valueName: "path"),
+        help: ArgumentHelp("The lines, or a folder; - is lines of standard input.", valueName: "path"),
         completion: .file()
     )
     var from: String
 
-    @Flag(help: "Pass over lines that are refused; each is reported.")
+    @Option(help: ArgumentHelp("auto, lines, customer-io or cute.", valueName: "format"))
+    var format = ImportFormat.auto
+
+    @Option(help: ArgumentHelp("Of a folder: the queue.", valueName: "name"), completion: .queueNames)
+    var queue: String?
+
+    @Option(help: ArgumentHelp("Of a folder: the kind of all actions.", valueName: "name"))
+    var kind: String?
+
+    @Flag(help: "Of lines: pass over those that are refused; each is reported.")
     var skipBad = false
 
-    @Option(help: ArgumentHelp("The line to begin with, counted from 1.", valueName: "number"))
+    @Option(help: ArgumentHelp("Of lines: the one to begin with, counted from 1.", valueName: "number"))
     var firstLine = 1
 
-    @Option(help: ArgumentHelp("The most lines stored at once.", valueName: "lines"))
+    @Option(help: ArgumentHelp("The most actions stored at once.", valueName: "number"))
     var batchSize = 1_000
 
     @OptionGroup var output: OutputOption
@@ -50,22 +81,39 @@ struct Import: AsyncParsableCommand {
     }
 
     func run() async throws {
+        let source = try ImportSource(from, as: format)
+        if var reader = try FolderReader(source, kind: kind) {
+            guard !skipBad && firstLine == 1 else {
+                throw Failure(.usage, "--skip-bad and --first-line go with lines, not with a folder")
+            }
+            try await enqueueEntries(of: &reader, in: queueName(for: source))
+        } else {
+            guard queue == nil && kind == nil else {
+                throw Failure(.usage, "--queue and --kind go with a folder; each line has its own")
+            }
+            try await enqueueLines()
+        }
+    }
+}
+
+extension Import {
+    private func enqueueLines() async throws {
         // A payload at its limit has room for the other fields beside it.
         let lineLimit = BrokerOptions().maximumPayloadByteCount + 64 * 1_024
         var reader = try LineReader(path: from, maximumByteCount: lineLimit)
         defer { reader.close() }
         let broker = try await file.openToEnqueue()
-        var importer = Importer(
+        var importer = Importer<TransferredAction>(
             .init(
-                make: { bytes throws(Refusal) in try TransferLine.action(bytes) },
-                store: { _ = try await broker.take($0) },
+                store: { try await broker.take($0).count },
                 batchSize: batchSize,
-                firstLine: firstLine,
                 passesOverRefused: skipBad
             )
         )
         do {
-            try await importer.run(&reader)
+            try await importer.run(&reader, from: firstLine) { bytes throws(Refusal) in
+                try TransferLine.action(bytes)
+            }
         } catch {
             await broker.close()
             Terminal.remark("stopped at line \(importer.line): \(importer.enqueued) enqueued")
@@ -77,5 +125,43 @@ struct Import: AsyncParsableCommand {
             [("enqueued", String(importer.enqueued)), ("refused", String(importer.refused))]
         )
         if importer.refused > 0 { throw Failure(.refused) }
+    }
+
+    private func enqueueEntries(of reader: inout FolderReader, in queue: QueueName) async throws {
+        let broker = try await file.openToEnqueue()
+        var importer = Importer<TransferredAction>(
+            .init(
+                store: { try await broker.take($0).compactMap(\.self).count },
+                batchSize: batchSize,
+                // What the queue refuses concerns them all, and so does a kind that all have.
+                concernsOne: Set([.invalidOptions, .payloadNotJSON, .payloadTooLarge])
+                    .union(kind == nil ? [.invalidKind] : [])
+            )
+        )
+        do {
+            try await importer.run(&reader) { $0.action(in: queue, kind: kind) }
+        } catch {
+            await broker.close()
+            Terminal.remark("stopped: \(importer.enqueued) enqueued; the same command goes on from there")
+            throw error
+        }
+        await broker.close()
+        let facts = [
+            ("enqueued", importer.enqueued), ("refused", importer.refused), ("known", importer.known),
+            ("ignored", importer.ignored),
+        ]
+        output.answer(
+            facts.map { "\($0.1) \($0.0)" }.joined(separator: ", "),
+            facts.map { (name: $0.0, value: String($0.1)) }
+        )
+        if importer.refused > 0 { throw Failure(.refused) }
+    }
+
+    private func queueName(for source: ImportSource) -> QueueName {
+        switch (queue, source) {
+        case (let queue?, _): QueueName(queue)
+        case (nil, .cute(let path)): QueueName(PlainFile.ownName(of: path) ?? "")
+        case (nil, _): QueueName(CustomerIOFolder.queue)
+        }
     }
 }

@@ -9,7 +9,9 @@ struct Queues: AsyncParsableCommand {
             Works while another process runs the file. Times are in UTC. The table has the first reason of \
             each, with the last error behind it; `sluice show` has them all. With --json: queue, depth, \
             state, because (the first), reasons (all), head, head_kind, attempt, blocked_until, \
-            oldest_age_s, last_error. A process that keeps the write lock is named on standard error.
+            oldest_age_s, last_error. A process that keeps the write lock is named on standard error. `no \
+            route` means that no process takes the queue: the one that ran last was started for others \
+            (--queue), or its program has no handler for it.
 
             Example:
               sluice queues --file q.sqlite --queue 'conversation/*'

@@ -6,11 +6,12 @@ struct Remove: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Remove actions, by their numbers, by a tag, or all of a queue.",
         discussion: """
-            What waits is gone, and the queue goes on, its parking lifted if the action had caused it. What \
-            runs is marked: it is removed when its attempt ends, unless that ends with success. For each \
-            number the answer is removed, signalled (it runs) or too late (it is not there). With --json: \
-            id, result (removed, signalled or too_late). By tag and by queue only what is there is found, \
-            and what comes meanwhile stays. With --json: removed and signalled, how many.
+            What waits is gone for ever (`sluice skip` keeps it as a dead letter), and the queue goes on, \
+            its parking lifted if the action had caused it. What runs is cancelled: it is removed when its \
+            attempt ends, unless that ends with success. For each number the answer is removed, signalled \
+            (it runs) or too late (it is not there). By tag and by queue only what is there is found, and \
+            what comes meanwhile stays. With --json: id, result (removed, signalled or too_late); by tag and \
+            queue removed and signalled, how many.
 
             Example:
               sluice remove --file q.sqlite 17 18

@@ -17,8 +17,8 @@ struct Run: AsyncParsableCommand {
             finished runs again, with the same idempotency key.
 
             WITH --exec, /bin/sh -c runs the command once for each attempt. It gets the payload on standard \
-            input, and in its environment SLUICE_QUEUE, SLUICE_ID, SLUICE_KIND, SLUICE_ATTEMPT (counted \
-            from 1) and SLUICE_IDEMPOTENCY_KEY. Its exit status tells the outcome:
+            input, without a line's end, and in its environment SLUICE_QUEUE, SLUICE_ID, SLUICE_KIND, \
+            SLUICE_ATTEMPT (counted from 1) and SLUICE_IDEMPOTENCY_KEY. Its exit status tells the outcome:
               0      success: the action is removed
               65     permanent failure: --on-failure decides
               75     retry, after as long as a line `retry-after: SECONDS` on
@@ -54,82 +54,94 @@ struct Run: AsyncParsableCommand {
             list`; it does not count for the exit status. A parked queue stays parked at the next run, until \
             its head is removed (`sluice remove 7`) or tried again (`sluice retry --queue NAME`).
 
+            A LIMITED TIME. With --for, starting ends so early that all that runs can end within it, with \
+            the defaults in the last third, at most 25 seconds: actions get --grace to finish, those that \
+            have not are cancelled and released without an attempt being spent, and their commands get \
+            --kill-after up to three times. Only another connection that keeps the file's write lock delays \
+            the end, by some seconds. The exit status says whether work is left. With --until-empty it ends \
+            earlier when nothing is left, and waits for what is due later as long as it has time; `sluice \
+            drain` waits only for what is due within it, and takes a deadline.
+
             SIGNALS. SIGTERM and SIGINT start no more actions and let those that run finish, up to --grace; \
-            a second signal cancels them at once. Neither costs an attempt.
+            a second signal cancels them at once. Neither costs an attempt. The exit status is 0 then, \
+            whatever is left.
+
+            \(RunPolicy.orderHelp)
 
             Examples:
               sluice run --file q.sqlite --exec 'curl -sfd @- https://a.org || exit 75'
               sluice run --file q.sqlite --queue 'chat/*' --pipe 'python3 handler.py'
+              sluice run --file q.sqlite --exec ./send --for 25s --until-empty
 
             \(ExitStatus.help)
             """
     )
 
     @OptionGroup var file: FileOption
-
-    @Option(help: ArgumentHelp("The command that is run for each attempt.", valueName: "command"))
-    var exec: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "The command that is started once and gets requests as lines.",
-            valueName: "command"
-        )
-    )
-    var pipe: String?
-
+    @OptionGroup var handler: HandlerCommand
     @OptionGroup var policy: RunPolicy
 
     @Flag(
-        help:
-            "End when nothing could run or waits for a retry or its schedule; holds are not waited for."
+        help: ArgumentHelp(
+            "End when nothing runs, could run, or waits for a retry or its time; what is parked, held or "
+                + "waits for a gate is left."
+        )
     )
     var untilEmpty = false
 
-    func validate() throws {
-        guard (exec == nil) != (pipe == nil) else {
-            throw ValidationError("give one of --exec and --pipe")
-        }
-    }
+    @Option(
+        name: .customLong("for"),
+        help: ArgumentHelp(
+            "Have ended within so long, with all that runs: 25s, 10m, 2h, 1d; a number alone is seconds.",
+            valueName: "span"
+        )
+    )
+    var span: Span?
+
+    func validate() throws { _ = try policy.times(within: span?.duration, of: "--for") }
 
     func run() async throws {
+        let clock = SystemClock()
         // A handler that ends without reading all of its input is no reason to end with it.
         Signals.ignoreBrokenPipes()
+        let times = try policy.times(within: span?.duration, of: "--for")
+        times.remarkIfNone(of: "--for leaves no time")
         let stop = StopRequests()
-        let broker = try await file.open(policy.brokerOptions(handlesInProcess: exec != nil))
+        let options = policy.brokerOptions(times, handlesInProcess: handler.exec != nil)
+        let broker = try await file.open(options)
         do {
-            let isDone = try await run(broker, stop)
+            let status = try await run(broker, times, clock, stop)
             await broker.close()
-            if !isDone { throw Failure(.leftover) }
+            if status != .success { throw Failure(status) }
         } catch {
             await broker.close()
             throw error
         }
     }
 
-    /// Runs the broker until it is stopped, or there is nothing left to run.
+    /// Runs the broker until it is stopped, its time is over, or there is nothing left to run.
     ///
-    /// - Returns: Whether it has done what was asked for.
-    private func run(_ broker: Broker, _ stop: StopRequests) async throws -> Bool {
-        var process: HandlerProcess?
-        if let exec {
-            let command = CommandHandler(command: exec, patience: policy.patience)
-            try policy.route(broker) { payload, attempt in try await command.handle(payload, attempt) }
-        } else if let pipe {
-            let handler = HandlerProcess(command: pipe, patience: policy.patience)
-            process = handler
-            try policy.route(broker) { payload, attempt in try await handler.handle(payload, attempt) }
-        }
-        let isStopped = try await runUntilStopped(broker, process, stop)
-        return isStopped || !untilEmpty ? true : try await reportLeftovers(broker)
+    /// - Returns: What tells whether it has done what was asked for.
+    private func run(
+        _ broker: Broker,
+        _ times: RunTimes,
+        _ clock: SystemClock,
+        _ stop: StopRequests
+    ) async throws -> ExitStatus {
+        let process = try handler.route(broker, policy, times)
+        try await runUntilStopped(broker, process, times, clock, stop)
+        if stop.count > 0 { return .success }
+        guard untilEmpty || span != nil else { return .success }
+        return try await Leftovers.report(broker, isLimited: span != nil)
     }
 
-    /// - Returns: Whether a signal stopped it.
     private func runUntilStopped(
         _ broker: Broker,
         _ process: HandlerProcess?,
+        _ times: RunTimes,
+        _ clock: SystemClock,
         _ stop: StopRequests
-    ) async throws -> Bool {
+    ) async throws {
         let serving = process.map { process in Task { await process.serve() } }
         let waiting = untilEmpty ? Task { await broker.waitUntilIdle() } : nil
         let running = Task {
@@ -137,37 +149,26 @@ struct Run: AsyncParsableCommand {
             defer { waiting?.cancel() }
             try await broker.run()
         }
-        stop.connect { [grace = policy.graceDuration] count in
-            await broker.stop(grace: count == 1 ? grace : .zero)
+        let end: @Sendable (Duration) async -> Void = { grace in
+            await broker.stop(grace: grace)
             // A broker that had not begun to run has nothing to stop: this one must not begin.
             running.cancel()
         }
+        stop.connect { count in await end(count == 1 ? times.grace : .zero) }
+        let timer = times.work.map { work in
+            Task {
+                do { try await clock.sleep(untilUptime: work) } catch { return }
+                await end(times.grace)
+            }
+        }
         if let waiting {
             await waiting.value
-            await broker.stop(grace: policy.graceDuration)
+            await broker.stop(grace: times.grace)
         }
         let result = await running.result
+        timer?.cancel()
         process?.close()
         await serving?.value
         try result.get()
-        return stop.count > 0
     }
-
-    private func reportLeftovers(_ broker: Broker) async throws -> Bool {
-        var left = 0
-        var parked = 0
-        for pattern in policy.patterns {
-            let queues = try await broker.statuses(matching: pattern, limit: Self.leftoverLimit)
-            left += queues.count
-            parked += queues.count { $0.state == .parked }
-        }
-        guard left > 0 else { return true }
-        let count = left >= Self.leftoverLimit ? "\(left) or more" : "\(left)"
-        let queues = count == "1" ? "1 queue still has" : "\(count) queues still have"
-        Terminal.remark("\(queues) actions, \(parked) parked; see `sluice queues`")
-        return false
-    }
-
-    /// How many queues are counted at most.
-    private static let leftoverLimit = 10_000
 }

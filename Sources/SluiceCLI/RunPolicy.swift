@@ -59,17 +59,22 @@ struct RunPolicy: ParsableArguments {
     var onFailure = FailureChoice.block
 
     @Option(
-        help: ArgumentHelp("Seconds that running actions get to finish after a signal.", valueName: "seconds")
-    )
-    var grace = 10.0
-
-    @Option(
         help: ArgumentHelp(
-            "Seconds that a command gets to end after SIGTERM, and a handler to heed a cancellation.",
+            "Seconds that running actions get to finish when it stops (default: 10; of a limited time at "
+                + "most a fifth).",
             valueName: "seconds"
         )
     )
-    var killAfter = 5.0
+    var grace: Double?
+
+    @Option(
+        help: ArgumentHelp(
+            "Seconds that a command gets to end after SIGTERM, and a handler to heed a cancellation "
+                + "(default: 5; of a limited time at most a twentieth).",
+            valueName: "seconds"
+        )
+    )
+    var killAfter: Double?
 
     enum FailureChoice: String, ExpressibleByArgument, CaseIterable {
         case block
@@ -88,6 +93,7 @@ struct RunPolicy: ParsableArguments {
         try check((maxAttempts ?? 1) >= 1, "--max-attempts is \(maxAttempts ?? 0); give 1 or more")
         for (name, value) in [
             ("--timeout", timeout), ("--retry-delay", retryDelay), ("--retry-limit", retryLimit),
+            ("--grace", grace), ("--kill-after", killAfter),
         ] {
             try check(
                 (0...Self.longest).contains(value ?? 0),
@@ -95,11 +101,6 @@ struct RunPolicy: ParsableArguments {
             )
         }
         try check(timeout != 0, "--timeout is 0; give more")
-        try check(
-            (0...Self.longest).contains(killAfter),
-            "--kill-after is not from 0 to \(Int(Self.longest)) seconds"
-        )
-        try check((0...Self.longest).contains(grace), "--grace is not from 0 to \(Int(Self.longest)) seconds")
     }
 
     /// Ten years: a `Duration` holds more, but nobody means more.
@@ -107,17 +108,20 @@ struct RunPolicy: ParsableArguments {
 }
 
 extension RunPolicy {
+    /// By what rule actions start; queues that a program runs may have another.
+    static let orderHelp = """
+        ORDER. The tool runs every queue first in, first out. Disciplines, batches and groups are for \
+        programs that use the library: a queue that one runs by them is not for `sluice run` or `drain`.
+        """
+
     var patterns: [QueuePattern] { queue.isEmpty ? [.all] : queue.map { QueuePattern($0) } }
 
-    var graceDuration: Duration { .seconds(grace) }
-
-    var patience: Duration { .seconds(killAfter) }
-
-    func brokerOptions(handlesInProcess: Bool) -> BrokerOptions {
+    func brokerOptions(_ times: RunTimes, handlesInProcess: Bool) -> BrokerOptions {
         var options = BrokerOptions()
         let cores = ProcessInfo.processInfo.activeProcessorCount
         options.concurrency = concurrency ?? (handlesInProcess ? max(cores, 1) : options.concurrency)
-        options.stopGrace = graceDuration
+        options.stopGrace = times.grace
+        options.lockTimeout = times.lockTimeout ?? options.lockTimeout
         return options
     }
 

@@ -6,9 +6,9 @@ struct Skip: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Make the head of a queue a dead letter, so that the queue goes on.",
         discussion: """
-            Also where the head has parked its queue. It keeps its number, payload and errors: `sluice dead \
-            requeue` puts it back. A head that runs is left as it is; `sluice remove` cancels it. With \
-            --json: queue, result (skipped, running or empty), id (null if the queue is empty).
+            A queue that its head has parked goes on too. The action keeps its number, payload and errors: \
+            `sluice dead requeue` puts it back. A head that runs is left as it is; `sluice remove` cancels \
+            it. With --json: queue, result (skipped, running or empty), id (null if the queue is empty).
 
             Example:
               sluice skip --file q.sqlite conversation/42 --reason 'the room is gone'

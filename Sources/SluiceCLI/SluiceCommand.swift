@@ -2,7 +2,11 @@ internal import ArgumentParser
 internal import Sluice
 
 /// The tool: each verb stands in a file of its own.
+///
+/// Not the program's start where its parts are fed with inputs: `Tests/Fuzz` has its own.
+#if !FUZZING
 @main
+#endif
 struct SluiceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sluice",
@@ -10,6 +14,13 @@ struct SluiceCommand: AsyncParsableCommand {
         discussion: """
             Each queue runs its actions one at a time and in order; separate queues run at the same time. \
             Nothing is lost when a process dies.
+
+            WORDS. An action is a piece of work: a kind, which says what is to be done, and a payload, which \
+            is JSON. A queue is a name, such as mail or chat/42, and is there as soon as an action names it; \
+            a pattern is such a name, or a prefix that ends in /* and wants quotes in a shell. The head of a \
+            queue is its next action. A queue is parked when its head has failed for good: nothing of it \
+            runs until the head is tried again, skipped or removed. A dead letter is an action that was set \
+            aside, with its errors. `sluice queues` says of each queue why it does not move.
 
             Example:
               sluice enqueue --file q.sqlite --queue hello --kind greet --payload '"Ada"'
@@ -23,7 +34,7 @@ struct SluiceCommand: AsyncParsableCommand {
             """,
         version: "\(version) (SQLite \(FileFacts.libraryVersion))",
         groupedSubcommands: [
-            CommandGroup(name: "Work", subcommands: [Enqueue.self, Run.self]),
+            CommandGroup(name: "Work", subcommands: [Enqueue.self, Run.self, Drain.self]),
             CommandGroup(
                 name: "Look",
                 subcommands: [

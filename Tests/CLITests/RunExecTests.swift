@@ -33,7 +33,7 @@ import Testing
         let result = try await place.sluice("run", "--exec", script, "--until-empty")
         #expect(result.status == .exited(1), "\(result)")
         #expect(result.lines.sorted() == ["bad", "good"])
-        #expect(result.errors.contains("sluice: 1 queue still has actions, 1 parked"))
+        #expect(result.errors.contains("sluice: 1 queue still has actions: 1 parked"))
         let queues = try await place.queues()
         #expect(queues.map { $0["queue"] as? String } == ["bad"])
         #expect(queues.first?["state"] as? String == "parked")

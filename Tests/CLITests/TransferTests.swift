@@ -41,6 +41,10 @@ import Testing
                 version = 7, not_before = '2999-01-01T00:00:00.000001Z',
                 expires_at = '3000-01-01T00:00:00Z' WHERE id = 3;
             UPDATE sluice_action_rows SET expires_at_us = 9000000000000000000 WHERE id = 2;
+            INSERT INTO sluice_group_rows (action_id, name, is_start, queue_id)
+            SELECT g.column1, g.column2, g.column3, a.queue_id
+            FROM (VALUES (4, 'a' || char(10) || '"', 1), (5, 'é', 0), (5, 'b', 0), (5, 'b', 1)) AS g
+            JOIN sluice_action_rows AS a ON a.id = g.column1;
             UPDATE sluice_action_rows SET trace =
                 '{"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",' || char(10)
                 || '"baggage":"é=\\u000a"}' WHERE id = 3;
@@ -63,6 +67,8 @@ import Testing
         // A line break between its parts has become a space.
         let trace = "SELECT group_concat(id || replace(trace, char(10), ' ')) FROM sluice_action_rows"
         let traces = try await other.sql(trace)
+        let groups = "SELECT group_concat(quote(name) || action_id || is_start) FROM sluice_group_rows"
+        #expect(try await other.sql(groups) == place.sql(groups))
         #expect(traces.hasPrefix(#"3{"traceparent":"00-0af"#) && traces.hasSuffix(#""baggage":"é=\u000a"}"#))
         #expect(try await place.sql(trace) == traces)
         let again = try await other.sluice("export")

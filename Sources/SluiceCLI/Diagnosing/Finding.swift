@@ -59,6 +59,15 @@ struct Finding {
                 )
             )
         }
+        if !facts.strangers.isEmpty {
+            findings.append(
+                .problem(
+                    "parts of the schema are not Sluice's: \(facts.strangers.joined(separator: ", "))",
+                    "a trigger among them runs whenever the queues change, and a view answers what it likes: "
+                        + "read them in `SELECT name, sql FROM sqlite_schema`, and drop what is not yours"
+                )
+            )
+        }
         if facts.isReadOnly {
             findings.append(
                 .problem("the file cannot be written", "check the permissions of the file and its directory")

@@ -37,10 +37,14 @@ final class HandlerProcess: Sendable {
         let request = PipeProtocol.request(payload, attempt)
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                // Cancelled before it was there to be cancelled.
-                guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
-                state.withLock { $0.attempts.add(id, attempt.number, request, continuation) }
-                linesWait()
+                let isAdded = state.withLock { state in
+                    // Looked at inside the lock, which `cancel` takes after the task counts as cancelled: it
+                    // finds the attempt, or the attempt is not there to be cancelled.
+                    if Task.isCancelled { return false }
+                    state.attempts.add(id, attempt.number, request, continuation)
+                    return true
+                }
+                if isAdded { linesWait() } else { continuation.resume(throwing: CancellationError()) }
             }
         } onCancel: {
             cancel(id)

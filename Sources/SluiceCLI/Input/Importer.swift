@@ -1,118 +1,184 @@
 internal import Sluice
 
-/// Turns lines into actions and stores them in batches.
+/// Stores what is read in batches, and tells what is refused.
 struct Importer<Item: Sendable> {
-    /// What is done with the lines.
+    /// What is done with the items.
     struct Work {
-        /// The action of a line; `nil` for an empty one.
-        let make: ([UInt8]) throws(Refusal) -> Item?
-        /// Stores actions, all or none.
-        let store: ([Item]) async throws -> Void
+        /// Stores items, all or none.
+        ///
+        /// It returns how many of them were not there before.
+        let store: ([Item]) async throws -> Int
         var batchSize = 1_000
-        /// Lines before this one are passed over.
-        var firstLine = 1
-        /// Whether the lines behind one that is refused are stored too.
+        /// Whether what stands behind something that is refused is stored too.
         var passesOverRefused = true
+        /// What the file may refuse of one item, so that the others are stored.
+        var concernsOne: Set<SluiceError.Code> = Importer.concernsALine
+    }
+
+    /// Where an item stands.
+    enum Place: CustomStringConvertible {
+        case line(Int)
+        case file(String)
+
+        var description: String {
+            switch self {
+            case .line(let number): "line \(number)"
+            case .file(let name): name
+            }
+        }
     }
 
     /// The most payload bytes of a batch: it bounds memory and the size of a transaction.
     private static var batchByteCount: Int { 8 * 1_024 * 1_024 }
 
-    private struct Numbered {
-        let line: Int
+    private struct Placed {
+        let place: Place
         let item: Item
     }
 
     private let work: Work
     private var progress = ProgressBar(isShown: Terminal.showsProgress)
-    private var batch: [Numbered] = []
+    private var batch: [Placed] = []
     private var byteCount = 0
     /// Lines that have been read.
     private(set) var line = 0
-    /// Lines whose actions are durable.
+    /// Items that are durable and were not there before.
     private(set) var enqueued = 0
-    /// Lines that were refused; each has been reported.
+    /// Items that were there before.
+    private(set) var known = 0
+    /// Items that were refused; each has been reported.
     private(set) var refused = 0
+    /// What is nothing to store; each has been reported.
+    private(set) var ignored = 0
 
     init(_ work: Work) {
         self.work = work
     }
 
-    /// Enqueues every line.
-    mutating func run(_ reader: inout LineReader) async throws {
-        defer { progress.clear() }
-        while let next = try reader.nextLine() {
-            line += 1
-            if line < work.firstLine { continue }
-            try await take(next, maximumByteCount: BrokerOptions().maximumPayloadByteCount)
-            if batch.count >= work.batchSize || byteCount >= Self.batchByteCount {
-                try await flush()
-                progress.update(
-                    fraction: reader.byteCount.map { $0 > 0 ? Double(reader.position) / Double($0) : 1 },
-                    "\(enqueued) enqueued, \(refused) refused"
-                )
-            }
-        }
+    /// Takes the next item, and stores a batch when it is full.
+    ///
+    /// - Parameter fraction: How much has been read; `nil` if nobody knows the whole.
+    mutating func add(_ item: Item, at place: Place, byteCount count: Int, fraction: Double?) async throws {
+        batch.append(Placed(place: place, item: item))
+        byteCount += count
+        guard batch.count >= work.batchSize || byteCount >= Self.batchByteCount else { return }
         try await flush()
+        progress.update(fraction: fraction, "\(enqueued) enqueued, \(refused) refused")
     }
 
-    private mutating func take(_ next: LineSplitter.Line, maximumByteCount: Int) async throws {
-        do throws(Refusal) {
-            guard case .bytes(let bytes) = next else {
-                throw Refusal("it has more than \(maximumByteCount) bytes")
-            }
-            guard let item = try work.make(bytes) else { return }
-            batch.append(Numbered(line: line, item: item))
-            byteCount += bytes.count
-        } catch {
-            // What stands before it is stored, whatever follows.
-            if !work.passesOverRefused { try await flush() }
-            try refuse(line, error.reason)
-        }
+    /// Reports what is refused, and ends the import if that is asked for.
+    mutating func refuse(_ place: Place, _ reason: String) async throws {
+        // What stands before it is stored, whatever follows.
+        if !work.passesOverRefused { try await flush() }
+        try noteRefusal(place, reason)
     }
 
-    private mutating func refuse(_ line: Int, _ reason: String) throws {
+    /// Reports what is nothing to store.
+    mutating func ignore(_ place: Place, _ reason: String) {
+        ignored += 1
+        report(place, reason)
+    }
+
+    private mutating func noteRefusal(_ place: Place, _ reason: String) throws {
         refused += 1
+        report(place, reason)
+        guard !work.passesOverRefused, case .line(let number) = place else { return }
+        throw Failure(
+            .refused,
+            "the lines before \(number) are stored; mend it and go on with --first-line \(number), or pass "
+                + "over such lines with --skip-bad"
+        )
+    }
+
+    private mutating func report(_ place: Place, _ reason: String) {
         progress.clear()
-        Terminal.remark("line \(line): \(reason)")
-        if !work.passesOverRefused {
-            throw Failure(
-                .refused,
-                "the lines before \(line) are stored; mend it and go on with --first-line \(line), or pass "
-                    + "over such lines with --skip-bad"
-            )
-        }
+        Terminal.remark("\(place): \(reason)")
     }
 
     private mutating func flush() async throws {
-        let lines = batch[...]
+        let items = batch[...]
         batch = []
         byteCount = 0
-        try await enqueue(lines)
+        try await store(items)
     }
 
-    /// Enqueues lines in their order.
+    /// Stores items in their order.
     ///
     /// A batch is stored as a whole or not at all: where the file refuses one, its halves are tried, down to
-    /// the line at fault.
-    private mutating func enqueue(_ lines: ArraySlice<Numbered>) async throws {
-        guard let first = lines.first else { return }
+    /// the item at fault.
+    private mutating func store(_ items: ArraySlice<Placed>) async throws {
+        guard let first = items.first else { return }
         do {
-            try await work.store(lines.map(\.item))
-            enqueued += lines.count
-        } catch let error as SluiceError where Self.concernsALine(error.code) {
-            guard lines.count > 1 else { return try refuse(first.line, error.message) }
-            let middle = lines.startIndex + lines.count / 2
-            try await enqueue(lines[..<middle])
-            try await enqueue(lines[middle...])
+            let count = try await work.store(items.map(\.item))
+            enqueued += count
+            known += items.count - count
+        } catch let error as SluiceError where work.concernsOne.contains(error.code) {
+            guard items.count > 1 else { return try noteRefusal(first.place, error.message) }
+            let middle = items.startIndex + items.count / 2
+            try await store(items[..<middle])
+            try await store(items[middle...])
         }
     }
 
-    private static func concernsALine(_ code: SluiceError.Code) -> Bool {
+    /// Each line has a queue and a sort key of its own.
+    private static var concernsALine: Set<SluiceError.Code> {
         [
             .invalidQueueName, .invalidKind, .invalidGate, .invalidOptions, .sortKeyMismatch,
             .sortKeyNotANumber, .payloadNotJSON, .payloadTooLarge, .queueFull,
         ]
-        .contains(code)
+    }
+}
+
+extension Importer {
+    /// Stores what every line stands for.
+    ///
+    /// - Parameters:
+    ///   - firstLine: Lines before this one are passed over.
+    ///   - make: The item of a line; `nil` for an empty one.
+    mutating func run(
+        _ reader: inout LineReader,
+        from firstLine: Int = 1,
+        make: ([UInt8]) throws(Refusal) -> Item?
+    ) async throws {
+        defer { progress.clear() }
+        while let next = try reader.nextLine() {
+            line += 1
+            if line < firstLine { continue }
+            let item: Item?
+            let count: Int
+            do throws(Refusal) {
+                guard case .bytes(let bytes) = next else {
+                    throw Refusal("it has more than \(BrokerOptions().maximumPayloadByteCount) bytes")
+                }
+                item = try make(bytes)
+                count = bytes.count
+            } catch {
+                try await refuse(.line(line), error.reason)
+                continue
+            }
+            guard let item else { continue }
+            let fraction = reader.byteCount.map { $0 > 0 ? Double(reader.position) / Double($0) : 1 }
+            try await add(item, at: .line(line), byteCount: count, fraction: fraction)
+        }
+        try await flush()
+    }
+
+    /// Stores what every entry of a folder stands for.
+    mutating func run(_ reader: inout FolderReader, make: (FolderEntry) -> Item) async throws {
+        defer { progress.clear() }
+        while let next = reader.nextItem() {
+            switch next {
+            case .entry(let entry):
+                try await add(
+                    make(entry),
+                    at: .file(entry.name),
+                    byteCount: entry.payload.utf8.count,
+                    fraction: reader.fraction
+                )
+            case .unreadable(let name, let reason): try await refuse(.file(name), reason)
+            case .ignored(let name, let reason): ignore(.file(name), reason)
+            }
+        }
+        try await flush()
     }
 }

@@ -52,6 +52,16 @@ struct JSONMembers {
         return integer
     }
 
+    /// Texts in an array; none where it is missing or `null`.
+    func texts(_ field: String) throws(Refusal) -> [String] {
+        guard let value = raw(field) else { return [] }
+        do {
+            return try JSONDecoder().decode([String].self, from: Data(value.utf8))
+        } catch {
+            throw Refusal("the field '\(field)' is no array of texts")
+        }
+    }
+
     private static func text(_ value: ArraySlice<UInt8>, of name: String) throws(Refusal) -> String {
         guard value.first == UInt8(ascii: "\"") else { throw Refusal("\(name) is no text") }
         if !value.contains(UInt8(ascii: "\\")) {

@@ -7,7 +7,7 @@ enum TransferLine {
     /// `id` is told and not read.
     static let fields = [
         "id", "queue", "kind", "sort_type", "sort_key", "version", "tag", "gate", "not_before", "expires_at",
-        "trace", "payload",
+        "starts_groups", "member_of", "trace", "payload",
     ]
 
     static func text(_ action: TransferredAction) -> String {
@@ -27,6 +27,12 @@ enum TransferLine {
             ("expires_at", action.expiresAt.map(Times.text)),
         ] {
             if let value { members.append((name, JSONText.string(value))) }
+        }
+        for (name, groups) in [
+            ("starts_groups", action.groups.started), ("member_of", action.groups.joined),
+        ] where !groups.isEmpty {
+            let names = groups.map { JSONText.string($0.rawValue) }
+            members.append((name, "[\(names.joined(separator: ","))]"))
         }
         if let trace = action.trace { members.append(("trace", JSONText.onOneLine(trace))) }
         members.append(("payload", JSONText.onOneLine(action.payload)))
@@ -56,6 +62,10 @@ enum TransferLine {
         action.gate = try members.text("gate").map { GateName($0) }
         action.notBefore = try time(members, "not_before")
         action.expiresAt = try time(members, "expires_at")
+        action.groups = ActionGroups(
+            started: try members.texts("starts_groups").map { GroupName($0) },
+            joined: try members.texts("member_of").map { GroupName($0) }
+        )
         action.trace = members.raw("trace")
         return action
     }

@@ -1,0 +1,144 @@
+internal import ArgumentParser
+internal import Sluice
+
+/// Runs what can run, in time, and ends.
+struct Drain: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Run what can run, until nothing is in progress or a deadline has come.",
+        discussion: """
+            For a timer: a process that is started now and then, works off what has come, and ends in time. \
+            The commands of --exec and --pipe are those of `sluice run`: its help says how they are told \
+            of an action and answer.
+
+            It ends when nothing is left that could run. It waits for retries and schedules that are due \
+            before it stops starting, for all of them without a deadline, and for no hold or gate.
+
+            THE DEADLINE is a span from the start, such as 50s or 10m, or a time, such as \
+            2026-05-01T06:00:00Z; by then all has ended. So long before it that all can, nothing is \
+            started any more: with the defaults in the last third, at most 25 seconds. What runs gets \
+            --grace to finish; what has not is cancelled and released, which costs no attempt. SIGTERM and \
+            SIGINT do the same at once, a second one without the grace. Only another connection that keeps \
+            the file's write lock delays the end, by some seconds.
+
+            What is left runs the next time. The exit status says whether anything is, also when a \
+            signal has ended it: 0 nothing, 1 actions that somebody must see to, else 10 work that could \
+            run, is due later, or runs in another process. Standard error says all that there is.
+
+            \(RunPolicy.orderHelp)
+
+            Example:
+              sluice drain --file q.sqlite --exec './send' --deadline 50s
+
+            \(ExitStatus.help)
+            """
+    )
+
+    @OptionGroup var file: FileOption
+    @OptionGroup var handler: HandlerCommand
+    @OptionGroup var policy: RunPolicy
+
+    @Option(
+        help: ArgumentHelp(
+            "Have ended by then, with all that runs: a span, 50s or 10m, or a time in ISO 8601.",
+            valueName: "span or time"
+        )
+    )
+    var deadline: Deadline?
+
+    func validate() throws {
+        _ = try policy.times(within: deadline?.span(from: SystemClock().wallMicroseconds), of: "--deadline")
+    }
+
+    func run() async throws {
+        let clock = SystemClock()
+        // A handler that ends without reading all of its input is no reason to end with it.
+        Signals.ignoreBrokenPipes()
+        let limit = deadline?.span(from: clock.wallMicroseconds)
+        let times = try policy.times(within: limit, of: "--deadline")
+        times.remarkIfNone(of: "the deadline has passed")
+        let stop = StopRequests()
+        let broker = try await file.open(policy.brokerOptions(times, handlesInProcess: handler.exec != nil))
+        do {
+            try await drain(broker, times, clock, stop)
+            let status = try await Leftovers.report(broker, isLimited: true)
+            await broker.close()
+            if status != .success { throw Failure(status) }
+        } catch {
+            await broker.close()
+            throw error
+        }
+    }
+
+    /// Runs the broker as in processing time that the system has given.
+    private func drain(
+        _ broker: Broker,
+        _ times: RunTimes,
+        _ clock: SystemClock,
+        _ stop: StopRequests
+    ) async throws {
+        let process = try handler.route(broker, policy, times)
+        let time = ProcessTime(clock: clock, end: times.work)
+        var options = BackgroundOptions()
+        // As long as there is time.
+        options.longestPause = Self.longestPause
+        options.stopGrace = times.grace
+        // Handlers return when their commands have been killed: as long as that may take.
+        options.patience = times.patience * 3 + .seconds(1)
+        let background = try BackgroundCoordinator(
+            broker,
+            extension: NoBackgroundExtension(),
+            processing: time,
+            options: options
+        )
+        let serving = process.map { process in Task { await process.serve() } }
+        time.begin()
+        let running = Task {
+            // Whatever ends it, nobody is to wait for it.
+            defer { time.end(isDone: false) }
+            try await background.run()
+        }
+        stop.connect { count in
+            if count == 1 { time.expire() } else { await broker.stop(grace: .zero) }
+        }
+        let timer = times.work.map { work in
+            Task {
+                do { try await clock.sleep(untilUptime: work) } catch { return }
+                time.expire()
+            }
+        }
+        await time.ended()
+        timer?.cancel()
+        running.cancel()
+        let result = await running.result
+        process?.close()
+        await serving?.value
+        try result.get()
+    }
+
+    /// A hundred years.
+    private static let longestPause: Duration = .seconds(3_153_600_000)
+}
+
+/// When something is to be over: `50s`, `10m`, or `2026-05-01T06:00:00Z`.
+enum Deadline: ExpressibleByArgument {
+    case after(Duration)
+    case at(DateTime)
+
+    init?(argument: String) {
+        if let span = Span(argument: argument) {
+            self = .after(span.duration)
+        } else if let time = DateTime(argument) {
+            self = .at(time)
+        } else {
+            return nil
+        }
+    }
+
+    /// How long it is until then; zero when it has passed.
+    func span(from now: Int64) -> Duration {
+        switch self {
+        case .after(let span): span
+        case .at(let time): .microseconds(max(time.microseconds - now, 0))
+        }
+    }
+}

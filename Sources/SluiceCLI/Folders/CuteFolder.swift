@@ -1,0 +1,96 @@
+internal import Sluice
+
+/// The folder in which Cute, a library for iOS, keeps a queue.
+///
+/// Each job is a file of its own, written by `FileBasedPersister`: the job as `JSONEncoder` encodes it, with
+/// `id`, `createdDate` (seconds since 2001), perhaps `data` (Base64), `action`, and what else its type has.
+/// The file's name is the date in seconds since 1970 and the id. Cute loads jobs by their dates, so that one
+/// that was put back at the front stands where it stood.
+struct CuteFolder {
+    /// The kind of a job whose action is empty.
+    static let kind = "job"
+
+    /// The most bytes of a job's file: all of it becomes the payload.
+    private static let jobLimit = BrokerOptions().maximumPayloadByteCount
+    private static let suffix = ".json"
+    private static let keyPrefix = "cute/"
+
+    private struct Job {
+        let name: String
+        let date: Double
+    }
+
+    private let path: String
+    /// The kind of all jobs, whatever their actions; `nil`: each has its own.
+    private let kind: String?
+    private var jobs: [Job] = []
+    private var next = 0
+    /// What is no job, or none that can be read.
+    private var others: [FolderItem] = []
+
+    /// Looks through a folder, whose jobs have no order until all their dates are known.
+    init(path: String, kind: String?) throws(Failure) {
+        self.path = path
+        self.kind = kind
+        let names: [String]
+        do throws(Refusal) {
+            names = try PlainFile.names(in: path)
+        } catch {
+            throw Failure(.noInput, "\(path) cannot be read: \(error.reason)")
+        }
+        for name in names {
+            guard name.hasSuffix(Self.suffix) else {
+                others.append(.ignored(name: name, reason: "a job's file has a name that ends in .json"))
+                continue
+            }
+            do throws(Refusal) {
+                let date = try FolderTime.seconds("createdDate", of: try job(name).members)
+                jobs.append(Job(name: name, date: date))
+            } catch {
+                others.append(.unreadable(name: name, reason: error.reason))
+            }
+        }
+        // Those of one date in the order of their names: that of a folder is nobody's.
+        jobs.sort { ($0.date, $0.name) < ($1.date, $1.name) }
+        others.reverse()
+    }
+
+    /// How much has been read.
+    var fraction: Double { jobs.isEmpty ? 1 : Double(next) / Double(jobs.count) }
+
+    /// The next of what is there; `nil` at the end.
+    mutating func nextItem() -> FolderItem? {
+        guard next < jobs.count else { return others.popLast() }
+        defer { next += 1 }
+        let name = jobs[next].name
+        do throws(Refusal) {
+            return .entry(try entry(name))
+        } catch {
+            return .unreadable(name: name, reason: error.reason)
+        }
+    }
+
+    private func job(_ name: String) throws(Refusal) -> (text: String, members: JSONMembers) {
+        let text = try PlainFile.text(of: "\(path)/\(name)", limit: Self.jobLimit)
+        return (text, try JSONMembers(text))
+    }
+
+    private func entry(_ name: String) throws(Refusal) -> FolderEntry {
+        let job = try job(name)
+        // The name is what Cute finds a job by: ids are the application's, and may be used again.
+        let identity = Self.keyPrefix + name.dropLast(Self.suffix.count)
+        return FolderEntry(
+            name: name,
+            identity: identity,
+            kind: try kind(of: job.members),
+            payload: job.text,
+            createdAt: try FolderTime.time("createdDate", of: job.members, since: FolderTime.referenceDate)
+        )
+    }
+
+    private func kind(of job: JSONMembers) throws(Refusal) -> String {
+        if let kind { return kind }
+        guard let action = try job.text("action") else { throw Refusal("the field 'action' is missing") }
+        return action.isEmpty ? Self.kind : action
+    }
+}

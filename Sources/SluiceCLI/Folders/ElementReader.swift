@@ -1,0 +1,171 @@
+internal import SystemPackage
+
+/// Splits a JSON array that comes in pieces into its elements, and holds no more than one of them.
+///
+/// What an element holds is not checked here: it is what stands between two commas.
+struct ElementSplitter {
+    /// What comes next.
+    enum Element: Hashable {
+        case bytes([UInt8])
+        /// An element that has more bytes than allowed; they are gone.
+        case tooLong
+        /// No elements follow: the array is not whole, or none at all.
+        case broken(String)
+    }
+
+    private enum Place {
+        case before
+        case inside
+        case behind
+        case lost
+    }
+
+    let maximumByteCount: Int
+    private var place = Place.before
+    private var partial: [UInt8] = []
+    private var isSkipping = false
+    /// Arrays and objects inside each other, in the element.
+    private var depth = 0
+    private var isInString = false
+    private var isEscaped = false
+    private var hasComma = false
+
+    init(maximumByteCount: Int) {
+        self.maximumByteCount = maximumByteCount
+    }
+
+    /// Takes the next piece and hands out the elements that it ends.
+    mutating func take(_ piece: UnsafeRawBufferPointer, _ element: (Element) -> Void) {
+        for byte in piece { take(byte, element) }
+    }
+
+    /// What is left when the input ends here, and what is wrong with that.
+    func last() -> [Element] {
+        switch place {
+        case .before: return [.broken("it is empty")]
+        case .inside:
+            let isWhole = depth == 0 && !isInString && !isSkipping && !partial.isEmpty
+            return (isWhole ? [.bytes(partial)] : []) + [.broken("it ends in its midst")]
+        case .behind, .lost: return []
+        }
+    }
+
+    private mutating func take(_ byte: UInt8, _ element: (Element) -> Void) {
+        let isSpace = byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D
+        switch place {
+        case .inside where isInString: takeInString(byte)
+        case .inside: takeInside(byte, isSpace: isSpace, element)
+        case _ where isSpace: break
+        case .before where byte == UInt8(ascii: "["): place = .inside
+        case .before:
+            place = .lost
+            element(.broken("it is no JSON array"))
+        case .behind:
+            place = .lost
+            element(.broken("something follows its end"))
+        case .lost: break
+        }
+    }
+
+    private mutating func takeInString(_ byte: UInt8) {
+        keep(byte)
+        if isEscaped {
+            isEscaped = false
+        } else if byte == UInt8(ascii: "\\") {
+            isEscaped = true
+        } else if byte == UInt8(ascii: "\"") {
+            isInString = false
+        }
+    }
+
+    private mutating func takeInside(_ byte: UInt8, isSpace: Bool, _ element: (Element) -> Void) {
+        switch byte {
+        case UInt8(ascii: ",") where depth == 0:
+            element(endElement())
+            hasComma = true
+        case UInt8(ascii: "]") where depth == 0:
+            if !partial.isEmpty || isSkipping || hasComma { element(endElement()) }
+            place = .behind
+        case UInt8(ascii: "\""):
+            isInString = true
+            keep(byte)
+        case UInt8(ascii: "["), UInt8(ascii: "{"):
+            depth += 1
+            keep(byte)
+        case UInt8(ascii: "]"), UInt8(ascii: "}"):
+            depth = max(depth - 1, 0)
+            keep(byte)
+        case _ where isSpace && partial.isEmpty: break
+        default: keep(byte)
+        }
+    }
+
+    private mutating func keep(_ byte: UInt8) {
+        guard !isSkipping, partial.count < maximumByteCount else {
+            isSkipping = true
+            partial = []
+            return
+        }
+        partial.append(byte)
+    }
+
+    private mutating func endElement() -> Element {
+        defer {
+            partial = []
+            isSkipping = false
+        }
+        return isSkipping ? .tooLong : .bytes(partial)
+    }
+}
+
+/// Reads the elements of a file that holds a JSON array, one after the other.
+struct ElementReader {
+    /// Bytes that one call reads.
+    private static let pieceSize = 64 * 1_024
+
+    private let descriptor: FileDescriptor
+    private let byteCount: Int
+    private var splitter: ElementSplitter
+    private var elements: [ElementSplitter.Element] = []
+    private var next = 0
+    private var isAtEnd = false
+    private var position = 0
+
+    init(path: String, maximumByteCount: Int) throws(Refusal) {
+        (descriptor, byteCount) = try PlainFile.open(path)
+        splitter = ElementSplitter(maximumByteCount: maximumByteCount)
+    }
+
+    /// How much of the file has been read.
+    var fraction: Double { byteCount > 0 ? min(Double(position) / Double(byteCount), 1) : 1 }
+
+    /// The next element; `nil` at the end.
+    mutating func nextElement() -> ElementSplitter.Element? {
+        while next == elements.count && !isAtEnd { readPiece() }
+        guard next < elements.count else { return nil }
+        defer { next += 1 }
+        return elements[next]
+    }
+
+    func close() {
+        try? descriptor.close()
+    }
+
+    private mutating func readPiece() {
+        elements.removeAll(keepingCapacity: true)
+        next = 0
+        do {
+            let count = try withUnsafeTemporaryAllocation(byteCount: Self.pieceSize, alignment: 1) { buffer in
+                let count = try descriptor.read(into: buffer)
+                splitter.take(UnsafeRawBufferPointer(rebasing: buffer[..<count])) { elements.append($0) }
+                return count
+            }
+            position += count
+            guard count == 0 else { return }
+            elements += splitter.last()
+        } catch {
+            elements.append(.broken("it cannot be read: \(error)"))
+        }
+        isAtEnd = true
+    }
+}

@@ -1,0 +1,131 @@
+internal import ArgumentParser
+
+/// How what is imported is laid out.
+enum ImportFormat: String, ExpressibleByArgument, CaseIterable {
+    /// By what stands there.
+    case auto
+    case lines
+    case customerIO = "customer-io"
+    case cute
+}
+
+/// Where an import reads from.
+enum ImportSource: Hashable {
+    case lines
+    /// The folder that holds the inventory.
+    case customerIO(path: String)
+    case cute(path: String)
+
+    /// Looks what stands at a path.
+    init(_ path: String, as format: ImportFormat) throws(Failure) {
+        guard path != "-", PlainFile.isFolder(path) else {
+            guard format == .auto || format == .lines else {
+                throw Failure(.noInput, "\(path) cannot be read: it is no folder")
+            }
+            self = .lines
+            return
+        }
+        switch format {
+        case .lines: throw Failure(.noInput, "\(path) cannot be read: it is a folder")
+        case .cute:
+            // A folder of queues is not taken for a queue that is empty.
+            let hint = Self.hasJobs(path) ? "" : Self.hint(inside: path, Self.hasJobs)
+            guard hint.isEmpty else { throw Failure(.noInput, "\(path) has no job files\(hint)") }
+            self = .cute(path: path)
+        case .customerIO:
+            guard let folder = Self.inventoryFolder(of: path) else {
+                let hint = Self.hint(inside: path) { Self.inventoryFolder(of: $0) != nil }
+                throw Failure(
+                    .noInput,
+                    "\(path) cannot be read: it has no \(CustomerIOFolder.inventoryName)\(hint)"
+                )
+            }
+            self = .customerIO(path: folder)
+        case .auto: self = try Self.detected(at: path)
+        }
+    }
+
+    /// The folder with the inventory: this one, or its folder `queue`.
+    private static func inventoryFolder(of path: String) -> String? {
+        [path, "\(path)/queue"].first { PlainFile.isThere("\($0)/\(CustomerIOFolder.inventoryName)") }
+    }
+
+    private static func detected(at path: String) throws(Failure) -> ImportSource {
+        if let folder = inventoryFolder(of: path) { return .customerIO(path: folder) }
+        if PlainFile.isFolder("\(path)/\(CustomerIOFolder.tasksName)") {
+            throw Failure(
+                .noInput,
+                "\(path) cannot be read: it has \(CustomerIOFolder.tasksName) and no "
+                    + "\(CustomerIOFolder.inventoryName), which alone knows their order"
+            )
+        }
+        // Each of its files is a task's, and none tells of the order.
+        if PlainFile.ownName(of: path) == CustomerIOFolder.tasksName, let parent = PlainFile.parent(of: path),
+            PlainFile.isThere("\(parent)/\(CustomerIOFolder.inventoryName)")
+        {
+            throw Failure(.noInput, "\(path) is a part of the queue in \(parent): give that folder")
+        }
+        do throws(Refusal) {
+            if try PlainFile.names(in: path).contains(where: { $0.hasSuffix(".json") }) {
+                return .cute(path: path)
+            }
+        } catch {
+            throw Failure(.noInput, "\(path) cannot be read: \(error.reason)")
+        }
+        let hint = hint(inside: path) { inventoryFolder(of: $0) != nil || hasJobs($0) }
+        throw Failure(
+            .noInput,
+            "\(path) has neither the \(CustomerIOFolder.inventoryName) of Customer.io nor job files of Cute"
+                + (hint.isEmpty ? "; a queue of Cute's that is empty is imported with --format cute" : hint)
+        )
+    }
+
+    /// How deep a folder is looked for inside another one, and how many are looked at.
+    private static let hintDepth = 3
+    private static let hintLimit = 1_000
+
+    /// Names the folder inside that would do; empty when none is found.
+    private static func hint(inside path: String, _ isFit: (String) -> Bool) -> String {
+        var level = [path]
+        for _ in 0..<hintDepth {
+            level = Array(level.flatMap { folders(in: $0) }.prefix(hintLimit))
+            if let fit = level.first(where: isFit) { return "; its folder \(fit) has" }
+        }
+        return ""
+    }
+
+    private static func hasJobs(_ path: String) -> Bool {
+        (try? PlainFile.names(in: path).contains { $0.hasSuffix(".json") }) ?? false
+    }
+
+    /// The folders in a folder; a link is none.
+    private static func folders(in path: String) -> [String] {
+        let names = (try? PlainFile.names(in: path)) ?? []
+        return names.prefix(hintLimit).map { "\(path)/\($0)" }
+            .filter { PlainFile.isFolder($0) && !PlainFile.isLink($0) }
+    }
+}
+
+/// Reads the folder of another library's queue, entry by entry and in its order.
+struct FolderReader {
+    // One of them is there. Not an enum: taking a case out of one to change it copies all that it has read.
+    private var customerIO: CustomerIOFolder?
+    private var cute: CuteFolder?
+
+    /// - Returns: `nil` where the source is no folder.
+    init?(_ source: ImportSource, kind: String?) throws(Failure) {
+        switch source {
+        case .lines: return nil
+        case .customerIO(let path): customerIO = try CustomerIOFolder(path: path)
+        case .cute(let path): cute = try CuteFolder(path: path, kind: kind)
+        }
+    }
+
+    /// How much has been read.
+    var fraction: Double { customerIO?.fraction ?? cute?.fraction ?? 1 }
+
+    /// The next of what is there; `nil` at the end.
+    mutating func nextItem() -> FolderItem? {
+        customerIO != nil ? customerIO?.nextItem() : cute?.nextItem()
+    }
+}

@@ -1,0 +1,48 @@
+internal import Sluice
+
+/// What a run has left.
+enum Leftovers {
+    /// Says on standard error what is left, and tells the status for it.
+    ///
+    /// What somebody must see to comes before what more time does.
+    ///
+    /// - Parameter isLimited: The time was: what it was too short for has a status of its own.
+    static func report(_ broker: Broker, isLimited: Bool) async throws -> ExitStatus {
+        let left = try await broker.workLeft()
+        let stuck = WorkLeft.Obstacle.allCases.reduce(0) { $0 + left.count($1) }
+        if stuck > 0 {
+            Terminal.remark("\(queues(stuck)) actions: \(obstacles(left)); see `sluice queues`")
+        }
+        switch left.next {
+        case .none: break
+        case .now: Terminal.remark("work is left that could run")
+        case .later(let delay):
+            Terminal.remark("work is left; the first is due in \(Times.span(delay))")
+        }
+        if left.elsewhereCount > 0 {
+            Terminal.remark("\(queues(left.elsewhereCount)) an action that runs in another process")
+        }
+        if stuck > 0 { return .leftover }
+        guard left.next != .none || left.elsewhereCount > 0 else { return .success }
+        return isLimited ? .unfinished : .leftover
+    }
+
+    private static func queues(_ count: Int) -> String {
+        count == 1 ? "1 queue still has" : "\(count) queues still have"
+    }
+
+    private static func obstacles(_ left: WorkLeft) -> String {
+        WorkLeft.Obstacle.allCases.filter { left.count($0) > 0 }
+            .map { obstacle in
+                let count = left.count(obstacle)
+                return switch obstacle {
+                case .parked: "\(count) parked"
+                case .undecodable: "\(count) undecodable"
+                case .unknownKind: "\(count) of an unknown kind"
+                case .held: "\(count) held"
+                case .gate: "\(count) at a closed gate"
+                }
+            }
+            .joined(separator: ", ")
+    }
+}
