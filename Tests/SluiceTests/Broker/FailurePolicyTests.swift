@@ -119,7 +119,7 @@ import Testing
             await broker.waitUntilIdle()
             let status = try await broker.status(of: "notes")
             #expect(status.state == .parked)
-            #expect(status.because.first?.description == "parked after failure (exhausted): broken")
+            #expect(status.because.first?.description == "parked after failure (failed): broken")
             #expect(status.attempt == 1)
         }
         #expect(broker.statistics.started == 1)

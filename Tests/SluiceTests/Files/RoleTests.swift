@@ -31,6 +31,9 @@ import Testing
         let error = await #expect(throws: SluiceError.self) { try await broker.run() }
         #expect(error?.code == .wrongRole)
         #expect(error?.message.contains("enqueueOnly") == true)
+        #expect(error?.localizedDescription == error?.description)
+        // What it could not run it does not wait for.
+        await broker.waitUntilIdle()
         try await #expect(broker.actionCount() == 2)
         await broker.close()
         let runner = try await site.broker()
@@ -38,6 +41,31 @@ import Testing
         try runner.routeNotes(to: log)
         try await running(runner) { await runner.waitUntilIdle() }
         #expect(Set(log.elements) == ["more", "waiting"])
+        await runner.close()
+    }
+
+    @Test(
+        "G11: one that runs nothing tells how a queue stands that another process runs",
+        arguments: [BrokerRole.enqueueOnly, .readOnly]
+    )
+    func tellsOfOthers(_ role: BrokerRole) async throws {
+        let site = try Site()
+        let runner = try await site.broker { $0.standFor(process: 1) }
+        try runner.routeNotes(to: EventLog())
+        try await runner.enqueue([Note("a"), Note("b")])
+        let watcher = try await site.broker {
+            $0.standFor(process: 2)
+            $0.role = role
+            $0.clock = SystemClock()
+            $0.foreignChangeInterval = .milliseconds(5)
+        }
+        var updates = watcher.statusUpdates(of: "notes").makeAsyncIterator()
+        #expect(try await updates.next()?.depth == 2)
+        try await running(runner) { await runner.waitUntilIdle() }
+        while let status = try await updates.next(), status.depth > 0 {}
+        try await #expect(watcher.status(of: "notes").state == .empty)
+        await watcher.close()
+        #expect(try await updates.next() == nil)
         await runner.close()
     }
 
@@ -156,7 +184,7 @@ import Testing
                 }
             }
             #expect(error?.code == .readOnly)
-            #expect(error?.message.contains("role readOnly") == true)
+            #expect(error?.message.contains("BrokerRole.readOnly") == true)
         }
         try await openAndClose(file.path) {
             $0.vfs = disk.name

@@ -22,18 +22,6 @@ import Testing
     }
 
     #if os(Linux)
-    /// The locks that this process holds on a file of queues and on what SQLite keeps beside it.
-    private func locks(_ path: String) throws -> [Substring] {
-        let inodes = ["", "-wal", "-shm"].compactMap { FileFact(path + $0)?.inode }
-        let table = try #require(ProcessIdentity.contents(of: "/proc/locks"))
-        return table.split(separator: "\n").filter { line in
-            let words = line.split(separator: " ")
-            guard let file = words.first(where: { $0.split(separator: ":").count == 3 }) else { return false }
-            let isOurs = words.contains(Substring(String(getpid())))
-            return isOurs && inodes.contains { file.hasSuffix(":\($0)") }
-        }
-    }
-
     @Test("No lock is held while it lasts, under load and many times over, and nothing is lost or doubled")
     func holdsNoLock() async throws {
         let site = try Site()
@@ -57,12 +45,12 @@ import Testing
             }
             for round in 1...30 {
                 _ = try await enqueued.wait(forCount: round * 20)
-                #expect(try round > 1 || !locks(path).isEmpty)
+                #expect(try round > 1 || !heldLocks(on: path).isEmpty)
                 await broker.suspend()
-                try #require(try locks(path) == [], "round \(round)")
+                #expect(try heldLocks(on: path) == [], "round \(round)")
                 let count = enqueued.elements.count
                 for _ in 0..<50 { await Task.yield() }
-                try #require(try locks(path) == [], "round \(round)")
+                #expect(try heldLocks(on: path) == [], "round \(round)")
                 // What was told before the close may still have been on its way.
                 #expect(enqueued.elements.count - count <= 64)
                 try await broker.resume()
@@ -264,121 +252,5 @@ import Testing
         try await #expect(read.value == 0)
         await reader.suspend()
         await reader.close()
-    }
-}
-
-@Suite("Suspension that others have used", .timeLimit(.minutes(5))) struct ResumptionTests {
-    @Test(
-        "A file that was replaced meanwhile is not gone on with, and what waits is told so",
-        arguments: [true, false]
-    )
-    func replaced(_ hasSameInode: Bool) async throws {
-        let site = try Site()
-        let path = try #require(site.file).path
-        let broker = try await site.broker()
-        try await broker.enqueue(Note("1"))
-        await broker.suspend()
-        let write = Task { try await broker.enqueue(Note("2")) }
-        try await until { broker.store.writer.load.waiting == 1 }
-        let read = Task { try await broker.actionCount() }
-        let other = try TemporaryFile()
-        try await openAndClose(other.path)
-        for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
-        let bytes = try Data(contentsOf: URL(fileURLWithPath: other.path))
-        if hasSameInode {
-            let handle = try #require(FileHandle(forWritingAtPath: path))
-            try handle.truncate(atOffset: 0)
-            try handle.write(contentsOf: bytes)
-            try handle.close()
-            // Made at another time, as the clock of this test does not tell.
-            let connection = try Connection(path: path, mode: .write)
-            try connection.execute("UPDATE sluice_migrations SET applied_at_us = applied_at_us + 1")
-            connection.close()
-        } else {
-            // Made while the old one is there, so that it has another number.
-            try bytes.write(to: URL(fileURLWithPath: path + ".new"))
-            // It keeps its number, which else another test's file could get while it counts as open here.
-            try FileManager.default.linkItem(atPath: path, toPath: path + ".kept")
-            #expect(rename(path + ".new", path) == 0)
-        }
-        #expect(await refusal { try await broker.resume() } == .fileReplaced)
-        #expect(await refusal { try await write.value } == .fileReplaced)
-        #expect(await refusal { try await read.value } == .fileReplaced)
-        #expect(await refusal { try await broker.enqueue(Note("3")) } == .fileReplaced)
-        await broker.close()
-        let second = try await site.broker()
-        try await #expect(second.actionCount() == 0)
-        await second.close()
-    }
-
-    @Test("A file that cannot be opened for now leaves it suspended, and what waits waits on")
-    func cannotOpen() async throws {
-        let disk = try FaultyDisk()
-        let site = try Site()
-        let broker = try await site.broker { $0.vfs = disk.name }
-        await broker.suspend()
-        let write = Task { try await broker.enqueue(Note("1")) }
-        try await until { broker.store.writer.load.waiting == 1 }
-        disk.setReadOnly()
-        #expect(await refusal { try await broker.resume() } == .readOnly)
-        #expect(broker.isSuspended && broker.store.writer.load.waiting == 1)
-        disk.setWritable()
-        try await broker.resume()
-        _ = try await write.value
-        await broker.suspend()
-        let vain = Task { try await broker.enqueue(Note("2")) }
-        try await until { broker.store.writer.load.waiting == 1 }
-        disk.setReadOnly()
-        await broker.close()
-        #expect(await refusal { try await vain.value } == .readOnly)
-        disk.setWritable()
-        let second = try await site.broker()
-        try await #expect(second.actionCount() == 1)
-        await second.close()
-    }
-
-    @Test("A newer version that migrated it meanwhile is found")
-    func newerSchema() async throws {
-        let site = try Site()
-        let broker = try await site.broker()
-        await broker.suspend()
-        try site.shell("INSERT INTO sluice_migrations VALUES (99, 'later', 0)")
-        #expect(await refusal { try await broker.resume() } == .newerSchema)
-        #expect(await refusal { try await broker.enqueue(Note("1")) } == .newerSchema)
-        await broker.close()
-    }
-
-    @Test("G3: what another process has taken over meanwhile is its own; the handler here is cancelled")
-    func takenOver() async throws {
-        let site = try Site()
-        let broker = try await site.broker()
-        let (started, cancelled) = (Signal(), Signal())
-        try broker.route("*", Note.self) { _, _ in
-            started.send()
-            do { try await untilCancelled() } catch { cancelled.send() }
-            return .success
-        }
-        try await broker.enqueue([Note("1"), Note("2")])
-        let run = Task { try await broker.run() }
-        try await started.received()
-        await broker.suspend()
-        try site.shell(
-            """
-            DELETE FROM sluice_runner_rows;
-            DELETE FROM sluice_claim_rows;
-            INSERT INTO sluice_runner_rows (epoch, pid, process, nonce, lease_until_us)
-            VALUES (99, 4711, 'machine another start', 0, \(site.clock.now.microseconds + 3_600_000_000));
-            INSERT INTO sluice_claim_rows (queue_id, slot, action_id, claim, started_at_us, is_alone, opening)
-            SELECT queue_id, 0, min(id), 99 << 32, 0, 0, 0 FROM sluice_action_rows;
-            """
-        )
-        try await broker.resume()
-        try await cancelled.received()
-        try await until { broker.statistics.staleCompletions == 1 }
-        await broker.stop()
-        try await run.value
-        #expect(started.elements.count == 1 && broker.statistics.succeeded == 0)
-        try await #expect(broker.actionCount() == 2)
-        await broker.close()
     }
 }

@@ -35,6 +35,18 @@ struct ConnectionFindingTests {
         await broker.close()
     }
 
+    @Test("A connection that is older than the log is not told of the journal that there was before")
+    func openedBefore() async throws {
+        let site = try Site()
+        let application = try Application(site)
+        try application.execute("CREATE TABLE rooms (id INTEGER PRIMARY KEY)")
+        #expect(try application.row("PRAGMA journal_mode") == "delete")
+        let broker = try await site.broker()
+        let findings = try broker.findings(about: application.handle)
+        #expect(!findings.contains { $0.code == .notWAL })
+        await broker.close()
+    }
+
     @Test("G1: what a connection enqueues that syncs nothing has reached the disk when a flush returns")
     func flush() async throws {
         let (disk, theirs) = (try FaultyDisk(), try FaultyDisk())

@@ -39,6 +39,19 @@ import Testing
         #expect(try runners == ["2"])
     }
 
+    @Test("G3: one whose own lease is over, though for it no time has passed, takes nobody off either")
+    func sleptThrough() async throws {
+        // As the machine's sleep has it: leases run on, and the clock of the process stands.
+        clock.jumpWall(by: .seconds(40))
+        try await b.store.takeOffDead()
+        #expect(try runners == ["1", "2"])
+        try await b.store.renewLease()
+        clock.advance(by: .seconds(10))
+        try await a.store.renewLease()
+        try await b.store.takeOffDead()
+        #expect(try runners == ["1", "2"])
+    }
+
     @Test("G3: who was taken off and begins anew is as lenient")
     func lateNewcomer() async throws {
         clock.advance(by: .seconds(15))
@@ -81,6 +94,23 @@ import Testing
         let again = try await b.store.take()
         #expect(again.text == "1" && again.number == 1)
         #expect(try b.rows("SELECT is_suspect FROM sluice_state_rows") == ["1"])
+    }
+
+    @Test("G11: one that is suspended has the other look for what waits, and waits for no lock for that")
+    func suspension() async throws {
+        let looks = "SELECT count(*) FROM sluice_changes WHERE epoch = 2 AND change = 'look'"
+        try await a.store.takeInForeignChanges()
+        await a.store.suspend()
+        #expect(try b.row(looks) == "1")
+        try await a.store.resume()
+        try await a.store.takeInForeignChanges()
+        let shell = try b.connect()
+        try shell.beginImmediate()
+        await a.store.suspend()
+        shell.rollback()
+        #expect(try b.row(looks) == "1")
+        try await a.store.resume()
+        try await a.store.add("1")
     }
 
     @Test("G4: one that was taken off knows the holds that came meanwhile when it begins anew")

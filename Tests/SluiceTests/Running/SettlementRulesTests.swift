@@ -69,7 +69,7 @@ import Testing
 
     @Test("Halting parks the queue, whatever the failure policy says")
     func halted() {
-        #expect(Self.settlement(.threw(Refusal("x")), retry: .halt) == .fail(.exhausted, .block, error: "x"))
+        #expect(Self.settlement(.threw(Refusal("x")), retry: .halt) == .fail(.failed, .block, error: "x"))
     }
 
     @Test("A failure and a payload that does not decode go by their own policies")

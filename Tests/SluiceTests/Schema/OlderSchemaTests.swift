@@ -45,7 +45,12 @@ struct OlderSchemaTests {
         INSERT INTO sluice_link_rows VALUES (99, 1, 'm7', 0);
         INSERT INTO sluice_order_rows VALUES (1, 0, 1);
         INSERT INTO sluice_state_rows (action_id, attempts, last_error) VALUES (2, 3, 'e');
-        INSERT INTO sluice_claim_rows VALUES (1, 0, 1, 5, 6, 0, 0);
+        INSERT INTO sluice_claim_rows VALUES (1, 0, 1, 5, 6, 0, 0, 1);
+        INSERT INTO sluice_aside_rows VALUES (99, 'g');
+        INSERT INTO sluice_group_rows VALUES (99, 'profile', 1, 1);
+        INSERT INTO sluice_pass_rows VALUES (1, 0, 1, 1);
+        INSERT INTO sluice_closed_group_rows VALUES (1, 'profile');
+        INSERT INTO sluice_batch_rows VALUES (1, 9, 0, 8, 5);
         INSERT INTO sluice_attempt_rows VALUES (2, 4, 3, 'failed', 'e', 1, 2);
         INSERT INTO sluice_dead_rows
         VALUES (3, 1, 0, 'arrival', 1, 2, 'k', 1, 3, 'failed', 'e', '"d"', 2, 't', 'g', '{}');

@@ -22,6 +22,29 @@ struct StoreClaimTests {
         #expect(action.lastError == nil)
     }
 
+    @Test("G7: a claim is handed out behind its commit")
+    func behindCommit() async throws {
+        let log = EventLog<String>()
+        let fixture = try await StoreFixture(onCommit: { _ in log.append("committed") })
+        try await fixture.store.add("a")
+        let before = log.elements.count
+        let queue = try await fixture.store.queueID("q")
+        let request = ClaimRequest(queue: queue, waitedFor: nil) { _, _ in .run(isAlone: false) }
+        fixture.store.claim([request]) { _ in log.append("handed out") }
+        let told = try await log.wait(forCount: before + 2)
+        #expect(told[before...] == ["committed", "handed out"])
+    }
+
+    @Test("A head that is marked as cancelled and does not run goes, and the next one runs")
+    func markedHead() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.store.add("a")
+        try await fixture.store.add("b")
+        try fixture.execute("INSERT INTO sluice_state_rows (action_id, is_cancelled) VALUES (\(id), 1)")
+        #expect(try await fixture.store.take().text == "b")
+        #expect(try await fixture.store.actionCount() == 1)
+    }
+
     @Test("G3: a queue whose slot is taken gives nothing, whatever arrives before the running action")
     func taken() async throws {
         let fixture = try await StoreFixture()

@@ -53,4 +53,38 @@ struct StoreFullTests {
         #expect(codes[4] == .diskFull)
         #expect(Set(try await store.drain()) == Set((0..<9).filter { $0 != 4 }.map { "\($0)" }))
     }
+
+    @Test("G12, G14: on a full disk the log is used again, so that what is stored can be settled")
+    func logIsUsedAgain() async throws {
+        let disk = try FaultyDisk()
+        let fixture = try await StoreFixture(adjust: { $0.vfs = disk.name })
+        let store = fixture.store
+        try await store.add((0..<200).map { ActionDraft("\($0)") })
+        for _ in 0..<20 { try await store.settle(try await store.take(), .success) }
+        try await store.copyPinnedLog()
+        disk.setFull(true)
+        var refusals = 0
+        func insist<Output>(_ body: () async throws -> Output) async throws -> Output {
+            // Each refusal has the log copied before the next write.
+            for _ in 0..<5 {
+                do {
+                    return try await body()
+                } catch let error as SluiceError where error.code == .diskFull {
+                    refusals += 1
+                }
+            }
+            return try await body()
+        }
+        for number in 20..<200 {
+            let action = try await insist { try await store.take() }
+            #expect(action.text == "\(number)")
+            try await insist { _ = try await store.settle(action, .success) }
+        }
+        #expect(refusals > 0)
+        #expect(try await store.actionCount() == 0)
+        disk.setFull(false)
+        try await store.add("after")
+        #expect(try await store.drain() == ["after"])
+        await store.close()
+    }
 }

@@ -195,7 +195,7 @@ struct StoreSuspectTests {
         try fixture.execute(
             """
             INSERT INTO sluice_runner_rows (epoch, pid, process, nonce, lease_until_us) VALUES (\(values));
-            INSERT INTO sluice_claim_rows VALUES (1, 0, 1, 7 << 32, 0, 0, 0);
+            INSERT INTO sluice_claim_rows VALUES (1, 0, 1, 7 << 32, 0, 0, 0, 1);
             """
         )
         try await fixture.store.startRunning()

@@ -46,6 +46,26 @@ struct StoreSyncTests {
         await store.close()
     }
 
+    @Test("G14: that its pages have left the log has reached the disk before its enqueue throws")
+    func syncedCut() async throws {
+        let (disk, journal) = (try FaultyDisk(), PowerJournal())
+        disk.observe(journal)
+        let fixture = try await fixture(disk)
+        try await fixture.store.add("before")
+        disk.failSyncs(1)
+        #expect(await refusal { try await fixture.store.add("lost") } == .inputOutput)
+        let steps = journal.entries.compactMap { entry -> String? in
+            switch entry {
+            case .truncated(let path, 0) where path.hasSuffix("-wal"): "cut"
+            case .synced(let path) where path.hasSuffix("-wal"): "synced"
+            case .written(let path, _, _) where path.hasSuffix("-wal"): "written"
+            default: nil
+            }
+        }
+        #expect(steps.suffix(2) == ["cut", "synced"])
+        await fixture.store.close()
+    }
+
     @Test("G1, G14: while syncs fail nothing is acknowledged, and nobody is told what was not found out")
     func breakdown() async throws {
         let disk = try FaultyDisk()

@@ -1,0 +1,49 @@
+import SluiceTestKit
+import Testing
+
+@testable import Sluice
+
+@Suite("Actions that come from elsewhere", .timeLimit(.minutes(2))) struct TakeTests {
+    private var action: TransferredAction {
+        var action = TransferredAction(queue: "q", kind: "note", sortKey: .arrival, payload: "1")
+        action.key = DeduplicationKey("a", policy: .refuse)
+        action.attempts = 2
+        action.enqueuedAt = Timestamp(microseconds: 1_000_000)
+        return action
+    }
+
+    @Test("They keep their attempts and their time, and enter once by their key", arguments: Place.allCases)
+    func kept(_ place: Place) async throws {
+        let site = try Site(place)
+        let broker = try await site.broker()
+        let ids = try await broker.take([action, action])
+        try await #expect(broker.take([action]) == [nil])
+        #expect(ids.count == 2 && ids[1] == nil)
+        let first = try #require(ids[0])
+        let facts = try await broker.actionSummaries("q")
+        #expect(facts.map(\.id) == [first])
+        #expect(facts.map(\.attempts) == [2])
+        #expect(facts.map(\.enqueuedAt) == ["1970-01-01T00:00:01.000000Z"])
+        await broker.close()
+    }
+
+    @Test("Attempts and keys beyond their limits are refused, and nothing is stored")
+    func refused() async throws {
+        let site = try Site()
+        let broker = try await site.broker()
+        for attempts in [-1, TransferredAction.maximumAttempts + 1] {
+            var wrong = action
+            wrong.attempts = attempts
+            let actions = [action, wrong]
+            #expect(await refusal { try await broker.take(actions) } == .invalidOptions)
+        }
+        for text in ["", "a\0", String(repeating: "a", count: 256)] {
+            var wrong = action
+            wrong.key = DeduplicationKey(text)
+            let actions = [action, wrong]
+            #expect(await refusal { try await broker.take(actions) } == .invalidOptions)
+        }
+        try await #expect(broker.actionCount() == 0)
+        await broker.close()
+    }
+}

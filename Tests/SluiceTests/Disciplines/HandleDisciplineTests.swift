@@ -1,0 +1,144 @@
+import SluiceTestKit
+import Testing
+
+@testable import Sluice
+
+@Suite("A queue's handle beside its discipline", .timeLimit(.minutes(2)))
+struct HandleDisciplineTests {
+    private func claim(_ store: Store, by discipline: QueueDiscipline) async throws -> ClaimedAction {
+        while true {
+            let result = try await store.claim(by: QueueRules(discipline: discipline))
+            if case .unfinished = result { continue }
+            guard case .claimed(let action) = result else { throw Unexpected(description: "\(result)") }
+            return action
+        }
+    }
+
+    private func take(_ store: Store, _ count: Int) async throws -> [StoredAction] {
+        try await store.takeNext(of: "q", limit: count) { .success($0) }.outputs
+    }
+
+    private func texts(_ actions: [StoredAction]) -> [String] {
+        actions.map { String($0.payload.dropFirst().dropLast()) }
+    }
+
+    @Test("What is put back has its groups again", arguments: Place.allCases)
+    func groups(_ place: Place) async throws {
+        let site = try Site(place)
+        let broker = try await site.broker()
+        let log = EventLog<String>()
+        var options = retrying(.fixed(.seconds(60)))
+        options.discipline = .passOver
+        try broker.route("notes", Note.self, options) { note, attempt in
+            log.append(note.text)
+            return note.text == "start" && attempt.number == 1 ? .retry : .success
+        }
+        let notes = broker.queue("notes", of: Note.self)
+        try await notes.add(Note("start"), EnqueueOptions(startsGroups: ["g"]))
+        try await notes.add(Note("member"), EnqueueOptions(memberOf: ["g"]))
+        try await notes.add(Note("free"))
+        let taken = try await notes.removeNext(2)
+        #expect(taken.map(\.action.text) == ["start", "member"])
+        try await notes.putBack(taken)
+        try await running(broker) {
+            _ = try await log.wait(forCount: 2)
+            #expect(log.elements == ["start", "free"])
+            site.clock.advance(by: .seconds(60))
+            await broker.waitUntilIdle()
+        }
+        #expect(log.elements == ["start", "free", "start", "member"])
+        await broker.close()
+    }
+
+    @Test("A handle takes from the front of the order while handlers take the last")
+    func bothEnds() async throws {
+        let fixture = try await StoreFixture()
+        let store = fixture.store
+        for number in 0..<21 { try await store.add("\(number)") }
+        var (front, back): ([String], [String]) = ([], [])
+        for _ in 0..<7 {
+            let running = try await claim(store, by: .lastInFirstOut)
+            back.append(running.text)
+            front += texts(try await take(store, 2))
+            try await store.settle(running, .success)
+        }
+        #expect(front == (0..<14).map { "\($0)" })
+        #expect(back == (14..<21).reversed().map { "\($0)" })
+        #expect(try await store.waitingCount(in: "q") == 0)
+    }
+
+    @Test("What stands aside is not there for a handle until it is due, whether a broker runs or not")
+    func aside() async throws {
+        let fixture = try await StoreFixture()
+        let store = fixture.store
+        for text in ["a", "b"] { try await store.add(text) }
+        let action = try await claim(store, by: .concurrent(2))
+        try await store.settle(action, .retry(after: .seconds(5), error: "e"))
+        #expect(try await store.waitingCount(in: "q") == 1)
+        #expect(texts(try await store.waiting(in: "q", behind: .beforeAll, limit: 9)) == ["b"])
+        #expect(texts(try await take(store, 9)) == ["b"])
+        fixture.clock.advance(by: .seconds(5))
+        #expect(try await store.waitingCount(in: "q") == 1)
+        #expect(texts(try await take(store, 9)) == ["a"])
+    }
+
+    @Test("The mark of a pass is none for a handle, and stands where it stood when it is done")
+    func mark() async throws {
+        let fixture = try await StoreFixture()
+        let store = fixture.store
+        for text in ["a", "b", "c", "d", "e", "f", "g"] { try await store.add(text) }
+        let a = try await claim(store, by: .passOver)
+        try await store.settle(a, .retry(after: .zero, error: "e"))
+        let taken = try await take(store, 2)
+        #expect(texts(taken) == ["a", "b"])
+        #expect(try await store.putBack(taken, to: "q") == taken.map(\.id))
+        var order: [String] = []
+        for _ in 0..<7 {
+            let action = try await claim(store, by: .passOver)
+            order.append(action.text)
+            try await store.settle(action, .success)
+        }
+        #expect(order == ["b", "c", "d", "e", "f", "g", "a"])
+    }
+
+    @Test("A look past what runs that is rolled back leaves it running by its discipline")
+    func rolledBack() async throws {
+        let fixture = try await StoreFixture()
+        let store = fixture.store
+        for number in 0..<8 { try await store.add("\(number)") }
+        let running = try await claim(store, by: .passOver)
+        #expect(running.text == "0")
+        let refused = await refusal {
+            try await store.write(sync: .later) { transaction in
+                let taking = try transaction.takeNext(of: "q", limit: 1) { .success($0.payload) }
+                throw SluiceError(.invalidOptions, "took \(taking.outputs)")
+            }
+        }
+        #expect(refused == .invalidOptions)
+        try await store.settle(running, .retry(after: .zero, error: "e"))
+        #expect(try await claim(store, by: .passOver).text == "1")
+    }
+
+    @Test("What stands aside is tried when its queue is started, and none is waited for then")
+    func start() async throws {
+        let broker = try await Site(.memory).broker()
+        let log = EventLog<String>()
+        var options = retrying(.fixed(.seconds(60)))
+        options.discipline = .concurrent(2)
+        try broker.route("*", Note.self, options) { note, attempt in
+            log.append("\(attempt.queue) \(attempt.number)")
+            return attempt.number == 1 ? .retry : .success
+        }
+        try await broker.enqueue([Note("a", in: "one"), Note("b", in: "two")])
+        try await running(broker) {
+            try await until { broker.statistics.retried == 2 }
+            try await broker.queue("one", of: Note.self).start()
+            try await until { broker.statistics.succeeded == 1 }
+            #expect(log.elements.last == "one 2")
+            try await #expect(broker.retryNow(queues: ["two"]) == 1)
+            await broker.waitUntilIdle()
+        }
+        #expect(log.elements.count == 4 && log.elements.last == "two 2")
+        await broker.close()
+    }
+}
