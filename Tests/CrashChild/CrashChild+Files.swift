@@ -72,7 +72,8 @@ extension CrashChild {
         let text = Mutex("it waits")
     }
 
-    private static func say(_ line: String) {
+    /// Writes a line to standard output at once.
+    static func say(_ line: String) {
         let bytes = Array("\(line)\n".utf8)
         _ = write(STDOUT_FILENO, bytes, bytes.count)
     }

@@ -14,8 +14,9 @@ struct CrashChild {
         case "enqueue" where arguments.count == 4:
             guard let count = Int(arguments[3]) else { throw CrashChildError.usage }
             try await enqueue(file: arguments[2], count: count)
-        case "settle" where arguments.count == 4:
-            try await settle(file: arguments[2], inOwnTransaction: arguments[3] == "own")
+        case "settle" where arguments.count == 5:
+            guard let last = Int(arguments[4]) else { throw CrashChildError.usage }
+            try await settle(file: arguments[2], inOwnTransaction: arguments[3] == "own", last: last)
         case "work" where arguments.count == 7:
             guard let lease = Int(arguments[5]) else { throw CrashChildError.usage }
             let worker = Worker(file: arguments[2], log: try Log(arguments[3], run: arguments[4]))
@@ -24,6 +25,14 @@ struct CrashChild {
             try await fork(file: arguments[2])
         case "files" where arguments.count == 3:
             try await useFile(arguments[2])
+        case "contexts" where arguments.count == 4:
+            guard let queues = Int(arguments[3]) else { throw CrashChildError.usage }
+            try await useContexts(file: arguments[2], queues: queues)
+        case "soak" where arguments.count == 4:
+            guard let seconds = Int(arguments[3]) else { throw CrashChildError.usage }
+            try await Soak(file: arguments[2], seconds: seconds).run()
+        case let verb?:
+            try await breakSomething(verb, Array(arguments.dropFirst(2)))
         default:
             throw CrashChildError.usage
         }
@@ -73,7 +82,11 @@ struct CrashChild {
     }
 }
 
-enum CrashChildError: Error { case usage }
+enum CrashChildError: Error {
+    case usage
+    case noProbe(second: Int)
+    case noMeasurement(String)
+}
 
 /// An action that may be poison.
 struct Job: Action {

@@ -4,22 +4,22 @@ import Sluice
 import Synchronization
 
 extension CrashChild {
-    /// `settle FILE engine|own`: runs all jobs, each of which adds a row to the table `effects`, in the
+    /// `settle FILE engine|own LAST`: runs all jobs, each of which adds a row to the table `effects`, in the
     /// engine's transaction or in one of the application's.
     ///
-    /// A line goes to standard output for each handler that begins.
-    static func settle(file: String, inOwnTransaction: Bool) async throws {
+    /// The process is killed by its handler of that number, in the midst of whatever others do; 0 is none.
+    static func settle(file: String, inOwnTransaction: Bool, last: Int) async throws {
         var options = BrokerOptions()
         // So few that a kill also meets the order while it is written to the file.
         options.writeBehind.newest = 8
         options.writeBehind.batch = 4
         let broker = try await Broker(file: file, options: options)
-        let own = try OwnConnection(file)
+        let (own, begun) = (try OwnConnection(file), Counter())
         // Of this test's kills none is an action's fault.
         var route = RouteOptions()
         route.crashLimit = .max
         try broker.route("lane/*", Job.self, route) { job, attempt in
-            try FileHandle.standardOutput.write(contentsOf: Data("\(attempt.id)\n".utf8))
+            if begun.next() == last { kill(getpid(), SIGKILL) }
             let sql = "INSERT INTO effects (action, lane) VALUES (\(attempt.id), \(job.lane))"
             guard !inOwnTransaction else {
                 try own.transaction { connection in
@@ -36,6 +36,13 @@ extension CrashChild {
         try await running
         await broker.close()
     }
+}
+
+/// Counts from 1.
+private final class Counter: Sendable {
+    private let count = Atomic(0)
+
+    func next() -> Int { count.add(1, ordering: .relaxed).newValue }
 }
 
 /// A connection of the application's own.

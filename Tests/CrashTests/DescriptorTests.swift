@@ -106,6 +106,8 @@ import Testing
             ["enqueue", "--queue", "q", "--kind", "k", "--payload", "1"],
             ["run", "--exec", "true", "--until-empty"],
             ["enqueue", "--queue", "q", "--kind", "k", "--payload", "1"],
+            ["drain", "--exec", "true", "--deadline", "1m"],
+            ["enqueue", "--queue", "q", "--kind", "k", "--payload", "1"],
             ["queues"], ["show", "q"], ["actions"], ["holds"], ["gate", "list"], ["dead", "list"], ["export"],
             ["doctor", "--full"], ["hold", "--all"], ["resume", "--all"], ["retry", "--all"], ["skip", "q"],
             ["dead", "requeue", "--all"], ["remove", "--queue", "q"], ["backup", file.path + ".copy"],

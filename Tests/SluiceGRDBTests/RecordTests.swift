@@ -70,6 +70,31 @@ struct RecordTests {
         await broker.close()
     }
 
+    @Test("A queue whose attempt has been settled while its handler still runs has a record without a head")
+    func settledWhileRunning() async throws {
+        // Ahead of the machine's time, by which the view tells whether a lease is over.
+        let clock = ManualClock(wallMicroseconds: 4_102_444_800_000_000)
+        let application = try Application(.pool, clock: clock)
+        let broker = try await application.broker()
+        let records = EventLog<QueueRecord?>()
+        try broker.route("notes", Note.self) { _, attempt in
+            let record = try await application.database.write { db in
+                try attempt.succeed(in: db)
+                return try QueueRecord.fetchOne(db)
+            }
+            records.append(record)
+            return .success
+        }
+        try await broker.enqueue([Note("a"), Note("b")])
+        try await running(broker) { await broker.waitUntilIdle() }
+        let first = try #require(records.elements.first)
+        let record = try #require(first)
+        #expect(record.state == .running && record.depth == 1)
+        #expect(record.head == nil && record.headKind == nil && record.attempt == 0)
+        #expect(record.because.hasPrefix("running since") && !record.because.contains("attempt"))
+        await broker.close()
+    }
+
     @Test("Each record names all columns of its view, and no other")
     func columns() async throws {
         let application = try Application(.queue)

@@ -3,6 +3,7 @@ import Sluice
 import SluiceTestKit
 import Subprocess
 import SystemPackage
+import TestSupport
 import Testing
 
 /// Processes of the engine, shells, a GRDB pool and a program with SQLite of its own on one file, all of
@@ -44,7 +45,11 @@ import Testing
         let stored = Set(try await Shell.answer(file.path, "SELECT source || ' ' || number FROM outside"))
         let lost = acknowledged.filter { !stored.contains($0) }
         #expect(lost.isEmpty, "seed \(seed): \(lost.count) commits of others, such as \(lost.prefix(10))")
-        print("\(history.runs.count) runs; \(acknowledged.count) commits of others, \(lost.count) lost")
+        Reliability.report(
+            "log",
+            "\(seconds) seconds, \(history.runs.count) runs; \(acknowledged.count) commits of others, "
+                + "\(lost.count) lost"
+        )
         for kind in Foreigner.Kind.allCases {
             #expect(acknowledged.contains { $0.hasPrefix("\(kind.rawValue) ") })
         }

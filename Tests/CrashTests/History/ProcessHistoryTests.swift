@@ -2,6 +2,7 @@ import Foundation
 import SluiceTestKit
 import Subprocess
 import SystemPackage
+import TestSupport
 import Testing
 
 /// Several processes on one file, and what they have written down of it.
@@ -51,9 +52,10 @@ import Testing
             run.outcome == "success" && history.linesWithEffect.contains(run.line)
                 && !effects.contains(.init(line: run.line, process: run.process, run: run.number))
         }
-        print(
-            "\(workers.count) processes, \(history.kills.count) kills, \(history.freezes.count) freezes, "
-                + "\(long) of them beyond the lease, "
+        Reliability.report(
+            "histories",
+            "\(workers.count) processes, \(seconds) seconds, \(history.kills.count) kills, "
+                + "\(history.freezes.count) freezes, \(long) of them beyond the lease, "
                 + "\(history.lines.values.joined().count) actions, \(history.runs.count) runs, "
                 + "\(retries) retries, \(cut) cut by a kill, \(vain) successes that settled nothing, "
                 + "\(history.effects.count) effects, \(history.messages.count) messages"
