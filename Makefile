@@ -5,7 +5,8 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples \
 	Benchmarks/Package.swift Benchmarks/Sources Benchmarks/Benchmarks Benchmarks/Counted)
 
 .DEFAULT_GOAL := help
-.PHONY: demo test test-wake-ups test-processes test-log bench bench-quick bench-check build format lint docs \
+.PHONY: demo test test-wake-ups test-processes test-log test-mutants test-sanitizers test-reliability \
+	bench bench-quick bench-check build format lint docs \
 	setup setup-tests setup-bench setup-counts clean help
 
 demo: setup  ## Chat over a flaky network, killed once and resumed, checked at the end
@@ -19,20 +20,23 @@ test: setup-tests  ## Build with warnings as errors, lint, run all tests
 	@$(MAKE) --no-print-directory lint
 	@.ci/test
 
-test-wake-ups: export SLUICE_STRICT = 1
 test-wake-ups: setup-tests  ## Have 100,000 commits of another process answered, and tell the times
-	swift build --build-tests --enable-all-traits
-	SLUICE_WAKE_UPS=100000 swift test --skip-build --enable-all-traits --disable-xctest --filter ManyWakeUpsTests
+	.ci/reliability 100 wake-ups
 
-test-processes: export SLUICE_STRICT = 1
 test-processes: setup-tests  ## Have 2 to 8 processes on a file killed and stopped for ten minutes
-	swift build --build-tests --enable-all-traits
-	SLUICE_HISTORY_SECONDS=600 swift test --skip-build --enable-all-traits --disable-xctest --filter ProcessHistoryTests
+	.ci/reliability 100 processes
 
-test-log: export SLUICE_STRICT = 1
 test-log: setup-tests  ## Have many commit to and checkpoint a file for five minutes
-	swift build --build-tests --enable-all-traits
-	SLUICE_LOG_SECONDS=300 swift test --skip-build --enable-all-traits --disable-xctest --filter LogStressTests
+	.ci/reliability 100 log
+
+test-mutants: setup-tests  ## Take out one guard after the other, and see a test go red for each
+	.ci/reliability 100 mutants
+
+test-reliability: setup-tests  ## Everything that is too long for `make test`, with counts: some three hours
+	.ci/reliability
+
+test-sanitizers: setup-tests  ## Run the tests under Thread Sanitizer, three times, and Address Sanitizer
+	.ci/reliability 100 thread address
 
 bench: setup-bench  ## Measure, beside a plain C loop on the same disk, and the peers
 	Benchmarks/run
@@ -72,4 +76,4 @@ clean:  ## Remove what builds have made
 	rm -rf .build/documentation Benchmarks/.build
 
 help:  ## List these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))

@@ -51,7 +51,9 @@ extension Repository {
     /// Where the rules for code that ships as a library hold.
     static let libraries = ["Sources/SQLite/"] + publicLibraries
     /// The libraries that others import by name.
-    static let publicLibraries = ["Sources/Sluice/", "Sources/SluiceGRDB/", "Sources/SluiceTestKit/"]
+    static let publicLibraries = [
+        "Sources/Sluice/", "Sources/SluiceCrypto/", "Sources/SluiceGRDB/", "Sources/SluiceTestKit/",
+    ]
 
     /// Every Swift file of the package, read once for all tests.
     static let swiftSources: [SwiftSource] = current.files

@@ -42,7 +42,10 @@ struct WordTests {
     @Test("Tests neither sleep nor stand aside")
     func tests() {
         let sources = Repository.swiftSources(below: ["Tests/"])
-        expectNone(sources.flatMap { Self.violations(of: Self.inTests, in: $0) })
+        // There it is tested what makes a user's test fail.
+        let trait = "Tests/SluiceTests/TestKit/TestBrokerTests.swift"
+        let found = sources.flatMap { Self.violations(of: Self.inTests, in: $0) }
+        expectNone(found.filter { !($0.path == trait && $0.message.hasPrefix("withKnownIssue")) })
     }
 
     @Test("What the compiler is told to believe has its reason beside it")
