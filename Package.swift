@@ -8,6 +8,7 @@ let package = Package(
     products: [
         .library(name: "Sluice", targets: ["Sluice"]),
         .library(name: "SluiceGRDB", targets: ["SluiceGRDB"]),
+        .library(name: "SluiceCrypto", targets: ["SluiceCrypto"]),
         .library(name: "SluiceTestKit", targets: ["SluiceTestKit"]),
         .executable(name: "sluice", targets: ["SluiceCLI"]),
         .executable(name: "sluice-demo", targets: ["SluiceDemo"]),
@@ -24,6 +25,7 @@ let package = Package(
             description: "Links attempts to their enqueuers' traces, by swift-distributed-tracing."
         ),
         .trait(name: "GRDB", description: "Fills the product SluiceGRDB: queues in a GRDB database."),
+        .trait(name: "Crypto", description: "Fills the product SluiceCrypto: payloads that are sealed."),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
@@ -35,6 +37,7 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.8.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
     ],
     targets: [
         // The system's SQLite, as it is.
@@ -80,6 +83,14 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["GRDB"])),
             ]
         ),
+        // Payloads that are sealed with keys of the application's; empty without the trait.
+        .target(
+            name: "SluiceCrypto",
+            dependencies: [
+                "Sluice",
+                .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Crypto"])),
+            ]
+        ),
         // What a user's tests need: a manual clock, temporary files, events to wait for.
         .target(name: "SluiceTestKit", dependencies: ["Sluice"]),
         // The width of characters on a terminal: the C library knows it, and Swift's module of it does not.
@@ -121,8 +132,10 @@ let package = Package(
         // Core loops, for `make bench-check` to count their instructions; here, not with the other
         // measurements, because it reaches below the public face.
         .executableTarget(name: "Counted", dependencies: ["SQLite", "Sluice"], path: "Benchmarks/Counted"),
+        // What tests of several targets have in common.
+        .target(name: "TestSupport", path: "Tests/TestSupport"),
         .testTarget(name: "SQLiteTests", dependencies: ["SQLite", "SluiceTestKit"]),
-        // A disk that fails when a test asks it to.
+        // A disk, memory and a system that fail when a test asks them to.
         .target(name: "FaultVFS", dependencies: ["CSQLite"], path: "Tests/FaultVFS"),
         .testTarget(
             name: "SluiceTests",
@@ -132,6 +145,7 @@ let package = Package(
                 "SQLite",
                 "Sluice",
                 "SluiceTestKit",
+                "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(
                     name: "ServiceLifecycle",
@@ -165,8 +179,23 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["GRDB"])),
             ]
         ),
+        .testTarget(
+            name: "SluiceCryptoTests",
+            dependencies: [
+                "SQLite",
+                "Sluice",
+                "SluiceCrypto",
+                "SluiceTestKit",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Crypto"])),
+            ]
+        ),
         // What happens when the process dies; the child is started and killed by the tests.
-        .executableTarget(name: "CrashChild", dependencies: ["SQLite", "Sluice"], path: "Tests/CrashChild"),
+        .executableTarget(
+            name: "CrashChild",
+            dependencies: ["FaultVFS", "SQLite", "Sluice", "SluiceTestKit"],
+            path: "Tests/CrashChild"
+        ),
         // One of several processes on a file, which writes down what it does.
         .executableTarget(
             name: "HistoryWorker",
@@ -191,6 +220,7 @@ let package = Package(
                 "Sluice",
                 "SluiceCLI",
                 "SluiceTestKit",
+                "TestSupport",
                 .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ]
@@ -203,6 +233,7 @@ let package = Package(
                 "Sluice",
                 "SluiceCLI",
                 "SluiceTestKit",
+                "TestSupport",
                 .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ]
@@ -227,8 +258,37 @@ let package = Package(
     cLanguageStandard: .gnu2x
 )
 
+// `.ci/fuzz` sets it to libFuzzer's library: the tool becomes one too, and what reads input is instrumented.
+if let fuzzer = Context.environment["SLUICE_FUZZ"] {
+    package.products.removeAll { $0.name == "sluice" }
+    package.targets = package.targets.filter { $0.type != .test }.map { target in
+        guard ["SQLite", "Sluice", "SluiceCLI"].contains(target.name) else { return target }
+        return .target(
+            name: target.name,
+            dependencies: target.dependencies,
+            swiftSettings: [.define("FUZZING"), .unsafeFlags(["-sanitize=fuzzer"])]
+        )
+    }
+    package.targets.append(
+        .executableTarget(
+            name: "Fuzz",
+            dependencies: [
+                "SQLite",
+                "Sluice",
+                "SluiceCLI",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Tests/Fuzz",
+            exclude: ["Corpus"],
+            linkerSettings: [.unsafeFlags([fuzzer]), .linkedLibrary("stdc++")]
+        )
+    )
+}
+
 // `make test` and CI set this: a warning in this package is an error. Dependencies are not concerned.
 let isStrict = Context.environment["SLUICE_STRICT"] != nil
+// `.ci/mutants` sets this: guards can be taken out, one at a time, to see that a test goes red.
+let hasMutants = Context.environment["SLUICE_MUTANTS"] != nil
 
 // One set of features for every target, but for what stands for a user's module.
 for target in package.targets where target.type != .system {
@@ -236,6 +296,7 @@ for target in package.targets where target.type != .system {
         target.cSettings = (target.cSettings ?? []) + [.treatAllWarnings(as: .error)]
         target.swiftSettings = (target.swiftSettings ?? []) + [.treatAllWarnings(as: .error)]
     }
+    if hasMutants { target.swiftSettings = (target.swiftSettings ?? []) + [.define("SLUICE_MUTANTS")] }
     if target.name == "ClientTests" { continue }
     target.swiftSettings =
         (target.swiftSettings ?? []) + [

@@ -70,7 +70,7 @@ extension Loop {
                 _ = machine.admit(queue, to: route, limit: nil, isSuspect: false, crashes: 0)
                 take(machine.started(queue, claim: Int64(number), timeOutAt: nil))
                 if let next = machine.finishing(queue, claim: Int64(number)) { orders.append(next) }
-                take(machine.settled(queue))
+                take(machine.settled(queue, claim: Int64(number)))
             }
         }
     }

@@ -14,11 +14,14 @@ from .measure import HERE, Bench
 PATIENCE = 600
 
 
-def drained(bench: Bench, file: Path, processes: int, pause: int) -> tuple[float, list[int]]:
-    """The seconds from the first begin to the last start of a handler, and what each process has settled."""
-    command = [str(bench.workloads), "share", "--file", str(file), "--pause", str(pause)]
-    workers = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-               for _ in range(processes)]
+def drained(bench: Bench, files: list[Path], pause: int) -> tuple[float, list[int]]:
+    """The seconds from the first begin to the last start of a handler, and what each process has settled.
+
+    A process for each file named; one that is named twice is shared.
+    """
+    workers = [subprocess.Popen([str(bench.workloads), "share", "--file", str(file), "--pause", str(pause)],
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+               for file in files]
     try:
         for worker in workers:
             if worker.stdout.readline() != "ready\n":
@@ -40,9 +43,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="Benchmarks/processes", description=__doc__)
     parser.add_argument("--count", type=int, default=200_000, help="actions in the file")
     parser.add_argument("--queues", type=int, nargs="+", default=[64, 10_000])
-    parser.add_argument("--pauses", type=int, nargs="+", default=[0, 5],
+    parser.add_argument("--pauses", type=int, nargs="+", default=[0, 2, 5],
                         help="milliseconds that each handler waits, as for the answer of a server")
     parser.add_argument("--processes", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--no-apart", dest="apart", action="store_false",
+                        help="leave out the same number of processes with a file for each, which is what the "
+                             "machine itself allows")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--directory", type=Path, help="where the files are made")
     options = parser.parse_args()
@@ -56,34 +62,49 @@ def main() -> None:
                 compare(bench, disk, options, queues, pause)
 
 
+def measured(bench: Bench, disk: Disk, options: argparse.Namespace, way: tuple[int, bool], queues: int,
+             pause: int) -> tuple[float, float]:
+    """Fills a file, or one for each process, and drains it: actions a second, and the part of who did least."""
+    processes, apart = way
+    files = [bench.folder / f"share-{number}.sqlite" for number in range(processes if apart else 1)]
+    for file in files:
+        bench.fill(file, options.count // len(files), queues)
+    disk.wait()
+    seconds, settled = drained(bench, files if apart else files * processes, pause)
+    # One that was taken for dead would have some run twice.
+    if sum(settled) != options.count // len(files) * len(files):
+        raise RuntimeError(f"{sum(settled)} settled of {options.count}")
+    print(f"{pause} ms, {queues} queues, {name(way)}: {sum(settled) / seconds:,.0f} a second, "
+          f"settled {settled}", flush=True)
+    for file in files:
+        for suffix in ("", "-wal", "-shm"):
+            Path(f"{file}{suffix}").unlink(missing_ok=True)
+    return sum(settled) / seconds, min(settled) / sum(settled)
+
+
+def name(way: tuple[int, bool]) -> str:
+    processes, apart = way
+    return f"{processes} process{'es' if processes > 1 else ''}{', a file each' if apart else ''}"
+
+
 def compare(bench: Bench, disk: Disk, options: argparse.Namespace, queues: int, pause: int) -> None:
-    """Drains the same file by each number of processes, in turn first, and prints the medians."""
-    rates: dict[int, list[float]] = {processes: [] for processes in options.processes}
-    shares: dict[int, list[float]] = {processes: [] for processes in options.processes}
+    """Drains the same work in each way, in turn first, and prints the medians."""
+    ways = [(processes, False) for processes in options.processes]
+    if options.apart:
+        ways += [(processes, True) for processes in options.processes if processes > 1]
+    found: dict[tuple[int, bool], list[tuple[float, float]]] = {way: [] for way in ways}
     for number in range(options.rounds):
         # In turn first, as the machine and its disk change while they are measured.
-        turn = number % len(options.processes)
-        for processes in options.processes[turn:] + options.processes[:turn]:
-            file = bench.folder / f"share-{queues}-{processes}-{number}.sqlite"
-            bench.fill(file, options.count, queues)
-            disk.wait()
-            seconds, settled = drained(bench, file, processes, pause)
-            # One that was taken for dead would have some run twice.
-            if sum(settled) != options.count:
-                raise RuntimeError(f"{sum(settled)} settled of {options.count}")
-            rates[processes].append(options.count / seconds)
-            # Two of which one does it all are as fast as one.
-            shares[processes].append(min(settled) / options.count)
-            print(f"{pause} ms, {queues} queues, {processes} processes: {options.count / seconds:,.0f} a "
-                  f"second, settled {settled}", flush=True)
-            for suffix in ("", "-wal", "-shm"):
-                Path(f"{file}{suffix}").unlink(missing_ok=True)
-    alone = statistics.median(rates[options.processes[0]])
-    for processes, found in rates.items():
-        median = statistics.median(found)
-        print(f"handlers of {pause} ms, {queues:,} queues, {processes} processes: median {median:,.0f} a second, "
-              f"{median / alone:.2f} of {options.processes[0]}; who did least did "
-              f"{statistics.median(shares[processes]):.0%}", flush=True)
+        turn = number % len(ways)
+        for way in ways[turn:] + ways[:turn]:
+            found[way].append(measured(bench, disk, options, way, queues, pause))
+    alone = statistics.median(rate for rate, _ in found[ways[0]])
+    for way, samples in found.items():
+        median = statistics.median(rate for rate, _ in samples)
+        # Two of which one does it all are as fast as one.
+        least = statistics.median(part for _, part in samples)
+        print(f"handlers of {pause} ms, {queues:,} queues, {name(way)}: median {median:,.0f} a second, "
+              f"{median / alone:.2f} of {name(ways[0])}; who did least did {least:.0%}", flush=True)
 
 
 if __name__ == "__main__":
