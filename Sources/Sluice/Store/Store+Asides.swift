@@ -13,6 +13,7 @@ extension WriteTransaction {
     /// Takes an action out of its order until its next attempt is due.
     func setAside(_ action: ActionID, until time: Timestamp) throws(SQLiteError) {
         try setNotBefore(of: action, time.microseconds)
+        noteScheduled(at: time)
         disciplines.expect(time)
     }
 

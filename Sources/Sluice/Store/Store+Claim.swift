@@ -85,7 +85,7 @@ package enum ClaimResult: Sendable {
     case gated(GateName)
     /// The head was not admitted.
     case notAdmitted(Head, Admission)
-    /// Heads were removed or set aside, and there may be more: ask again.
+    /// Heads were removed or set aside, or actions became due, and there may be more: ask again.
     case unfinished
 }
 
@@ -166,6 +166,7 @@ extension WriteTransaction {
             try leaveEpoch()
             return .taken
         }
+        if try admitBeforeClaim(from: request.queue) { return .unfinished }
         if let rules = try rules(of: request), rules != .plain { return try claim(request, by: rules) }
         for _ in 0..<Self.headLimit {
             guard let place = try order.head(of: request.queue) else {

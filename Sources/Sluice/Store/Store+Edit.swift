@@ -237,6 +237,7 @@ extension WriteTransaction {
         }
         try connection.cached("UPDATE sluice_action_rows SET not_before_us = ?2 WHERE id = ?1")
             .bind(1, action.rawValue).bind(2, time?.microseconds).run()
+        if let time { noteScheduled(at: time) }
         if time == nil, standing.isScheduled { try restore(standing.place, in: standing.queue) }
         touch(standing.queue)
         log(ForeignChange(queue: standing.queue, action: action, change: "update"))

@@ -181,6 +181,7 @@ extension WriteTransaction {
 
     private func note(_ draft: ActionDraft, _ new: NewAction) {
         order.added(new.id, key: new.key, to: new.queue, isPlaced: draft.notBefore == nil)
+        if let time = draft.notBefore { noteScheduled(at: time) }
         if isJoined {
             // By its number, so that who runs the queues can tell what has come.
             log(ForeignChange(queue: new.queue, action: new.id, change: "insert"))

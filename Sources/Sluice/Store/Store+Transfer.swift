@@ -123,6 +123,7 @@ extension WriteTransaction {
         if !action.groups.isEmpty { try setGroups(of: id, in: queue, action.groups) }
         expiryChanged(to: action.expiresAt)
         order.added(id, key: key, to: queue, isPlaced: action.notBefore == nil)
+        if let time = action.notBefore { noteScheduled(at: time) }
         touchNew(queue)
         return id
     }

@@ -12,11 +12,6 @@ extension Store {
         try await write(sync: .later) { try $0.queuesWithWork(page) }
     }
 
-    /// Gives the scheduled actions that are due their place in the order, and tells when the next is due.
-    package func admitScheduled() async throws(SluiceError) -> Timestamp? {
-        try await write(sync: .later) { try $0.admitScheduled() }
-    }
-
     /// Tries again what could not be decoded: the code may have changed.
     package func liftUndecodable() async throws(SluiceError) {
         try await write(sync: .later) { try $0.liftUndecodable() }
@@ -112,34 +107,6 @@ extension WriteTransaction {
         )
         .bind(1, last.rawValue).bind(2, limit).all { QueueID(rawValue: $0.int64(0)) }
         return (queues, queues.last.map { .ordered(after: $0, limit: limit) })
-    }
-
-    /// The most scheduled actions that one transaction gives their place.
-    private static let scheduleBatchSize = 1_000
-
-    func admitScheduled() throws(SQLiteError) -> Timestamp? {
-        try noteAdmission()
-        let leavesOpened = try putBackOpened()
-        let due = try connection.cached(
-            """
-            UPDATE sluice_action_rows SET not_before_us = NULL
-            WHERE id IN (SELECT id FROM sluice_action_rows WHERE not_before_us <= ?1
-                         ORDER BY not_before_us LIMIT ?2)
-            RETURNING queue_id, sort_key, id
-            """
-        )
-        .bind(1, now.microseconds).bind(2, Self.scheduleBatchSize).all {
-            (
-                queue: QueueID(rawValue: $0.int64(0)),
-                place: Place(key: PlaceKey($0, 1), action: ActionID(rawValue: $0.int64(2)))
-            )
-        }
-        for (queue, place) in due { try restore(place, in: queue) }
-        if leavesOpened { return now }
-        return try connection.cached(
-            "SELECT min(not_before_us) FROM sluice_action_rows WHERE not_before_us < ?1"
-        )
-        .bind(1, Self.whenOpened).first { $0.optionalInt64(0).map(Timestamp.init(microseconds:)) } ?? nil
     }
 
     func liftUndecodable() throws(SQLiteError) {

@@ -7,7 +7,8 @@ internal import SQLite
 struct ToldQueues {
     /// The most actions of a queue that are compared: a comparison reads the number of each.
     static let limit = 10_000
-    /// The most changes that one comparison tells: their actions are in memory until observers have them.
+    /// The most changes that comparisons tell with one commit: their actions are in memory until observers
+    /// have them.
     static let changeLimit = 1_000
 
     /// Queues that have been read; none with more actions than the limit.
@@ -127,6 +128,9 @@ extension WriteTransaction {
     /// - Returns: Whether there may be more to tell.
     func compareTold() throws(SQLiteError) -> Bool {
         guard let contents = journal.contents else { return false }
+        // Another comparison may have found as much as one commit tells.
+        let room = ToldQueues.changeLimit - contents.found.count
+        guard room > 0 else { return true }
         var known: [QueueName: Set<ActionID>] = [:]
         var (came, gone): ([FoundPlace], [FoundPlace]) = ([], [])
         for name in contents.queues {
@@ -147,7 +151,7 @@ extension WriteTransaction {
             }
         }
         let changes = gone.map { ($0, QueueNoticeKind.removed) } + came.map { ($0, QueueNoticeKind.added) }
-        for (place, kind) in changes.prefix(ToldQueues.changeLimit) {
+        for (place, kind) in changes.prefix(room) {
             if kind == .added {
                 known[place.queue]?.insert(place.action)
             } else {
@@ -157,7 +161,7 @@ extension WriteTransaction {
             journal.add(FoundChange(queue: place.queue, kind: kind, id: place.action, action: action))
         }
         journal.told.set(known)
-        journal.told.isStale = changes.count > ToldQueues.changeLimit
+        journal.told.isStale = changes.count > room
         return journal.told.isStale
     }
 

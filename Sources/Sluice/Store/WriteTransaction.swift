@@ -36,8 +36,8 @@ package final class WriteTransaction {
     private(set) var touchedQueues: Set<QueueID> = []
     /// Changes that others made, to single actions or to queues.
     private(set) var foreignChanges: [ForeignChange] = []
-    /// Others have added actions that are scheduled or end.
-    private var hasForeignTimes = false
+    /// What is known of the times of scheduled actions.
+    var schedule = ScheduleMemory()
 
     /// What stood here when the transaction began: a start or a stop that is rolled back has not happened.
     private var before: Before?
@@ -178,13 +178,13 @@ extension WriteTransaction {
             openings.removeAll()
             controlChanges = []
             runnerChanges = []
-            hasForeignTimes = false
+            schedule.hasForeignTimes = false
             changesBefore = changes
         }
         return CommitReport(
             queues: queuesInOrder,
             foreignChanges: foreignChanges,
-            hasForeignTimes: hasForeignTimes,
+            hasForeignTimes: schedule.hasForeignTimes,
             runnerChanges: runnerChanges,
             openings: openings,
             changesHolds: controlChanges.contains(.holds),
@@ -212,7 +212,7 @@ extension WriteTransaction {
         directory.removeAll()
         touchedQueues.removeAll(keepingCapacity: true)
         foreignChanges.removeAll()
-        hasForeignTimes = false
+        schedule = ScheduleMemory()
         runnerChanges = []
         news = News()
         openings.removeAll()
@@ -251,7 +251,7 @@ extension WriteTransaction {
             isOfTransaction: isOfTransaction
         )
         touchedQueues.formUnion(newcomers.queues)
-        hasForeignTimes = hasForeignTimes || newcomers.haveTimes
+        schedule.takeIn(newcomers)
         for change in ofQueues {
             touchedQueues.insert(change.queue)
             foreignChanges.append(change)

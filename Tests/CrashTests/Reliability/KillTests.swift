@@ -92,10 +92,11 @@ import Testing
         try #require(status == .exited(0))
         var counts: [String: [Substring: Int]] = [:]
         for line in try String(contentsOfFile: trace, encoding: .utf8).split(separator: "\n") {
-            let words = line.split(separator: " ", maxSplits: 1)
-            guard words.count == 2, let call = Self.systemCalls.first(where: { words[1].hasPrefix("\($0)(") })
-            else { continue }
-            counts[call, default: [:]][words[0], default: 0] += 1
+            // Short numbers of threads are padded with blanks.
+            let thread = line.prefix { $0.isNumber }
+            let rest = line.dropFirst(thread.count).drop { $0 == " " }
+            guard let call = Self.systemCalls.first(where: { rest.hasPrefix("\($0)(") }) else { continue }
+            counts[call, default: [:]][thread, default: 0] += 1
         }
         return counts.compactMapValues { $0.values.max() }
     }

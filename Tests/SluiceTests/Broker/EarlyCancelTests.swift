@@ -58,6 +58,8 @@ private final class HeldExecutor: TaskExecutor {
             do {
                 // While the lock is taken the settling goes to the writer's own thread, and `a`'s task waits.
                 let other = try Connection(path: path, mode: .write)
+                // The broker has chores of its own to write.
+                other.setBusyTimeout(.seconds(60))
                 try other.execute("BEGIN IMMEDIATE")
                 go.send()
                 try await until { broker.store.writer.load.isLed }

@@ -191,6 +191,9 @@ import Testing
         try await mine.store.compareTold()
         let theirs = other.queue("jobs", of: Note.self)
         try await theirs.add((0..<2_500).map { Note("\($0)") })
+        // However many comparisons a commit has, it tells as much as one.
+        let isMore = try await mine.store.write(sync: .later) { try [$0.compareTold(), $0.compareTold()] }
+        #expect(isMore == [true, true])
         try await mine.store.compareTold()
         try await #expect(log.wait(forCount: 3).map { $0.0 } == [1_000, 1_000, 500])
         try await theirs.add((0..<ToldQueues.limit).map { Note("\($0)") })

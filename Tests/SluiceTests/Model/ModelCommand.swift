@@ -47,8 +47,7 @@ extension ModelCommand {
         case 18...19: return .move(any, queue: queue)
         case 20...21: return .setGate(gate, isOpen: number(0..<2) == 0)
         case 22...24: return .advance(seconds: Int64(number(1..<4)))
-        // Not forward: of what is scheduled and due at a start, and what waits, either may come first.
-        case 25: return .restart(jump: [0, 0, 0, -100][number(0..<4)] * 1_000_000)
+        case 25: return .restart(jump: [0, 0, 100, -100][number(0..<4)] * 1_000_000)
         case 26: return .retryNow(queue: queue)
         case 27: return .requeue(any)
         // A pass goes on where the queue is held or parked, which the model does not follow.

@@ -1,0 +1,74 @@
+import SluiceTestKit
+import Testing
+
+@testable import Sluice
+
+/// No test here looks at the schedule: a claim is as early as it can be.
+@Suite("What is due at a claim", .timeLimit(.minutes(2))) struct StoreScheduleTests {
+    enum Way: CaseIterable {
+        case enqueued, rescheduled, bySQL, rolledBackBefore, imported
+    }
+
+    @Test("G2: what came due before a claim goes before what sorts behind it", arguments: Way.allCases)
+    func due(_ way: Way) async throws {
+        let fixture = try await StoreFixture()
+        let store = fixture.store
+        let time = fixture.clock.now + .seconds(10)
+        // The claim has been told of the schedule before it changes.
+        try await store.add("none", by: .integer(0))
+        #expect(try await store.drain() == ["none"])
+        switch way {
+        case .enqueued: try await store.add("due", by: .integer(1), notBefore: time)
+        case .rescheduled:
+            let id = try await store.add("due", by: .integer(1))
+            #expect(try await store.reschedule(id, notBefore: time) == .done)
+        case .bySQL:
+            try fixture.execute(
+                """
+                INSERT INTO sluice_actions (queue, kind, payload, sort_key, not_before)
+                VALUES ('q', 'note', '"due"', 1, \(time.microseconds))
+                """
+            )
+        case .rolledBackBefore:
+            try await store.add("due", by: .integer(1), notBefore: time)
+            await #expect(throws: Unexpected.self) {
+                try await store.write(sync: .later) { _ in throw Unexpected(description: "no") }
+            }
+        case .imported:
+            var action = TransferredAction(
+                queue: "q",
+                kind: "note",
+                sortKey: .integer(1),
+                payload: "\"due\""
+            )
+            action.notBefore = time
+            #expect(try await store.take([action]).count == 1)
+        }
+        try await store.add("behind", by: .integer(2))
+        try await store.add("last", by: .integer(3))
+        fixture.clock.advance(by: .seconds(9))
+        let first = try await store.take()
+        #expect(first.text == "behind")
+        fixture.clock.advance(by: .seconds(1))
+        try await store.settle(first, .success)
+        #expect(try await store.drain() == ["due", "last"])
+    }
+
+    @Test("G2: more than one transaction takes in is due at a start, the first of them last")
+    func many() async throws {
+        let fixture = try await StoreFixture()
+        let now = fixture.clock.now
+        try await fixture.store.add(
+            (1...2_500).map {
+                ActionDraft("\($0)", by: .integer($0), notBefore: now + .seconds(3_000 - $0))
+            }
+        )
+        try await fixture.store.add("other", in: "other")
+        fixture.clock.advance(by: .seconds(3_000))
+        let next = try await fixture.reopened()
+        // What is due in one queue is nothing to another.
+        #expect(try await next.store.take("other").text == "other")
+        #expect(try await next.store.claim().word == "unfinished")
+        #expect(try await next.store.drain() == (1...2_500).map(String.init))
+    }
+}
