@@ -106,7 +106,8 @@ import Testing
         _ file: TemporaryFile,
         _ calls: [String]
     ) async throws -> TerminationStatus {
-        let general = ["-f", "--seccomp-bpf", "-qq", "-e", "trace=\(calls.joined(separator: ","))"] + options
+        // Not with --seccomp-bpf, under which strace 6.1 finds no call but the first.
+        let general = ["-f", "-qq", "-e", "trace=\(calls.joined(separator: ","))"] + options
         let discards = options.contains("-o") ? [] : ["-o", "/dev/null"]
         let result = try await Subprocess.run(
             .name("strace"),

@@ -31,9 +31,10 @@ import Testing
             )
         case .rolledBackBefore:
             try await store.add("due", by: .integer(1), notBefore: time)
-            await #expect(throws: Unexpected.self) {
+            let code = await refusal {
                 try await store.write(sync: .later) { _ in throw Unexpected(description: "no") }
             }
+            #expect(code == .storage)
         case .imported:
             var action = TransferredAction(
                 queue: "q",
