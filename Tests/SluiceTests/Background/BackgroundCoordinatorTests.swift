@@ -140,6 +140,7 @@ import Testing
             try await enqueue(after: 90)
             try await until { broker.workAhead == .later(.seconds(90)) }
         }
+        #expect(broker.statistics.started == 0)
         await broker.close()
     }
 

@@ -135,6 +135,7 @@ import Testing
             _ = try await enqueue.value
             _ = try await log.wait(forCount: 1)
         }
+        #expect(log.elements == ["1"])
         await broker.close()
     }
 
