@@ -37,6 +37,9 @@ extension Broker {
     /// are in their handlers.
     package func isAtRest(butFor held: Int) -> Bool { hasLookedAround && scheduler.isAtRest(butFor: held) }
 
+    /// When time alone brings something next, whatever runs meanwhile; `nil`: nothing, as far as is known.
+    package var nextDueTime: Duration? { scheduler.nextDueTime }
+
     var isRunning: Bool { life.withLock { $0.state == .running || $0.state == .starting } }
 
     /// Runs the queues until ``stop(grace:)`` is called or the task is cancelled.

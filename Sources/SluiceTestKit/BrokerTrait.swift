@@ -75,7 +75,13 @@ public struct BrokerTrait: TestTrait, SuiteTrait, TestScoping {
         if !issues.elements.isEmpty {
             Attachment.record("\(broker.events.history)\n", named: "events.txt")
         }
-        try await broker.close()
+        do {
+            try await broker.close()
+        } catch {
+            // What the test itself has thrown comes first.
+            try result.get()
+            throw error
+        }
         try result.get()
     }
 }

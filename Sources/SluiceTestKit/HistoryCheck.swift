@@ -68,7 +68,10 @@ struct HistoryCheck {
         _ attempt: Int?,
         _ discipline: QueueDiscipline
     ) {
-        let known = actions[action] ?? Known(queue: queue, next: nil)
+        // By SQL it may have gone to another queue, and the history tells of an edit alone.
+        if let last = actions[action]?.queue, last != queue { waiting[last]?.remove(action) }
+        var known = actions[action] ?? Known(queue: queue, next: nil)
+        known.queue = queue
         if let end = known.end { complain("G6", "action \(action) started and had gone: \(end)") }
         if known.running != nil { complain("G3", "action \(action) started while it ran") }
         let others = running[queue, default: []].subtracting([action])
@@ -147,7 +150,7 @@ struct HistoryCheck {
 
 extension QueueDiscipline {
     /// How many actions run at a time.
-    fileprivate var slotCount: Int {
+    var slotCount: Int {
         if case .concurrent(let slots) = self { slots } else { 1 }
     }
 }

@@ -56,8 +56,11 @@ public final class ScriptedHandler<Input: Action>: Handler {
 
     /// Notes the call and takes the next step.
     public func handle(_ action: Input, _ attempt: Attempt) async throws -> Outcome {
-        let step = rest.withLock { $0.popFirst() } ?? last
-        calls.append(Call(action: action, attempt: attempt))
+        // Together, so that the calls stand in the order of their steps.
+        let step = rest.withLock { rest in
+            calls.append(Call(action: action, attempt: attempt))
+            return rest.popFirst() ?? last
+        }
         return try await step.perform(action, attempt)
     }
 }

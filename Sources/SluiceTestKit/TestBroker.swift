@@ -96,12 +96,20 @@ public final class TestBroker: Sendable {
     /// The path of the file; `nil` in memory.
     public var path: String? { file?.path }
 
-    /// What the history so far breaks, by the disciplines that the broker's queues have.
+    /// What the history so far breaks, by the disciplines that the broker's queues have, and handlers that
+    /// began before others of their queue had returned (G3).
     ///
     /// See ``EventHistory/violations(discipline:)``.
     public var violations: [EventHistory.Violation] {
         let broker = broker
+        let overlaps = turnstile.overlaps.filter { overlap in
+            overlap.others.count >= broker.discipline(of: overlap.queue).slotCount
+        }
         return events.history.violations { broker.discipline(of: $0) }
+            + overlaps.map { overlap in
+                let text = "a handler of action \(overlap.action) began in \(overlap.queue) before those of"
+                return EventHistory.Violation(guarantee: "G3", text: "\(text) \(overlap.others) had returned")
+            }
     }
 
     private static func open(_ file: TemporaryFile?, _ options: BrokerOptions) async throws -> Broker {

@@ -14,7 +14,17 @@ final class Turnstile: Middleware {
         let continuation: CheckedContinuation<Way, Never>
     }
 
+    /// A handler that began before others of its queue had returned.
+    struct Overlap: Sendable {
+        let action: ActionID
+        let queue: QueueName
+        let others: [ActionID]
+    }
+
     private struct State {
+        /// What has begun and not returned.
+        var present: [QueueName: [ActionID]] = [:]
+        var overlaps: [Overlap] = []
         var isHolding = false
         var heedsCancellation = true
         /// The broker stops: what is cancelled ends.
@@ -43,6 +53,8 @@ final class Turnstile: Middleware {
     }
 
     func attempt(_ context: AttemptContext, next: NextAttempt) async throws -> AttemptResult {
+        enter(context.attempt)
+        defer { leave(context.attempt) }
         switch await pass(context.attempt) {
         case .end(let result): return context.result(of: try result.get())
         case .run:
@@ -58,6 +70,9 @@ extension Turnstile {
     var isHolding: Bool { state.withLock { $0.isHolding } }
 
     var isAnyRunning: Bool { state.withLock { $0.runningCount > 0 } }
+
+    /// Handlers that began before others of their queue had returned, in the order in which they began.
+    var overlaps: [Overlap] { state.withLock { $0.overlaps } }
 
     var heldCount: Int { state.withLock { $0.held.count } }
 
@@ -117,6 +132,23 @@ extension Turnstile {
 // MARK: - The attempts' side
 
 extension Turnstile {
+    private func enter(_ attempt: Attempt) {
+        state.withLock { state in
+            let others = state.present[attempt.queue, default: []]
+            if !others.isEmpty {
+                state.overlaps.append(Overlap(action: attempt.id, queue: attempt.queue, others: others))
+            }
+            state.present[attempt.queue] = others + [attempt.id]
+        }
+    }
+
+    private func leave(_ attempt: Attempt) {
+        state.withLock { state in
+            guard let index = state.present[attempt.queue]?.firstIndex(of: attempt.id) else { return }
+            state.present[attempt.queue]?.remove(at: index)
+        }
+    }
+
     /// Waits as long as the attempt is held.
     private func pass(_ attempt: Attempt) async -> Way {
         let way = await withTaskCancellationHandler {

@@ -46,6 +46,24 @@ import Glibc
         try await expectRefusal(place, "not a SQLite database")
     }
 
+    @Test(
+        "A new file, its log and its index are its owner's alone, whatever the umask",
+        arguments: ["000", "022", "077"]
+    )
+    func umask(_ mask: String) async throws {
+        let place = try Workplace()
+        // The handler sees the files while the tool has them open.
+        let modes = "stat -c %a '\(place.path)' '\(place.path)-wal' '\(place.path)-shm'"
+        let script = """
+            umask \(mask)
+            "$0" enqueue --queue q --kind k --payload 1 --file "$1"
+            "$0" drain --exec "$2" --file "$1" >&2
+            """
+        let result = try await Tool.launch("/bin/sh", ["-c", script, Tool.path, place.path, modes])
+        #expect(result.status == .exited(0), "\(result)")
+        #expect(result.errors.split(separator: "\n").count { $0 == "600" } == 3, "\(result)")
+    }
+
     @Test("A file of a newer version ends with 73 and stays as it was")
     func newerSchema() async throws {
         let place = try Workplace()

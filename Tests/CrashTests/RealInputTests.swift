@@ -2,6 +2,7 @@ import Foundation
 import SluiceTestKit
 import Subprocess
 import SystemPackage
+import TestSupport
 import Testing
 
 @Suite("Real chat through the tool, killed ten times", .timeLimit(.minutes(3))) struct RealInputTests {
@@ -52,7 +53,7 @@ import Testing
         .enabled(if: RealInput.isThere, "this machine has no ../shared/data/conversations.jsonl")
     )
     func everyMessageArrives() async throws {
-        let seed = UInt64.random(in: 0...UInt64.max)
+        let seed = Reliability.seed
         print("the seed of the real input's test: \(seed)")
         var random = Seeded(state: seed)
         let file = try TemporaryFile()

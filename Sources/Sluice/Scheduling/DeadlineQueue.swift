@@ -38,6 +38,13 @@ struct DeadlineQueue {
         case queue(QueueID)
         case attempt(Int64)
         case chore(Chore)
+
+        fileprivate var isWork: Bool {
+            switch self {
+            case .queue, .attempt: true
+            case .chore(let chore): [.admitScheduled, .sweep, .endHolds].contains(chore)
+            }
+        }
     }
 
     struct Deadline: Comparable {
@@ -72,6 +79,13 @@ struct DeadlineQueue {
         case .queue: break
         }
         return lastNumber
+    }
+
+    /// The earliest time behind a moment at which anything but a routine chore is due; it looks at all.
+    func nextDueTime(after now: Duration) -> Duration? {
+        heap.unordered.lazy
+            .filter { [live] in $0.time > now && $0.subject.isWork && live.contains($0.number) }
+            .map(\.time).min()
     }
 
     mutating func remove(_ subject: Subject) {

@@ -25,6 +25,13 @@ extension Scheduler {
         }
     }
 
+    /// The next time at which a queue or an attempt is due, or something that is scheduled, expires or is
+    /// held; `nil` when there is none.
+    var nextDueTime: Duration? {
+        let now = clock.uptime
+        return machine.withLock { $0.deadlines.nextDueTime(after: now) }
+    }
+
     /// A look for scheduled actions that are due is over.
     func endAdmission() { admissions.subtract(1, ordering: .relaxed) }
 

@@ -22,7 +22,7 @@ import Testing
     )
     func stress() async throws {
         let seconds = try #require(Self.seconds)
-        let seed = UInt64.random(in: 0...UInt64.max)
+        let seed = Reliability.seed
         print("the seed of the log's test: \(seed)")
         let file = try TemporaryFile()
         let broker = try await Broker(file: file.path)

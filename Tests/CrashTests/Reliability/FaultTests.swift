@@ -61,12 +61,8 @@ import Testing
         try FileManager.default.createDirectory(atPath: place.path, withIntermediateDirectories: false)
         let isMounted = try await system("mount", ["-t", "tmpfs", "-o", "size=3m", "none", place.path])
         guard isMounted else {
-            // Only an administrator may; where the tests are run by one, it is done.
-            #expect(
-                getuid() != 0 || !FileManager.default.isWritableFile(atPath: place.path + "/queues.sqlite")
-            )
             Reliability.report("full file system", "passed over: nothing can be mounted here")
-            return
+            try Test.cancel("only an administrator may mount a file system")
         }
         let told = try await Scenario.run(["fill", place.path])
         let isUnmounted = try await system("umount", ["-l", place.path])

@@ -77,7 +77,8 @@ import Testing
                 try await finish(file, "killed at \(call) \(number)")
             }
         }
-        #expect(killed > 3)
+        // Threads take turns as they come, and one may make a few calls less than in the first run.
+        #expect(killed > 3 && killed >= (killed + ended) * 2 / 3)
         Reliability.report(
             "kills at system calls",
             "\(killed) kills at \(Self.systemCalls.count) kinds of calls, \(ended) scenarios without"

@@ -1,5 +1,6 @@
 import SQLite
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice
@@ -46,7 +47,7 @@ struct DisciplineModelTests {
 
     /// - Parameter processes: None is a store in memory.
     private func check(_ discipline: QueueDiscipline, processes: Int) async throws {
-        let seed = UInt64.random(in: 0...UInt64.max)
+        let seed = Reliability.seed
         let clock = ManualClock()
         var pair = Pair(
             stores: [],

@@ -3,6 +3,7 @@ import Foundation
 import SQLite
 import SluiceTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Sluice
@@ -164,9 +165,7 @@ extension ManyWakeUpsTests {
         return "\(sorted.count), " + parts.map { "\($0) \(share($1))" }.joined(separator: ", ")
     }
 
-    private func report(_ line: String) {
-        FileHandle.standardError.write(Data("wake-ups, \(line)\n".utf8))
-    }
+    private func report(_ line: String) { Reliability.report("wake-ups", line) }
 }
 
 /// Lets the broker poll when a commit has not been noticed for so long that it will not be.

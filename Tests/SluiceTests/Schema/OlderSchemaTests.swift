@@ -30,7 +30,7 @@ struct OlderSchemaTests {
     }
 
     /// One row for each table of the first schema, and more where they depend on each other.
-    private static let content = """
+    static let content = """
         UPDATE sluice_counters SET value = 5 WHERE name IN ('action', 'epoch');
         INSERT INTO sluice_queue_rows (queue_id, name, sort_type)
         VALUES (1, 'a', 'arrival'), (2, 'b', 'text');

@@ -1,5 +1,6 @@
 import SQLite
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice
@@ -56,7 +57,7 @@ struct StoreOrderModelTests {
         [(1, 1), (3, 2), (8, 5), (50, 20), (65_536, 16_384)]
     )
     func againstModel(processes: Int, limits: (newest: Int, batch: Int)) async throws {
-        let seed = UInt64.random(in: 0...UInt64.max)
+        let seed = Reliability.seed
         let adjust = { @Sendable (options: inout BrokerOptions) in
             options.writeBehind.newest = limits.newest
             options.writeBehind.batch = limits.batch

@@ -72,6 +72,18 @@ struct EventHistoryTests {
         #expect(violations(start + [moved, event(.started, 1, attempt: 1)]).isEmpty)
     }
 
+    @Test("What SQL has moved, which the history tells as an edit, is not taken for a second runner")
+    func movedBySQL() {
+        let start = [event(.enqueued, 1), event(.enqueued, 2), event(.edited, 1)]
+        let there = { (event: inout QueueEvent) in event.queue = "other" }
+        let moved = start + [event(.started, 1, attempt: 1, there), event(.succeeded, 1, attempt: 1, there)]
+        #expect(violations(moved + [event(.started, 2, attempt: 1)]).isEmpty)
+        let next = [event(.enqueued, 3, there), event(.started, 3, attempt: 1, there)]
+        #expect(violations(moved + next).isEmpty)
+        let running = start + [event(.started, 1, attempt: 1, there)]
+        #expect(violations(running + next) == ["G3: action 3 started in other beside [1]"])
+    }
+
     @Test("G7: attempts that are left out or counted twice are found")
     func attempts() {
         let start = [event(.enqueued, 1), event(.started, 1, attempt: 1)]

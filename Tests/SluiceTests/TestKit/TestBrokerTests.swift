@@ -120,6 +120,52 @@ struct TestBrokerTests {
         try await test.close()
     }
 
+    @Test("Time goes from one deadline to the next also while an attempt is held")
+    func heldOverTime() async throws {
+        var options = retrying(FixedRetry(every: .seconds(10)))
+        options.timeout = .seconds(5)
+        let test = try await TestBroker()
+        try test.broker.route("*", to: ScriptedHandler<Note>(), options)
+        test.holdAttempts()
+        try await test.broker.enqueue(Note("a"))
+        // Held at 0, 15, 30, 45 and 60 seconds, and timed out after five each.
+        try await test.drain(for: .seconds(60))
+        #expect(test.heldAttempts.map(\.number) == [5])
+        #expect(test.clock.uptime == .seconds(60))
+        try await test.close()
+    }
+
+    /// Runs each attempt twice at once, as an engine would that has lost count of its slots.
+    private struct Doubling: Middleware {
+        func attempt(_ context: AttemptContext, next: NextAttempt) async throws -> AttemptResult {
+            async let other = next()
+            let result = try await next()
+            _ = try await other
+            return result
+        }
+    }
+
+    @Test("G3: handlers of one queue that overlap are found, whatever the history tells")
+    func overlap() async throws {
+        var options = BrokerOptions()
+        options.middleware = [Doubling()]
+        let test = try await TestBroker(options: options)
+        let begun = EventLog<ActionID>()
+        try test.broker.route("*", Note.self) { _, attempt in
+            begun.append(attempt.id)
+            _ = try await begun.wait(forCount: 2)
+            return .success
+        }
+        try await test.broker.enqueue(Note("a", in: "q"))
+        try await test.drain()
+        #expect(
+            test.violations.map(\.description) == [
+                "G3: a handler of action 1 began in q before those of [1] had returned"
+            ]
+        )
+        try await test.close()
+    }
+
     @Test("What cannot run throws, and does not hang")
     func closed() async throws {
         let test = try await TestBroker()

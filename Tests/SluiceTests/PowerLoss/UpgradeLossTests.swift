@@ -1,0 +1,93 @@
+import Foundation
+import SQLite
+import SluiceTestKit
+import TestSupport
+import Testing
+
+@testable import Sluice
+
+/// The machine loses power, or the process is killed, while a file of an older schema is brought up.
+///
+/// A kill leaves what a loss of power leaves that has kept all writes: it is one of the ways.
+/// `SLUICE_POWER_POINTS` sets at how many moments, of some hundred.
+@Suite("Loss of power during an upgrade", .timeLimit(.minutes(30))) struct UpgradeLossTests {
+    private static let points = Reliability.number("SLUICE_POWER_POINTS") ?? 8
+    private static let versions = Array(1..<Migration.all.count)
+
+    @Test("G1, G10: at any point of an upgrade each row stays, and it goes on", arguments: versions)
+    func anyPoint(_ version: Int) async throws {
+        let place = try TemporaryFile()
+        let disk = try FaultyDisk()
+        let journal = PowerJournal()
+        disk.observe(journal)
+        try lay(version, at: place.path, through: disk)
+        let before = try rows(of: place.path)
+        let start = journal.entries.count
+        var options = BrokerOptions()
+        options.vfs = disk.name
+        let broker = try await Broker(file: place.path, options: options)
+        await broker.close()
+        var random = SplitMix(seed: Reliability.seed)
+        var lossy = LossyDisk()
+        var (tried, unfinished) = (0, 0)
+        let stride = max(1, (journal.entries.count - start) / Self.points)
+        for (index, entry) in journal.entries.enumerated() {
+            lossy.apply(entry)
+            guard index >= start, (index - start) % stride == 0 else { continue }
+            for loss in LossyDisk.Loss.allCases {
+                let copy = try TemporaryFile()
+                for (path, bytes) in lossy.contents(after: loss, using: &random) {
+                    let suffix = path.dropFirst(place.path.count)
+                    try Data(bytes).write(to: URL(fileURLWithPath: copy.path + suffix))
+                }
+                let point = "step \(index - start), \(loss) lost, SLUICE_SEED=\(Reliability.seed)"
+                if try steps(of: copy.path) < Migration.all.count { unfinished += 1 }
+                let broker = try await Broker(file: copy.path)
+                await broker.close()
+                try #expect(steps(of: copy.path) == Migration.all.count, "\(point)")
+                try #expect(rows(of: copy.path) == before, "\(point)")
+                tried += 1
+            }
+        }
+        // Some of them have the upgrade before them, and some behind.
+        #expect(unfinished > 0 && unfinished < tried)
+        Reliability.report("upgrade from \(version)", "\(tried) files, \(unfinished) to be brought up")
+    }
+
+    /// A file with rows, as the library of an older schema would have left it.
+    private func lay(_ version: Int, at path: String, through disk: FaultyDisk) throws {
+        let connection = try Connection(path: path, mode: .create, vfs: disk.name)
+        try connection.execute("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL")
+        try Migrator(migrations: Array(Migration.all.prefix(version))).migrate(
+            connection,
+            now: Timestamp(microseconds: 1)
+        )
+        try connection.execute(OlderSchemaTests.content)
+        // Of a process that runs, and of its changes, an opening takes note.
+        try connection.execute(
+            "DELETE FROM sluice_runner_rows; DELETE FROM sluice_checkpointer; DELETE FROM sluice_changes"
+        )
+        connection.close()
+    }
+
+    private func steps(of path: String) throws -> Int {
+        let connection = try Connection(path: path, mode: .write)
+        defer { connection.close() }
+        return try connection.prepare("SELECT count(*) FROM sluice_migrations").first { $0.count(0) } ?? 0
+    }
+
+    /// What callers have put into the file.
+    private func rows(of path: String) throws -> [String] {
+        let connection = try Connection(path: path, mode: .write)
+        defer { connection.close() }
+        return try [
+            "SELECT id || queue_id || quote(sort_key) || kind || payload FROM sluice_action_rows ORDER BY id",
+            "SELECT action_id || attempts FROM sluice_state_rows ORDER BY action_id",
+            "SELECT id || payload || cause FROM sluice_dead_rows ORDER BY id",
+            "SELECT name || is_open FROM sluice_gate_rows",
+            "SELECT scope || reason FROM sluice_hold_rows",
+            "SELECT key FROM sluice_key_rows",
+            "SELECT name || sort_type FROM sluice_queue_rows ORDER BY name",
+        ].flatMap { try connection.prepare($0).all { $0.text(0) } }
+    }
+}
