@@ -15,12 +15,12 @@ struct BrokerModelTests {
 
     @Test("G2 to G9 in memory: after each command the broker stands as its model", arguments: disciplines)
     func inMemory(_ discipline: QueueDiscipline) async throws {
-        try await check(.memory, discipline, runs: Self.runs ?? 400)
+        try await check(.memory, discipline, runs: Self.runs ?? 120)
     }
 
     @Test("G2 to G9 on a file: after each command the broker stands as its model", arguments: disciplines)
     func onFile(_ discipline: QueueDiscipline) async throws {
-        try await check(.file, discipline, runs: Self.runs ?? 120)
+        try await check(.file, discipline, runs: Self.runs ?? 60)
     }
 
     private func check(
