@@ -42,7 +42,7 @@ struct Export: AsyncParsableCommand {
     func run() async throws {
         let form = try QueuePattern(queue).form()
         try await file.withReader { broker in
-            var last = ActionID(rawValue: 0)
+            var last = ActionID(rawValue: .min)
             while true {
                 let page = try await broker.store.page(
                     of: form,

@@ -20,8 +20,10 @@ extension Scheduler {
     /// Whether all has been done that can be done at this time, but for attempts that their handlers hold.
     func isAtRest(butFor held: Int) -> Bool {
         let now = clock.uptime
+        // An outcome that could not be written is tried again when time has passed.
+        let paused = pauses.withLock { $0.count { $0 > now } }
         return machine.withLock { machine in
-            chores.load(ordering: .relaxed) == 0 && machine.isAtRest(at: now, butFor: held)
+            chores.load(ordering: .relaxed) == 0 && machine.isAtRest(at: now, butFor: held, paused: paused)
         }
     }
 

@@ -67,6 +67,8 @@ final class Scheduler: Sendable {
     let admissions = Atomic(0)
     /// Chores that are being performed.
     let chores = Atomic(0)
+    /// Until when outcomes wait that could not be written.
+    let pauses = Mutex<[Duration]>([])
     /// Set once, by ``connect(_:)``.
     private let connection = Mutex<Delegate?>(nil)
 
@@ -224,6 +226,12 @@ extension Scheduler {
 
     private func pause() async {
         let deadline = clock.uptime + Self.claimRetryDelay
+        pauses.withLock { $0.append(deadline) }
+        defer {
+            pauses.withLock { pauses in
+                if let index = pauses.firstIndex(of: deadline) { pauses.remove(at: index) }
+            }
+        }
         // Detached: the settling outlives the cancellation of the handler's task.
         await Task.detached(executorPreference: executor) { [clock] in
             do { try await clock.sleep(untilUptime: deadline) } catch {}
@@ -275,7 +283,12 @@ extension Scheduler {
                 }
             case .failure(let error):
                 logger.debug("claiming failed", metadata: ["error": "\(error)"])
-                for order in orders { postponeClaim(order) }
+                if orders.count > 1, error.isOfRows {
+                    // One queue at fault must not keep the others from starting (G9).
+                    for order in orders { claim([order]) }
+                } else {
+                    for order in orders { postponeClaim(order) }
+                }
             }
         }
     }

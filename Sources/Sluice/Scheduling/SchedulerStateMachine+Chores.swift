@@ -58,8 +58,10 @@ extension SchedulerStateMachine {
     }
 
     /// Whether nothing is left to do before a time, but for as many attempts as are in their handlers.
-    func isAtRest(at now: Duration, butFor held: Int) -> Bool {
-        permitsInUse == held && settling == 0 && settlingBeside.isEmpty && !isAdmitting
+    ///
+    /// - Parameter paused: Outcomes that could not be written and wait for a time.
+    func isAtRest(at now: Duration, butFor held: Int, paused: Int = 0) -> Bool {
+        permitsInUse == held && settling <= paused && settlingBeside.count <= paused && !isAdmitting
             && nextDeadline.map { $0 > now } ?? true
     }
 }

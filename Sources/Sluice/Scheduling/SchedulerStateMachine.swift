@@ -85,9 +85,8 @@ package struct SchedulerStateMachine {
     /// Queues that other processes run.
     var taken = TakenQueues()
     private(set) var suspects: [(queue: QueueID, crashes: Int)] = []
-    /// Waits whose queues are looked at again: because they are over, or because of a wake before.
-    ///
-    /// A wall clock that jumped back must not make such a wait begin anew (G8).
+    /// Waits whose queues are looked at again: because they are over, or because of a wake before, where a
+    /// wall clock that jumped back must not make the wait begin anew (G8).
     private var waits: [QueueID: (wait: RetryWait, until: Duration, isOver: Bool)] = [:]
     var routes = RoutePermits()
     /// Runs of queues with several slots, whose phase is of the next claim.
@@ -194,7 +193,8 @@ extension SchedulerStateMachine {
         permitsInUse -= 1
         releaseRoute(of: queue)
         endCall(of: queue)
-        let known = waits.removeValue(forKey: queue)
+        // One that is over comes again only from a claim that has failed behind it, with a delay of its own.
+        let known = waits.removeValue(forKey: queue).flatMap { $0.isOver ? nil : $0 }
         if wasWoken && conclusion.isOutdatedByWake && !mutant("wake during a claim") {
             makeReady(queue)
             return decide()

@@ -131,6 +131,9 @@ extension SluiceError {
         }
     }
 
+    /// Whether it may lie at some rows or pages of the file, and not at the file as a whole.
+    var isOfRows: Bool { code == .corrupt || code == .storage || code == .payloadTooLarge }
+
     /// Whether a broker that runs stops because of it.
     var stopsBroker: Bool { endsBroker && code != .closed }
 }

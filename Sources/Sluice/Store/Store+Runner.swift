@@ -214,7 +214,7 @@ extension WriteTransaction {
         let orphans = try connection.cached(
             """
             SELECT queue_id, slot, action_id, claim, started_at_us, is_alone FROM sluice_claim_rows
-            WHERE claim >> 32 NOT IN (SELECT epoch FROM sluice_runner_rows)
+            WHERE ifnull(claim, 0) >> 32 NOT IN (SELECT epoch FROM sluice_runner_rows)
             """
         )
         .all {
@@ -251,7 +251,10 @@ extension WriteTransaction {
         }
         // Their slots are free; what was asked for while they were taken can be done.
         try connection.cached(
-            "DELETE FROM sluice_claim_rows WHERE claim >> 32 NOT IN (SELECT epoch FROM sluice_runner_rows)"
+            """
+            DELETE FROM sluice_claim_rows
+            WHERE ifnull(claim, 0) >> 32 NOT IN (SELECT epoch FROM sluice_runner_rows)
+            """
         )
         .run()
         for orphan in orphans {

@@ -12,6 +12,8 @@ extension Store {
 struct ScheduleMemory {
     /// No scheduled action is due before; `nil`: the file is to be asked.
     fileprivate var earliest: Timestamp?
+    /// Actions that are due and whose rows cannot be written, as in a damaged file: they stay as they are.
+    fileprivate var stuck: Set<ActionID> = []
     /// Others have added actions that are scheduled or end.
     var hasForeignTimes = false
 
@@ -35,24 +37,62 @@ extension WriteTransaction {
     func admitScheduled() throws(SQLiteError) -> Timestamp? {
         try noteAdmission()
         let leavesOpened = try putBackOpened()
-        let due = try connection.cached(
-            """
-            UPDATE sluice_action_rows SET not_before_us = NULL
-            WHERE id IN (SELECT id FROM sluice_action_rows WHERE not_before_us <= ?1
-                         ORDER BY not_before_us LIMIT ?2)
-            RETURNING queue_id, sort_key, id
-            """
-        )
-        .bind(1, now.microseconds).bind(2, Self.scheduleBatchSize).all {
+        do {
+            try admit(connection.cached(Self.admitDue).bind(2, Self.scheduleBatchSize))
+        } catch  where error.code.primary == .constraint {
+            // One row cannot be written: it must not keep the others from being started (G9).
+            try admitOneByOne()
+        }
+        let next = try nextScheduled()
+        schedule.earliest = next ?? Self.never
+        return leavesOpened ? now : next
+    }
+
+    private static let admitDue: StaticString = """
+        UPDATE sluice_action_rows SET not_before_us = NULL
+        WHERE id IN (SELECT id FROM sluice_action_rows
+                     WHERE not_before_us <= ?1 AND typeof(sort_key) NOT IN ('blob', 'null')
+                     ORDER BY not_before_us LIMIT ?2)
+        RETURNING queue_id, sort_key, id
+        """
+
+    /// Gives their places to the actions that a statement finds due.
+    private func admit(_ update: Statement) throws(SQLiteError) {
+        let due = try update.bind(1, now.microseconds).all {
             (
                 queue: QueueID(rawValue: $0.int64(0)),
                 place: Place(key: PlaceKey($0, 1), action: ActionID(rawValue: $0.int64(2)))
             )
         }
         for (queue, place) in due { try restore(place, in: queue) }
-        let next = try nextScheduled()
-        schedule.earliest = next ?? Self.never
-        return leavesOpened ? now : next
+    }
+
+    private func admitOneByOne() throws(SQLiteError) {
+        let due = try connection.cached(
+            """
+            SELECT id FROM sluice_action_rows
+            WHERE not_before_us <= ?1 AND typeof(sort_key) NOT IN ('blob', 'null')
+            ORDER BY not_before_us LIMIT ?2
+            """
+        )
+        .bind(1, now.microseconds).bind(2, Self.scheduleBatchSize + schedule.stuck.count)
+        .all { ActionID(rawValue: $0.int64(0)) }
+        for action in due where !schedule.stuck.contains(action) {
+            do {
+                try admit(
+                    connection.cached(
+                        """
+                        UPDATE sluice_action_rows SET not_before_us = NULL
+                        WHERE id = ?2 AND not_before_us <= ?1
+                        RETURNING queue_id, sort_key, id
+                        """
+                    )
+                    .bind(2, action.rawValue)
+                )
+            } catch  where error.code.primary == .constraint {
+                schedule.stuck.insert(action)
+            }
+        }
     }
 
     /// Gives what is due in a queue its place before a head is claimed: the broker may not have looked at the
@@ -83,7 +123,16 @@ extension WriteTransaction {
 
     /// When the next scheduled action is due; what stands aside for a gate is not.
     private func nextScheduled() throws(SQLiteError) -> Timestamp? {
-        try connection.cached("SELECT min(not_before_us) FROM sluice_action_rows WHERE not_before_us < ?1")
-            .bind(1, Self.whenOpened).first { $0.optionalInt64(0).map(Timestamp.init(microseconds:)) } ?? nil
+        // All but always the first.
+        try connection.cached(
+            """
+            SELECT not_before_us, id FROM sluice_action_rows
+            WHERE not_before_us < ?1 AND typeof(sort_key) NOT IN ('blob', 'null')
+            ORDER BY not_before_us LIMIT ?2
+            """
+        )
+        .bind(1, Self.whenOpened).bind(2, schedule.stuck.count + 1)
+        .all { (time: Timestamp(microseconds: $0.int64(0)), action: ActionID(rawValue: $0.int64(1))) }
+        .first { !schedule.stuck.contains($0.action) }?.time
     }
 }

@@ -64,9 +64,14 @@ extension WriteTransaction {
         forgetSweptTime()
         let expiry =
             try connection.cached(
-                "SELECT min(expires_at_us) FROM sluice_action_rows WHERE expires_at_us > ?1"
+                """
+                SELECT min(expires_at_us) FROM sluice_action_rows
+                WHERE expires_at_us > ?1 AND expires_at_us <= ?2
+                """
             )
-            .bind(1, swept?.expiry.microseconds ?? .min).first { $0.optionalInt64(0) } ?? nil
+            // What is no number, in a damaged file, is behind all times.
+            .bind(1, swept?.expiry.microseconds ?? .min).bind(2, Int64.max).first { $0.optionalInt64(0) }
+            ?? nil
         let times = [
             expiry.map(Timestamp.init(microseconds:)), try hasAnyKeys() ? now + Store.keySweepInterval : nil,
         ]

@@ -46,7 +46,7 @@ extension Store {
     ///
     /// - Parameters:
     ///   - form: Which queues.
-    ///   - last: The action behind which to go on; zero is before the first.
+    ///   - last: The action behind which to go on; the smallest number is before the first.
     ///   - limit: The most actions.
     ///   - byteLimit: The payloads of one answer are together not much larger; it holds at least one action.
     /// - Returns: None when there is no further one.
@@ -76,6 +76,10 @@ extension Store {
                 .bind(1, (page.last?.id ?? last).rawValue).bind(2, first).bind(3, end)
                 .first(TransferredAction.init)
                 guard var next else { break }
+                // In a damaged tree a search may find what is before it, again and again.
+                guard next.id > page.last?.id ?? last else {
+                    throw SQLiteError(code: .corrupt, message: "the actions are out of their order")
+                }
                 next.groups = try ActionGroups(of: next.id, connection)
                 byteCount += next.payload.utf8.count
                 page.append(next)

@@ -90,7 +90,7 @@ extension WriteTransaction {
 
     func queuesWithWork(_ page: WorkPage) throws(SQLiteError) -> (queues: [QueueID], next: WorkPage?) {
         guard case .ordered(let last, let limit) = page else {
-            return (try order.queuesOfNewest(), .ordered(after: QueueID(rawValue: 0), limit: page.limit))
+            return (try order.queuesOfNewest(), .ordered(after: QueueID(rawValue: .min), limit: page.limit))
         }
         // One step down the order for each queue, however many actions it holds.
         let queues = try connection.cached(
@@ -106,7 +106,8 @@ extension WriteTransaction {
             """
         )
         .bind(1, last.rawValue).bind(2, limit).all { QueueID(rawValue: $0.int64(0)) }
-        return (queues, queues.last.map { .ordered(after: $0, limit: limit) })
+        // A number that is none, in a damaged file, reads as one that has been: there is nothing behind it.
+        return (queues, queues.last.flatMap { $0 > last ? .ordered(after: $0, limit: limit) : nil })
     }
 
     func liftUndecodable() throws(SQLiteError) {

@@ -78,6 +78,18 @@ import Testing
         #expect(machine.wake([1]).orders.first?.waitedFor == nil)
     }
 
+    @Test("A claim that fails behind each wait waits its whole delay each time, and does not spin")
+    func failingClaim() {
+        let machine = Self.waiting()
+        for second in 10..<20 {
+            let now = Duration.seconds(second)
+            #expect(machine.timeReached(now).claimed == [1])
+            // As the claim is made again a little later: the same wait.
+            #expect(machine.concluded(1, .waiting(wait(), until: now + .seconds(1))).isEmpty)
+            #expect(machine.nextDeadline == now + .seconds(1))
+        }
+    }
+
     @Test("Waits that end together are claimed in the order of their deadlines")
     func manyAtOnce() {
         let machine = TestMachine(concurrency: 10)

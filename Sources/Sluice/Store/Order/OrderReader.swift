@@ -19,8 +19,10 @@ struct OrderReader {
             for (queue, _) in page where found.count < limit {
                 found += try actions(in: queue, newest[queue] ?? [], limit: limit - found.count)
             }
-            guard let name = page.last?.name else { break }
+            guard page.count == Self.pageSize, let (id, name) = page.last else { break }
             page = try queues(from: name, isBehind: true, before: last)
+            // A name that is no UTF-8, in a damaged file, is not the one that was read, and would come again.
+            if page.last?.id == id { break }
         }
         return found
     }

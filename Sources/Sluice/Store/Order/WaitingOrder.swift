@@ -194,21 +194,30 @@ extension WaitingOrder {
         lanes = [:]
         passQueues = []
         newest = try readOrdered()
+        // Numbers begin with 1. Those below, which no engine gives, are in nobody's order.
+        _ = try readNewest(from: .min, through: 0)
         _ = try readNewest()
         isLoaded = true
     }
 
     /// Reads the actions that memory has not seen.
-    private func readNewest() throws(SQLiteError) -> Newcomers {
+    ///
+    /// One whose key no order knows, in a damaged file, has no place: the others of its queue go on.
+    private func readNewest(
+        from first: Int64? = nil,
+        through last: Int64 = .max
+    ) throws(SQLiteError) -> Newcomers {
         var newcomers = Newcomers()
+        guard let first = first ?? (newest < .max ? newest + 1 : nil) else { return newcomers }
         let found = try connection.cached(
             """
             SELECT id, queue_id, sort_key, not_before_us IS NULL,
                    coalesce(not_before_us, expires_at_us) IS NOT NULL
-            FROM sluice_action_rows WHERE id > ?1 ORDER BY id
+            FROM sluice_action_rows
+            WHERE id BETWEEN ?1 AND ?2 AND typeof(sort_key) NOT IN ('blob', 'null') ORDER BY id
             """
         )
-        .bind(1, newest).all {
+        .bind(1, first).bind(2, last).all {
             (
                 queue: QueueID(rawValue: $0.int64(1)),
                 place: Place(key: PlaceKey($0, 2), action: ActionID(rawValue: $0.int64(0))),
@@ -219,15 +228,21 @@ extension WaitingOrder {
             if row.isPlaced { lanes[row.queue, default: Lane()].add(row.place) }
             if row.hasTime { newcomers.haveTimes = true }
         }
-        if let last = found.last { newest = last.place.action.rawValue }
+        if let last = found.last { newest = max(newest, last.place.action.rawValue) }
         newcomers.queues = found.map(\.queue)
         return newcomers
     }
 
     func readOrdered() throws(SQLiteError) -> Int64 {
         if let ordered { return ordered }
-        let value = try connection.cached("SELECT value FROM sluice_counters WHERE name = 'ordered'")
-            .first { $0.int64(0) }
+        // One beyond the numbers that were given is none of the engine's: then no place in the file counts.
+        let value = try connection.cached(
+            """
+            SELECT o.value FROM sluice_counters AS o JOIN sluice_counters AS n
+            WHERE o.name = 'ordered' AND n.name = 'action' AND o.value BETWEEN 0 AND n.value
+            """
+        )
+        .first { $0.int64(0) }
         ordered = value ?? 0
         return value ?? 0
     }
