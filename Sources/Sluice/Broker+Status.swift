@@ -88,11 +88,13 @@ extension Broker {
             because.append(.owned(process: process))
         } else if isRunHere {
             if because.isEmpty { because = [readiness(facts)] }
-            // What would move but for the lock: it says more than that the head is about to start.
-            if let lock, because.contains(where: \.needsWriteLock) {
-                because.removeAll { $0 == .ready }
-                because.append(lock)
-            }
+            // What would move but for these: they say more than that the head is about to start.
+            let obstacles = [
+                because.contains(where: \.needsWriteLock) ? lock : nil, scheduler.refusal(of: facts.id),
+            ]
+            .compactMap { $0 }
+            if !obstacles.isEmpty { because.removeAll { $0 == .ready } }
+            because += obstacles
         } else if file.runners.isEmpty {
             because.append(.stopped)
         } else {

@@ -137,6 +137,25 @@ import Testing
             _ = try await expect("ready", isShownAs: "locked")
         }
     }
+
+    @Test("G15: what its broker cannot start because the file refuses is shown as the table says")
+    func refused() async throws {
+        let broker = try await Broker(file: place.path)
+        try route(broker)
+        try await broker.enqueue(Note(room: "ready"))
+        _ = try await place.sql(
+            """
+            CREATE TRIGGER planted BEFORE INSERT ON sluice_claim_rows
+            BEGIN SELECT RAISE(ABORT, 'planted'); END
+            """
+        )
+        try await running(broker) {
+            while try await broker.status(of: "ready").because.map(Self.name) != ["refused"] {
+                await Task.yield()
+            }
+            _ = try await expect("ready", isShownAs: "refused")
+        }
+    }
 }
 
 extension BecauseTableTests {
@@ -154,6 +173,7 @@ extension BecauseTableTests {
         case .scheduled: "scheduled"
         case .permit: "permit"
         case .locked: "locked"
+        case .refused: "refused"
         case .ready: "ready"
         case .owned: "owned"
         case .stopped: "stopped"

@@ -38,6 +38,11 @@ public enum Because: Sendable, Hashable {
     ///
     /// `by` are the processes that hold it; empty where the system does not tell. SQL cannot show this.
     case locked(since: Date, by: [Int])
+    /// The head could run, or its outcome be written, but the file refuses it, as on a full disk or where a
+    /// row of a damaged file cannot be written.
+    ///
+    /// It is tried again each second. SQL cannot show this.
+    case refused(error: String, since: Date)
     /// The head could run, and this broker is about to start it.
     case ready
     /// Another process runs the head; or nobody does, and that process is one of those that may.
@@ -76,6 +81,7 @@ extension Because: CustomStringConvertible {
         case .permit: "waiting for a permit"
         case .locked(let since, let processes):
             "waiting for the write lock of \(Self.names(of: processes)) since \(Timestamp(since).iso8601)"
+        case .refused(let error, let since): "refused since \(Timestamp(since).iso8601): \(error)"
         case .ready: "ready"
         case .owned(let process): "owned by process \(process)"
         case .stopped: "broker stopped"
@@ -100,7 +106,7 @@ extension Because: CustomStringConvertible {
         case .gate: .gate
         case .retry: .retry
         case .scheduled: .scheduled
-        case .permit, .locked, .ready, .owned: .ready
+        case .permit, .locked, .refused, .ready, .owned: .ready
         case .stopped: .stopped
         }
     }
@@ -119,7 +125,8 @@ extension Because: CustomStringConvertible {
         case .running, .scheduled, .owned, .stopped: false
         // About to start, and not started: it should never last, and whoever observes is told if it does.
         case .ready: true
-        case .parked, .undecodable, .unknownKind, .noRoute, .held, .gate, .retry, .permit, .locked: true
+        case .parked, .undecodable, .unknownKind, .noRoute: true
+        case .held, .gate, .retry, .permit, .locked, .refused: true
         }
     }
 }

@@ -40,6 +40,11 @@ extension Scheduler {
     /// When a chore is to be performed; `nil`: it is not.
     func time(of chore: Chore) -> Duration? { machine.withLock { $0.deadlines.time(of: chore) } }
 
+    /// What the file says to the queue's claims or outcomes, which it refuses.
+    func refusal(of queue: QueueID) -> Because? {
+        refusals.refusal(of: queue).map { .refused(error: "\($0.error)", since: $0.since.date) }
+    }
+
     func standing(of queue: QueueID) -> SchedulerStateMachine.Standing {
         machine.withLock { $0.standing(of: queue) }
     }

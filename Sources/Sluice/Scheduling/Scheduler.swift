@@ -5,53 +5,6 @@ internal import Synchronization
 ///
 /// What is decided is performed after the lock has been given up.
 final class Scheduler: Sendable {
-    /// What the scheduler asks of its broker.
-    ///
-    /// Called without the lock.
-    final class Delegate: Sendable {
-        /// Whether a head may run by the broker's routes, asked within the claiming transaction.
-        let routing: @Sendable (Head) -> Routing
-        /// A claim is in the file that goes with a settling: its handler starts when the task goes on.
-        ///
-        /// Called before any later commit.
-        let announce: @Sendable (ClaimedAction) -> Void
-        /// A claim is in the file: start the handler.
-        let start: @Sendable (ClaimedAction, Route) -> Void
-        /// The attempt's time is over.
-        let timeOut: @Sendable (_ claim: Int64) -> Void
-        let perform: @Sendable (Chore) -> Void
-        /// A claim has ended without a run.
-        let waits: @Sendable (QueueID) -> Void
-        let becameIdle: @Sendable () -> Void
-        let stopped: @Sendable () -> Void
-
-        init(
-            routing: @escaping @Sendable (Head) -> Routing,
-            announce: @escaping @Sendable (ClaimedAction) -> Void,
-            start: @escaping @Sendable (ClaimedAction, Route) -> Void,
-            timeOut: @escaping @Sendable (_ claim: Int64) -> Void,
-            perform: @escaping @Sendable (Chore) -> Void,
-            waits: @escaping @Sendable (QueueID) -> Void,
-            becameIdle: @escaping @Sendable () -> Void,
-            stopped: @escaping @Sendable () -> Void
-        ) {
-            self.routing = routing
-            self.announce = announce
-            self.start = start
-            self.timeOut = timeOut
-            self.perform = perform
-            self.waits = waits
-            self.becameIdle = becameIdle
-            self.stopped = stopped
-        }
-    }
-
-    /// What the broker's routes say about a head.
-    enum Routing: Sendable {
-        case route(Route)
-        case unroutable(hasRoute: Bool)
-    }
-
     /// How long a claim that failed, for a full disk or a lock, waits before it is made again.
     private static let claimRetryDelay: Duration = .seconds(1)
 
@@ -69,6 +22,7 @@ final class Scheduler: Sendable {
     let chores = Atomic(0)
     /// Until when outcomes wait that could not be written.
     let pauses = Mutex<[Duration]>([])
+    let refusals = Refusals()
     /// Set once, by ``connect(_:)``.
     private let connection = Mutex<Delegate?>(nil)
 
@@ -89,18 +43,7 @@ final class Scheduler: Sendable {
     /// The broker has gone: nobody starts handlers or performs chores any more.
     func disconnect() {
         alarm.cancel()
-        connect(
-            Delegate(
-                routing: { _ in .unroutable(hasRoute: false) },
-                announce: { _ in },
-                start: { _, _ in },
-                timeOut: { _ in },
-                perform: { _ in },
-                waits: { _ in },
-                becameIdle: {},
-                stopped: {}
-            )
-        )
+        connect(.none)
     }
 
     private var delegate: Delegate {
@@ -160,7 +103,10 @@ extension Scheduler {
     }
 
     /// Ends the timer of a broker that has stopped.
-    func silence() { alarm.cancel() }
+    func silence() {
+        alarm.cancel()
+        refusals.clear()
+    }
 
     /// Writes the outcome of a run, claims what comes next, and tells the claim if it is a run.
     ///
@@ -193,6 +139,7 @@ extension Scheduler {
             switch answer {
             case .success(let (result, claimResult)):
                 store.ownSettlements.remove(receipt)
+                refusals.clear(receipt.queue)
                 if settlement.awaitsTime { schedule(.admitScheduled, within: .zero) }
                 written(settlement, result)
                 update { $0.settled(receipt.queue, claim: receipt.claim) }
@@ -208,7 +155,9 @@ extension Scheduler {
                 if let cause = settlement.workFailure(error) {
                     settlement = whenWorkFails(cause)
                     continue
-                } else if let claim = order {
+                }
+                refusals.note(receipt.queue, error, at: clock.now)
+                if let claim = order {
                     // The claim is left to later, so that what the handler has done is written whatever ails
                     // it.
                     order = nil
@@ -287,7 +236,10 @@ extension Scheduler {
                     // One queue at fault must not keep the others from starting (G9).
                     for order in orders { claim([order]) }
                 } else {
-                    for order in orders { postponeClaim(order) }
+                    for order in orders {
+                        refusals.note(order.queue, error, at: clock.now)
+                        postponeClaim(order)
+                    }
                 }
             }
         }
@@ -351,6 +303,7 @@ extension Scheduler {
     /// Tells the state machine how a claim ended, and the caller if it is a run.
     private func conclude(_ request: RoutedRequest, _ result: ClaimResult) -> (ClaimedAction, Route)? {
         let queue = request.request.queue
+        refusals.clear(queue)
         let (route, refusal) = request.admission.state.withLock { $0 }
         let conclusion: SchedulerStateMachine.Conclusion
         switch result {

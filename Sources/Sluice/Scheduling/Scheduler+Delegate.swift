@@ -1,0 +1,60 @@
+extension Scheduler {
+    /// What the scheduler asks of its broker.
+    ///
+    /// Called without the lock.
+    final class Delegate: Sendable {
+        /// Whether a head may run by the broker's routes, asked within the claiming transaction.
+        let routing: @Sendable (Head) -> Routing
+        /// A claim is in the file that goes with a settling: its handler starts when the task goes on.
+        ///
+        /// Called before any later commit.
+        let announce: @Sendable (ClaimedAction) -> Void
+        /// A claim is in the file: start the handler.
+        let start: @Sendable (ClaimedAction, Route) -> Void
+        /// The attempt's time is over.
+        let timeOut: @Sendable (_ claim: Int64) -> Void
+        let perform: @Sendable (Chore) -> Void
+        /// A claim has ended without a run.
+        let waits: @Sendable (QueueID) -> Void
+        let becameIdle: @Sendable () -> Void
+        let stopped: @Sendable () -> Void
+
+        init(
+            routing: @escaping @Sendable (Head) -> Routing,
+            announce: @escaping @Sendable (ClaimedAction) -> Void,
+            start: @escaping @Sendable (ClaimedAction, Route) -> Void,
+            timeOut: @escaping @Sendable (_ claim: Int64) -> Void,
+            perform: @escaping @Sendable (Chore) -> Void,
+            waits: @escaping @Sendable (QueueID) -> Void,
+            becameIdle: @escaping @Sendable () -> Void,
+            stopped: @escaping @Sendable () -> Void
+        ) {
+            self.routing = routing
+            self.announce = announce
+            self.start = start
+            self.timeOut = timeOut
+            self.perform = perform
+            self.waits = waits
+            self.becameIdle = becameIdle
+            self.stopped = stopped
+        }
+
+        /// Nobody: handlers are not started, and nothing is performed.
+        static let none = Delegate(
+            routing: { _ in .unroutable(hasRoute: false) },
+            announce: { _ in },
+            start: { _, _ in },
+            timeOut: { _ in },
+            perform: { _ in },
+            waits: { _ in },
+            becameIdle: {},
+            stopped: {}
+        )
+    }
+
+    /// What the broker's routes say about a head.
+    enum Routing: Sendable {
+        case route(Route)
+        case unroutable(hasRoute: Bool)
+    }
+}
