@@ -166,7 +166,7 @@ extension Broker {
         _ options: EnqueueOptions
     ) async throws -> [ActionDraft] {
         let (notBefore, extras) = (options.notBefore.map(Timestamp.init), options.extras)
-        func encode(_ range: Range<Int>) throws(SluiceError) -> [ActionDraft] {
+        @Sendable func encode(_ range: Range<Int>) throws(SluiceError) -> [ActionDraft] {
             var drafts: [ActionDraft] = []
             drafts.reserveCapacity(range.count)
             for index in range {
@@ -176,9 +176,12 @@ extension Broker {
         }
         guard actions.count >= Self.concurrentEncodingCount else { return try encode(actions.indices) }
         let middle = actions.count / 2
-        async let second = encode(middle..<actions.count)
-        let first = try encode(0..<middle)
-        return try await first + second
+        return try await withThrowingTaskGroup(of: [ActionDraft].self) { group in
+            group.addTask { try encode(middle..<actions.count) }
+            var drafts = try encode(0..<middle)
+            for try await second in group { drafts += second }
+            return drafts
+        }
     }
 
     /// Fewer are encoded before a second task has begun.

@@ -30,10 +30,9 @@ extension CrashChild {
             callbacks.receive($0)
         }
         try await broker.enqueue((0..<3 * queues).map { Job(lane: $0 % queues, isPoison: false) })
-        async let running: Void = broker.run()
-        await broker.waitUntilIdle()
-        await broker.stop()
-        try await running
+        try await broker.run {
+            await broker.waitUntilIdle()
+        }
         await broker.close()
         await callbacks.waitForAll()
         token.cancel()

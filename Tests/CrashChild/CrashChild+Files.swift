@@ -82,18 +82,17 @@ extension CrashChild {
     static func useFile(_ file: String) async throws {
         let broker = try await Broker(file: file)
         try broker.route("lane/*", Job.self) { _, _ in .success }
-        async let running: Void = broker.run()
-        for round in 0..<3 {
-            try await broker.enqueue((0..<50).map { Job(lane: $0, isPoison: false) })
-            _ = try await broker.statuses()
-            _ = try await broker.health()
-            await broker.waitUntilIdle()
-            await broker.suspend()
-            try await broker.resume()
-            try await broker.backup(to: "\(file).copy\(round)")
+        try await broker.run {
+            for round in 0..<3 {
+                try await broker.enqueue((0..<50).map { Job(lane: $0, isPoison: false) })
+                _ = try await broker.statuses()
+                _ = try await broker.health()
+                await broker.waitUntilIdle()
+                await broker.suspend()
+                try await broker.resume()
+                try await broker.backup(to: "\(file).copy\(round)")
+            }
         }
-        await broker.stop()
-        try await running
         await broker.close()
         var options = BrokerOptions()
         options.role = .readOnly

@@ -62,10 +62,9 @@ struct CrashChild {
             if isFirst { await everybody.waitForever() }
             return .success
         }
-        async let running: Void = broker.run()
-        await broker.waitUntilIdle()
-        await broker.stop()
-        try await running
+        try await broker.run {
+            await broker.waitUntilIdle()
+        }
         await broker.close()
     }
 

@@ -30,10 +30,9 @@ extension CrashChild {
             }
             return .success { try Connection(borrowing: $0.connection).execute(sql) }
         }
-        async let running: Void = broker.run()
-        await broker.waitUntilIdle()
-        await broker.stop()
-        try await running
+        try await broker.run {
+            await broker.waitUntilIdle()
+        }
         await broker.close()
     }
 }

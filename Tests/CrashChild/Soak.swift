@@ -50,14 +50,13 @@ final class Soak: Sendable {
                     (0..<Self.messages).map { Message(conversation: $0, text: "hello 👋") }
                 )
             }
-            async let running: Void = broker.run()
-            for second in start..<min(start + span, seconds) {
-                try await disturb(broker, second)
-                try await probe(broker)
-                try await report(second, broker)
+            try await broker.run {
+                for second in start..<min(start + span, seconds) {
+                    try await disturb(broker, second)
+                    try await probe(broker)
+                    try await report(second, broker)
+                }
             }
-            await broker.stop()
-            try await running
             settledBefore.withLock { $0 += Self.settled(broker) }
             await broker.close()
         }

@@ -35,14 +35,13 @@ struct Worker {
             // Each tenth action is tried twice.
             return attempt.number == 1 && attempt.id.rawValue % 10 == 0 ? .retry : .success
         }
-        async let running: Void = broker.run()
-        if untilIdle {
-            await broker.waitUntilIdle()
-        } else {
-            for await _ in stopping {}
+        try await broker.run {
+            if untilIdle {
+                await broker.waitUntilIdle()
+            } else {
+                for await _ in stopping {}
+            }
         }
-        await broker.stop()
-        try await running
         let stale = broker.statistics.staleCompletions
         try FileHandle.standardOutput.write(contentsOf: Data("stale \(stale)\n".utf8))
         await broker.close()

@@ -22,26 +22,27 @@ struct HistoryWorker {
         try Handlers(broker: broker, history: history, application: application, seed: seed).route()
         let index = Int(name.prefix { $0 != "." })
         let isOver = Occasion()
-        async let running: Void = broker.run()
-        async let stopped: Void = {
-            if index == nil { await broker.waitUntilIdle() } else { await isOver.ended() }
-            await broker.stop()
-        }()
-        if let index {
-            defer { isOver.end() }
-            let share = try Share(
-                conversations: arguments[3],
-                count: count,
-                index: index,
-                workers: workers,
-                last: try History.lastEnqueued(in: arguments[2], index: index)
-            )
-            let enqueuing = Enqueuing(broker: broker, history: history, application: application)
-            try await enqueuing.enqueue(share, until: end)
-            try await SystemClock.sleep(.nanoseconds(max(end - now(), 0)))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await broker.run() }
+            group.addTask {
+                if index == nil { await broker.waitUntilIdle() } else { await isOver.ended() }
+                await broker.stop()
+            }
+            if let index {
+                defer { isOver.end() }
+                let share = try Share(
+                    conversations: arguments[3],
+                    count: count,
+                    index: index,
+                    workers: workers,
+                    last: try History.lastEnqueued(in: arguments[2], index: index)
+                )
+                let enqueuing = Enqueuing(broker: broker, history: history, application: application)
+                try await enqueuing.enqueue(share, until: end)
+                try await SystemClock.sleep(.nanoseconds(max(end - now(), 0)))
+            }
+            try await group.waitForAll()
         }
-        try await running
-        await stopped
         await broker.close()
     }
 

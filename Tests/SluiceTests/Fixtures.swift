@@ -61,17 +61,19 @@ func running<Output: Sendable>(
     _ broker: Broker,
     _ body: @Sendable () async throws -> Output
 ) async throws -> Output {
-    async let run: Void = broker.run()
-    do {
-        // A stop before the start would stop nothing.
-        try await until { broker.life.withLock { $0.state != .idle || $0.hasThrown } }
-        let output = try await body()
-        await broker.stop(grace: .zero)
-        try await run
-        return output
-    } catch {
-        await broker.stop(grace: .zero)
-        try await run
-        throw error
+    try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { try await broker.run() }
+        do {
+            // A stop before the start would stop nothing.
+            try await until { broker.life.withLock { $0.state != .idle || $0.hasThrown } }
+            let output = try await body()
+            await broker.stop(grace: .zero)
+            try await group.waitForAll()
+            return output
+        } catch {
+            await broker.stop(grace: .zero)
+            try await group.waitForAll()
+            throw error
+        }
     }
 }

@@ -43,10 +43,10 @@ struct CommandHandler: Sendable {
         ) { execution in
             group.begin(execution.processIdentifier.value)
             // Both at once: a command may write before it has read all.
-            async let isWritten: Void = Self.write(payload, to: execution.standardInputWriter)
-            let delay = try await Self.passOn(execution.standardOutput)
-            await isWritten
-            return delay
+            return try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { await Self.write(payload, to: execution.standardInputWriter) }
+                return try await Self.passOn(execution.standardOutput)
+            }
         }
         switch result.terminationStatus {
         case .exited(Status.success): return .success

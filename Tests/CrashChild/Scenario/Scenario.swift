@@ -51,14 +51,15 @@ struct Scenario: Sendable {
             let alone = await enqueue(0..<6, on: broker, isAlone: true)
             let batch = await enqueueBatch(6..<15, on: broker)
             try await running(broker) {
-                async let first = enqueue(15..<21, on: broker, isAlone: false)
-                async let second = enqueue(21..<27, on: broker, isAlone: false)
-                for ids in [alone, batch, await first, await second] { await waitForAll(ids, on: broker) }
+                for ids in [alone, batch] + (await enqueue([15..<21, 21..<27], on: broker)) {
+                    await waitForAll(ids, on: broker)
+                }
                 await insist("checkpoint") { try await broker.store.copyPinnedLog() }
                 await broker.suspend()
-                async let third = enqueue(27..<30, on: broker, isAlone: false)
-                await insist("resume") { try await broker.resume() }
-                await waitForAll(await third, on: broker)
+                let late = await enqueue([27..<30], on: broker) {
+                    await insist("resume") { try await broker.resume() }
+                }
+                for ids in late { await waitForAll(ids, on: broker) }
                 await insist("flush") { try await broker.flush() }
             }
         }
@@ -101,17 +102,31 @@ extension Scenario {
     /// Runs the broker while `body` is at work.
     private func running(_ broker: Broker, _ body: @Sendable () async -> Void) async throws {
         let isOver = Flag()
-        async let run: Void = {
-            // A run ends with an error only when it could not begin: what it would run is not known then.
-            while !isOver.isSet {
-                do { return try await broker.run() } catch { history.note(error, "run") }
-                await clock.pause(.milliseconds(500))
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                // A run ends with an error only when it could not begin: what it would run is not known then.
+                while !isOver.isSet {
+                    do { return try await broker.run() } catch { history.note(error, "run") }
+                    await clock.pause(.milliseconds(500))
+                }
             }
-        }()
-        await body()
-        isOver.set()
-        await broker.stop()
-        await run
+            await body()
+            isOver.set()
+            await broker.stop()
+        }
+    }
+
+    /// Enqueues in several tasks at once, beside `body`.
+    private func enqueue(
+        _ ranges: [Range<Int>],
+        on broker: Broker,
+        while body: () async -> Void = {}
+    ) async -> [[Int: ActionID]] {
+        await withTaskGroup(of: [Int: ActionID].self) { group in
+            for range in ranges { group.addTask { await enqueue(range, on: broker, isAlone: false) } }
+            await body()
+            return await group.reduce(into: []) { $0.append($1) }
+        }
     }
 
     private func enqueue(
