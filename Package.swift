@@ -168,6 +168,7 @@ let package = Package(
                     condition: .when(traits: ["Tracing"])
                 ),
                 .product(name: "Subprocess", package: "swift-subprocess"),
+                .product(name: "SystemPackage", package: "swift-system"),
             ]
         ),
         .testTarget(
