@@ -168,6 +168,7 @@ extension WriteTransaction {
         }
         if try admitBeforeClaim(from: request.queue) { return .unfinished }
         if let rules = try rules(of: request), rules != .plain { return try claim(request, by: rules) }
+        var hasPassed = false
         for _ in 0..<Self.headLimit {
             guard let place = try order.head(of: request.queue) else {
                 guard try failRest(of: request.queue) else {
@@ -179,6 +180,12 @@ extension WriteTransaction {
             }
             guard let row = try headRow(at: place, of: request) else {
                 try order.pass(place, of: request.queue, isLeftover: true)
+                // Another process may be at work on the queue, and have left many behind it.
+                if !hasPassed, let taken = try slotTaken(of: request.queue) {
+                    order.release(request.queue)
+                    return taken
+                }
+                hasPassed = true
                 continue
             }
             if let result = try claim(row, at: place, request) {
@@ -187,6 +194,12 @@ extension WriteTransaction {
             }
         }
         return .unfinished
+    }
+
+    /// What becomes of any claim while the queue's one slot is taken; `nil` while it is free.
+    private func slotTaken(of queue: QueueID) throws(SQLiteError) -> ClaimResult? {
+        try connection.cached("SELECT claim >> 32 FROM sluice_claim_rows WHERE queue_id = ?1")
+            .bind(1, queue.rawValue).first { $0.int64(0) == epoch ? .taken : .takenElsewhere }
     }
 
     /// Claims a head, or says why not; `nil` when it has gone, or others go before it, and the next is to be
@@ -294,96 +307,6 @@ extension WriteTransaction {
             (queue_id, slot, action_id, claim, started_at_us, is_alone, opening, slots)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
         """
-}
-
-// MARK: - Reading a head
-
-/// What is known of the action at a place that comes first in its queue.
-struct HeadRow {
-    let head: Head
-    let payload: String
-    let version: Int
-    let trace: String?
-    /// The claim that has the queue's slot.
-    let claim: Int64?
-    /// What stands in `blocked_by`, if it holds for this head or for the queue as a whole.
-    let blockedBy: String?
-    let blockedError: String?
-    /// Gates that the action asks for, itself or by its last outcome.
-    let gates: [GateName]
-    let enqueuedAt: Timestamp
-    let nonce: Int64
-    let attempts: Int
-    /// The retry that the head waits for, or waited for.
-    let wait: RetryWait?
-    let retryDelay: Duration
-    let lastError: String?
-    let isCancelled: Bool
-
-    /// Reads a row of ``WriteTransaction/headRow(at:of:)``; `nil` when the action has another place by now.
-    init?(_ row: Row, at place: Place, _ now: Timestamp) {
-        guard row.bool(2), PlaceKey(row, 3) == place.key || mutant("place of the head") else { return nil }
-        head = Head(
-            queue: QueueName(row.text(0)),
-            action: place.action,
-            kind: row.text(4),
-            isSuspect: row.bool(10),
-            crashes: row.count(11),
-            isExpired: row.optionalInt64(19).map { $0 <= now.microseconds && !mutant("expiry") } ?? false
-        )
-        claim = row.optionalInt64(13)
-        let blocked = row.optionalText(1)
-        let isOfHead = blocked.map(Self.reasonsOfHead.contains) ?? false
-        blockedBy = isOfHead && row.optionalInt64(15) != place.action.rawValue ? nil : blocked
-        blockedError = blocked == nil ? nil : row.optionalText(20)
-        gates =
-            row.isNull(17) && row.isNull(18)
-            ? [] : [row.optionalText(17), row.optionalText(18)].compactMap { $0.map { GateName($0) } }
-        enqueuedAt = Timestamp(microseconds: row.int64(5))
-        nonce = row.int64(6)
-        attempts = row.count(7)
-        wait = row.optionalInt64(8).map {
-            RetryWait(action: place.action, nextAttemptAt: Timestamp(microseconds: $0))
-        }
-        retryDelay = .microseconds(row.int64(9))
-        isCancelled = row.bool(12)
-        lastError = row.optionalText(14)
-        payload = row.text(16)
-        version = row.int(21)
-        trace = row.optionalText(22)
-    }
-
-    /// Values of `blocked_by` that hold for one action and not for another that becomes the head.
-    private static let reasonsOfHead: Set<String> = ["unknown kind", "no route", "gate"]
-
-    /// The value of `blocked_by` for which the queue does not move.
-    ///
-    /// Whether there is a route, and whether its gates are open, is asked anew each time.
-    var parking: String? {
-        blockedBy.flatMap { Self.reasonsOfHead.contains($0) ? nil : $0 }
-    }
-}
-
-extension WriteTransaction {
-    func headRow(at place: Place, of request: ClaimRequest) throws(SQLiteError) -> HeadRow? {
-        let row = try connection.cached(
-            """
-            SELECT q.name, q.blocked_by, a.queue_id = ?2 AND a.not_before_us IS NULL, a.sort_key, a.kind,
-                   a.enqueued_at_us, a.nonce, s.attempts, s.next_attempt_at_us, s.retry_delay_us,
-                   s.is_suspect, s.crashes, s.is_cancelled,
-                   (SELECT c.claim FROM sluice_claim_rows AS c WHERE c.queue_id = ?2),
-                   s.last_error, q.blocked_action_id, a.payload, a.gate, s.waits_for_gate, a.expires_at_us,
-                   q.blocked_error, a.version, a.trace
-            FROM sluice_action_rows AS a
-            JOIN sluice_queue_rows AS q ON q.queue_id = ?2
-            LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id
-            WHERE a.id = ?1
-            """
-        )
-        .bind(1, place.action.rawValue).bind(2, request.queue.rawValue)
-        .first { HeadRow($0, at: place, now) }
-        return row ?? nil
-    }
 
     /// Goes on setting aside a queue that fails as a whole and has nothing left in its order.
     ///

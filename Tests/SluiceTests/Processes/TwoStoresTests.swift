@@ -44,6 +44,30 @@ import Testing
         #expect(try await a.store.take().number == 2)
     }
 
+    @Test("A queue that the other works through is left to it at once, whatever it has left behind it there")
+    func passed() async throws {
+        let file = try TemporaryFile()
+        let known: (inout BrokerOptions) -> Void = { $0.writeBehind.newest = 10_000 }
+        let a = try await StoreFixture.process(1, on: file, clock: clock, adjust: known)
+        let b = try await StoreFixture.process(2, on: file, clock: clock, adjust: known)
+        for store in [a.store, b.store] { _ = try await store.queuesWithWork(.newest(thenLimit: 10)) }
+        // More than one claim goes through.
+        let count = 2 * WriteTransaction.headLimit + 2
+        try await a.store.add((1...count).map { ActionDraft("\($0)") })
+        try await b.store.takeInForeignChanges()
+        let queue = try await a.store.queueID("q")
+        let next = ClaimRequest(queue: queue, waitedFor: nil) { _, _ in .run(isAlone: false) }
+        var running = try await a.store.take()
+        for _ in 1..<count {
+            guard case .claimed(let following) = try await a.store.settle(running, .success, then: next).next
+            else { throw Unexpected(description: "nothing was claimed") }
+            running = following
+        }
+        #expect(try await b.store.claim().word == "takenElsewhere")
+        try await a.store.settle(running, .success)
+        #expect(try await b.store.finishedClaim("q").word == "empty")
+    }
+
     @Test("G6: a receipt of one settles nothing of the other's")
     func receipts() async throws {
         try await a.store.add("1")
