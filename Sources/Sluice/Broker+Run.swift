@@ -370,6 +370,7 @@ extension Broker {
             defer { scheduler.endAdmission() }
             let next = try await store.admitDue()
             guard let self else { return }
+            scheduler.keepPlaces(next.unplaced)
             if let time = next.sweep { scheduleSweep(at: time) }
             let delay = next.scheduled.map { max($0 - options.clock.now, .zero) }
             // Not instead of a look that was asked for meanwhile: this one may have come too early for it.

@@ -24,15 +24,17 @@ import Testing
             | a | b | `ATests.one` |
             | a | `b` |  |
             | a | b | `ATests.two`, `BTests.one` |
+            | a | b | `ATests.help` |
             """
         let source = SwiftSource(
             path: "a.swift",
-            text: "struct ATests {\n    @Test func one() {}\n}\nstruct BTests {}\n"
+            text: "struct ATests {\n    @Test func one() {}\n    func help() {}\n}\nstruct BTests {}\n"
         )
         let found = Self.violations(text, "page.md", Self.tests(of: [source]))
         #expect(
             found.map(\.message) == [
                 "the row names no test", "there is no test ATests.two", "there is no test BTests.one",
+                "there is no test ATests.help",
             ]
         )
     }
@@ -42,6 +44,7 @@ import Testing
         var found: Set<String> = []
         for source in sources {
             var suite = ""
+            var isTest = false
             for line in source.lines {
                 let words = line.code.split { !$0.isLetter && !$0.isNumber && $0 != "_" }.map(String.init)
                 // A suite stands at the margin; what stands in it does not.
@@ -52,8 +55,10 @@ import Testing
                 {
                     suite = words[index + 1]
                 }
+                if line.code.contains("@Test") { isTest = true }
                 if let index = words.firstIndex(of: "func"), index + 1 < words.count {
-                    found.formUnion([suite, "\(suite).\(words[index + 1])"])
+                    if isTest { found.formUnion([suite, "\(suite).\(words[index + 1])"]) }
+                    isTest = false
                 }
             }
         }

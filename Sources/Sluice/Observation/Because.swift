@@ -119,6 +119,14 @@ extension Because: CustomStringConvertible {
         }
     }
 
+    /// Whether it keeps what needs the write lock from being written.
+    var isObstruction: Bool {
+        switch self {
+        case .locked, .refused: true
+        default: false
+        }
+    }
+
     /// Whether a queue that stays like this has stalled; a run and a schedule are as they should be.
     var isStall: Bool {
         switch self {

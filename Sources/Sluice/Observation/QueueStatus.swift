@@ -72,7 +72,9 @@ extension QueueStatus {
     /// Whether it has stalled if it stays like this.
     var standsStill: Bool {
         let isScheduled = because.contains { $0.state == .scheduled }
-        return !isScheduled && because.first?.isStall == true
+        // What has run, and cannot be written.
+        let isObstructed = because.contains { $0.isObstruction }
+        return !isScheduled && (because.first?.isStall == true || isObstructed)
     }
 }
 

@@ -110,7 +110,7 @@ extension Broker {
             event.actionKind = status.headKind
             event.attempt = status.attempt
             event.error = status.lastError
-            event.because = status.because.first
+            event.because = status.because.first { $0.isStall }
             return event
         }
         observers.publish(events)

@@ -1,43 +1,86 @@
 internal import Synchronization
 
-/// The queues whose claims or outcomes the file refuses, with what it says: only this process knows.
+/// What the file refuses to take of queues, and with what words: only this process knows.
 final class Refusals: Sendable {
+    /// What is refused.
+    enum Write: Hashable, Sendable {
+        /// The claim of the queue's next action.
+        case claim
+        /// The outcome of a run, by its claim.
+        case outcome(Int64)
+        /// The place of a scheduled action that is due.
+        case place(ActionID)
+    }
+
     struct Refusal: Sendable {
         let error: SluiceError
-        /// When it refused first, of the times that it has refused since it last took a write.
+        /// When it refused first, of the times that it has refused without taking it.
         let since: Timestamp
     }
 
-    private let queues = Mutex<[QueueID: Refusal]>([:])
+    private let queues = Mutex<[QueueID: [Write: Refusal]]>([:])
     /// Whether there are any: asked for each write of a queue, and mostly there are none.
     private let isEmpty = Atomic(true)
 
-    /// A claim or an outcome was not written.
-    func note(_ queue: QueueID, _ error: SluiceError, at now: Timestamp) {
+    /// Something was not written.
+    func note(_ write: Write, of queue: QueueID, _ error: SluiceError, at now: Timestamp) {
         // Who holds the lock is known to the writer, and for the whole file.
         guard error.code != .databaseLocked, !error.endsBroker else { return }
-        queues.withLock { queues in
-            queues[queue] = Refusal(error: error, since: queues[queue]?.since ?? now)
-            isEmpty.store(false, ordering: .relaxed)
+        change { queues in
+            let since = queues[queue]?[write]?.since ?? now
+            queues[queue, default: [:]][write] = Refusal(error: error, since: since)
         }
     }
 
-    /// A claim or an outcome was written.
-    func clear(_ queue: QueueID) {
+    /// Something was written, or is not to be any more.
+    func clear(_ write: Write, of queue: QueueID) {
         guard !isEmpty.load(ordering: .relaxed) else { return }
+        change { $0[queue]?[write] = nil }
+    }
+
+    /// These scheduled actions, and no others, are due and have no place.
+    ///
+    /// - Returns: Queues of which something has changed.
+    func keepPlaces(_ unplaced: [UnplacedAction], at now: Timestamp) -> Set<QueueID> {
+        guard !unplaced.isEmpty || !isEmpty.load(ordering: .relaxed) else { return [] }
+        let actions = Set(unplaced.map(\.action))
+        var changed: Set<QueueID> = []
+        change { queues in
+            for (queue, refusals) in queues {
+                for case .place(let action) in refusals.keys where !actions.contains(action) {
+                    queues[queue]?[.place(action)] = nil
+                    changed.insert(queue)
+                }
+            }
+            for one in unplaced where queues[one.queue]?[.place(one.action)] == nil {
+                queues[one.queue, default: [:]][.place(one.action)] = Refusal(error: one.error, since: now)
+                changed.insert(one.queue)
+            }
+        }
+        return changed
+    }
+
+    /// Nothing is written any more.
+    func clear() { change { $0 = [:] } }
+
+    /// What has been refused for longest, of a queue.
+    func refusal(of queue: QueueID) -> Refusal? {
+        guard !isEmpty.load(ordering: .relaxed) else { return nil }
+        return queues.withLock { $0[queue]?.values.min { $0.since < $1.since } }
+    }
+
+    private func change(_ body: (inout [QueueID: [Write: Refusal]]) -> Void) {
         queues.withLock { queues in
-            queues[queue] = nil
+            body(&queues)
+            queues = queues.filter { !$0.value.isEmpty }
             isEmpty.store(queues.isEmpty, ordering: .relaxed)
         }
     }
+}
 
-    /// Nothing is claimed any more.
-    func clear() {
-        queues.withLock { queues in
-            queues = [:]
-            isEmpty.store(true, ordering: .relaxed)
-        }
-    }
-
-    func refusal(of queue: QueueID) -> Refusal? { queues.withLock { $0[queue] } }
+/// A scheduled action that is due and whose row cannot be written, as in a damaged file.
+package struct UnplacedAction: Sendable {
+    package let action: ActionID
+    package let queue: QueueID
+    package let error: SluiceError
 }

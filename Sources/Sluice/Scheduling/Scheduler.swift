@@ -127,6 +127,7 @@ extension Scheduler {
         var settlement = settlement
         var order = machine.withLock { $0.finishing(receipt.queue, claim: receipt.claim) }
         let hasOwnOrder = order?.queue == receipt.queue
+        var suspect: (queue: QueueID, error: SluiceError)?
         while true {
             let request = order.map(request)
             // Unchecked, as it is made for each action that runs; a write's completion is called once.
@@ -138,8 +139,8 @@ extension Scheduler {
             }
             switch answer {
             case .success(let (result, claimResult)):
-                store.ownSettlements.remove(receipt)
-                refusals.clear(receipt.queue)
+                forget(receipt)
+                if let suspect { noteRefusal(.claim, of: suspect.queue, suspect.error) }
                 if settlement.awaitsTime { schedule(.admitScheduled, within: .zero) }
                 written(settlement, result)
                 update { $0.settled(receipt.queue, claim: receipt.claim) }
@@ -148,33 +149,44 @@ extension Scheduler {
                 guard let request, let claimResult else { return nil }
                 return conclude(request, claimResult)
             case .failure(let error):
-                logger.debug(
-                    "settling failed",
-                    metadata: ["error": "\(error)", "action": "\(receipt.action)"]
-                )
+                let facts: Logger.Metadata = ["error": "\(error)", "action": "\(receipt.action)"]
+                logger.debug("settling failed", metadata: facts)
                 if let cause = settlement.workFailure(error) {
                     settlement = whenWorkFails(cause)
                     continue
                 }
-                refusals.note(receipt.queue, error, at: clock.now)
                 if let claim = order {
-                    // The claim is left to later, so that what the handler has done is written whatever ails
-                    // it.
+                    // It is left to later: what the handler has done is written, whatever ails the claim.
                     order = nil
                     postponeClaim(claim)
+                    // Whose rows are at fault shows when the outcome is written alone (G9).
+                    if error.isOfRows {
+                        suspect = (claim.queue, error)
+                        continue
+                    }
                 } else if giveUp() || error.endsBroker {
-                    store.ownSettlements.remove(receipt)
+                    forget(receipt)
                     written(settlement, nil)
                     update { $0.settled(receipt.queue, claim: receipt.claim) }
                     return nil
                 }
-                if !error.endsBroker { await pause() }
+                suspect = nil
+                if !error.endsBroker { await pause(behind: error, receipt) }
             }
         }
     }
 
-    private func pause() async {
+    /// Nothing of a run is to be written any more.
+    private func forget(_ receipt: Receipt) {
+        store.ownSettlements.remove(receipt)
+        refusals.clear(.outcome(receipt.claim), of: receipt.queue)
+    }
+
+    /// Waits until an outcome that was refused is to be written again.
+    private func pause(behind error: SluiceError, _ receipt: Receipt) async {
+        // Before it is told: somebody may let time pass then.
         let deadline = clock.uptime + Self.claimRetryDelay
+        noteRefusal(.outcome(receipt.claim), of: receipt.queue, error)
         pauses.withLock { $0.append(deadline) }
         defer {
             pauses.withLock { pauses in
@@ -237,8 +249,8 @@ extension Scheduler {
                     for order in orders { claim([order]) }
                 } else {
                     for order in orders {
-                        refusals.note(order.queue, error, at: clock.now)
                         postponeClaim(order)
+                        noteRefusal(.claim, of: order.queue, error)
                     }
                 }
             }
@@ -303,7 +315,7 @@ extension Scheduler {
     /// Tells the state machine how a claim ended, and the caller if it is a run.
     private func conclude(_ request: RoutedRequest, _ result: ClaimResult) -> (ClaimedAction, Route)? {
         let queue = request.request.queue
-        refusals.clear(queue)
+        refusals.clear(.claim, of: queue)
         let (route, refusal) = request.admission.state.withLock { $0 }
         let conclusion: SchedulerStateMachine.Conclusion
         switch result {
@@ -341,5 +353,15 @@ extension Scheduler {
         let time = clock.uptime + Self.claimRetryDelay
         update { $0.concluded(order.queue, .waiting(wait, until: time)) }
         delegate.waits(order.queue)
+    }
+
+    private func noteRefusal(_ write: Refusals.Write, of queue: QueueID, _ error: SluiceError) {
+        refusals.note(write, of: queue, error, at: clock.now)
+        delegate.waits(queue)
+    }
+
+    /// These scheduled actions, and no others, are due and have no place.
+    func keepPlaces(_ unplaced: [UnplacedAction]) {
+        for queue in refusals.keepPlaces(unplaced, at: clock.now) { delegate.waits(queue) }
     }
 }

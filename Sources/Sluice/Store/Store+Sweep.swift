@@ -21,9 +21,22 @@ extension Store {
     }
 
     /// Gives the scheduled actions that are due their place, and tells when the next is due and when to
-    /// sweep.
-    package func admitDue() async throws(SluiceError) -> (scheduled: Timestamp?, sweep: Timestamp?) {
-        try await write(sync: .later) { (try $0.admitScheduled(), try $0.nextSweep()) }
+    /// sweep, and which have none as their rows cannot be written.
+    func admitDue() async throws(SluiceError) -> Admitted {
+        try await write(sync: .later) {
+            Admitted(
+                scheduled: try $0.admitScheduled(),
+                sweep: try $0.nextSweep(),
+                unplaced: $0.schedule.unplaced
+            )
+        }
+    }
+
+    /// What a look at the schedule has found.
+    struct Admitted: Sendable {
+        let scheduled: Timestamp?
+        let sweep: Timestamp?
+        let unplaced: [UnplacedAction]
     }
 }
 

@@ -47,6 +47,8 @@ extension CrashChild {
             faults += told.faults
             errors.merge(told.errors, uniquingKeysWith: +)
         }
+        // A point may lie behind the end of a scenario that happens to make fewer calls.
+        if faults < count / 2 { say("violation: \(faults) faults were made at \(count) points") }
         let codes = errors.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
         say("\(count) points of \(calls) calls, \(faults) faults; errors: \(codes)")
     }

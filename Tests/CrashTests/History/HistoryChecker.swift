@@ -106,9 +106,27 @@ extension HistoryChecker {
     func hasLost(_ run: History.Run, by time: Int64 = .max) -> Bool {
         guard let takeover else { return false }
         return freezes[run.process]?.contains {
-            $0.from <= run.end ?? .max && min($0.to, time) - $0.from >= takeover
+            $0.from <= run.end ?? .max && mayHaveLost(run, in: $0, by: time, takeover)
                 && wasClaimed(run, before: $0)
         } ?? false
+    }
+
+    /// Whether a process had lost its queues by a time, for having stood still.
+    ///
+    /// Its last renewal may have come late, for another that stood still with the write lock. Then half the
+    /// time is enough, where the process shows that it was taken for dead: it runs as another, and no longer
+    /// as what it was.
+    private func mayHaveLost(
+        _ run: History.Run,
+        in freeze: History.Freeze,
+        by time: Int64,
+        _ takeover: Int64
+    ) -> Bool {
+        let span = min(freeze.to, time) - freeze.from
+        if span >= takeover { return true }
+        guard span >= takeover / 2, let runs = runsOfProcess[run.process] else { return false }
+        return runs.contains { $0.start > freeze.to && $0.epoch > run.epoch }
+            && !runs.contains { $0.start > freeze.to + Self.delay && $0.epoch == run.epoch }
     }
 
     /// Whether a run was claimed before its process was stopped.
@@ -127,7 +145,7 @@ extension HistoryChecker {
         if let kill = history.kills[run.process], kill >= run.end ?? .max, kill <= time { return true }
         guard let takeover else { return false }
         return freezes[run.process]?.contains {
-            $0.to >= run.start && min($0.to, time) - $0.from >= takeover
+            $0.to >= run.start && mayHaveLost(run, in: $0, by: time, takeover)
         } ?? false
     }
 }

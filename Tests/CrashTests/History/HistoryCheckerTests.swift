@@ -196,6 +196,16 @@ extension HistoryCheckerTests {
         expect("overlap", in: taken(60) { $0.runs[4].process = "A" })
     }
 
+    @Test("A lease that was renewed late is over earlier, for a process that goes on as another")
+    func lateRenewal() {
+        func taken(_ takeover: Int64, epoch: Int64) -> [String] {
+            self.taken(takeover) { $0.runs[3] = run("A", 3, 140, 150, "success", epoch: epoch) }
+        }
+        expect(in: taken(70, epoch: 1))
+        expect("overlap", in: taken(70, epoch: 0))
+        expect("overlap", in: taken(140, epoch: 1))
+    }
+
     @Test("A run that was claimed before its process stood still may begin behind that, and no other one")
     func heldUp() {
         func held(_ change: (inout History) -> Void = { _ in }) -> [String] {

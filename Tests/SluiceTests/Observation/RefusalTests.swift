@@ -61,8 +61,14 @@ struct RefusalTests {
             """
         )
         try await running(broker) {
-            try await until { try await broker.status(of: "notes").because.count == 2 }
-            let because = try await broker.status(of: "notes").because
+            // Nothing is committed that would tell of it.
+            var found: QueueStatus?
+            for try await status in broker.statusUpdates(of: "notes") where status.because.count == 2 {
+                found = status
+                break
+            }
+            let because = try #require(found?.because)
+            #expect(found?.standsStill == true)
             #expect(because.first == .running(since: now, attempt: 1))
             guard case .refused(let error, now) = because[1] else {
                 return #expect("\(because)" == "refused")
@@ -71,9 +77,94 @@ struct RefusalTests {
             try site.shell("DROP TRIGGER planted")
             site.clock.advance(by: .seconds(1))
             await broker.waitUntilIdle()
-            try await #expect(broker.status(of: "notes").because == [])
+            let left = try await broker.status(of: "notes")
+            #expect(left.because == [])
         }
         #expect(log.elements == ["a"])
         await broker.close()
+    }
+
+    @Test("G9, G15: an outcome does not wait for another queue's claim, which is what the file refuses")
+    func neighbour() async throws {
+        let broker = try await site.broker { $0.concurrency = 1 }
+        let log = EventLog<String>()
+        try broker.routeNotes(to: log)
+        for number in 1...5 { try await broker.enqueue(Note("bad", in: "bad/\(number)")) }
+        try await broker.enqueue((1...50).map { _ in Note("good", in: "good") })
+        try site.shell(
+            """
+            CREATE TRIGGER planted BEFORE INSERT ON sluice_claim_rows WHEN new.action_id <= 5
+            BEGIN SELECT RAISE(ABORT, 'planted'); END;
+            """
+        )
+        // The clock stands: whatever waits a moment waits for ever.
+        try await running(broker) {
+            try await until { broker.statistics.succeeded == 50 }
+            for number in 1...5 {
+                let status = try await broker.status(of: "bad/\(number)")
+                guard case .refused(_, now)? = status.because.first else {
+                    return #expect("\(status)" == "refused")
+                }
+            }
+            try await #expect(broker.status(of: "good").because == [])
+        }
+        #expect(Set(log.elements) == ["good"])
+        await broker.close()
+    }
+
+    @Test("G9, G15: what is due and cannot be given its place says so, until it can; the others start")
+    func place() async throws {
+        let broker = try await site.broker()
+        let log = EventLog<String>()
+        try broker.routeNotes(to: log)
+        let due = site.clock.now + .seconds(10)
+        for queue in ["a", "b"] as [QueueName] {
+            try await broker.enqueue(Note("\(queue)", in: queue), notBefore: due.date)
+        }
+        try site.shell(
+            """
+            CREATE TRIGGER planted BEFORE UPDATE OF not_before_us ON sluice_action_rows WHEN old.id = 1
+            BEGIN SELECT RAISE(ABORT, 'planted'); END;
+            """
+        )
+        try await running(broker) {
+            site.clock.advance(by: .seconds(10))
+            _ = try await log.wait(forCount: 1)
+            try await until { try await broker.status(of: "a").because != [.ready] }
+            let status = try await broker.status(of: "a")
+            guard case .refused(let error, due.date)? = status.because.first else {
+                return #expect("\(status)" == "refused")
+            }
+            #expect(error.contains("planted") && status.standsStill)
+            try site.shell("DROP TRIGGER planted")
+            site.clock.advance(by: .seconds(1))
+            await broker.waitUntilIdle()
+            try await #expect(broker.status(of: "a").because == [])
+        }
+        #expect(log.elements == ["b", "a"])
+        await broker.close()
+    }
+
+    @Test("Each refusal stands until that very write is taken, since it was refused first")
+    func each() throws {
+        let refusals = Refusals()
+        let (queue, error) = (QueueID(rawValue: 1), SluiceError(.storage, "planted"))
+        func time(_ number: Int64) -> Timestamp { Timestamp(microseconds: number) }
+        refusals.note(.outcome(7), of: queue, error, at: time(1))
+        refusals.note(.claim, of: queue, error, at: time(2))
+        refusals.clear(.claim, of: queue)
+        refusals.note(.outcome(7), of: queue, error, at: time(3))
+        refusals.clear(.outcome(8), of: queue)
+        #expect(refusals.refusal(of: queue)?.since == time(1))
+        let other = UnplacedAction(action: ActionID(rawValue: 3), queue: QueueID(rawValue: 2), error: error)
+        #expect(refusals.keepPlaces([other], at: time(4)) == [other.queue])
+        #expect(refusals.keepPlaces([other], at: time(5)) == [])
+        #expect(refusals.refusal(of: other.queue)?.since == time(4))
+        #expect(refusals.keepPlaces([], at: time(6)) == [other.queue])
+        #expect(refusals.refusal(of: other.queue) == nil)
+        refusals.note(.claim, of: queue, SluiceError(.databaseLocked, "locked"), at: time(0))
+        #expect(refusals.refusal(of: queue)?.since == time(1))
+        refusals.clear(.outcome(7), of: queue)
+        #expect(refusals.refusal(of: queue) == nil)
     }
 }

@@ -55,6 +55,33 @@ import Testing
         #expect(try await store.drain() == ["due", "last"])
     }
 
+    @Test("G9: what is due and cannot be written holds up no claim, and is looked for again when it can be")
+    func unwritable() async throws {
+        let fixture = try await StoreFixture()
+        let store = fixture.store
+        let now = fixture.clock.now
+        let id = try await store.add("due", by: .integer(1), notBefore: now + .seconds(10))
+        try await store.add("behind", by: .integer(2))
+        try fixture.execute(
+            """
+            CREATE TRIGGER planted BEFORE UPDATE OF not_before_us ON sluice_action_rows
+            BEGIN SELECT RAISE(ABORT, 'planted'); END
+            """
+        )
+        fixture.clock.advance(by: .seconds(10))
+        #expect(try await store.drain() == ["behind"])
+        let stuck = try await store.admitDue()
+        #expect(stuck.scheduled == now + .seconds(11) && stuck.unplaced.map(\.action) == [id])
+        try fixture.execute("DROP TRIGGER planted")
+        let mended = try await store.admitDue()
+        #expect(mended.scheduled == nil && mended.unplaced.isEmpty)
+        // It is nothing special from now on.
+        #expect(try await store.reschedule(id, notBefore: now + .seconds(20)) == .done)
+        #expect(try await store.admitDue().scheduled == now + .seconds(20))
+        fixture.clock.advance(by: .seconds(10))
+        #expect(try await store.drain() == ["due"])
+    }
+
     @Test("G2: more than one transaction takes in is due at a start, the first of them last")
     func many() async throws {
         let fixture = try await StoreFixture()
