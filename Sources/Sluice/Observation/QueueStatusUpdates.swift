@@ -103,6 +103,8 @@ private final class WatchState: Sendable {
         var mayHaveChanged = true
         var hasEnded = false
         var id: QueueID?
+        /// The queue's number is being looked up: what is told of any queue may be about this one.
+        var isLookingUp = false
         var waiter: CheckedContinuation<Bool, Never>?
     }
 
@@ -118,10 +120,15 @@ private final class WatchState: Sendable {
 
     /// - Parameter id: `nil`: every queue.
     func poke(_ id: QueueID?) {
-        if id == nil || state.withLock({ $0.id == id }) { note() }
+        if id == nil || state.withLock({ $0.id == id || $0.isLookingUp }) { note() }
     }
 
-    func knows(_ id: QueueID?) { state.withLock { $0.id = id } }
+    func knows(_ id: QueueID?) {
+        state.withLock { state in
+            state.id = id
+            state.isLookingUp = false
+        }
+    }
 
     func changed() async -> Bool {
         await withCheckedContinuation { continuation in
@@ -133,6 +140,7 @@ private final class WatchState: Sendable {
                     return nil
                 }
                 state.mayHaveChanged = false
+                state.isLookingUp = state.id == nil
                 return true
             }
             if let answer { continuation.resume(returning: answer) }
@@ -151,6 +159,7 @@ private final class WatchState: Sendable {
     private func note() {
         let waiter = state.withLock { state in
             state.mayHaveChanged = state.waiter == nil
+            state.isLookingUp = state.id == nil
             defer { state.waiter = nil }
             return state.waiter
         }

@@ -158,7 +158,7 @@ extension Scheduler {
                 if let claim = order {
                     // It is left to later: what the handler has done is written, whatever ails the claim.
                     order = nil
-                    postponeClaim(claim)
+                    if !withdraw(claim, behind: receipt) { postponeClaim(claim) }
                     // Whose rows are at fault shows when the outcome is written alone (G9).
                     if error.isOfRows {
                         suspect = (claim.queue, error)
@@ -343,6 +343,20 @@ extension Scheduler {
         update { $0.concluded(queue, conclusion) }
         delegate.waits(queue)
         return nil
+    }
+
+    /// Leaves a queue's own next claim to when the outcome of its run is written.
+    ///
+    /// - Returns: `false` where it is another queue's, or the queue has several slots.
+    private func withdraw(_ order: SchedulerStateMachine.Order, behind receipt: Receipt) -> Bool {
+        guard order.queue == receipt.queue else { return false }
+        var isWithdrawn = true
+        update { machine in
+            let decisions = machine.withdrawClaim(of: receipt.queue, behind: receipt.claim)
+            isWithdrawn = decisions != nil
+            return decisions ?? []
+        }
+        return isWithdrawn
     }
 
     /// Makes a claim again a little later, as a wait that nothing in the file asks for.

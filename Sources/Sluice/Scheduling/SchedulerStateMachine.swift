@@ -87,7 +87,7 @@ package struct SchedulerStateMachine {
     private(set) var suspects: [(queue: QueueID, crashes: Int)] = []
     /// Waits whose queues are looked at again: because they are over, or because of a wake before, where a
     /// wall clock that jumped back must not make the wait begin anew (G8).
-    private var waits: [QueueID: (wait: RetryWait, until: Duration, isOver: Bool)] = [:]
+    var waits: [QueueID: (wait: RetryWait, until: Duration, isOver: Bool)] = [:]
     var routes = RoutePermits()
     /// Runs of queues with several slots, whose phase is of the next claim.
     var beside: [Int64: QueueID] = [:]
@@ -314,7 +314,7 @@ extension SchedulerStateMachine {
         ready.append(queue)
     }
 
-    private mutating func releaseRoute(of queue: QueueID) {
+    mutating func releaseRoute(of queue: QueueID) {
         if lone == queue { lone = nil }
         if let freed = routes.release(queue) { callNext(for: freed) }
     }
@@ -330,7 +330,7 @@ extension SchedulerStateMachine {
 
     /// A queue that was called and has not taken the permit, because its head is another one now, leaves it
     /// to the next.
-    private mutating func endCall(of queue: QueueID) {
+    mutating func endCall(of queue: QueueID) {
         if let route = routes.endCall(of: queue) { callNext(for: route) }
     }
 

@@ -49,6 +49,33 @@ import Testing
         #expect(machine.phases[1] == .ready)
     }
 
+    @Test("An outcome that is written alone, as the claim with it was refused, is still waited for")
+    func withdrawn() {
+        let machine = TestMachine()
+        _ = machine.wake([1])
+        _ = machine.claim(1)
+        #expect(machine.finishing(1)?.queue == 1)
+        #expect(machine.withdrawClaim(1).isEmpty)
+        #expect(machine.phases[1] == .settling && !machine.isIdle)
+        // Nor has a broker stopped that is to stop meanwhile.
+        #expect(machine.stop().isEmpty)
+        #expect(machine.settled(1) == [.stopped])
+    }
+
+    @Test("A queue whose claim was withdrawn is claimed again behind the outcome")
+    func claimedAgain() {
+        let machine = TestMachine(concurrency: 1)
+        _ = machine.wake([1])
+        _ = machine.claim(1)
+        _ = machine.finishing(1)
+        // Its permit is another's meanwhile.
+        #expect(machine.withdrawClaim(1).isEmpty)
+        #expect(machine.wake([2]).claimed == [2])
+        #expect(machine.settled(1).isEmpty)
+        #expect(machine.concluded(2, .nothing).claimed == [1])
+        #expect(machine.concluded(1, .nothing) == [.becameIdle])
+    }
+
     @Test("A claim that is unfinished is made again at once")
     func unfinished() {
         let machine = TestMachine()

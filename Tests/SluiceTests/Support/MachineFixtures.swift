@@ -61,6 +61,10 @@ final class TestMachine {
         machine.settled(queue, claim: claim ?? queue.rawValue)
     }
 
+    func withdrawClaim(_ queue: QueueID) -> [Machine.Decision] {
+        machine.withdrawClaim(of: queue, behind: queue.rawValue) ?? []
+    }
+
     func timeReached(_ now: Duration) -> [Machine.Decision] { machine.timeReached(now) }
 
     /// A handler has returned; runs that the tests start bear their queue's number.
