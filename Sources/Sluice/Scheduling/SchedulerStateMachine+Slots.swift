@@ -38,8 +38,8 @@ extension SchedulerStateMachine {
 
 /// Outcomes that were refused together with the claim that was to be made with them.
 extension SchedulerStateMachine {
-    /// The claim of a queue's own next action was not made: the outcome of its run is still to be written, and
-    /// the queue is claimed again behind that.
+    /// The claim of a queue's own next action was not made: the outcome of its run is still to be written,
+    /// and the queue is claimed again behind that.
     ///
     /// - Returns: `nil` where the queue has other slots: its next claim is to be made again by itself.
     package mutating func withdrawClaim(of queue: QueueID, behind claim: Int64) -> [Decision]? {
