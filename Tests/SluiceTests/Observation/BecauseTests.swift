@@ -348,7 +348,6 @@ struct BecauseTests {
     @Test("G15: waiting for the write lock of another connection, with its process")
     func locked() async throws {
         let broker = try await site.broker { $0.lockTimeout = .milliseconds(5) }
-        // So long that the seconds below do not add up to it.
         try fail(broker, .retry(after: .seconds(100_000)))
         try await broker.enqueue(Note("a"))
         try await whileRunning(broker) {
