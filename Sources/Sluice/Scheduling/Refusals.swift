@@ -35,7 +35,7 @@ final class Refusals: Sendable {
     /// Something was written, or is not to be any more.
     func clear(_ write: Write, of queue: QueueID) {
         guard !isEmpty.load(ordering: .relaxed) else { return }
-        change { $0[queue]?[write] = nil }
+        change { Self.remove(write, of: queue, from: &$0) }
     }
 
     /// These scheduled actions, and no others, are due and have no place.
@@ -48,7 +48,7 @@ final class Refusals: Sendable {
         change { queues in
             for (queue, refusals) in queues {
                 for case .place(let action) in refusals.keys where !actions.contains(action) {
-                    queues[queue]?[.place(action)] = nil
+                    Self.remove(.place(action), of: queue, from: &queues)
                     changed.insert(queue)
                 }
             }
@@ -69,10 +69,18 @@ final class Refusals: Sendable {
         return queues.withLock { $0[queue]?.values.min { $0.since < $1.since } }
     }
 
+    private static func remove(
+        _ write: Write,
+        of queue: QueueID,
+        from queues: inout [QueueID: [Write: Refusal]]
+    ) {
+        queues[queue]?[write] = nil
+        if queues[queue]?.isEmpty == true { queues[queue] = nil }
+    }
+
     private func change(_ body: (inout [QueueID: [Write: Refusal]]) -> Void) {
         queues.withLock { queues in
             body(&queues)
-            queues = queues.filter { !$0.value.isEmpty }
             isEmpty.store(queues.isEmpty, ordering: .relaxed)
         }
     }
