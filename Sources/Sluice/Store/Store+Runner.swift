@@ -114,11 +114,12 @@ extension WriteTransaction {
         .bind(1, epoch).bind(2, lease.wall.microseconds).bind(3, lease.onMachine).run() == 1
     }
 
-    /// Renews the lease with whatever is about to be committed, while there are others who judge by it.
+    /// Renews the lease with whatever is about to be committed.
     ///
-    /// So who commits lives, however long its renewals have to wait.
+    /// So who commits lives, however long its renewals have to wait. Not only others that run queues judge by
+    /// it, but any process that takes actions out of one, and of those nothing is known here.
     func renewWithCommit() throws(SQLiteError) {
-        guard !others.isEmpty, let epoch, let renewedAt = silence.renewedAt else { return }
+        guard let epoch, let renewedAt = silence.renewedAt else { return }
         let uptime = clock.uptime
         guard uptime - renewedAt >= leases.renewal / 2 else { return }
         if try lengthenLease(of: epoch) { silence.renewed(at: uptime, leases) }

@@ -119,10 +119,11 @@ import Testing
             pair.entries += try await store.add(drafts).map { Entry(id: $0.rawValue, key: key) }
         case 5: try await addByShell(key, &pair)
         case 6:
-            let due = pair.mine.clock.now + .seconds(pair.random(1..<5))
+            let due = pair.mine.clock.now + .seconds(pair.random(1..<10))
             let id = try await store.add("x", by: .integer(key), notBefore: due)
             pair.entries.append(Entry(id: id.rawValue, key: key, due: due))
-        case 7: pair.mine.clock.advance(by: .seconds(1))
+        // Longer than a lease altogether.
+        case 7: pair.mine.clock.advance(by: .seconds(2))
         case 8...11:
             let count = pair.random(1..<4)
             pair.admit()

@@ -71,6 +71,21 @@ import Testing
         #expect(try runners == ["1"])
     }
 
+    @Test("G3: Cute: who commits lives though its renewals wait: what it runs is handed out nowhere")
+    func committing() async throws {
+        // Nobody else runs the queues.
+        try await b.store.stopRunning()
+        let ids = try await a.store.add(["1", "2"].map { ActionDraft($0) })
+        let running = try await a.store.take()
+        for _ in 0..<6 {
+            clock.advance(by: .seconds(9))
+            try await a.store.add("other", in: "other")
+        }
+        let taken = try await b.store.takeNext(of: "q", limit: 10) { .success($0.id) }
+        #expect(taken.outputs == [ids[1]])
+        #expect(try await a.store.settle(running, .success).result == .settled)
+    }
+
     @Test("G7: a lease that is over is no death: what ran alone under it has lost no attempt")
     func noDeath() async throws {
         try await a.store.add("1")
