@@ -92,7 +92,10 @@ extension Scheduler {
 
     /// Performs a chore after a delay, or earlier if it is to be performed earlier already.
     func schedule(_ chore: Chore, within delay: Duration) {
-        let time = clock.uptime + delay
+        schedule(chore, noLaterThan: clock.uptime + delay)
+    }
+
+    private func schedule(_ chore: Chore, noLaterThan time: Duration) {
         update { $0.schedule(chore, noLaterThan: time) }
     }
 
@@ -332,10 +335,12 @@ extension Scheduler {
         case .held(let end):
             conclusion = .held
             // No later than the wall clock is trusted: set forward, it ends a hold before its time.
-            if case .after(let time) = end { schedule(.endHolds, within: min(time, Broker.scheduleInterval)) }
+            if case .at(let time) = end {
+                schedule(.endHolds, noLaterThan: min(time, clock.uptime + Broker.scheduleInterval))
+            }
         case .unfinished: conclusion = .unfinished
-        case .waiting(let wait, let remaining), .gathering(let wait, let remaining):
-            conclusion = .waiting(wait, until: clock.uptime + remaining)
+        case .waiting(let wait, let time), .gathering(let wait, let time):
+            conclusion = .waiting(wait, until: time)
         case .notAdmitted:
             guard let refusal else { preconditionFailure("a claim was refused without a reason") }
             conclusion = refusal

@@ -25,11 +25,15 @@ package struct Controls: Sendable {
     package func isOpen(_ gate: GateName) -> Bool { gates[gate]?.isOpen ?? false }
 
     /// Whether a hold covers a queue, and when that ends by itself.
-    func hold(of queue: QueueName, at now: Timestamp) -> HoldEnd? {
+    ///
+    /// - Parameters:
+    ///   - now: By the wall clock.
+    ///   - uptime: The same moment by the clock's uptime.
+    func hold(of queue: QueueName, at now: Timestamp, _ uptime: Duration) -> HoldEnd? {
         var end: HoldEnd?
         for hold in holds where hold.pattern.matches(queue) {
             guard let until = hold.until else { return .never }
-            if until > now { end = max(end ?? .after(.zero), .after(until - now)) }
+            if until > now { end = max(end ?? .at(uptime), .at(uptime + (until - now))) }
         }
         return end
     }
@@ -37,7 +41,8 @@ package struct Controls: Sendable {
 
 /// When a queue that is held moves again by itself.
 package enum HoldEnd: Hashable, Comparable, Sendable {
-    case after(Duration)
+    /// At a time by the clock's uptime, if no other hold comes.
+    case at(Duration)
     case never
 }
 

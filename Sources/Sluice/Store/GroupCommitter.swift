@@ -88,14 +88,13 @@ final class GroupCommitter {
     /// - Returns: `false` when the write lock was taken and the call was not to wait: nothing has happened.
     func commit(_ group: [any PendingWrite], waitsForLock: Bool) -> Bool {
         guard !group.isEmpty else { return true }
-        let now = clock.now
-        if let error = refusal(now) {
+        if let error = refusal(clock.now) {
             fail(group, error)
             return true
         }
         do {
             try prepare(isSynced: group.contains { durability.syncs($0.sync) })
-            try begin(now: now, waitsForLock: waitsForLock)
+            try begin(waitsForLock: waitsForLock)
             try logGuard?.begun(othersCommitted: transaction.hasTakenIn)
         } catch {
             let isLocked = isLocked(error)
@@ -197,11 +196,11 @@ final class GroupCommitter {
     }
 
     /// Begins, and waits only briefly at first, so that it is known when another connection is in the way.
-    private func begin(now: Timestamp, waitsForLock: Bool) throws {
+    private func begin(waitsForLock: Bool) throws {
         let brief = waitsForLock ? min(lockTimeout, Self.briefWait) : .zero
         connection.setBusyTimeout(brief)
         do {
-            try transaction.begin(now: now)
+            try transaction.begin()
             return trouble.hasLock()
         } catch {
             guard waitsForLock, isLocked(error) else { throw error }
@@ -228,7 +227,7 @@ final class GroupCommitter {
             left -= LogGuard.lockPatience
             connection.setBusyTimeout(LogGuard.lockPatience)
             do {
-                return try transaction.begin(now: clock.now)
+                return try transaction.begin()
             } catch {
                 guard isLocked(error) else { throw error }
             }
@@ -240,7 +239,7 @@ final class GroupCommitter {
             }
         }
         connection.setBusyTimeout(left)
-        try transaction.begin(now: clock.now)
+        try transaction.begin()
     }
 
     private func prepare(isSynced: Bool) throws {

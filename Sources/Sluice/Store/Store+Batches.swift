@@ -38,7 +38,7 @@ extension WriteTransaction {
         }
         if batch?.dueAt != dueAt { try setBatch(of: request.queue, dueAt: dueAt, isOpen: false) }
         // Never longer than was asked: the wall clock may have jumped back since.
-        return .gathering(wait, remaining: min(dueAt - now, delay))
+        return .gathering(wait, until: uptime + min(dueAt - now, delay))
     }
 
     /// How many wait that a batch counts, and since when the batch gathers; `nil` where nothing waits.

@@ -73,10 +73,10 @@ package enum ClaimResult: Sendable {
     case taken
     /// Another process has taken it, and takes what comes next as long as there is anything to take.
     case takenElsewhere
-    /// The head waits for its retry.
-    case waiting(RetryWait, remaining: Duration)
+    /// The head waits for its retry, until a time by the clock's uptime.
+    case waiting(RetryWait, until: Duration)
     /// The queue's batch has not started: it does at that time, or when enough has come together.
-    case gathering(RetryWait, remaining: Duration)
+    case gathering(RetryWait, until: Duration)
     /// The queue is parked.
     case parked
     /// A hold covers the queue.
@@ -224,7 +224,7 @@ extension WriteTransaction {
             return nil
         }
         let controls = try controls()
-        if let end = controls.hold(of: head.queue, at: now), !mutant("hold") { return .held(end) }
+        if let end = controls.hold(of: head.queue, at: now, uptime), !mutant("hold") { return .held(end) }
         if turn.setsAside, !head.isExpired, try isSetAside(row, at: place, request, turn, controls) {
             return nil
         }
@@ -236,7 +236,7 @@ extension WriteTransaction {
         {
             // Never longer than the delay that was asked: the wall clock may have jumped back since (G8).
             let asked = mutant("clock back") ? wait.nextAttemptAt - now : row.retryDelay
-            return .waiting(wait, remaining: min(wait.nextAttemptAt - now, asked))
+            return .waiting(wait, until: uptime + min(wait.nextAttemptAt - now, asked))
         }
         let admission = request.admit(head, controls)
         switch admission {

@@ -35,8 +35,7 @@ extension WriteTransaction {
 
     /// It has begun only behind a wait for the write lock, since a time by the clock's uptime.
     func hasWaited(since start: Duration) {
-        waited = clock.uptime - start
-        now = clock.now
+        waited = uptime - start
     }
 
     /// What this transaction has changed that other processes, which run the queues too, are to know.

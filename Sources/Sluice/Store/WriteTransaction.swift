@@ -12,10 +12,11 @@ package final class WriteTransaction {
     let isJoined: Bool
     /// The wall clock when the transaction began, or was joined.
     var now = Timestamp(microseconds: 0)
+    /// The clock for waiting, at that moment.
+    private(set) var uptime = Duration.zero
     /// How long it has waited for the write lock, if not only briefly.
     var waited = Duration.zero
     let clock: any BrokerClock
-
     /// The process that this store stands for.
     let identity: ProcessIdentity
     let leases: LeaseTimes
@@ -114,13 +115,12 @@ package final class WriteTransaction {
 // MARK: - Life
 
 extension WriteTransaction {
-    func begin(now: Timestamp) throws {
+    func begin(now: Timestamp? = nil) throws {
         try connection.beginImmediate()
         before = Before(self)
         order.begin()
         journal.begin()
-        self.now = now
-        waited = .zero
+        (self.now, uptime, waited) = (now ?? clock.now, clock.uptime, .zero)
         let version = try connection.cached("PRAGMA data_version").first { $0.int64(0) }
         hasTakenIn = version != dataVersion && !(mutant("commits of others") && dataVersion != nil)
         guard hasTakenIn else { return }

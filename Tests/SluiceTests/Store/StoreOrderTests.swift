@@ -58,10 +58,10 @@ struct StoreOrderTests {
         #expect(try await fixture.store.claim().word == "waiting")
         try await fixture.store.add("early", by: .integer(1))
         #expect(try await fixture.store.drainOne() == "early")
-        guard case .waiting(let wait, let remaining) = try await fixture.store.claim() else {
+        guard case .waiting(let wait, let time) = try await fixture.store.claim() else {
             throw Unexpected(description: "the displaced action does not wait")
         }
-        #expect(remaining == .seconds(60))
+        #expect(time == fixture.clock.uptime + .seconds(60))
         #expect(wait.action.rawValue == 1)
         fixture.clock.advance(by: .seconds(60))
         let action = try await fixture.store.take()

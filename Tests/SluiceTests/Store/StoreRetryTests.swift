@@ -7,10 +7,29 @@ import Testing
 @Suite("Retry waits and history")
 struct StoreRetryTests {
     private func waiting(_ fixture: StoreFixture) async throws -> (wait: RetryWait, remaining: Duration) {
-        guard case .waiting(let wait, let remaining) = try await fixture.store.claim() else {
+        guard case .waiting(let wait, let time) = try await fixture.store.claim() else {
             throw Unexpected(description: "the head does not wait")
         }
-        return (wait, remaining)
+        return (wait, time - fixture.clock.uptime)
+    }
+
+    @Test("G8: a wait ends at its time, however long the transaction takes that finds it")
+    func longTransaction() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.store.add("a")
+        try await fixture.store.settle(
+            try await fixture.store.take(),
+            .retry(after: .seconds(60), error: "e")
+        )
+        let (began, queue) = (fixture.clock.uptime, try await fixture.store.queueID("q"))
+        let result = try await fixture.store.write(sync: .later) { [clock = fixture.clock] transaction in
+            clock.advance(by: .seconds(10))
+            return try transaction.claim(
+                ClaimRequest(queue: queue, waitedFor: nil) { _, _ in .run(isAlone: false) }
+            )
+        }
+        guard case .waiting(_, let time) = result else { throw Unexpected(description: "\(result)") }
+        #expect(time == began + .seconds(60))
     }
 
     @Test("G8: deadline, error, attempts and history survive a restart")
