@@ -78,7 +78,7 @@ extension WriteTransaction {
         var taking = Taking<Output>()
         guard let queue = try knownQueue(named: name)?.id else { return taking }
         var walk = Walk(budget: limit + Self.lookLimit, living: try livingClaims())
-        var admitted = try admitDue(of: queue)
+        var admitted = try admitInOrder(of: queue)
         while taking.outputs.count < limit {
             guard let place = try firstWaiting(of: queue, &walk, &admitted),
                 let action = try StoredAction.read(place.action, on: connection)
@@ -150,28 +150,6 @@ extension WriteTransaction {
         try liftBlock(of: action, in: queue)
     }
 
-    /// The most scheduled actions of a queue that get their place at once.
-    private static let dueLimit = 1_000
-
-    /// Gives the actions of a queue that are due their place, the first of the order first: no broker may run
-    /// to do so.
-    ///
-    /// - Returns: The last place that was given, if more may be due behind it.
-    private func admitDue(of queue: QueueID) throws(SQLiteError) -> Place? {
-        let due = try connection.cached(
-            """
-            UPDATE sluice_action_rows SET not_before_us = NULL
-            WHERE id IN (SELECT id FROM sluice_action_rows WHERE queue_id = ?1 AND not_before_us <= ?2
-                         ORDER BY sort_key, id LIMIT ?3)
-            RETURNING sort_key, id
-            """
-        )
-        .bind(1, queue.rawValue).bind(2, now.microseconds).bind(3, Self.dueLimit)
-        .all { Place(key: PlaceKey($0, 0), action: ActionID(rawValue: $0.int64(1))) }
-        for place in due { try restore(place, in: queue) }
-        return due.count < Self.dueLimit ? nil : due.max()
-    }
-
     /// The epochs whose claims stand: what a process has left that died runs no more.
     private func livingClaims() throws(SQLiteError) -> String {
         try RunnerRow.living(connection, own: epoch, seenFrom: identity, at: now)
@@ -202,7 +180,7 @@ extension WriteTransaction {
         while true {
             let first = try firstWaiting(of: queue, &walk)
             guard let last = admitted, walk.budget > 0, first.map({ $0 > last }) ?? true else { return first }
-            admitted = try admitDue(of: queue)
+            admitted = try admitInOrder(of: queue)
         }
     }
 
@@ -299,7 +277,7 @@ extension WriteTransaction {
 
     /// The key that puts an action before what waits: its own, if that does.
     private func frontKey(of own: Place, in queue: QueueID) throws -> PlaceKey {
-        _ = try admitDue(of: queue)
+        _ = try admitInOrder(of: queue)
         var walk = Walk(budget: .max, living: try livingClaims())
         let first = try firstWaiting(of: queue, &walk)
         try putDown(walk, in: queue)

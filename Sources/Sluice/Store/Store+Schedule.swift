@@ -59,113 +59,95 @@ extension WriteTransaction {
         if mutant("due before claim") { return false }
         if schedule.earliest == nil { schedule.earliest = try nextScheduled() ?? Self.never }
         guard let earliest = schedule.earliest, earliest <= now else { return false }
-        let count = try admit(.queue(queue))
+        let count = try admit(.queue(queue)).count
         if count > 0 { schedule.earliest = nil }
         return count >= Self.scheduleBatchSize
+    }
+
+    /// Gives the actions of a queue that are due their place, the first of the order first: no broker may run
+    /// to do so.
+    ///
+    /// - Returns: The last place that was given, if more may be due behind it.
+    func admitInOrder(of queue: QueueID) throws(SQLiteError) -> Place? {
+        let placed = try admit(.inOrder(of: queue))
+        return placed.count < Self.scheduleBatchSize ? nil : placed.max()
     }
 
     /// Whose actions are given their places.
     private enum Scope {
         case all
         case queue(QueueID)
+        /// Not those first that were due first, but those that run first.
+        case inOrder(of: QueueID)
     }
 
-    /// What is due and has a key that an order knows.
-    private static let due: StaticString = """
-        SELECT id, queue_id FROM sluice_action_rows
-        WHERE not_before_us <= ?1 AND typeof(sort_key) NOT IN ('blob', 'null')
-        ORDER BY not_before_us LIMIT ?2
-        """
-
-    private static let dueOfQueue: StaticString = """
-        SELECT id, queue_id FROM sluice_action_rows
-        WHERE not_before_us <= ?1 AND typeof(sort_key) NOT IN ('blob', 'null') AND queue_id = ?3
-        ORDER BY not_before_us LIMIT ?2
-        """
-
-    private static let admitDue: StaticString = """
-        UPDATE sluice_action_rows SET not_before_us = NULL
-        WHERE id IN (SELECT id FROM sluice_action_rows
-                     WHERE not_before_us <= ?1 AND typeof(sort_key) NOT IN ('blob', 'null')
-                     ORDER BY not_before_us LIMIT ?2)
-        RETURNING queue_id, sort_key, id
-        """
-
-    private static let admitDueOfQueue: StaticString = """
-        UPDATE sluice_action_rows SET not_before_us = NULL
-        WHERE id IN (SELECT id FROM sluice_action_rows
-                     WHERE not_before_us <= ?1 AND typeof(sort_key) NOT IN ('blob', 'null') AND queue_id = ?3
-                     ORDER BY not_before_us LIMIT ?2)
-        RETURNING queue_id, sort_key, id
-        """
-
-    private static let admitOne: StaticString = """
-        UPDATE sluice_action_rows SET not_before_us = NULL
-        WHERE id = ?2 AND not_before_us <= ?1
-        RETURNING queue_id, sort_key, id
-        """
-
-    /// Gives the first actions that are due their places.
-    ///
-    /// - Returns: How many have got one.
-    private func admit(_ scope: Scope) throws(SQLiteError) -> Int {
-        do {
-            let count = try admit(statement(Self.admitDue, Self.admitDueOfQueue, scope, limit: 0))
-            // Nothing is due any more: what was stuck has been mended, moved or removed.
-            if case .all = scope, count < Self.scheduleBatchSize { schedule.stuck = [:] }
-            return count
-        } catch  where error.code.primary == .constraint {
-            // One row cannot be written: it must not keep the others from being started (G9).
-            return try admitOneByOne(scope)
-        }
-    }
-
-    private func statement(
-        _ all: StaticString,
-        _ ofQueue: StaticString,
-        _ scope: Scope,
-        limit more: Int
-    ) throws(SQLiteError) -> Statement {
-        let limit = Self.scheduleBatchSize + more
+    /// What is due and has a key that an order knows: a batch, and as many as cannot be written.
+    private func due(_ scope: Scope) throws(SQLiteError) -> [(queue: QueueID, place: Place)] {
+        let statement: Statement
         switch scope {
-        case .all: return try connection.cached(all).bind(2, limit)
-        case .queue(let queue): return try connection.cached(ofQueue).bind(2, limit).bind(3, queue.rawValue)
+        case .all:
+            statement = try connection.cached(
+                """
+                SELECT queue_id, sort_key, id FROM sluice_action_rows
+                WHERE not_before_us <= ?1 AND typeof(sort_key) NOT IN ('blob', 'null')
+                ORDER BY not_before_us LIMIT ?2
+                """
+            )
+        case .queue(let queue):
+            statement = try connection.cached(
+                """
+                SELECT queue_id, sort_key, id FROM sluice_action_rows
+                WHERE queue_id = ?3 AND not_before_us <= ?1 AND typeof(sort_key) NOT IN ('blob', 'null')
+                ORDER BY not_before_us LIMIT ?2
+                """
+            )
+            .bind(3, queue.rawValue)
+        case .inOrder(let queue):
+            statement = try connection.cached(
+                """
+                SELECT queue_id, sort_key, id FROM sluice_action_rows
+                WHERE queue_id = ?3 AND not_before_us <= ?1 AND typeof(sort_key) NOT IN ('blob', 'null')
+                ORDER BY sort_key, id LIMIT ?2
+                """
+            )
+            .bind(3, queue.rawValue)
         }
-    }
-
-    /// Gives their places to the actions that a statement finds due.
-    private func admit(_ update: Statement) throws(SQLiteError) -> Int {
-        let due = try update.bind(1, now.microseconds).all {
+        let limit = Self.scheduleBatchSize + schedule.stuck.count
+        return try statement.bind(1, now.microseconds).bind(2, limit).all {
             (
                 queue: QueueID(rawValue: $0.int64(0)),
                 place: Place(key: PlaceKey($0, 1), action: ActionID(rawValue: $0.int64(2)))
             )
         }
-        for (queue, place) in due {
-            schedule.stuck[place.action] = nil
-            try restore(place, in: queue)
-        }
-        return due.count
     }
 
-    private func admitOneByOne(_ scope: Scope) throws(SQLiteError) -> Int {
-        let due = try statement(Self.due, Self.dueOfQueue, scope, limit: schedule.stuck.count)
-            .bind(1, now.microseconds)
-            .all { (action: ActionID(rawValue: $0.int64(0)), queue: QueueID(rawValue: $0.int64(1))) }
+    /// Gives the first actions that are due their places.
+    ///
+    /// A row that cannot be written stays as it is: it must not keep the others from being started (G9).
+    ///
+    /// - Returns: The places that were given.
+    private func admit(_ scope: Scope) throws(SQLiteError) -> [Place] {
+        let due = try due(scope)
+        // What is not among all that are due has been mended, moved or removed.
         if case .all = scope { schedule.stuck = [:] }
-        var count = 0
-        for (action, queue) in due {
+        var placed: [Place] = []
+        for (queue, place) in due {
             do {
-                count += try admit(connection.cached(Self.admitOne).bind(2, action.rawValue))
+                try connection.cached("UPDATE sluice_action_rows SET not_before_us = NULL WHERE id = ?1")
+                    .bind(1, place.action.rawValue).run()
+                schedule.stuck[place.action] = nil
             } catch  where error.code.primary == .constraint {
-                schedule.stuck[action] = UnplacedAction(
-                    action: action,
+                schedule.stuck[place.action] = UnplacedAction(
+                    action: place.action,
                     queue: queue,
                     error: SluiceError(wrapping: error, doing: "giving what is due its place")
                 )
+                continue
             }
+            try restore(place, in: queue)
+            placed.append(place)
         }
-        return count
+        return placed
     }
 
     /// An action is scheduled for a time.

@@ -82,6 +82,29 @@ import Testing
         #expect(try await store.drain() == ["due"])
     }
 
+    @Test("G9: what is due and cannot be written holds up no handle, and is handed out when it can be")
+    func unwritableForHandles() async throws {
+        let fixture = try await StoreFixture(isRunning: false)
+        let store = fixture.store
+        let time = fixture.clock.now + .seconds(10)
+        let ids = try await store.add((1...3).map { ActionDraft("\($0)", by: .integer($0), notBefore: time) })
+        let behind = try await store.add("behind", by: .integer(4))
+        try fixture.execute(
+            """
+            CREATE TRIGGER planted BEFORE UPDATE OF not_before_us ON sluice_action_rows WHEN old.id = \(ids[0])
+            BEGIN SELECT RAISE(ABORT, 'planted'); END
+            """
+        )
+        fixture.clock.advance(by: .seconds(10))
+        func takeAll() async throws -> [ActionID] {
+            try await store.takeNext(of: "q", limit: 10) { .success($0.id) }.outputs
+        }
+        #expect(try await takeAll() == ids[1...] + [behind])
+        #expect(try await takeAll() == [])
+        try fixture.execute("DROP TRIGGER planted")
+        #expect(try await takeAll() == [ids[0]])
+    }
+
     @Test("G2: more than one transaction takes in is due at a start, the first of them last")
     func many() async throws {
         let fixture = try await StoreFixture()
