@@ -61,7 +61,7 @@ extension SchedulerStateMachine {
     ///
     /// - Parameter paused: Outcomes that could not be written and wait for a time.
     func isAtRest(at now: Duration, butFor held: Int, paused: Int = 0) -> Bool {
-        permitsInUse == held && settling <= paused && settlingBeside.count <= paused && !isAdmitting
+        permitsInUse == held && settling == paused && !isAdmitting
             && nextDeadline.map { $0 > now } ?? true
     }
 }

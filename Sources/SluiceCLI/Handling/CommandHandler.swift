@@ -43,8 +43,8 @@ struct CommandHandler: Sendable {
         ) { execution in
             group.begin(execution.processIdentifier.value)
             // Both at once: a command may write before it has read all.
-            return try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { await Self.write(payload, to: execution.standardInputWriter) }
+            return try await withThrowingTaskGroup(of: Void.self) { tasks in
+                tasks.addTask { await Self.write(payload, to: execution.standardInputWriter) }
                 return try await Self.passOn(execution.standardOutput)
             }
         }
