@@ -91,8 +91,8 @@ import Testing
         let behind = try await store.add("behind", by: .integer(4))
         try fixture.execute(
             """
-            CREATE TRIGGER planted BEFORE UPDATE OF not_before_us ON sluice_action_rows WHEN old.id = \(ids[0])
-            BEGIN SELECT RAISE(ABORT, 'planted'); END
+            CREATE TRIGGER planted BEFORE UPDATE OF not_before_us ON sluice_action_rows
+            WHEN old.id = \(ids[0]) BEGIN SELECT RAISE(ABORT, 'planted'); END
             """
         )
         fixture.clock.advance(by: .seconds(10))
