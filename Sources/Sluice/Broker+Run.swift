@@ -231,6 +231,7 @@ extension Broker {
             scheduler.wake(queues)
         }
         life.withLock { $0.hasLookedAround = true }
+        options.restWaiters?.changed()
         observers.poke(nil)
         becameIdle()
     }

@@ -88,6 +88,9 @@ public struct BrokerOptions: Sendable {
     /// How long the right to run queues lasts without a sign of life.
     package var leases = LeaseTimes()
 
+    /// Who waits until nothing is left to do, in tests.
+    package var restWaiters: RestWaiters?
+
     /// As what process the broker runs queues; `nil` is the one that it is.
     package var identity: ProcessIdentity?
 

@@ -14,21 +14,15 @@ extension TestBroker {
         try await start()
         let (broker, run) = state.withLock { ($0.broker, $0.run) }
         broker.lookForCommits()
-        while true {
-            try Task.checkCancellation()
+        func isAtRest() -> Bool { broker.isAtRest(butFor: turnstile.heldCount) }
+        while !isAtRest() {
             if let end = run?.end.elements.first {
                 try end.get()
                 break
             }
-            if turnstile.isAnyRunning {
-                try await turnstile.waitUntilNoneRuns()
-            } else if broker.isAtRest(butFor: turnstile.heldCount) {
-                break
-            } else {
-                // The engine is at work, on other threads and not for long.
-                await Task.yield()
-            }
+            try await restWaiters.wait { isAtRest() || run?.end.elements.isEmpty == false }
         }
+        try Task.checkCancellation()
         await events.catchUp()
     }
 

@@ -44,6 +44,7 @@ public final class TestBroker: Sendable {
     let file: TemporaryFile?
     let turnstile: Turnstile
     let state: Mutex<State>
+    let restWaiters = RestWaiters()
     private let options: BrokerOptions
     private let setUp: @Sendable (Broker) throws -> Void
 
@@ -62,8 +63,9 @@ public final class TestBroker: Sendable {
         setUp: @escaping @Sendable (Broker) throws -> Void = { _ in }
     ) async throws {
         var options = options
-        let turnstile = Turnstile()
+        let turnstile = Turnstile(restWaiters)
         options.clock = clock
+        options.restWaiters = restWaiters
         // The innermost: what an attempt is told to end with goes through the test's middleware too.
         options.middleware.append(turnstile)
         self.clock = clock
@@ -129,7 +131,8 @@ extension TestBroker {
         let run = state.withLock { state -> Run in
             if let run = state.run { return run }
             let end = EventLog<Result<Void, any Error>>()
-            let task = Task { [broker = state.broker] in
+            let task = Task { [broker = state.broker, restWaiters] in
+                defer { restWaiters.changed() }
                 do {
                     try await broker.run()
                     end.append(.success(()))
@@ -142,10 +145,10 @@ extension TestBroker {
             state.run = run
             return run
         }
+        let broker = broker
         while !broker.hasLookedAround {
             if let end = run.end.elements.first { return try end.get() }
-            try Task.checkCancellation()
-            await Task.yield()
+            try await restWaiters.wait { broker.hasLookedAround || !run.end.elements.isEmpty }
         }
     }
 

@@ -32,13 +32,16 @@ final class Turnstile: Middleware {
         var held: [ActionID: Held] = [:]
         /// Cancelled while they were held, or before.
         var cancelled: Set<ActionID> = []
-        var runningCount = 0
         var onEnqueue: (@Sendable ([ActionID], [SortKey]) -> Void)?
     }
 
     private let state = Mutex(State())
-    /// One for each handler that has returned.
-    private let returns = EventLog<Void>()
+    private let restWaiters: RestWaiters
+
+    /// - Parameter restWaiters: Who is told of each attempt that is held: it counts as at rest.
+    init(_ restWaiters: RestWaiters) {
+        self.restWaiters = restWaiters
+    }
 
     /// Told of the sort keys of what is enqueued, before anything of it can run to its end.
     var onEnqueue: (@Sendable ([ActionID], [SortKey]) -> Void)? {
@@ -57,9 +60,7 @@ final class Turnstile: Middleware {
         defer { leave(context.attempt) }
         switch await pass(context.attempt) {
         case .end(let result): return context.result(of: try result.get())
-        case .run:
-            defer { returned() }
-            return try await next()
+        case .run: return try await next()
         }
     }
 }
@@ -68,8 +69,6 @@ final class Turnstile: Middleware {
 
 extension Turnstile {
     var isHolding: Bool { state.withLock { $0.isHolding } }
-
-    var isAnyRunning: Bool { state.withLock { $0.runningCount > 0 } }
 
     /// Handlers that began before others of their queue had returned, in the order in which they began.
     var overlaps: [Overlap] { state.withLock { $0.overlaps } }
@@ -88,7 +87,6 @@ extension Turnstile {
     func letAllGo() {
         let held = state.withLock { state in
             state.isHolding = false
-            state.runningCount += state.held.count
             defer { state.held = [:] }
             return Array(state.held.values)
         }
@@ -98,11 +96,7 @@ extension Turnstile {
     /// - Returns: Whether it was held.
     @discardableResult
     func letGo(_ action: ActionID, _ way: Way) -> Bool {
-        let held = state.withLock { state -> Held? in
-            guard let held = state.held.removeValue(forKey: action) else { return nil }
-            if case .run = way { state.runningCount += 1 }
-            return held
-        }
+        let held = state.withLock { $0.held.removeValue(forKey: action) }
         held?.continuation.resume(returning: way)
         return held != nil
     }
@@ -117,13 +111,6 @@ extension Turnstile {
             return state.cancelled.compactMap { state.held.removeValue(forKey: $0) }
         }
         for attempt in ended { attempt.continuation.resume(returning: Self.cancellation) }
-    }
-
-    func waitUntilNoneRuns() async throws(CancellationError) {
-        // Each return is told: one that comes between the two looks is counted.
-        let count = returns.elements.count
-        guard isAnyRunning else { return }
-        _ = try await returns.wait(forCount: count + 1)
     }
 
     private static var cancellation: Way { .end(.failure(CancellationError())) }
@@ -154,17 +141,14 @@ extension Turnstile {
         let way = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let way = state.withLock { state -> Way? in
-                    if !state.isHolding {
-                        state.runningCount += 1
-                        return .run
-                    }
+                    if !state.isHolding { return .run }
                     if state.cancelled.contains(attempt.id), state.heedsCancellation || state.isEnding {
                         return Self.cancellation
                     }
                     state.held[attempt.id] = Held(attempt: attempt, continuation: continuation)
                     return nil
                 }
-                if let way { continuation.resume(returning: way) }
+                if let way { continuation.resume(returning: way) } else { restWaiters.changed() }
             }
         } onCancel: {
             cancel(attempt.id)
@@ -180,10 +164,5 @@ extension Turnstile {
             return state.held.removeValue(forKey: action)
         }
         held?.continuation.resume(returning: Self.cancellation)
-    }
-
-    private func returned() {
-        state.withLock { $0.runningCount -= 1 }
-        returns.append(())
     }
 }

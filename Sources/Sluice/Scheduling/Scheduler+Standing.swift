@@ -15,7 +15,10 @@ extension Scheduler {
     /// A chore goes on behind the call that has begun it, until ``choreEnded()``.
     func choreBegan() { chores.add(1, ordering: .relaxed) }
 
-    func choreEnded() { chores.subtract(1, ordering: .relaxed) }
+    func choreEnded() {
+        chores.subtract(1, ordering: .relaxed)
+        restWaiters?.changed()
+    }
 
     /// Whether all has been done that can be done at this time, but for attempts that their handlers hold.
     func isAtRest(butFor held: Int) -> Bool {

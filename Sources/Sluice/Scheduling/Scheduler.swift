@@ -23,6 +23,7 @@ final class Scheduler: Sendable {
     /// Until when outcomes wait that could not be written.
     let pauses = Mutex<[Duration]>([])
     let refusals = Refusals()
+    let restWaiters: RestWaiters?
     /// Set once, by ``connect(_:)``.
     private let connection = Mutex<Delegate?>(nil)
 
@@ -33,6 +34,7 @@ final class Scheduler: Sendable {
         executor = options.engine.executor
         alarm = Alarm(clock: options.clock, executor: executor)
         logger = options.logger
+        restWaiters = options.restWaiters
     }
 
     /// Says who starts handlers and performs chores; before that nothing is to be done.
@@ -191,6 +193,7 @@ extension Scheduler {
         let deadline = clock.uptime + Self.claimRetryDelay
         noteRefusal(.outcome(receipt.claim), of: receipt.queue, error)
         pauses.withLock { $0.append(deadline) }
+        restWaiters?.changed()
         defer {
             pauses.withLock { pauses in
                 if let index = pauses.firstIndex(of: deadline) { pauses.remove(at: index) }
@@ -215,12 +218,14 @@ extension Scheduler {
             return decisions
         }
         chores.subtract(count, ordering: .relaxed)
+        restWaiters?.changed()
     }
 
     private func update(_ change: (inout SchedulerStateMachine) -> [SchedulerStateMachine.Decision]) {
         let (decisions, deadline) = machine.withLock { machine in (change(&machine), machine.nextDeadline) }
         if let deadline { alarm.set(deadline) { [weak self] in self?.ring() } }
         for decision in decisions { perform(decision) }
+        restWaiters?.changed()
     }
 }
 

@@ -1,3 +1,4 @@
+import Sluice
 import SluiceTestKit
 import Testing
 
@@ -57,6 +58,25 @@ import Testing
         await expectEnd { try await until { false } }
         let signal = Signal()
         await expectEnd { try await signal.received() }
+    }
+
+    @Test("Draining ends when its task is cancelled, and later drains find nobody")
+    func drains() async throws {
+        let test = try await TestBroker()
+        let (begun, mayEnd) = (Signal(), Signal())
+        try test.broker.route("*", Note.self) { _, _ in
+            begun.send()
+            await mayEnd.receivedInAnyCase()
+            return .success
+        }
+        try await test.broker.enqueue(Note("a"))
+        try await test.start()
+        try await begun.received()
+        await expectEnd { try await test.drain() }
+        mayEnd.send()
+        try await test.drain()
+        #expect(try await test.broker.actionCount() == 0)
+        try await test.close()
     }
 
     @Test("A handler that does not heed its cancellation goes on at the signal")
