@@ -23,6 +23,11 @@ struct ScheduleMemory {
         if let known = earliest { earliest = min(known, time) }
     }
 
+    /// All that is due is tried again, in one queue or, without one, in all.
+    fileprivate mutating func forgetStuck(of queue: QueueID?) {
+        stuck = queue.map { queue in stuck.filter { $0.value.queue != queue } } ?? [:]
+    }
+
     /// Others have written what may be scheduled.
     mutating func takeIn(_ newcomers: WaitingOrder.Newcomers) {
         earliest = nil
@@ -59,9 +64,9 @@ extension WriteTransaction {
         if mutant("due before claim") { return false }
         if schedule.earliest == nil { schedule.earliest = try nextScheduled() ?? Self.never }
         guard let earliest = schedule.earliest, earliest <= now else { return false }
-        let count = try admit(.queue(queue)).count
-        if count > 0 { schedule.earliest = nil }
-        return count >= Self.scheduleBatchSize
+        let (placed, isAll) = try admit(.queue(queue))
+        if !placed.isEmpty { schedule.earliest = nil }
+        return !isAll
     }
 
     /// Gives the actions of a queue that are due their place, the first of the order first: no broker may run
@@ -69,8 +74,8 @@ extension WriteTransaction {
     ///
     /// - Returns: The last place that was given, if more may be due behind it.
     func admitInOrder(of queue: QueueID) throws(SQLiteError) -> Place? {
-        let placed = try admit(.inOrder(of: queue))
-        return placed.count < Self.scheduleBatchSize ? nil : placed.max()
+        let (placed, isAll) = try admit(.inOrder(of: queue))
+        return isAll ? nil : placed.max()
     }
 
     /// Whose actions are given their places.
@@ -79,16 +84,29 @@ extension WriteTransaction {
         case queue(QueueID)
         /// Not those first that were due first, but those that run first.
         case inOrder(of: QueueID)
+
+        var queue: QueueID? {
+            switch self {
+            case .all: nil
+            case .queue(let queue), .inOrder(let queue): queue
+            }
+        }
     }
 
-    /// What is due and has a key that an order knows: a batch, and as many as cannot be written.
-    private func due(_ scope: Scope) throws(SQLiteError) -> [(queue: QueueID, place: Place)] {
+    /// An action that is due and has a key that an order knows.
+    private struct Due {
+        let place: Place
+        let queue: QueueID
+        let time: Timestamp
+    }
+
+    private func due(_ scope: Scope, limit: Int) throws(SQLiteError) -> [Due] {
         let statement: Statement
         switch scope {
         case .all:
             statement = try connection.cached(
                 """
-                SELECT queue_id, sort_key, id FROM sluice_action_rows
+                SELECT sort_key, id, queue_id, not_before_us FROM sluice_action_rows
                 WHERE not_before_us <= ?1 AND typeof(sort_key) NOT IN ('blob', 'null')
                 ORDER BY not_before_us LIMIT ?2
                 """
@@ -96,7 +114,7 @@ extension WriteTransaction {
         case .queue(let queue):
             statement = try connection.cached(
                 """
-                SELECT queue_id, sort_key, id FROM sluice_action_rows
+                SELECT sort_key, id, queue_id, not_before_us FROM sluice_action_rows
                 WHERE queue_id = ?3 AND not_before_us <= ?1 AND typeof(sort_key) NOT IN ('blob', 'null')
                 ORDER BY not_before_us LIMIT ?2
                 """
@@ -105,49 +123,74 @@ extension WriteTransaction {
         case .inOrder(let queue):
             statement = try connection.cached(
                 """
-                SELECT queue_id, sort_key, id FROM sluice_action_rows
+                SELECT sort_key, id, queue_id, not_before_us FROM sluice_action_rows
                 WHERE queue_id = ?3 AND not_before_us <= ?1 AND typeof(sort_key) NOT IN ('blob', 'null')
                 ORDER BY sort_key, id LIMIT ?2
                 """
             )
             .bind(3, queue.rawValue)
         }
-        let limit = Self.scheduleBatchSize + schedule.stuck.count
         return try statement.bind(1, now.microseconds).bind(2, limit).all {
-            (
-                queue: QueueID(rawValue: $0.int64(0)),
-                place: Place(key: PlaceKey($0, 1), action: ActionID(rawValue: $0.int64(2)))
+            Due(
+                place: Place(key: PlaceKey($0, 0), action: ActionID(rawValue: $0.int64(1))),
+                queue: QueueID(rawValue: $0.int64(2)),
+                time: Timestamp(microseconds: $0.int64(3))
             )
         }
     }
 
-    /// Gives the first actions that are due their places.
+    /// Gives the first actions that are due their places: a batch, behind as many as cannot be written.
+    ///
+    /// - Returns: The places that were given, and whether these are all that were due.
+    private func admit(_ scope: Scope) throws(SQLiteError) -> (placed: [Place], isAll: Bool) {
+        while true {
+            let limit = Self.scheduleBatchSize + 2 * schedule.stuck.count
+            let due = try due(scope, limit: limit)
+            let isAll = due.count < limit
+            // What is not among all that are due has been mended, moved or removed.
+            if isAll { schedule.forgetStuck(of: scope.queue) }
+            let placed = try admit(due)
+            if isAll || !placed.isEmpty { return (placed, isAll) }
+        }
+    }
+
+    /// Gives actions their places.
     ///
     /// A row that cannot be written stays as it is: it must not keep the others from being started (G9).
     ///
     /// - Returns: The places that were given.
-    private func admit(_ scope: Scope) throws(SQLiteError) -> [Place] {
-        let due = try due(scope)
-        // What is not among all that are due has been mended, moved or removed.
-        if case .all = scope { schedule.stuck = [:] }
+    private func admit(_ due: [Due]) throws(SQLiteError) -> [Place] {
         var placed: [Place] = []
-        for (queue, place) in due {
+        for action in due {
             do {
-                try connection.cached("UPDATE sluice_action_rows SET not_before_us = NULL WHERE id = ?1")
-                    .bind(1, place.action.rawValue).run()
-                schedule.stuck[place.action] = nil
-            } catch  where error.code.primary == .constraint {
-                schedule.stuck[place.action] = UnplacedAction(
-                    action: place.action,
-                    queue: queue,
+                try admit(one: action)
+                schedule.stuck[action.place.action] = nil
+                placed.append(action.place)
+            } catch  where error.code.primary == .constraint && connection.isInTransaction {
+                schedule.stuck[action.place.action] = UnplacedAction(
+                    action: action.place.action,
+                    queue: action.queue,
                     error: SluiceError(wrapping: error, doing: "giving what is due its place")
                 )
-                continue
             }
-            try restore(place, in: queue)
-            placed.append(place)
         }
         return placed
+    }
+
+    /// Gives an action its place, or leaves it as it is.
+    private func admit(one due: Due) throws(SQLiteError) {
+        try setTime(of: due.place.action, nil)
+        do {
+            try restore(due.place, in: due.queue)
+        } catch {
+            if connection.isInTransaction { try setTime(of: due.place.action, due.time) }
+            throw error
+        }
+    }
+
+    private func setTime(of action: ActionID, _ time: Timestamp?) throws(SQLiteError) {
+        try connection.cached("UPDATE sluice_action_rows SET not_before_us = ?2 WHERE id = ?1")
+            .bind(1, action.rawValue).bind(2, time?.microseconds).run()
     }
 
     /// An action is scheduled for a time.

@@ -82,13 +82,15 @@ import Testing
         #expect(try await store.drain() == ["due"])
     }
 
-    @Test("G9: what is due and cannot be written holds up no handle, and is handed out when it can be")
+    @Test("G2, G9: what is due and cannot be written holds up no handle, and is handed out when it can be")
     func unwritableForHandles() async throws {
         let fixture = try await StoreFixture(isRunning: false)
         let store = fixture.store
         let time = fixture.clock.now + .seconds(10)
-        let ids = try await store.add((1...3).map { ActionDraft("\($0)", by: .integer($0), notBefore: time) })
-        let behind = try await store.add("behind", by: .integer(4))
+        // More than one look takes in.
+        let drafts = (1...1_100).map { ActionDraft("\($0)", by: .integer($0), notBefore: time) }
+        let ids = try await store.add(drafts)
+        let behind = try await store.add("behind", by: .integer(2_000))
         try fixture.execute(
             """
             CREATE TRIGGER planted BEFORE UPDATE OF not_before_us ON sluice_action_rows
@@ -96,13 +98,58 @@ import Testing
             """
         )
         fixture.clock.advance(by: .seconds(10))
-        func takeAll() async throws -> [ActionID] {
-            try await store.takeNext(of: "q", limit: 10) { .success($0.id) }.outputs
-        }
-        #expect(try await takeAll() == ids[1...] + [behind])
-        #expect(try await takeAll() == [])
+        try await #expect(takeAll(store) == ids[1...] + [behind])
+        try await #expect(takeAll(store) == [])
         try fixture.execute("DROP TRIGGER planted")
-        #expect(try await takeAll() == [ids[0]])
+        try await #expect(takeAll(store) == [ids[0]])
+    }
+
+    @Test("G9: what is due and whose place cannot be written keeps its time until it can be")
+    func unplaceable() async throws {
+        let fixture = try await StoreFixture(
+            isRunning: false,
+            adjust: { ($0.writeBehind.newest, $0.writeBehind.batch) = (1, 1) }
+        )
+        let store = fixture.store
+        let due = try await store.add("due", by: .integer(0), notBefore: fixture.clock.now + .seconds(10))
+        let ids = try await store.add((1...9).map { ActionDraft("\($0)", by: .integer($0)) })
+        let times = "SELECT not_before_us FROM sluice_action_rows WHERE id = \(due)"
+        let before = try fixture.row(times)
+        try fixture.execute(
+            """
+            CREATE TRIGGER planted BEFORE INSERT ON sluice_order_rows WHEN new.action_id = \(due)
+            BEGIN SELECT RAISE(ABORT, 'planted'); END
+            """
+        )
+        fixture.clock.advance(by: .seconds(10))
+        try await #expect(takeAll(store) == ids)
+        #expect(try fixture.row(times) == before)
+        try fixture.execute("DROP TRIGGER planted")
+        try await #expect(takeAll(store) == [due])
+    }
+
+    @Test("G14: a trigger that rolls all back while what is due gets its place loses nothing")
+    func rolledBack() async throws {
+        let fixture = try await StoreFixture(isRunning: false)
+        let store = fixture.store
+        let due = try await store.add("due", notBefore: fixture.clock.now + .seconds(10))
+        let waiting = try await store.add("waiting")
+        try fixture.execute(
+            """
+            CREATE TRIGGER planted BEFORE UPDATE OF not_before_us ON sluice_action_rows
+            BEGIN SELECT RAISE(ROLLBACK, 'planted'); END
+            """
+        )
+        fixture.clock.advance(by: .seconds(10))
+        #expect(await refusal { try await takeAll(store) } == .storage)
+        let left = try fixture.rows("SELECT id FROM sluice_action_rows ORDER BY id")
+        #expect(left == ["\(due)", "\(waiting)"])
+        try fixture.execute("DROP TRIGGER planted")
+        try await #expect(takeAll(store) == [due, waiting])
+    }
+
+    private func takeAll(_ store: Store) async throws -> [ActionID] {
+        try await store.takeNext(of: "q", limit: 10_000) { .success($0.id) }.outputs
     }
 
     @Test("G2: more than one transaction takes in is due at a start, the first of them last")
