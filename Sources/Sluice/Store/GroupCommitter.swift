@@ -139,8 +139,7 @@ final class GroupCommitter {
 
     /// Why nothing may be committed; looks at the file's path from time to time.
     ///
-    /// By the wall clock, which is read for each group anyway: a jump brings a look, or delays one by less
-    /// than the interval.
+    /// By the wall clock: a jump of it brings a look, or delays one by less than the interval.
     private func refusal(_ now: Timestamp) -> SluiceError? {
         if let error = check.refusal { return error }
         if isSuspended { return SluiceError(.suspended, "the file could not be opened again") }

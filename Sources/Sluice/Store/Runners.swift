@@ -7,7 +7,7 @@ package struct LeaseTimes: Sendable, Hashable {
     package var length: Duration = .seconds(30)
     /// A third of it, so that two renewals may fail.
     ///
-    /// While there are others, any commit renews it that comes when half of this has passed.
+    /// Any commit of changes renews it too that comes when half of this has passed.
     package var renewal: Duration = .seconds(10)
     /// How often a process looks whether the others live, while there are others.
     package var watch: Duration = .seconds(1)

@@ -165,7 +165,6 @@ extension WriteTransaction {
     /// Scheduled actions are about to be given their places: a wall clock that has gone back since the last
     /// time is noticed here.
     func noteAdmission() throws(SQLiteError) {
-        let uptime = clock.uptime
         if let last = disciplines.lastAdmission {
             let lost = (uptime - last.uptime) - (now - last.wall)
             if lost > Self.clockTolerance {

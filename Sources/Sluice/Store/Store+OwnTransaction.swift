@@ -131,7 +131,7 @@ extension WriteBehindLimits {
 extension WriteTransaction {
     /// Takes part in a transaction that the connection's owner has begun.
     fileprivate func join(now: Timestamp) throws(SQLiteError) {
-        self.now = now
+        (self.now, uptime) = (now, clock.uptime)
         // This process's own store, too, learns of it as of another's.
         others = try connection.cached("SELECT epoch FROM sluice_runner_rows").all { $0.int64(0) }
     }

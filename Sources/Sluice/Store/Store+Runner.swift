@@ -107,7 +107,8 @@ extension WriteTransaction {
     /// - Returns: Whether this is one of the processes that run the queues.
     private func lengthenLease(of epoch: Int64) throws(SQLiteError) -> Bool {
         noteLateness(try RunnerRow.all(connection))
-        let lease = LeaseEnd(after: leases.length, from: now)
+        // The application's part of the transaction may have taken its time.
+        let lease = LeaseEnd(after: leases.length, from: clock.now)
         return try connection.cached(
             "UPDATE sluice_runner_rows SET lease_until_us = ?2, lease_until_boot_us = ?3 WHERE epoch = ?1"
         )
@@ -120,6 +121,8 @@ extension WriteTransaction {
     /// it, but any process that takes actions out of one, and of those nothing is known here.
     func renewWithCommit() throws(SQLiteError) {
         guard let epoch, let renewedAt = silence.renewedAt else { return }
+        // What changes nothing must not fail for want of room.
+        guard connection.totalChanges != changesBefore else { return }
         let uptime = clock.uptime
         guard uptime - renewedAt >= leases.renewal / 2 else { return }
         if try lengthenLease(of: epoch) { silence.renewed(at: uptime, leases) }

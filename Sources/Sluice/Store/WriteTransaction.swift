@@ -13,7 +13,7 @@ package final class WriteTransaction {
     /// The wall clock when the transaction began, or was joined.
     var now = Timestamp(microseconds: 0)
     /// The clock for waiting, at that moment.
-    private(set) var uptime = Duration.zero
+    var uptime = Duration.zero
     /// How long it has waited for the write lock, if not only briefly.
     var waited = Duration.zero
     let clock: any BrokerClock
@@ -42,7 +42,7 @@ package final class WriteTransaction {
 
     /// What stood here when the transaction began: a start or a stop that is rolled back has not happened.
     private var before: Before?
-    private var changesBefore = 0
+    private(set) var changesBefore = 0
     private var dataVersion: Int64?
     /// Whether this transaction has taken in what other connections have committed since the last one.
     private(set) var hasTakenIn = false

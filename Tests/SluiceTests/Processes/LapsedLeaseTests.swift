@@ -84,6 +84,12 @@ import Testing
         let taken = try await b.store.takeNext(of: "q", limit: 10) { .success($0.id) }
         #expect(taken.outputs == [ids[1]])
         #expect(try await a.store.settle(running, .success).result == .settled)
+        // What changes nothing is not made a write for that.
+        let leases = "SELECT lease_until_us FROM sluice_runner_rows"
+        let before = try a.row(leases)
+        clock.advance(by: .seconds(9))
+        try await a.store.write(sync: .later) { _ in }
+        #expect(try a.row(leases) == before)
     }
 
     @Test("G7: a lease that is over is no death: what ran alone under it has lost no attempt")
