@@ -11,16 +11,16 @@ extension TestBroker {
     /// - Throws: `CancellationError` when the task is cancelled, as by a test's time limit; what
     ///   `Broker.run()` throws.
     public func drain() async throws {
-        try await start()
-        let (broker, run) = state.withLock { ($0.broker, $0.run) }
+        let run = try await begun()
+        let broker = broker
         broker.lookForCommits()
         func isAtRest() -> Bool { broker.isAtRest(butFor: turnstile.heldCount) }
         while !isAtRest() {
-            if let end = run?.end.elements.first {
+            if let end = run.end.elements.first {
                 try end.get()
                 break
             }
-            try await restWaiters.wait { isAtRest() || run?.end.elements.isEmpty == false }
+            try await restWaiters.wait { isAtRest() || !run.end.elements.isEmpty }
         }
         try Task.checkCancellation()
         await events.catchUp()

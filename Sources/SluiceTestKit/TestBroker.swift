@@ -127,6 +127,12 @@ extension TestBroker {
     ///
     /// - Throws: What `Broker.run()` throws.
     public func start() async throws {
+        try await begun()
+    }
+
+    /// - Returns: The call of `run()` that has looked at all queues.
+    @discardableResult
+    func begun() async throws -> Run {
         turnstile.begin()
         let run = state.withLock { state -> Run in
             if let run = state.run { return run }
@@ -147,9 +153,13 @@ extension TestBroker {
         }
         let broker = broker
         while !broker.hasLookedAround {
-            if let end = run.end.elements.first { return try end.get() }
+            if let end = run.end.elements.first {
+                try end.get()
+                break
+            }
             try await restWaiters.wait { broker.hasLookedAround || !run.end.elements.isEmpty }
         }
+        return run
     }
 
     /// Stops the queues; what runs is cancelled, and given back without its attempt being spent.

@@ -18,7 +18,7 @@ final class Scheduler: Sendable {
     private let logger: Logger
     /// Looks for scheduled actions that are due, under way: what they find is not known yet.
     let admissions = Atomic(0)
-    /// Chores that are being performed.
+    /// Chores that are being performed, and what time has decided and nobody performed yet.
     let chores = Atomic(0)
     /// Until when outcomes wait that could not be written.
     let pauses = Mutex<[Duration]>([])
@@ -213,7 +213,7 @@ extension Scheduler {
             let decisions = machine.timeReached(now)
             // From here on, so that there is no moment at which nothing is known of it.
             if decisions.contains(.perform(.admitScheduled)) { admissions.add(1, ordering: .relaxed) }
-            count = decisions.count { if case .perform = $0 { true } else { false } }
+            count = decisions.count
             chores.add(count, ordering: .relaxed)
             return decisions
         }
