@@ -100,11 +100,19 @@ extension Broker {
     ///
     /// - Parameter grace: `nil` is ``BrokerOptions/stopGrace``.
     public func stop(grace: Duration? = nil) async {
-        if store.check.isForked { return }
+        await beginStop(grace: grace)()
+    }
+
+    /// Begins what ``stop(grace:)`` does: behind the call nothing more starts.
+    ///
+    /// - Returns: Waits for the end.
+    @discardableResult
+    package func beginStop(grace: Duration? = nil) -> @Sendable () async -> Void {
+        if store.check.isForked { return {} }
         let ended = life.withLock { $0.state == .idle || $0.state == .closed ? nil : $0.ended }
-        guard let ended else { return }
+        guard let ended else { return {} }
         requestStop(grace: grace ?? options.stopGrace)
-        await ended.wait()
+        return { await ended.wait() }
     }
 
     /// Stops the broker and closes the file; every later call throws ``SluiceError/Code/closed``.

@@ -98,7 +98,7 @@ struct Drain: AsyncParsableCommand {
             try await background.run()
         }
         stop.connect { count in
-            if count == 1 { time.expire() } else { await broker.stop(grace: .zero) }
+            if count == 1 { time.expire() } else { broker.beginStop(grace: .zero) }
         }
         let timer = times.work.map { work in
             Task {

@@ -149,16 +149,19 @@ struct Run: AsyncParsableCommand {
             defer { waiting?.cancel() }
             try await broker.run()
         }
-        let end: @Sendable (Duration) async -> Void = { grace in
-            await broker.stop(grace: grace)
-            // A broker that had not begun to run has nothing to stop: this one must not begin.
-            running.cancel()
+        let end: @Sendable (Duration) -> Void = { grace in
+            let ended = broker.beginStop(grace: grace)
+            Task {
+                await ended()
+                // A broker that had not begun to run has nothing to stop: this one must not begin.
+                running.cancel()
+            }
         }
-        stop.connect { count in await end(count == 1 ? times.grace : .zero) }
+        stop.connect { count in end(count == 1 ? times.grace : .zero) }
         let timer = times.work.map { work in
             Task {
                 do { try await clock.sleep(untilUptime: work) } catch { return }
-                await end(times.grace)
+                end(times.grace)
             }
         }
         if let waiting {

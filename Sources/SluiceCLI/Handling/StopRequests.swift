@@ -21,7 +21,7 @@ enum Signals {
 final class StopRequests: Sendable {
     private struct State {
         var count = 0
-        var receiver: (@Sendable (Int) async -> Void)?
+        var receiver: (@Sendable (Int) -> Void)?
     }
 
     private let state = Mutex(State())
@@ -44,12 +44,14 @@ final class StopRequests: Sendable {
     var count: Int { state.withLock { $0.count } }
 
     /// Calls `receiver` for each signal with its number, counted from 1; at once for those that have come.
-    func connect(_ receiver: @escaping @Sendable (Int) async -> Void) {
+    ///
+    /// It is told before the user is: nothing is to start any more when they read that it stops.
+    func connect(_ receiver: @escaping @Sendable (Int) -> Void) {
         let count = state.withLock { state in
             state.receiver = receiver
             return state.count
         }
-        for number in 0..<count { Task { await receiver(number + 1) } }
+        for number in 0..<count { receiver(number + 1) }
     }
 
     private func request() {
@@ -57,7 +59,7 @@ final class StopRequests: Sendable {
             state.count += 1
             return (state.count, state.receiver)
         }
+        receiver?(count)
         if count == 1 { Terminal.remark("stopping; once more cancels what runs") }
-        if let receiver { Task { await receiver(count) } }
     }
 }
