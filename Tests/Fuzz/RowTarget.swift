@@ -117,6 +117,8 @@ enum RowTarget {
         let run = Task { try await broker.run() }
         await wait(for: broker)
         await broker.stop(grace: .zero)
+        // One that has not begun to run has nothing to stop: it must not begin behind this.
+        run.cancel()
         _ = await run.result
     }
 
