@@ -95,6 +95,8 @@ extension Broker {
     /// not heed its cancellation holds this up, as nothing can end it; if the process ends meanwhile, its
     /// action is a suspect at the next start.
     ///
+    /// A ``run()`` that is still to begin is not stopped by this: cancel its task.
+    ///
     /// A handler must not wait for this itself: it would wait for its own return. While the broker is
     /// suspended it returns only after ``resume()``, as what the handlers have done is to be written.
     ///
