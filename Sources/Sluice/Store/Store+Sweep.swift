@@ -47,10 +47,17 @@ extension Admission {
     }
 }
 
-/// How far the last sweep came.
-struct SweepMark {
-    var expiry: Timestamp
-    var action: ActionID
+/// What a transaction knows of the sweep of what expires.
+struct SweepMemory {
+    struct Mark {
+        var expiry: Timestamp
+        var action: ActionID
+    }
+
+    /// How far it has come; `nil`: it begins anew.
+    var mark: Mark?
+    /// What could not be written: the end of these is seen to when they are their queues' heads.
+    fileprivate(set) var unwritable: Set<ActionID> = []
 }
 
 extension WriteTransaction {
@@ -83,7 +90,8 @@ extension WriteTransaction {
                 """
             )
             // What is no number, in a damaged file, is behind all times.
-            .bind(1, swept?.expiry.microseconds ?? .min).bind(2, Int64.max).first { $0.optionalInt64(0) }
+            .bind(1, sweeping.mark?.expiry.microseconds ?? .min).bind(2, Int64.max)
+            .first { $0.optionalInt64(0) }
             ?? nil
         let times = [
             expiry.map(Timestamp.init(microseconds:)), try hasAnyKeys() ? now + Store.keySweepInterval : nil,
@@ -93,13 +101,13 @@ extension WriteTransaction {
 
     /// An action's end has been set: a sweep that has passed that time must come again.
     func expiryChanged(to time: Timestamp?) {
-        guard let time, let mark = swept, time <= mark.expiry else { return }
-        swept = SweepMark(expiry: time, action: ActionID(rawValue: 0))
+        guard let time, let mark = sweeping.mark, time <= mark.expiry else { return }
+        sweeping.mark = SweepMemory.Mark(expiry: time, action: ActionID(rawValue: 0))
     }
 
     /// A wall clock that was set back lets ends that were swept come again.
     private func forgetSweptTime() {
-        if let mark = swept, mark.expiry > now { swept = nil }
+        if let mark = sweeping.mark, mark.expiry > now { sweeping.mark = nil }
     }
 
     private struct ExpiredRow {
@@ -122,27 +130,42 @@ extension WriteTransaction {
     ) throws(SQLiteError) -> Bool {
         forgetSweptTime()
         let rows = try expiredRows()
-        for row in rows where !row.isLeft {
-            if row.isCancelled {
-                try remove(row.action, in: row.queue)
-            } else if policy(row.name, row.kind) == .skip {
-                // As where a claim finds it: the groups that it starts are closed for this pass.
-                let discipline = rules?.rules(of: row.name).discipline ?? .firstInFirstOut
-                try leavePass(row.action, of: row.queue, by: discipline, .skip)
-                try fail(row.action, in: row.queue, .expired, .skip, error: Self.expiredError)
-                try liftBlock(of: row.action, in: row.queue)
-            } else if row.isWaiting {
-                // Its policy is carried out when it is the head: it stands aside no longer.
-                try putBack(row.action)
+        for row in rows where !row.isLeft && !sweeping.unwritable.contains(row.action) {
+            do {
+                try end(row, by: rules, policy)
+            } catch {
+                // The next sweep goes past it: it must not keep the others from theirs (G9).
+                if error.code.primary == .constraint { sweeping.unwritable.insert(row.action) }
+                throw error
             }
-            touch(row.queue)
         }
         guard rows.count == Self.sweepBatchSize, let last = rows.last else {
-            swept = SweepMark(expiry: now, action: ActionID(rawValue: .max))
+            sweeping.mark = SweepMemory.Mark(expiry: now, action: ActionID(rawValue: .max))
             return false
         }
-        swept = SweepMark(expiry: last.expiry, action: last.action)
+        sweeping.mark = SweepMemory.Mark(expiry: last.expiry, action: last.action)
         return true
+    }
+
+    /// Does with what has expired as its policy says.
+    private func end(
+        _ row: ExpiredRow,
+        by rules: QueueRuleBook?,
+        _ policy: (QueueName, String) -> FailurePolicy
+    ) throws(SQLiteError) {
+        if row.isCancelled {
+            try remove(row.action, in: row.queue)
+        } else if policy(row.name, row.kind) == .skip {
+            // As where a claim finds it: the groups that it starts are closed for this pass.
+            let discipline = rules?.rules(of: row.name).discipline ?? .firstInFirstOut
+            try leavePass(row.action, of: row.queue, by: discipline, .skip)
+            try fail(row.action, in: row.queue, .expired, .skip, error: Self.expiredError)
+            try liftBlock(of: row.action, in: row.queue)
+        } else if row.isWaiting {
+            // Its policy is carried out when it is the head: it stands aside no longer.
+            try putBack(row.action)
+        }
+        touch(row.queue)
     }
 
     private func expiredRows() throws(SQLiteError) -> [ExpiredRow] {
@@ -161,8 +184,8 @@ extension WriteTransaction {
             ORDER BY a.expires_at_us, a.id LIMIT ?4
             """
         )
-        .bind(1, now.microseconds).bind(2, swept?.expiry.microseconds ?? .min)
-        .bind(3, swept?.action.rawValue ?? 0).bind(4, Self.sweepBatchSize).all {
+        .bind(1, now.microseconds).bind(2, sweeping.mark?.expiry.microseconds ?? .min)
+        .bind(3, sweeping.mark?.action.rawValue ?? 0).bind(4, Self.sweepBatchSize).all {
             ExpiredRow(
                 action: ActionID(rawValue: $0.int64(0)),
                 queue: QueueID(rawValue: $0.int64(1)),

@@ -76,8 +76,8 @@ package final class WriteTransaction {
     var journal: EventJournal
     /// Whether the file has any deduplication keys; `nil` until it is asked.
     var hasKeys: Bool?
-    /// How far the sweep of what expires has come; `nil`: it begins anew.
-    var swept: SweepMark?
+    /// How far the sweep of what expires has come.
+    var sweeping = SweepMemory()
     /// What belongs to rows of the application's.
     var links = LinkMemory()
     var disciplines = DisciplineMemory()
@@ -218,7 +218,7 @@ extension WriteTransaction {
         openings.removeAll()
         controlChanges = []
         hasKeys = nil
-        swept = nil
+        sweeping.mark = nil
     }
 
     /// Reads what other connections have logged since the last transaction, and who runs the queues.

@@ -164,6 +164,32 @@ import Testing
         #expect(try await store.actionCount() == 1)
     }
 
+    @Test("G9: what has expired and cannot be written holds up the end of no other")
+    func unwritable() async throws {
+        let fixture = try await StoreFixture()
+        let store = fixture.store
+        let extras = DraftExtras(expiresAt: fixture.clock.now + .seconds(1))
+        let ids = try await store.enqueue(
+            ["a", "b", "c"].map { ActionDraft($0, in: "q/\($0)", extras: extras) }
+        )
+        try fixture.execute(
+            """
+            CREATE TRIGGER planted BEFORE DELETE ON sluice_action_rows WHEN old.id = \(ids[0])
+            BEGIN SELECT RAISE(ABORT, 'planted'); END
+            """
+        )
+        fixture.clock.advance(by: .seconds(1))
+        #expect(await refusal { try await store.sweep { _, _ in .skip } } != nil)
+        try await #expect(store.deadLetters(limit: 10).isEmpty)
+        // The broker comes back within a second.
+        #expect(try await store.sweep { _, _ in .skip } == nil)
+        try await #expect(store.deadLetters(limit: 10).map(\.id).sorted() == ids[1...].sorted())
+        try fixture.execute("DROP TRIGGER planted")
+        // It is the head: that is when its end is seen to.
+        #expect(try await store.claim("q/a") { _ in .expired(.skip) }.word == "empty")
+        try await #expect(store.deadLetters(limit: 10).count == 3)
+    }
+
     @Test("Only who runs the queues sweeps", arguments: [true, false])
     func runner(_ isRunning: Bool) async throws {
         let fixture = try await StoreFixture(isRunning: isRunning)
