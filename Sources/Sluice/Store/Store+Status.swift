@@ -63,15 +63,22 @@ extension Store {
             let file = try StatusFacts(connection, runners.epoch, identity, now: now)
             // What a process left that died is no run.
             let live = "[\(file.runners.map { String($0.epoch) }.joined(separator: ","))]"
-            var (first, last) = form.bounds
-            if let name { first = max(first, name.rawValue + "\u{0}") }
+            let bounds = form.bounds
+            let first = name.map { max(bounds.first, $0.rawValue + "\u{0}") } ?? bounds.first
+            var end: QueueID?
             while true {
-                let page = try QueueFacts.read(connection, from: first, to: last, live, limit: limit)
-                guard body(file, page), page.count == limit, let end = page.last else { return }
-                first = end.name.rawValue + "\u{0}"
+                let page = try QueueFacts.read(
+                    connection,
+                    from: first,
+                    to: bounds.last,
+                    after: end,
+                    live,
+                    limit: limit
+                )
+                guard body(file, page), page.count == limit else { return }
                 // A name's successor cannot lie behind the bounds of a single name.
                 if case .exact = form { return }
-                last = form.bounds.last
+                end = page.last?.id
             }
         }
     }
@@ -82,6 +89,7 @@ extension QueueFacts {
         _ connection: Connection,
         from first: String,
         to last: String?,
+        after end: QueueID?,
         _ live: String,
         limit: Int
     ) throws(SQLiteError) -> [QueueFacts] {
@@ -107,11 +115,15 @@ extension QueueFacts {
                  WHERE l.queue_id = q.queue_id AND l.not_before_us IS NOT NULL
                  ORDER BY l.not_before_us, l.sort_key, l.id LIMIT 1))
             LEFT JOIN sluice_state_rows AS s ON s.action_id = h.id
-            WHERE q.name >= ?1 AND (?2 IS NULL OR q.name < ?2) AND (c.claim IS NOT NULL OR d.depth > 0)
+            WHERE q.name >= coalesce(
+                      -- Not by the name as it was read: bytes that are no UTF-8 are read as others.
+                      (SELECT n.name || char(0) FROM sluice_queue_rows AS n WHERE n.queue_id = ?5), ?1)
+              AND (?2 IS NULL OR q.name < ?2) AND (c.claim IS NOT NULL OR d.depth > 0)
             ORDER BY q.name LIMIT ?4
             """
         )
-        .bind(1, first).bind(2, last).bind(3, live).bind(4, limit).all(QueueFacts.init)
+        .bind(1, first).bind(2, last).bind(3, live).bind(4, limit).bind(5, end?.rawValue)
+        .all(QueueFacts.init)
     }
 
     private init(_ row: Row) {

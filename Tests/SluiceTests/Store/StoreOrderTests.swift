@@ -1,5 +1,6 @@
 import Foundation
 import SluiceTestKit
+import Synchronization
 import Testing
 
 @testable import Sluice
@@ -81,6 +82,23 @@ struct StoreOrderTests {
         for name in names {
             #expect(try await fixture.store.drain(name).map { Array($0.utf8) } == [Array(name.rawValue.utf8)])
         }
+    }
+
+    @Test("Queues are read page by page also where a name's bytes are no UTF-8", arguments: [1, 2, 3, 4])
+    func damagedNames(_ limit: Int) async throws {
+        let fixture = try await StoreFixture()
+        for name in ["a", "b", "c"] { try await fixture.store.add(name, in: QueueName(name)) }
+        // Read as U+FFFD, which is before these bytes.
+        try fixture.execute("UPDATE sluice_queue_rows SET name = CAST(x'ff61' AS TEXT) WHERE name = 'b'")
+        try fixture.execute("UPDATE sluice_queue_rows SET name = CAST(x'ff62' AS TEXT) WHERE name = 'c'")
+        let found = Mutex<[QueueName]>([])
+        try await fixture.store.queueFacts(.prefix([]), page: limit) { _, page in
+            found.withLock { found in
+                found += page.map(\.name)
+                return found.count <= 3
+            }
+        }
+        #expect(found.withLock { $0 } == ["a", "\u{fffd}a", "\u{fffd}b"])
     }
 
     @Test(
