@@ -98,7 +98,9 @@ struct Drain: AsyncParsableCommand {
             try await background.run()
         }
         stop.connect { count in
-            if count == 1 { time.expire() } else { broker.beginStop(grace: .zero) }
+            // Not by the coordinator alone: it stops the broker a moment later.
+            broker.beginStop(grace: count == 1 ? times.grace : .zero)
+            if count == 1 { time.expire() }
         }
         let timer = times.work.map { work in
             Task {

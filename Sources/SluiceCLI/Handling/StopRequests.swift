@@ -51,7 +51,7 @@ final class StopRequests: Sendable {
             state.receiver = receiver
             return state.count
         }
-        for number in 0..<count { receiver(number + 1) }
+        for number in 0..<count { tell(receiver, number + 1) }
     }
 
     private func request() {
@@ -59,7 +59,11 @@ final class StopRequests: Sendable {
             state.count += 1
             return (state.count, state.receiver)
         }
-        receiver?(count)
-        if count == 1 { Terminal.remark("stopping; once more cancels what runs") }
+        if let receiver { tell(receiver, count) }
+    }
+
+    private func tell(_ receiver: (Int) -> Void, _ number: Int) {
+        receiver(number)
+        if number == 1 { Terminal.remark("stopping; once more cancels what runs") }
     }
 }
