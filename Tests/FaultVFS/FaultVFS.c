@@ -146,6 +146,7 @@ static int allowed_flags(struct fault_vfs *vfs, int flags) {
 // MARK: what is passed on: files
 
 static int file_close(sqlite3_file *file) {
+    if (dies(vfs_of(file))) die();
     return system_file(file)->pMethods->xClose(system_file(file));
 }
 
@@ -197,6 +198,7 @@ static int file_lock(sqlite3_file *file, int level) {
 }
 
 static int file_unlock(sqlite3_file *file, int level) {
+    if (dies(vfs_of(file))) die();
     return system_file(file)->pMethods->xUnlock(system_file(file), level);
 }
 
@@ -223,6 +225,7 @@ static int file_shm_map(sqlite3_file *file, int region, int size, int extends, v
 }
 
 static int file_shm_lock(sqlite3_file *file, int offset, int count, int flags) {
+    if (dies(vfs_of(file))) die();
     // What is given up is: SQLite's own VFS does not fail there either.
     int refused = flags & SQLITE_SHM_LOCK ? fault(vfs_of(file), FAULT_VFS_MAP_LOCK) : SQLITE_OK;
     if (refused) return refused;
@@ -234,6 +237,7 @@ static void file_shm_barrier(sqlite3_file *file) {
 }
 
 static int file_shm_unmap(sqlite3_file *file, int deletes) {
+    if (dies(vfs_of(file))) die();
     return system_file(file)->pMethods->xShmUnmap(system_file(file), deletes);
 }
 

@@ -22,6 +22,9 @@ extension CrashChild {
         case ("die", 3):
             guard let call = Int32(arguments[2]) else { throw CrashChildError.usage }
             try await act(file: arguments[0], log: arguments[1], killAt: call)
+        case ("upgrade", 2):
+            guard let call = Int32(arguments[1]) else { throw CrashChildError.usage }
+            try await upgrade(file: arguments[0], killAt: call)
         case ("finish", 2): try await finish(file: arguments[0], log: arguments[1])
         default: throw CrashChildError.usage
         }
@@ -198,6 +201,16 @@ extension CrashChild {
         try await Scenario(file: file, options: options, history: history).work()
         for violation in history.violations { say("violation: \(violation)") }
         if call != nil { say("\(Int32.max - fault_vfs_life(vfs)) calls") }
+    }
+
+    /// `upgrade FILE CALL`: opens a file, which brings it up, closes it, and dies in the midst of a call; a
+    /// negative number is none, and tells how many there were.
+    private static func upgrade(file: String, killAt call: Int32) async throws {
+        let vfs = fault_vfs_create(FaultSource.diskName)
+        fault_vfs_kill(vfs, call < 0 ? .max : call)
+        let options = Scenario.options(vfs: FaultSource.diskName, clock: FastClock())
+        try await Broker(file: file, options: options).close()
+        say("\(Int32.max - fault_vfs_life(vfs)) calls")
     }
 
     /// `finish FILE LOG`: runs what is left, and checks all of it.

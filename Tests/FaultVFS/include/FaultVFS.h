@@ -79,8 +79,8 @@ int fault_vfs_calls(const struct fault_vfs *, enum fault_vfs_call call);
 /// How many were made to fail.
 int fault_vfs_faults(const struct fault_vfs *);
 
-/// Kills the process at one of the calls that change a file, map the log's index, open a file or lock it, behind so
-/// many more; at a write, when half of it is done. A negative number is never.
+/// Kills the process at one of the calls that change a file, map the log's index, open or close a file, lock or
+/// unlock it, behind so many more; at a write, when half of it is done. A negative number is never.
 void fault_vfs_kill(struct fault_vfs *, int behind);
 
 /// How many of these calls are left before the kill; negative when none is to come.

@@ -6,9 +6,8 @@ import Testing
 
 @testable import Sluice
 
-/// The machine loses power, or the process is killed, while a file of an older schema is brought up.
+/// The machine loses power while a file of an older schema is brought up.
 ///
-/// A kill leaves what a loss of power leaves that has kept all writes: it is one of the ways.
 /// `SLUICE_POWER_POINTS` sets at how many moments, of some hundred.
 @Suite("Loss of power during an upgrade", .timeLimit(.minutes(30))) struct UpgradeLossTests {
     private static let points = Reliability.number("SLUICE_POWER_POINTS") ?? 8
@@ -62,11 +61,8 @@ import Testing
             connection,
             now: Timestamp(microseconds: 1)
         )
-        try connection.execute(OlderSchemaTests.content)
-        // Of a process that runs, and of its changes, an opening takes note.
-        try connection.execute(
-            "DELETE FROM sluice_runner_rows; DELETE FROM sluice_checkpointer; DELETE FROM sluice_changes"
-        )
+        try connection.execute(OlderSchema.content)
+        try connection.execute(OlderSchema.withoutProcess)
         connection.close()
     }
 
@@ -80,14 +76,6 @@ import Testing
     private func rows(of path: String) throws -> [String] {
         let connection = try Connection(path: path, mode: .write)
         defer { connection.close() }
-        return try [
-            "SELECT id || queue_id || quote(sort_key) || kind || payload FROM sluice_action_rows ORDER BY id",
-            "SELECT action_id || attempts FROM sluice_state_rows ORDER BY action_id",
-            "SELECT id || payload || cause FROM sluice_dead_rows ORDER BY id",
-            "SELECT name || is_open FROM sluice_gate_rows",
-            "SELECT scope || reason FROM sluice_hold_rows",
-            "SELECT key FROM sluice_key_rows",
-            "SELECT name || sort_type FROM sluice_queue_rows ORDER BY name",
-        ].flatMap { try connection.prepare($0).all { $0.text(0) } }
+        return try OlderSchema.callersRows.flatMap { try connection.prepare($0).all { $0.text(0) } }
     }
 }

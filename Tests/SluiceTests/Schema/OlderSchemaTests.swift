@@ -1,5 +1,6 @@
 import SQLite
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice
@@ -29,38 +30,6 @@ struct OlderSchemaTests {
         return try connection.prepare("SELECT \(values) FROM \(table) ORDER BY 1").all { $0.text(0) }
     }
 
-    /// One row for each table of the first schema, and more where they depend on each other.
-    static let content = """
-        UPDATE sluice_counters SET value = 5 WHERE name IN ('action', 'epoch');
-        INSERT INTO sluice_queue_rows (queue_id, name, sort_type)
-        VALUES (1, 'a', 'arrival'), (2, 'b', 'text');
-        UPDATE sluice_queue_rows SET blocked_by = 'failed', blocked_action_id = 2, blocked_at_us = 7,
-            blocked_error = 'e' WHERE queue_id = 2;
-        INSERT INTO sluice_action_rows (id, queue_id, sort_key, enqueued_at_us, nonce, kind, payload,
-                                        version, tag, expires_at_us, gate, trace)
-        VALUES (1, 1, 0, 10, 11, 'k', '{}', 1, NULL, NULL, NULL, NULL),
-               (2, 2, 'x', 10, 11, 'k', '[1]', 3, 't', 99, 'g', '{"traceparent": "00"}');
-        INSERT INTO sluice_key_rows VALUES (1, 'key', 1, 1000, NULL);
-        INSERT INTO sluice_cascade_rows VALUES (1, 'messages', 'id');
-        INSERT INTO sluice_link_rows VALUES (99, 1, 'm7', 0);
-        INSERT INTO sluice_order_rows VALUES (1, 0, 1);
-        INSERT INTO sluice_state_rows (action_id, attempts, last_error) VALUES (2, 3, 'e');
-        INSERT INTO sluice_claim_rows VALUES (1, 0, 1, 5, 6, 0, 0, 1);
-        INSERT INTO sluice_aside_rows VALUES (99, 'g');
-        INSERT INTO sluice_group_rows VALUES (99, 'profile', 1, 1);
-        INSERT INTO sluice_pass_rows VALUES (1, 0, 1, 1);
-        INSERT INTO sluice_closed_group_rows VALUES (1, 'profile');
-        INSERT INTO sluice_batch_rows VALUES (1, 9, 0, 8, 5);
-        INSERT INTO sluice_attempt_rows VALUES (2, 4, 3, 'failed', 'e', 1, 2);
-        INSERT INTO sluice_dead_rows
-        VALUES (3, 1, 0, 'arrival', 1, 2, 'k', 1, 3, 'failed', 'e', '"d"', 2, 't', 'g', '{}');
-        INSERT INTO sluice_gate_rows VALUES ('g', 1, 1, 2, NULL, NULL, NULL);
-        INSERT INTO sluice_hold_rows VALUES (1, 'a/*', 'me', 'why', 1, NULL);
-        INSERT INTO sluice_runner_rows VALUES (5, 1, 'gone', 7, 0, 0);
-        INSERT INTO sluice_checkpointer VALUES (1, 5, 1, 'gone', 0, 0);
-        INSERT INTO sluice_changes VALUES (1, 5, 1, 1, 'insert');
-        """
-
     @Test("G10: no migration drops a row or a value of it", arguments: 1...Migration.all.count)
     func keepsRows(_ count: Int) throws {
         let connection = try Connection(path: ":memory:", mode: .create)
@@ -68,7 +37,7 @@ struct OlderSchemaTests {
             connection,
             now: Timestamp(microseconds: 1)
         )
-        try connection.execute(Self.content)
+        try connection.execute(OlderSchema.content)
         let before = try tables(connection).map { table in
             let columns = try columns(table, connection)
             return (table, columns, try rows(table, columns, connection))
@@ -89,7 +58,7 @@ struct OlderSchemaTests {
         let connection = try Connection(path: file.path, mode: .create)
         try connection.set(Pragma("journal_mode", "WAL"))
         try Migrator(migrations: [Migration.all[0]]).migrate(connection, now: Timestamp(microseconds: 1))
-        try connection.execute(Self.content)
+        try connection.execute(OlderSchema.content)
         connection.close()
         let broker = try await site.broker()
         let log = EventLog<String>()
