@@ -95,6 +95,7 @@ struct SoakSamples {
         }
         let settled = samples.last?["settled"] ?? 0
         return "\(count) seconds, \(settled) actions; " + drifts.joined(separator: ", ")
+            + "; the largest log \(largest("log"))"
     }
 
     private static func median(_ values: ArraySlice<Int>) -> Int {

@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(
-        "SDL: 10,000 busy queues take as many threads as 100; callbacks come one at a time, in order"
+        "G12, SDL: 10,000 busy queues take as many threads as 100; callbacks come one at a time, in order"
     )
     func constant() async throws {
         let few = try await run(queues: 100)

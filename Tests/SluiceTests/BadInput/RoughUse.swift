@@ -11,6 +11,8 @@ struct RoughUse: Sendable {
     /// How long one use may take by the machine's clock before it counts as hanging: a hundred times what it
     /// takes.
     private static let patience = Duration.seconds(20)
+    /// More pages of two queues than any file here has.
+    private static let mostPages = 200
     /// So long after the start nothing of a ``FullFile`` waits for a time any more.
     private static let wait = Duration.seconds(3_600)
 
@@ -100,6 +102,16 @@ struct RoughUse: Sendable {
     private func look(_ broker: Broker, _ notes: Notes) async {
         await ask("statuses", notes) {
             for status in try await broker.statuses() { _ = "\(status) \(status.because.map { "\($0)" })" }
+        }
+        await ask("status pages", notes) {
+            let pages = Mutex(0)
+            try await broker.store.queueFacts(.prefix([]), page: 2) { _, _ in
+                pages.withLock { pages in
+                    pages += 1
+                    return pages <= Self.mostPages
+                }
+            }
+            if pages.withLock({ $0 }) > Self.mostPages { notes.fault("the queues do not come to an end") }
         }
         await ask("summaries", notes) { _ = try await broker.actionSummaries().map { "\($0)" } }
         await ask("dead letters", notes) {

@@ -13,12 +13,18 @@ struct BrokerModelTests {
     /// How many runs each test makes, if not so few that all tests are quick.
     private static let runs = Reliability.number("SLUICE_MODEL_RUNS")
 
-    @Test("G2 to G9 in memory: after each command the broker stands as its model", arguments: disciplines)
+    @Test(
+        "G2, G3, G4, G5, G6, G7, G8, G9: in memory, after each command the broker stands as its model",
+        arguments: disciplines
+    )
     func inMemory(_ discipline: QueueDiscipline) async throws {
         try await check(.memory, discipline, runs: Self.runs ?? 120)
     }
 
-    @Test("G2 to G9 on a file: after each command the broker stands as its model", arguments: disciplines)
+    @Test(
+        "G2, G3, G4, G5, G6, G7, G8, G9: on a file, after each command the broker stands as its model",
+        arguments: disciplines
+    )
     func onFile(_ discipline: QueueDiscipline) async throws {
         try await check(.file, discipline, runs: Self.runs ?? 60)
     }
