@@ -37,6 +37,11 @@ public struct Attempt: Sendable, Hashable {
     public let lastError: String?
 }
 
+extension Attempt: CustomStringConvertible {
+    /// Which one it is: `attempt 2 of action 7 of conversation/42`.
+    public var description: String { "attempt \(number) of action \(id) of \(queue)" }
+}
+
 extension ActionID {
     /// Sixteen hexadecimal digits of the opening that enqueued the action, a hyphen, and its number.
     func idempotencyKey(of nonce: Int64) -> String {

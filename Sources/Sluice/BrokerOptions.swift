@@ -138,7 +138,7 @@ public struct BrokerOptions: Sendable {
     /// Where the engine's time comes from.
     public var clock: any BrokerClock = SystemClock()
 
-    /// What retry policies draw their jitter from.
+    /// What retry policies draw their jitter from: each delay's begins with one number of this generator.
     public var randomness: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
 
     /// Where handlers run; `nil` is Swift's global executor.

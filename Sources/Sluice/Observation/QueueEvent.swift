@@ -50,7 +50,8 @@ public struct QueueEvent: Sendable, Hashable {
     public var pattern: QueuePattern?
     /// Who holds, or held.
     public var holder: String?
-    /// Why a stalled queue does not move: the first of ``QueueStatus/because``.
+    /// Why a queue does not move: with ``Kind/stalled`` the first of ``QueueStatus/because``, with
+    /// ``Kind/blocked`` what the head cannot run for.
     public var because: Because?
 
     /// Makes an event that says no more than this.
@@ -62,12 +63,21 @@ public struct QueueEvent: Sendable, Hashable {
 }
 
 extension QueueEvent: CustomStringConvertible {
-    /// What has happened, to whom, and why: `retrying: action 7 of conversation/42, attempt 2: it is busy`.
+    /// What has happened, to whom, what follows, and why:
+    /// `retrying: action 7 of conversation/42, attempt 2, again after 30.0 seconds: it is busy`.
     public var description: String {
         let action = action.map { "action \($0)" }
         let place = queue.map { $0.description } ?? pattern?.rawValue ?? gate?.rawValue
         var text = [action, place].compactMap { $0 }.joined(separator: " of ")
+        if let target { text += " to \(target)" }
+        if let holder { text += " by \(holder)" }
         if let attempt { text += ", attempt \(attempt)" }
+        if let delay { text += ", again after \(delay)" }
+        if let gate, queue != nil, because == nil { text += ", waits for gate \(gate)" }
+        if let until { text += ", \(queue == nil ? "until" : "scheduled for") \(Timestamp(until).iso8601)" }
+        let decision = [deadLetterCause?.rawValue ?? cause?.rawValue, policy.map { "\($0)" }]
+            .compactMap { $0 }
+        if !decision.isEmpty { text += " (\(decision.joined(separator: ", ")))" }
         if let error { text += ": \(error)" } else if let because { text += ": \(because)" }
         return text.isEmpty ? kind.description : "\(kind): \(text)"
     }
