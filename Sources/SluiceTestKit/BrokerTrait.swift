@@ -16,7 +16,8 @@ extension Trait where Self == BrokerTrait {
     /// ```
     ///
     /// What the history breaks (``TestBroker/violations``) fails the test. To a test that fails
-    /// the history is attached as `events.txt`. The broker is closed when the test is over.
+    /// the history is attached as `events.txt`, with how the broker stands at the end
+    /// (``TestBroker/standing()``). The broker is closed when the test is over.
     ///
     /// - Parameters:
     ///   - storage: Where the queues are kept.
@@ -73,7 +74,10 @@ public struct BrokerTrait: TestTrait, SuiteTrait, TestScoping {
         }
         await broker.events.catchUp()
         if !issues.elements.isEmpty {
-            Attachment.record("\(broker.events.history)\n", named: "events.txt")
+            let standing: String
+            do { standing = try await broker.standing() } catch { standing = "\(error)" }
+            let name = test.displayName ?? test.name
+            Attachment.record("\(name)\n\n\(broker.events.history)\n\n\(standing)\n", named: "events.txt")
         }
         do {
             try await broker.close()

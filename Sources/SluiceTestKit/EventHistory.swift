@@ -38,7 +38,15 @@ public struct EventHistory: Sendable, CustomStringConvertible {
     /// A line for each event, with the seconds since the first.
     public var description: String {
         guard let start = events.first?.time else { return "nothing has happened" }
-        return events.map { "+\($0.time.timeIntervalSince(start)) s \($0)" }.joined(separator: "\n")
+        return events.map { "\(Self.seconds(from: start, to: $0.time)) s \($0)" }.joined(separator: "\n")
+    }
+
+    /// With its sign, and three digits behind the point.
+    private static func seconds(from start: Date, to end: Date) -> String {
+        let count = Int((end.timeIntervalSince(start) * 1_000).rounded())
+        let digits = String(count.magnitude % 1_000)
+        let padding = String(repeating: "0", count: 3 - digits.count)
+        return (count < 0 ? "-" : "+") + "\(count.magnitude / 1_000).\(padding)\(digits)"
     }
 
     /// What the history breaks: one runner a slot (G3), the queue's order (G2, G4), the numbers of attempts

@@ -1,6 +1,12 @@
 public import Sluice
 internal import Synchronization
 
+#if canImport(FoundationEssentials)
+public import struct FoundationEssentials.Date
+#else
+public import struct Foundation.Date
+#endif
+
 /// A clock that stands still until a test moves it.
 ///
 /// ```swift
@@ -51,6 +57,11 @@ public final class ManualClock: BrokerClock {
 
     /// The wall clock.
     public var wallMicroseconds: Int64 { state.withLock { $0.wallMicroseconds } }
+
+    /// The wall clock as a date, for what is scheduled or ends: `clock.date + 60`.
+    public var date: Date {
+        Date(timeIntervalSince1970: Double(wallMicroseconds) / 1_000_000)
+    }
 
     /// The time that the clock has been moved by.
     public var uptime: Duration { state.withLock { $0.uptime } }

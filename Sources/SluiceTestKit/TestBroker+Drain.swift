@@ -53,7 +53,7 @@ extension TestBroker {
     /// Opens a gate, and drains.
     ///
     /// - Throws: As ``drain()`` and `Broker.openGate(_:isKept:spread:)`.
-    public func open(_ gate: GateName) async throws {
+    public func openGate(_ gate: GateName) async throws {
         try await broker.openGate(gate)
         try await drain()
     }
@@ -61,7 +61,7 @@ extension TestBroker {
     /// Closes a gate, and drains.
     ///
     /// - Throws: As ``drain()`` and `Broker.closeGate(_:isKept:)`.
-    public func close(_ gate: GateName) async throws {
+    public func closeGate(_ gate: GateName) async throws {
         try await broker.closeGate(gate)
         try await drain()
     }

@@ -120,6 +120,22 @@ public final class TestBroker: Sendable {
     }
 }
 
+// MARK: - As it stands
+
+extension TestBroker {
+    /// How it stands, for people: the clock, why each queue does not move, the gates, and what is held.
+    ///
+    /// - Throws: What reading the file throws, as when the broker was closed.
+    public func standing() async throws -> String {
+        let gates = try await broker.gates().map { "gate \($0.name): \($0.isOpen ? "open" : "closed")" }
+        let queues = try await broker.statuses().map { "\($0), depth \($0.depth)" }
+        let held = heldAttempts.map { "held: \($0)" }
+        let time = "the clock stands at \(clock.date)"
+        return ([time] + (queues.isEmpty ? ["no queue has work"] : queues) + gates + held)
+            .joined(separator: "\n")
+    }
+}
+
 // MARK: - Life
 
 extension TestBroker {

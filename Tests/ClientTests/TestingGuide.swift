@@ -72,7 +72,8 @@ func retries() async throws {
     try await test.broker.enqueue(SendMessage(conversation: "42", text: "hello"))
 
     try await test.drain()
-    #expect(try await test.broker.status(of: "conversation/42").state == .retry)
+    let status = try await test.broker.status(of: "conversation/42")
+    #expect(status.state == .retry, "\(status)")
 
     test.clock.advance(by: .seconds(30))
     try await test.drain()
@@ -95,7 +96,8 @@ func refused() async throws {
 
     #expect(sender.calls.elements.map(\.action.text) == ["refused", "of another", "of another"])
     #expect(sender.calls.elements.map(\.attempt.number) == [1, 1, 2])
-    #expect(try await test.broker.status(of: "conversation/1").state == .parked)
+    let status = try await test.broker.status(of: "conversation/1")
+    #expect(status.state == .parked, "\(status)")
 }
 
 @Test("A message that is cancelled while it is sent does not come back", .broker())
@@ -127,7 +129,7 @@ func network() async throws {
     try await test.restart()
     #expect(server.received.elements.isEmpty)
 
-    try await test.open("network")
+    try await test.openGate("network")
     try await test.events.wait(for: .succeeded, of: message.id)
     #expect(server.received.elements == ["hello"])
     #expect(test.violations.isEmpty)

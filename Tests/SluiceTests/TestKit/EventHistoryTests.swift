@@ -31,6 +31,30 @@ struct EventHistoryTests {
         return history.violations(discipline: { _ in discipline }).map(\.description)
     }
 
+    @Test("It is told in seconds since its start, with what each event says")
+    func text() {
+        let retry = event(.retrying, 7, attempt: 2) { event in
+            event.time += 1.0625
+            (event.delay, event.error) = (.seconds(30), "it is busy")
+        }
+        let blocked = event(.blocked, 7) { ($0.gate, $0.because) = ("network", .gate("network")) }
+        let failed = event(.failed, 7, attempt: 3) { event in
+            event.time -= 0.25
+            (event.cause, event.policy, event.error) = (.exhausted, .skip, "it is busy")
+        }
+        let later = event(.enqueued, 8) { $0.until = Date(timeIntervalSince1970: 60) }
+        #expect(
+            "\(EventHistory([event(.started, 7, attempt: 2), retry, blocked, failed, later]))" == """
+                +0.000 s started: action 7 of q, attempt 2
+                +1.063 s retrying: action 7 of q, attempt 2, again after 30.0 seconds: it is busy
+                +0.000 s blocked: action 7 of q: waiting for gate network
+                -0.250 s failed: action 7 of q, attempt 3 (exhausted, skip): it is busy
+                +0.000 s enqueued: action 8 of q, scheduled for 1970-01-01T00:01:00.000000Z
+                """
+        )
+        #expect("\(EventHistory([]))" == "nothing has happened")
+    }
+
     @Test("What is as it should be breaks nothing")
     func clean() {
         let events = [

@@ -19,11 +19,13 @@ struct FailingTests {
     func sample() async throws {
         let test = try TestBroker.current
         try await test.broker.enqueue(Note("a"))
+        try await test.broker.enqueue(raw: [RawAction(queue: "other", kind: "nobody's", payload: "1")])
+        try await test.broker.closeGate("network")
         try await test.drain()
         Issue.record("on purpose")
     }
 
-    @Test("The history of a failed test stands in events.txt")
+    @Test("The history of a failed test stands in events.txt, with how its broker stands at the end")
     func attachment() async throws {
         let file = try TemporaryFile()
         let folder = URL(filePath: file.path).deletingLastPathComponent().path
@@ -42,7 +44,12 @@ struct FailingTests {
         #expect(text.contains("on purpose") && text.contains("1 issue"), "\(text)")
         try #require(FileManager.default.contentsOfDirectory(atPath: folder) == ["events.txt"])
         let history = try String(contentsOfFile: "\(folder)/events.txt", encoding: .utf8)
-        for word in ["enqueued", "started", "succeeded"] { #expect(history.contains(word), "\(history)") }
+        let words = [
+            "Fails, when asked to\n", "enqueued: action 1 of notes\n", "started", "succeeded",
+            "blocked: action 2 of other: unknown kind\n", "the clock stands at 2026-01-01",
+            "\nother: unknown kind, depth 1\n", "gate network: closed",
+        ]
+        for word in words { #expect(history.contains(word), "\(word): \(history)") }
     }
 }
 #endif
