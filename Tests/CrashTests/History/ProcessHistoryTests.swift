@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(
-        "G1, G2, G3, G4, G5: processes that are killed and stopped lose nothing, never overlap, and keep the order",
+        "G1, G2, G3, G4, G5: killed and stopped processes lose nothing, never overlap, and keep the order",
         .enabled(if: seconds != nil, "`make test` runs it alone, behind the others"),
         .enabled(if: RealInput.isThere, "this machine has no ../shared/data/conversations.jsonl")
     )
