@@ -75,7 +75,7 @@ extension QueueEvent: CustomStringConvertible {
         if let delay { text += ", again after \(delay)" }
         if let gate, queue != nil, because == nil { text += ", waits for gate \(gate)" }
         if let until { text += ", \(queue == nil ? "until" : "scheduled for") \(Timestamp(until).iso8601)" }
-        let decision = [deadLetterCause?.rawValue ?? cause?.rawValue, policy.map { "\($0)" }]
+        let decision = [deadLetterCause?.rawValue ?? cause?.rawValue, policy?.rawValue]
             .compactMap { $0 }
         if !decision.isEmpty { text += " (\(decision.joined(separator: ", ")))" }
         if let error { text += ": \(error)" } else if let because { text += ": \(because)" }

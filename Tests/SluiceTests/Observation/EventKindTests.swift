@@ -47,6 +47,19 @@ import Testing
         #expect(lines(fixture) == expected)
     }
 
+    @Test("G15: a head that is blocked is told with what it cannot run for")
+    func blocked() async throws {
+        let fixture = try await StoreFixture()
+        let store = fixture.store
+        store.interest.begin()
+        try await store.add("a")
+        for hasRoute in [false, true] { _ = try await store.claim { _ in .unroutable(hasRoute: hasRoute) } }
+        _ = try await store.claim { _ in .gated("network") }
+        let events = fixture.commits.elements.flatMap(\.events).filter { $0.kind == .blocked }
+        #expect(events.map(\.because) == [.noRoute, .unknownKind, .gate("network")])
+        #expect(events.map(\.gate) == [nil, nil, "network"])
+    }
+
     @Test("A release, a stop, a move and the end of waits are told, in the order of commits")
     func released() async throws {
         let fixture = try await StoreFixture()
