@@ -53,7 +53,8 @@ import Testing
         let told = result.errors.split(separator: "\n").map { $0.split(separator: " ", maxSplits: 3) }
         // Each with its number and a reason.
         #expect(told.allSatisfy { $0.count == 4 && $0[0] == "sluice:" && $0[1] == "line" && !$0[3].isEmpty })
-        #expect(told.map { Int($0[2].filter(\.isNumber)) } == refused)
+        // What the file refuses is told behind what does not parse, a batch at a time.
+        #expect(told.compactMap { Int($0[2].filter(\.isNumber)) }.sorted() == refused)
         let stored = try await place.sql(
             """
             SELECT count(*), sum(wrong) FROM (SELECT payload ->> '$.n' <= lag(payload ->> '$.n', 1, 0)
