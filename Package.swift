@@ -133,7 +133,7 @@ let package = Package(
         // measurements, because it reaches below the public face.
         .executableTarget(name: "Counted", dependencies: ["SQLite", "Sluice"], path: "Benchmarks/Counted"),
         // What tests of several targets have in common.
-        .target(name: "TestSupport", path: "Tests/TestSupport"),
+        .target(name: "TestSupport", dependencies: ["SQLite", "Sluice"], path: "Tests/TestSupport"),
         .testTarget(name: "SQLiteTests", dependencies: ["SQLite", "SluiceTestKit"]),
         // A disk, memory and a system that fail when a test asks them to.
         .target(name: "FaultVFS", dependencies: ["CSQLite"], path: "Tests/FaultVFS"),

@@ -1,4 +1,7 @@
-/// What a file of an older schema holds, for tests that bring one up.
+internal import SQLite
+internal import Sluice
+
+/// A file of an older schema, and what it holds, for tests that bring one up.
 package enum OlderSchema {
     /// One row for each table of the first schema, and more where they depend on each other.
     package static let content = """
@@ -32,18 +35,45 @@ package enum OlderSchema {
         INSERT INTO sluice_changes VALUES (1, 5, 1, 1, 'insert');
         """
 
-    /// Takes out what an opening takes note of: a process that runs, and its changes.
-    package static let withoutProcess =
-        "DELETE FROM sluice_runner_rows; DELETE FROM sluice_checkpointer; DELETE FROM sluice_changes"
+    /// Makes a file with rows, as the library of an older schema would have left it.
+    ///
+    /// - Parameters:
+    ///   - version: How many migrations it has had.
+    ///   - vfs: What SQLite writes it through; `nil` is the system's.
+    package static func lay(_ version: Int, at path: String, vfs: String? = nil) throws {
+        let connection = try Connection(path: path, mode: .create, vfs: vfs)
+        try connection.execute("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL")
+        try Migrator(migrations: Array(Migration.all.prefix(version))).migrate(
+            connection,
+            now: Timestamp(microseconds: 1)
+        )
+        try connection.execute(content)
+        // Of a process that runs, and of its changes, an opening takes note.
+        try connection.execute(
+            "DELETE FROM sluice_runner_rows; DELETE FROM sluice_checkpointer; DELETE FROM sluice_changes"
+        )
+        connection.close()
+    }
+
+    /// How many migrations a file has had.
+    package static func steps(of path: String) throws -> Int {
+        let connection = try Connection(path: path, mode: .write)
+        defer { connection.close() }
+        return try connection.prepare("SELECT count(*) FROM sluice_migrations").first { $0.count(0) } ?? 0
+    }
 
     /// What callers have put into the file, a text for each row.
-    package static let callersRows = [
-        "SELECT id || queue_id || quote(sort_key) || kind || payload FROM sluice_action_rows ORDER BY id",
-        "SELECT action_id || attempts FROM sluice_state_rows ORDER BY action_id",
-        "SELECT id || payload || cause FROM sluice_dead_rows ORDER BY id",
-        "SELECT name || is_open FROM sluice_gate_rows",
-        "SELECT scope || reason FROM sluice_hold_rows",
-        "SELECT key FROM sluice_key_rows",
-        "SELECT name || sort_type FROM sluice_queue_rows ORDER BY name",
-    ]
+    package static func rows(of path: String) throws -> [String] {
+        let connection = try Connection(path: path, mode: .write)
+        defer { connection.close() }
+        return try [
+            "SELECT id || queue_id || quote(sort_key) || kind || payload FROM sluice_action_rows ORDER BY id",
+            "SELECT action_id || attempts FROM sluice_state_rows ORDER BY action_id",
+            "SELECT id || payload || cause FROM sluice_dead_rows ORDER BY id",
+            "SELECT name || is_open FROM sluice_gate_rows",
+            "SELECT scope || reason FROM sluice_hold_rows",
+            "SELECT key FROM sluice_key_rows",
+            "SELECT name || sort_type FROM sluice_queue_rows ORDER BY name",
+        ].flatMap { try connection.prepare($0).all { $0.text(0) } }
+    }
 }

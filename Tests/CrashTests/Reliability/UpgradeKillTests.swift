@@ -25,7 +25,8 @@ import Testing
             let stretch = max(1, calls * (point + 1) / count - calls * point / count)
             let call = calls * point / count + Int(Reliability.seed % UInt64(stretch))
             let file = try TemporaryFile()
-            let before = try lay(version, at: file.path)
+            try OlderSchema.lay(version, at: file.path)
+            let before = try OlderSchema.rows(of: file.path)
             let told = try await Scenario.run(["upgrade", file.path, "\(call)"])
             let words = "killed at call \(call), SLUICE_SEED=\(Reliability.seed)"
             if told.status == .signaled(SIGKILL) { killed += 1 }
@@ -33,8 +34,8 @@ import Testing
             if try stepsOfCopy(of: file.path) < Migration.all.count { unfinished += 1 }
             let broker = try await Broker(file: file.path)
             await broker.close()
-            try #expect(steps(of: file.path) == Migration.all.count, "\(words)")
-            try #expect(rows(of: file.path) == before, "\(words)")
+            try #expect(OlderSchema.steps(of: file.path) == Migration.all.count, "\(words)")
+            try #expect(OlderSchema.rows(of: file.path) == before, "\(words)")
         }
         // A closing may make a few calls less than the first one did.
         #expect(killed >= count * 2 / 3 && unfinished > 0)
@@ -47,47 +48,21 @@ import Testing
     /// How many calls an upgrade makes.
     private func calls(from version: Int) async throws -> Int {
         let file = try TemporaryFile()
-        let before = try lay(version, at: file.path)
+        try OlderSchema.lay(version, at: file.path)
+        let before = try OlderSchema.rows(of: file.path)
         let told = try await Scenario.run(["upgrade", file.path, "-1"])
         try #require(told.status == .exited(0) && told.count > 20, "\(told.lines)")
-        try #require(rows(of: file.path) == before)
+        try #require(OlderSchema.rows(of: file.path) == before)
         return told.count
     }
 
-    /// A file with rows, as the library of an older schema would have left it.
-    ///
-    /// - Returns: What callers have put into it.
-    private func lay(_ version: Int, at path: String) throws -> [String] {
-        let connection = try Connection(path: path, mode: .create)
-        try connection.execute("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL")
-        try Migrator(migrations: Array(Migration.all.prefix(version))).migrate(
-            connection,
-            now: Timestamp(microseconds: 1)
-        )
-        try connection.execute(OlderSchema.content)
-        try connection.execute(OlderSchema.withoutProcess)
-        connection.close()
-        return try rows(of: path)
-    }
-
-    private func rows(of path: String) throws -> [String] {
-        let connection = try Connection(path: path, mode: .write)
-        defer { connection.close() }
-        return try OlderSchema.callersRows.flatMap { try connection.prepare($0).all { $0.text(0) } }
-    }
-
-    /// The same of a copy: the broker is to find the file, its log and its index as the kill has left them.
+    /// How many migrations a copy has had: the broker is to find the file, its log and its index as the kill
+    /// has left them.
     private func stepsOfCopy(of path: String) throws -> Int {
         let copy = try TemporaryFile()
         for suffix in ["", "-wal"] where FileManager.default.fileExists(atPath: path + suffix) {
             try FileManager.default.copyItem(atPath: path + suffix, toPath: copy.path + suffix)
         }
-        return try steps(of: copy.path)
-    }
-
-    private func steps(of path: String) throws -> Int {
-        let connection = try Connection(path: path, mode: .write)
-        defer { connection.close() }
-        return try connection.prepare("SELECT count(*) FROM sluice_migrations").first { $0.count(0) } ?? 0
+        return try OlderSchema.steps(of: copy.path)
     }
 }

@@ -19,8 +19,8 @@ import Testing
         let disk = try FaultyDisk()
         let journal = PowerJournal()
         disk.observe(journal)
-        try lay(version, at: place.path, through: disk)
-        let before = try rows(of: place.path)
+        try OlderSchema.lay(version, at: place.path, vfs: disk.name)
+        let before = try OlderSchema.rows(of: place.path)
         let start = journal.entries.count
         var options = BrokerOptions()
         options.vfs = disk.name
@@ -40,42 +40,16 @@ import Testing
                     try Data(bytes).write(to: URL(fileURLWithPath: copy.path + suffix))
                 }
                 let point = "step \(index - start), \(loss) lost, SLUICE_SEED=\(Reliability.seed)"
-                if try steps(of: copy.path) < Migration.all.count { unfinished += 1 }
+                if try OlderSchema.steps(of: copy.path) < Migration.all.count { unfinished += 1 }
                 let broker = try await Broker(file: copy.path)
                 await broker.close()
-                try #expect(steps(of: copy.path) == Migration.all.count, "\(point)")
-                try #expect(rows(of: copy.path) == before, "\(point)")
+                try #expect(OlderSchema.steps(of: copy.path) == Migration.all.count, "\(point)")
+                try #expect(OlderSchema.rows(of: copy.path) == before, "\(point)")
                 tried += 1
             }
         }
         // Some of them have the upgrade before them, and some behind.
         #expect(unfinished > 0 && unfinished < tried)
         Reliability.report("upgrade from \(version)", "\(tried) files, \(unfinished) to be brought up")
-    }
-
-    /// A file with rows, as the library of an older schema would have left it.
-    private func lay(_ version: Int, at path: String, through disk: FaultyDisk) throws {
-        let connection = try Connection(path: path, mode: .create, vfs: disk.name)
-        try connection.execute("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL")
-        try Migrator(migrations: Array(Migration.all.prefix(version))).migrate(
-            connection,
-            now: Timestamp(microseconds: 1)
-        )
-        try connection.execute(OlderSchema.content)
-        try connection.execute(OlderSchema.withoutProcess)
-        connection.close()
-    }
-
-    private func steps(of path: String) throws -> Int {
-        let connection = try Connection(path: path, mode: .write)
-        defer { connection.close() }
-        return try connection.prepare("SELECT count(*) FROM sluice_migrations").first { $0.count(0) } ?? 0
-    }
-
-    /// What callers have put into the file.
-    private func rows(of path: String) throws -> [String] {
-        let connection = try Connection(path: path, mode: .write)
-        defer { connection.close() }
-        return try OlderSchema.callersRows.flatMap { try connection.prepare($0).all { $0.text(0) } }
     }
 }
