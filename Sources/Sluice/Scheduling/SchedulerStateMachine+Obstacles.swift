@@ -57,16 +57,30 @@ extension SchedulerStateMachine {
     /// have not been asked for longest.
     ///
     /// A process keeps a queue while it has work for it, unless more queues are ready there than it may run;
-    /// nobody is told of those that it leaves meanwhile.
+    /// nobody is told of those that it leaves meanwhile. Each that turns out to be free has the next one
+    /// asked: what is still taken is asked seldom, and what has been left is found at once, however much it
+    /// is.
     package mutating func retryTaken(all: Bool) -> [Decision] {
         guard isOpen else { return [] }
-        var count = all ? taken.count : min(taken.count, concurrency - permitsInUse)
+        askTaken(count: all ? taken.count : min(taken.count, concurrency - permitsInUse))
+        return decide()
+    }
+
+    private mutating func askTaken(count: Int) {
+        var count = count
         while count > 0, let queue = taken.popFirst() {
             guard obstacles[queue] == .taken else { continue }
             count -= 1
             wake(queue)
+            taken.asked.insert(queue)
         }
-        return decide()
+    }
+
+    /// A claim of a queue has been concluded: if it was asked again and is not taken any more, the next one
+    /// may have been left too.
+    mutating func askNextTaken(behind queue: QueueID) {
+        guard !taken.asked.isEmpty, taken.asked.remove(queue) != nil else { return }
+        if obstacles[queue] != .taken { askTaken(count: 1) }
     }
 
     mutating func noteTaken(_ queue: QueueID) {
@@ -93,6 +107,8 @@ struct TakenQueues {
     /// Those that were woken since stand here too, and perhaps twice.
     private var line: Deque<QueueID> = []
     private(set) var count = 0
+    /// Those that are being asked again.
+    var asked: Set<QueueID> = []
 
     var isEmpty: Bool { count == 0 }
 

@@ -225,9 +225,9 @@ extension SchedulerStateMachine {
         case .held:
             phases[queue] = nil
             obstacles[queue] = .hold
-        case .takenElsewhere:
-            noteTaken(queue)
+        case .takenElsewhere: noteTaken(queue)
         }
+        askNextTaken(behind: queue)
         return decide()
     }
 

@@ -29,12 +29,35 @@ import Testing
         _ = machine.claim(2)
         #expect(machine.retryTaken(all: false).claimed == [3])
         #expect(machine.retryTaken(all: false).isEmpty)
-        _ = machine.concluded(3, .nothing)
+        #expect(machine.concluded(3, .takenElsewhere).isEmpty)
         #expect(machine.retryTaken(all: false).claimed == [1])
-        #expect(machine.concluded(1, .nothing).isEmpty)
+        #expect(machine.concluded(1, .nothing).claimed == [3])
+        #expect(machine.concluded(3, .nothing).isEmpty)
         #expect(machine.finish(2).order?.queue == 2)
         #expect(machine.concluded(2, .nothing) == [.becameIdle])
         #expect(machine.isIdle)
+    }
+
+    @Test("Each that is found free has the next asked for, and one that is still taken does not")
+    func oneByOne() {
+        let machine = Self.taken(1, 2, 3, 4, 5, 6)
+        #expect(machine.retryTaken(all: false).claimed == [1, 2])
+        #expect(machine.concluded(1, .nothing).claimed == [3])
+        // Its work is done here first.
+        _ = machine.claim(2)
+        #expect(machine.finish(2).order?.queue == 2)
+        #expect(machine.concluded(2, .nothing).claimed == [4])
+        #expect(machine.concluded(3, .takenElsewhere).isEmpty)
+        #expect(machine.concluded(4, .held).claimed == [5])
+        #expect(machine.concluded(5, .takenElsewhere).isEmpty)
+        // One that came by itself says nothing of the others.
+        #expect(machine.wake([7]).claimed == [7])
+        #expect(machine.concluded(7, .nothing).isEmpty)
+        #expect(!machine.isIdle)
+        #expect(machine.retryTaken(all: false).claimed == [6, 3])
+        #expect(machine.concluded(6, .nothing).claimed == [5])
+        #expect(machine.concluded(3, .nothing).isEmpty)
+        #expect(machine.concluded(5, .nothing) == [.becameIdle])
     }
 
     @Test("One that was woken meanwhile is not asked for twice")
