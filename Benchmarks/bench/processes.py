@@ -14,12 +14,12 @@ from .measure import HERE, Bench
 PATIENCE = 600
 
 
-def drained(bench: Bench, files: list[Path], pause: int) -> tuple[float, list[int]]:
+def drained(bench: Bench, files: list[Path], options: list[str]) -> tuple[float, list[int]]:
     """The seconds from the first begin to the last start of a handler, and what each process has settled.
 
     A process for each file named; one that is named twice is shared.
     """
-    workers = [subprocess.Popen([str(bench.workloads), "share", "--file", str(file), "--pause", str(pause)],
+    workers = [subprocess.Popen([str(bench.workloads), "share", "--file", str(file), *options],
                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
                for file in files]
     try:
@@ -45,6 +45,8 @@ def main() -> None:
     parser.add_argument("--queues", type=int, nargs="+", default=[64, 10_000])
     parser.add_argument("--pauses", type=int, nargs="+", default=[0, 2, 5],
                         help="milliseconds that each handler waits, as for the answer of a server")
+    parser.add_argument("--concurrency", type=int,
+                        help="how many handlers each process runs at the same time at most (default: 64)")
     parser.add_argument("--processes", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--no-apart", dest="apart", action="store_false",
                         help="leave out the same number of processes with a file for each, which is what the "
@@ -70,7 +72,10 @@ def measured(bench: Bench, disk: Disk, options: argparse.Namespace, way: tuple[i
     for file in files:
         bench.fill(file, options.count // len(files), queues)
     disk.wait()
-    seconds, settled = drained(bench, files if apart else files * processes, pause)
+    workload = ["--pause", str(pause)]
+    if options.concurrency:
+        workload += ["--concurrency", str(options.concurrency)]
+    seconds, settled = drained(bench, files if apart else files * processes, workload)
     # One that was taken for dead would have some run twice.
     if sum(settled) != options.count // len(files) * len(files):
         raise RuntimeError(f"{sum(settled)} settled of {options.count}")

@@ -10,6 +10,7 @@ struct Share: AsyncParsableCommand {
     @Option(help: "A database with actions.") var file: String
     @Option(help: "The broker's durability.") var durability = Level.standard
     @Option(help: "Milliseconds that each handler waits, as for the answer of a server.") var pause = 0
+    @Option(help: "How many handlers run at the same time at most.") var concurrency: Int?
 
     private struct Answer: Encodable {
         /// Nanoseconds, by a clock that all processes of the machine share.
@@ -20,7 +21,9 @@ struct Share: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let broker = try await Broker(file: file, options: durability.options)
+        var options = durability.options
+        if let concurrency { options.concurrency = concurrency }
+        let broker = try await Broker(file: file, options: options)
         let last = Latest()
         let pause = Duration.milliseconds(pause)
         try broker.route("conversation/*", Message.self) { _, _ in
