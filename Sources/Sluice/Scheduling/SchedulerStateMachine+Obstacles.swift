@@ -76,10 +76,12 @@ extension SchedulerStateMachine {
         }
     }
 
-    /// A claim of a queue has been concluded: if it was asked again and is not taken any more, the next one
+    /// A claim of a queue has been concluded: if it was asked again, and has nothing to do here, the next one
     /// may have been left too.
+    ///
+    /// Not while it waits, as for a claim that the disk has refused: it comes here once more.
     mutating func askNextTaken(behind queue: QueueID) {
-        guard !taken.asked.isEmpty, taken.asked.remove(queue) != nil else { return }
+        guard !taken.asked.isEmpty, phases[queue] == nil, taken.asked.remove(queue) != nil else { return }
         if obstacles[queue] != .taken { askTaken(count: 1) }
     }
 
@@ -107,7 +109,7 @@ struct TakenQueues {
     /// Those that were woken since stand here too, and perhaps twice.
     private var line: Deque<QueueID> = []
     private(set) var count = 0
-    /// Those that are being asked again.
+    /// Those that were asked again, until it is known whether they are free.
     var asked: Set<QueueID> = []
 
     var isEmpty: Bool { count == 0 }

@@ -60,6 +60,17 @@ import Testing
         #expect(machine.concluded(5, .nothing) == [.becameIdle])
     }
 
+    @Test("G9: one whose claim waits has none asked for until it has been made")
+    func refused() {
+        let machine = Self.taken(1, 2, 3)
+        #expect(machine.retryTaken(all: false).claimed == [1, 2])
+        #expect(machine.concluded(1, .waiting(wait(), until: .seconds(1))).isEmpty)
+        #expect(machine.concluded(2, .waiting(wait(), until: .seconds(1))).isEmpty)
+        #expect(machine.timeReached(.seconds(1)).claimed == [1, 2])
+        #expect(machine.concluded(1, .unfinished).claimed == [1])
+        #expect(machine.concluded(1, .nothing).claimed == [3])
+    }
+
     @Test("One that was woken meanwhile is not asked for twice")
     func woken() {
         let machine = Self.taken(1)
