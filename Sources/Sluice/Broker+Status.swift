@@ -175,8 +175,8 @@ extension QueueFacts {
         case .unroutable(let hasRoute): return [hasRoute ? .unknownKind : .noRoute]
         case .route: return []
         case nil:
-            guard let block, block.action == head, block.reason != "gate" else { return [] }
-            return [block.reason == "no route" ? .noRoute : .unknownKind]
+            guard let block, block.action == head else { return [] }
+            return Because(unroutable: block.reason).map { [$0] } ?? []
         }
     }
 

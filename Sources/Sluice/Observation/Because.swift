@@ -88,6 +88,15 @@ extension Because: CustomStringConvertible {
         }
     }
 
+    /// What the word says that stands in the file for a head without a route; `nil` for other words.
+    init?(unroutable word: String) {
+        switch word {
+        case Self.unknownKind.description: self = .unknownKind
+        case Self.noRoute.description: self = .noRoute
+        default: return nil
+        }
+    }
+
     private static func names(of processes: [Int]) -> String {
         guard !processes.isEmpty else { return "another connection" }
         let numbers = processes.map(String.init).joined(separator: ", ")

@@ -267,7 +267,7 @@ extension WriteTransaction {
         try block(queue, by: reason, row.head.action, isHead: turn.setsAside, error: detail)
         try tell(.blocked, row.head.action, in: queue) {
             $0.gate = reason == "gate" ? detail.map { GateName($0) } : nil
-            $0.because = $0.gate.map(Because.gate) ?? (reason == "no route" ? .noRoute : .unknownKind)
+            $0.because = $0.gate.map(Because.gate) ?? Because(unroutable: reason)
         }
     }
 
