@@ -73,7 +73,9 @@ extension QueueNotice<Note> {
         let first = jobs.observe(on: callbacks) { one.append($0.line) }
         let second = jobs.observe(on: callbacks) { other.append($0.line) }
         try await jobs.add(Note("a"))
-        _ = try await other.wait(forCount: 1)
+        // Observers are told one after the other: whoever goes before its turn is told nothing more.
+        try await #expect(one.wait(forCount: 1) == ["added a"])
+        try await #expect(other.wait(forCount: 1) == ["added a"])
         first.cancel()
         first.cancel()
         try await jobs.add(Note("b"))
