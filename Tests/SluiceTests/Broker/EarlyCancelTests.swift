@@ -9,6 +9,10 @@ import Testing
 /// An executor that can be held: what is to run on it waits until it is let go.
 private final class HeldExecutor: TaskExecutor {
     private let held = Mutex<[UnownedJob]?>(nil)
+    private let runningCount = Atomic(0)
+
+    /// No thread is at work for it: what has begun waits for something else.
+    var isIdle: Bool { runningCount.load(ordering: .acquiring) == 0 }
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
@@ -26,7 +30,11 @@ private final class HeldExecutor: TaskExecutor {
     }
 
     private func run(_ job: UnownedJob) {
-        DispatchQueue.global().async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+        runningCount.add(1, ordering: .relaxed)
+        DispatchQueue.global().async { [self] in
+            job.runSynchronously(on: asUnownedTaskExecutor())
+            runningCount.subtract(1, ordering: .releasing)
+        }
     }
 }
 
@@ -38,7 +46,11 @@ private final class HeldExecutor: TaskExecutor {
     private func claimed(_ body: @Sendable (Site, Broker, ActionID) async throws -> Void) async throws {
         let site = try Site()
         let executor = HeldExecutor()
-        let broker = try await site.broker { $0.handlerExecutor = executor }
+        let broker = try await site.broker {
+            $0.handlerExecutor = executor
+            // It stands still: of its own accord the broker writes nothing meanwhile.
+            $0.clock = ManualClock()
+        }
         let log = EventLog<String>()
         let go = Signal()
         try broker.route("*", Note.self) { note, _ in
@@ -58,11 +70,11 @@ private final class HeldExecutor: TaskExecutor {
             do {
                 // While the lock is taken the settling goes to the writer's own thread, and `a`'s task waits.
                 let other = try Connection(path: path, mode: .write)
-                // The broker has chores of its own to write.
-                other.setBusyTimeout(.seconds(60))
+                // What the broker has to write at its start has been written.
+                try await until { broker.isAtRest(butFor: 1) && !broker.store.writer.load.isLed }
                 try other.execute("BEGIN IMMEDIATE")
                 go.send()
-                try await until { broker.store.writer.load.isLed }
+                try await until { broker.store.writer.load.isLed && executor.isIdle }
                 try other.execute("COMMIT")
             }
             let claim = "SELECT count(*) FROM sluice_claim_rows WHERE action_id = \(ids[1])"
