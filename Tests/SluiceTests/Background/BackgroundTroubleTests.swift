@@ -118,6 +118,37 @@ import Testing
         await broker.close()
     }
 
+    @Test("Processing time that is over before it could be used is given back, and asked for again")
+    func overAtOnce() async throws {
+        let site = try Site()
+        let broker = try await site.broker()
+        let (background, system) = try site.background(broker)
+        system.beginProcessing()
+        system.expireProcessing()
+        let expected = ["request after 60 s", "end processing, not done, 0 locks"]
+        try await following(background) {
+            try await #expect(system.log.wait(forCount: 2) == expected)
+            #expect(broker.isSuspended)
+        }
+        await broker.close()
+    }
+
+    @Test("A broker that somebody else has suspended is stopped in time, and taken to hold work")
+    func suspendedElsewhere() async throws {
+        let site = try Site()
+        let broker = try await site.broker()
+        // The run of the broker cannot end before it is resumed.
+        let (background, system) = try site.background(broker) { $0.patience = .zero }
+        try await following(background) {
+            background.enterForeground()
+            try await until { broker.hasLookedAround }
+            await broker.suspend()
+            await background.leaveForeground()
+            #expect(system.log.elements == ["cancel request", "request after 60 s"])
+        }
+        await broker.close()
+    }
+
     @Test("Until there is time to run, and behind it, the file is let go; what is enqueued waits")
     func waiting() async throws {
         let site = try Site()

@@ -96,7 +96,9 @@ extension BackgroundCoordinator {
     /// What is to be asked for; something if it cannot be told, or not in time.
     private func workLeft() async -> RemainingWork {
         do throws(SluiceError) {
-            return try await broker.remainingWork(until: broker.options.clock.uptime + Self.readingLimit)
+            let end = broker.options.clock.uptime + Self.readingLimit
+            // The time may be over before the broker was resumed for it.
+            return try await broker.remainingWorkUnlessSuspended(until: end) ?? .now
         } catch {
             broker.options.logger.debug("the work left is unknown", metadata: ["error": "\(error)"])
             return .now

@@ -27,6 +27,21 @@ extension Broker {
         try await workLeft(until: end) { $0.next == .now }.next
     }
 
+    /// As above; `nil` while the broker is suspended, when a look would last until it is resumed.
+    func remainingWorkUnlessSuspended(
+        until end: Duration
+    ) async throws(SluiceError) -> RemainingWork? {
+        // Among the calls that suspend and resume it, so that none comes in between.
+        try await suspension.pass { [self] () async -> Result<RemainingWork?, SluiceError> in
+            guard !suspension.isOn else { return .success(nil) }
+            do throws(SluiceError) {
+                return .success(try await remainingWork(until: end))
+            } catch {
+                return .failure(error)
+            }
+        }.get()
+    }
+
     /// What all queues that this broker has routes for leave to do, by what they wait for.
     package func workLeft() async throws(SluiceError) -> WorkLeft {
         try await workLeft(until: nil) { _ in false }
