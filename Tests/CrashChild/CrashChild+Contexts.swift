@@ -8,11 +8,11 @@ import Darwin
 #endif
 
 extension CrashChild {
-    /// `contexts FILE QUEUES`: runs three actions of each queue, the first of all queues at the same time,
-    /// with the engine, the handlers and the callbacks each on a dispatch queue of this program's.
+    /// `contexts FILE QUEUES ACTIONS`: runs so many actions in so many queues, the first of all queues at the
+    /// same time, with the engine, the handlers and the callbacks each on a dispatch queue of this program's.
     ///
     /// Writes to standard output the most threads that there were, and what the callbacks have seen.
-    static func useContexts(file: String, queues: Int) async throws {
+    static func useContexts(file: String, queues: Int, actions: Int) async throws {
         var options = BrokerOptions()
         options.concurrency = queues
         options.engineQueue = DispatchQueue(label: "engine", qos: .utility)
@@ -20,16 +20,16 @@ extension CrashChild {
             DispatchQueue(label: "handlers", qos: .userInitiated, attributes: .concurrent)
         )
         let broker = try await Broker(file: file, options: options)
-        let (everybody, callbacks) = (Rendezvous(count: queues), Callbacks(expecting: 3 * queues))
+        let (everybody, callbacks) = (Rendezvous(count: queues), Callbacks(expecting: actions))
         try broker.route("lane/*", Job.self) { job, attempt in
             if attempt.id.rawValue <= Int64(queues) { await everybody.meet() }
             callbacks.sample(attempt.id)
             return .success
         }
-        let token = broker.observe(on: callbacks.queue, buffering: .bounded(100 * queues)) {
+        let token = broker.observe(on: callbacks.queue, buffering: .bounded(40 * actions)) {
             callbacks.receive($0)
         }
-        try await broker.enqueue((0..<3 * queues).map { Job(lane: $0 % queues, isPoison: false) })
+        try await broker.enqueue((0..<actions).map { Job(lane: $0 % queues, isPoison: false) })
         try await broker.run {
             await broker.waitUntilIdle()
         }

@@ -25,9 +25,11 @@ struct CrashChild {
             try await fork(file: arguments[2])
         case "files" where arguments.count == 3:
             try await useFile(arguments[2])
-        case "contexts" where arguments.count == 4:
-            guard let queues = Int(arguments[3]) else { throw CrashChildError.usage }
-            try await useContexts(file: arguments[2], queues: queues)
+        case "contexts" where arguments.count == 5:
+            guard let queues = Int(arguments[3]), let actions = Int(arguments[4]) else {
+                throw CrashChildError.usage
+            }
+            try await useContexts(file: arguments[2], queues: queues, actions: actions)
         case "soak" where arguments.count == 4:
             guard let seconds = Int(arguments[3]) else { throw CrashChildError.usage }
             try await Soak(file: arguments[2], seconds: seconds).run()
