@@ -89,10 +89,12 @@ import Testing
         try await place.enqueue("q", "q")
         let script = "test $SLUICE_ID = 2 || { echo started; read line < '\(try place.makePipe("never"))'; }"
         let arguments = ["run", "--file", place.path, "--exec", script, "--grace", "0"]
+        var lines: [String] = []
         let status = try await Tool.follow(arguments) { line, send in
+            lines.append(line)
             guard line == "started" else { return }
             let queue = try #require(try await place.queues().first)
-            #expect(queue["state"] as? String == "running")
+            #expect(queue["state"] as? String == "running", "\(lines)")
             #expect((queue["because"] as? String)?.hasSuffix(", attempt 1") == true)
             #expect(queue["depth"] as? Int == 2)
             let actions = try await place.actions()
