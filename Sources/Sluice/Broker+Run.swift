@@ -250,6 +250,8 @@ extension Broker {
         life.withLock { life in
             if life.state == .starting || life.state == .running { life.state = .stopping }
         }
+        // Before anything is cancelled: what is released then would start again.
+        scheduler.close()
         Task(executorPreference: options.engine.executor) { await self.leaveQueuesToOthers() }
         if grace > .zero {
             scheduler.schedule(.endGrace, within: grace)

@@ -64,6 +64,9 @@ extension Scheduler {
     /// Nothing is decided yet, so that a broker may call it inside its own lock.
     func start() { machine.withLock { $0.start() } }
 
+    /// Closes for wakes: nothing more is claimed, and ``stop()`` follows.
+    func close() { machine.withLock { $0.close() } }
+
     func stop() { update { $0.stop() } }
 
     func wake(_ queues: some Sequence<QueueID>) { update { $0.wake(queues) } }

@@ -127,6 +127,9 @@ extension SchedulerStateMachine {
         isStopping = false
     }
 
+    /// No further claim: the broker is about to stop.
+    package mutating func close() { isOpen = false }
+
     /// The broker is to stop: no further claim, until nothing runs.
     package mutating func stop() -> [Decision] {
         isOpen = false
@@ -317,21 +320,6 @@ extension SchedulerStateMachine {
     mutating func releaseRoute(of queue: QueueID) {
         if lone == queue { lone = nil }
         if let freed = routes.release(queue) { callNext(for: freed) }
-    }
-
-    /// A permit is free: the next that lacks one is asked again.
-    mutating func callNext(for route: RouteID) {
-        while routes.isFree(route), let queue = routes.dequeue(for: route) {
-            guard phases[queue] == .lackingPermit(route) else { continue }
-            routes.call(queue, for: route)
-            return makeReady(queue)
-        }
-    }
-
-    /// A queue that was called and has not taken the permit, because its head is another one now, leaves it
-    /// to the next.
-    mutating func endCall(of queue: QueueID) {
-        if let route = routes.endCall(of: queue) { callNext(for: route) }
     }
 
     mutating func decide() -> [Decision] {

@@ -1,3 +1,4 @@
+import Dispatch
 import SQLite
 import SluiceTestKit
 import Synchronization
@@ -125,6 +126,41 @@ import Testing
         try await run
         #expect(broker.statistics.succeeded == 1)
         try await #expect(broker.actionCount() == 0)
+    }
+
+    @Test("G7: what ends while a stop cancels the handlers makes room for nothing")
+    func cancelling() async throws {
+        let site = try Site(.memory)
+        let broker = try await site.broker()
+        let (log, go, settled) = (EventLog<String>(), Signal(), DispatchSemaphore(value: 0))
+        let token = broker.observe(on: DispatchQueue(label: "events"), buffering: .bounded(100)) {
+            if case .event(let event) = $0, event.kind == .succeeded { settled.signal() }
+        }
+        try broker.route("1", Note.self) { note, _ in
+            log.append(note.text)
+            try await withTaskCancellationHandler {
+                try await untilCancelled()
+            } onCancel: {
+                // The stop itself calls it, and goes on when the other queue's outcome is written.
+                go.send()
+                settled.wait()
+            }
+            return .success
+        }
+        try broker.route("2", Note.self) { note, _ in
+            log.append(note.text)
+            await go.receivedInAnyCase()
+            return .success
+        }
+        try await broker.enqueue([Note("a", in: "1"), Note("b", in: "2"), Note("c", in: "2")])
+        async let run: Void = broker.run()
+        _ = try await log.wait(forCount: 2)
+        DispatchQueue.global().async { broker.beginStop(grace: .zero) }
+        try await run
+        #expect(log.elements.sorted() == ["a", "b"])
+        #expect(broker.statistics.succeeded == 1 && broker.statistics.released == 1)
+        token.cancel()
+        await broker.close()
     }
 
     @Test("A stop with a shorter grace period cuts a longer one short")
