@@ -73,7 +73,7 @@ def measured(bench: Bench, disk: Disk, options: argparse.Namespace, way: tuple[i
         bench.fill(file, options.count // len(files), queues)
     disk.wait()
     workload = ["--pause", str(pause)]
-    if options.concurrency:
+    if options.concurrency is not None:
         workload += ["--concurrency", str(options.concurrency)]
     seconds, settled = drained(bench, files if apart else files * processes, workload)
     # One that was taken for dead would have some run twice.

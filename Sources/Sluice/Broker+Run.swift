@@ -250,7 +250,7 @@ extension Broker {
         life.withLock { life in
             if life.state == .starting || life.state == .running { life.state = .stopping }
         }
-        // Before anything is cancelled: what is released then would start again.
+        // Before anything is cancelled, as what is released would start again. The stop may end the run: last.
         scheduler.close()
         Task(executorPreference: options.engine.executor) { await self.leaveQueuesToOthers() }
         if grace > .zero {

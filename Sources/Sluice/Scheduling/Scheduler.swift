@@ -64,7 +64,7 @@ extension Scheduler {
     /// Nothing is decided yet, so that a broker may call it inside its own lock.
     func start() { machine.withLock { $0.start() } }
 
-    /// Closes for wakes: nothing more is claimed, and ``stop()`` follows.
+    /// Closes for wakes: nothing more is claimed, and nobody is told before ``stop()``.
     func close() { machine.withLock { $0.close() } }
 
     func stop() { update { $0.stop() } }

@@ -127,12 +127,12 @@ extension SchedulerStateMachine {
         isStopping = false
     }
 
-    /// No further claim: the broker is about to stop.
+    /// No further claim; ``stop()`` follows, which may tell at once that nothing runs.
     package mutating func close() { isOpen = false }
 
     /// The broker is to stop: no further claim, until nothing runs.
     package mutating func stop() -> [Decision] {
-        isOpen = false
+        close()
         isStopping = true
         return decide()
     }
@@ -228,7 +228,8 @@ extension SchedulerStateMachine {
         case .held:
             phases[queue] = nil
             obstacles[queue] = .hold
-        case .takenElsewhere: noteTaken(queue)
+        case .takenElsewhere:
+            noteTaken(queue)
         }
         askNextTaken(behind: queue)
         return decide()

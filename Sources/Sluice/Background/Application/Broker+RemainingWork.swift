@@ -27,10 +27,9 @@ extension Broker {
         try await workLeft(until: end) { $0.next == .now }.next
     }
 
-    /// As above; `nil` while the broker is suspended, when a look would last until it is resumed.
-    func remainingWorkUnlessSuspended(
-        until end: Duration
-    ) async throws(SluiceError) -> RemainingWork? {
+    /// As ``remainingWork(until:)``; `nil` while the broker is suspended: a look would wait for its resume,
+    /// whatever time there is.
+    func remainingWorkUnlessSuspended(until end: Duration) async throws(SluiceError) -> RemainingWork? {
         // Among the calls that suspend and resume it, so that none comes in between.
         try await suspension.pass { [self] () async -> Result<RemainingWork?, SluiceError> in
             guard !suspension.isOn else { return .success(nil) }
