@@ -250,7 +250,7 @@ extension Broker {
         life.withLock { life in
             if life.state == .starting || life.state == .running { life.state = .stopping }
         }
-        // Before anything is cancelled, as what is released would start again. The stop may end the run: last.
+        // First: what is cancelled and released would start again. The stop is last: it may end the run.
         scheduler.close()
         Task(executorPreference: options.engine.executor) { await self.leaveQueuesToOthers() }
         if grace > .zero {
