@@ -30,10 +30,15 @@ public final class TemporaryFile: Sendable {
         let root = FileManager.default.temporaryDirectory.appendingPathComponent(
             "sluice-\(UUID().uuidString)"
         )
-        try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
         directory = root.path
         path = root.appendingPathComponent(name).path
         TemporaryDirectories.add(directory)
+        do {
+            try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
+        } catch {
+            TemporaryDirectories.remove(directory)
+            throw error
+        }
     }
 
     deinit {
@@ -42,6 +47,9 @@ public final class TemporaryFile: Sendable {
 }
 
 /// The directories that this process has made and not removed.
+///
+/// A removal is over before the lock is given back: an exit waits for one that is under way in another thread,
+/// which would end with the process and leave the rest.
 private enum TemporaryDirectories {
     private static let living = Mutex<Set<String>>([])
 
@@ -50,11 +58,7 @@ private enum TemporaryDirectories {
     private static let attempts = 100
 
     private static let removesAtExit: Void = {
-        atexit {
-            for directory in TemporaryDirectories.living.withLock({ $0 }) {
-                TemporaryDirectories.remove(directory)
-            }
-        }
+        atexit { TemporaryDirectories.removeAll() }
     }()
 
     static func add(_ directory: String) {
@@ -63,7 +67,20 @@ private enum TemporaryDirectories {
     }
 
     static func remove(_ directory: String) {
-        living.withLock { _ = $0.remove(directory) }
+        living.withLock { living in
+            removeFromDisk(directory)
+            living.remove(directory)
+        }
+    }
+
+    private static func removeAll() {
+        living.withLock { living in
+            for directory in living { removeFromDisk(directory) }
+            living.removeAll()
+        }
+    }
+
+    private static func removeFromDisk(_ directory: String) {
         for _ in 0..<attempts where FileManager.default.fileExists(atPath: directory) {
             // What cannot be removed stays in the system's temporary directory, which others clean.
             try? FileManager.default.removeItem(atPath: directory)
