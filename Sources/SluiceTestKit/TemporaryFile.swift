@@ -48,8 +48,8 @@ public final class TemporaryFile: Sendable {
 
 /// The directories that this process has made and not removed.
 ///
-/// A removal is over before the lock is given back: an exit waits for one that is under way in another thread,
-/// which would end with the process and leave the rest.
+/// A removal is over before the lock is given back: an exit waits for one that is under way in another
+/// thread, which would end with the process and leave the rest.
 private enum TemporaryDirectories {
     private static let living = Mutex<Set<String>>([])
 

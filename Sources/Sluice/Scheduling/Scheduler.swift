@@ -82,34 +82,6 @@ extension Scheduler {
         update { $0.gatesOpened(openings, at: now) }
     }
 
-    /// Performs a chore at a time, instead of the time set before.
-    func schedule(_ chore: Chore, at time: Duration) { update { $0.schedule(chore, at: time) } }
-
-    /// Performs a chore after a delay, instead of the time set before.
-    func schedule(_ chore: Chore, after delay: Duration) { schedule(chore, at: clock.uptime + delay) }
-
-    /// Looks again for what is due when the first is, or after `limit` if that is earlier, instead of at the
-    /// time `mark` that was set before; if that has been changed since, then at the latest.
-    func admitNext(after delay: Duration?, noLaterThan limit: Duration, insteadOf mark: Duration) {
-        let now = clock.uptime
-        update { $0.admitNext(at: delay.map { now + $0 }, noLaterThan: now + limit, insteadOf: mark) }
-    }
-
-    /// Performs a chore after a delay, or earlier if it is to be performed earlier already.
-    func schedule(_ chore: Chore, within delay: Duration) {
-        schedule(chore, noLaterThan: clock.uptime + delay)
-    }
-
-    private func schedule(_ chore: Chore, noLaterThan time: Duration) {
-        update { $0.schedule(chore, noLaterThan: time) }
-    }
-
-    /// Performs a chore now, if it is to be performed at all: what it waits for may have gone.
-    func hasten(_ chore: Chore) {
-        let isSet = machine.withLock { $0.deadlines.time(of: chore) != nil }
-        if isSet { schedule(chore, within: .zero) }
-    }
-
     /// Ends the timer of a broker that has stopped.
     func silence() {
         alarm.cancel()
@@ -139,11 +111,8 @@ extension Scheduler {
         while true {
             let request = order.map(request)
             // Unchecked, as it is made for each action that runs; a write's completion is called once.
-            let answer = await withUnsafeContinuation { continuation in
-                store.settle(receipt, settlement, thenClaim: request?.request) { [delegate] answer in
-                    if case .success((_, .claimed(let next))) = answer { delegate.announce(next) }
-                    continuation.resume(returning: answer)
-                }
+            let answer = await withUnsafeContinuation {
+                write(receipt, settlement, thenClaim: request?.request, telling: $0)
             }
             switch answer {
             case .success(let (result, claimResult)):
@@ -181,6 +150,21 @@ extension Scheduler {
                 suspect = nil
                 if !error.endsBroker { await pause(behind: error, receipt) }
             }
+        }
+    }
+
+    private func write(
+        _ receipt: Receipt,
+        _ settlement: Settlement,
+        thenClaim request: ClaimRequest?,
+        telling continuation: UnsafeContinuation<
+            Result<(SettleResult, ClaimResult?), SluiceError>, Never
+        >
+    ) {
+        let isCrowded = machine.withLock { $0.isCrowded }
+        store.settle(receipt, settlement, thenClaim: request, isOneOfMany: isCrowded) { [delegate] answer in
+            if case .success((_, .claimed(let next))) = answer { delegate.announce(next) }
+            continuation.resume(returning: answer)
         }
     }
 
@@ -224,7 +208,7 @@ extension Scheduler {
         restWaiters?.changed()
     }
 
-    private func update(_ change: (inout SchedulerStateMachine) -> [SchedulerStateMachine.Decision]) {
+    func update(_ change: (inout SchedulerStateMachine) -> [SchedulerStateMachine.Decision]) {
         let (decisions, deadline) = machine.withLock { machine in (change(&machine), machine.nextDeadline) }
         if let deadline { alarm.set(deadline) { [weak self] in self?.ring() } }
         for decision in decisions { perform(decision) }

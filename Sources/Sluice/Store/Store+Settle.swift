@@ -8,11 +8,13 @@ extension Store {
         _ receipt: Receipt,
         _ settlement: Settlement,
         thenClaim next: ClaimRequest?,
+        isOneOfMany: Bool = false,
         completion: @escaping @Sendable (Result<(SettleResult, ClaimResult?), SluiceError>) -> Void
     ) {
         write(
             sync: settlement.sync,
             isAlone: settlement.runsForeignCode,
+            isOneOfMany: isOneOfMany,
             { transaction in
                 let result = try transaction.settle(receipt, settlement)
                 return (result, try next.map(transaction.claim))

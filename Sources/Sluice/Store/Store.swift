@@ -161,10 +161,19 @@ extension Store {
     func write<Output: Sendable>(
         sync: SyncNeed,
         isAlone: Bool = false,
+        isOneOfMany: Bool = false,
         _ body: @escaping @Sendable (WriteTransaction) throws -> Output,
         completion: @escaping @Sendable (Result<Output, SluiceError>) -> Void
     ) {
-        writer.submit(Write(sync: sync, isAlone: isAlone, body: body, completion: completion))
+        writer.submit(
+            Write(
+                sync: sync,
+                isAlone: isAlone,
+                isOneOfMany: isOneOfMany,
+                body: body,
+                completion: completion
+            )
+        )
     }
 
     /// Writes, whether the task is cancelled or not.

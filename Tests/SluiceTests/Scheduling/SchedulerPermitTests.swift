@@ -154,4 +154,22 @@ import Testing
         let served = [permits.dequeue(for: route), permits.dequeue(for: route), permits.dequeue(for: route)]
         #expect(served == [3, 4, nil])
     }
+
+    @Test("With 7 permits in use there is no crowd, with 8 there is; it ends with the one that leaves")
+    func crowd() {
+        let machine = TestMachine(concurrency: 64)
+        _ = machine.wake([1, 2, 3, 4, 5, 6, 7])
+        for queue in [1, 2, 3, 4, 5, 6, 7] as [QueueID] { _ = machine.claim(queue) }
+        #expect(!machine.isCrowded)
+        // From its claim on.
+        _ = machine.wake([8])
+        #expect(machine.isCrowded)
+        _ = machine.claim(8)
+        #expect(machine.isCrowded)
+        // Its permit goes to the queue's next claim.
+        #expect(machine.finishing(8)?.queue == 8)
+        #expect(machine.isCrowded)
+        _ = machine.concluded(8, .nothing)
+        #expect(!machine.isCrowded)
+    }
 }

@@ -37,6 +37,7 @@ final class TestMachine {
 
     var phases: [QueueID: Machine.Phase] { machine.phases }
     var isIdle: Bool { machine.isIdle }
+    var isCrowded: Bool { machine.isCrowded }
     var nextDeadline: Duration? { machine.nextDeadline }
     var readyCount: Int { machine.readyCount }
     var workAhead: RemainingWork { machine.workAhead(at: .zero) }
