@@ -181,6 +181,7 @@ extension WakeUps {
         }
         state.isLookLeft = false
         guard (try? delegate.look()) == true else { return }
+        state.plan.found(at: Self.now)
         state.isTakingIn = true
         delegate.takeIn {
             self.queue.async {

@@ -41,6 +41,14 @@ struct WatchPlan {
     /// It bounds how late a change is seen that comes in such a storm just when the writer becomes idle.
     static let stormPause: Duration = .milliseconds(5)
 
+    /// The same when the storm has brought nothing for a while.
+    ///
+    /// Where eight processes drain one file, looking took more processor time than committing.
+    static let barrenStormPause: Duration = .milliseconds(20)
+
+    /// How many settings of a storm must have brought nothing before that one applies: half a second's.
+    static let barrenSettings = 100
+
     /// How many settings are made at the shorter pause before the longer one applies: a change from
     /// outside, and what we write in answer to it, is no storm.
     static let burst = 20
@@ -60,6 +68,8 @@ struct WatchPlan {
     private var setAt: Duration?
     /// When the settings so far would have been made at the longer pause.
     private var paidUntil: Duration?
+    /// Settings that a storm has put off, one after the other, since a look has found something.
+    private var barren = 0
     /// The writer's turns when they were last asked for.
     private var turns = 0
     /// Looks that are left, counted from the setting of the watch.
@@ -91,7 +101,9 @@ extension WatchPlan {
         guard phase == .set, let setAt else { return }
         let ration = paidUntil.map { $0 - Self.stormPause * (Self.burst - 1) } ?? now
         let pause = turns == self.turns ? setAt + Self.pause : now + Self.pauseAfterTurn
-        phase = .pausing(until: max(now, pause, ration))
+        let time = max(now, pause)
+        barren = ration > time ? barren + 1 : 0
+        phase = .pausing(until: max(time, ration))
     }
 
     /// The watch has been set; from now on it tells of each write.
@@ -99,8 +111,15 @@ extension WatchPlan {
         looks = turns == self.turns ? Self.looks[...] : Self.looksAfterTurn[...]
         self.turns = turns
         setAt = now
-        paidUntil = max(paidUntil ?? now, now) + Self.stormPause
+        let price = barren > Self.barrenSettings ? Self.barrenStormPause : Self.stormPause
+        paidUntil = max(paidUntil ?? now, now) + price
         phase = .set
+    }
+
+    /// A look has found something: what comes next may be for this process too.
+    mutating func found(at now: Duration) {
+        barren = 0
+        paidUntil = paidUntil.map { min($0, now + Self.stormPause * Self.burst) }
     }
 
     /// The watch cannot be set.

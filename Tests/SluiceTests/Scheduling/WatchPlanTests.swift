@@ -43,6 +43,16 @@ private struct Rehearsal {
         goOn()
     }
 
+    /// A write every 30 microseconds.
+    mutating func storm(_ duration: Duration, isOurs: Bool) {
+        let end = now + duration
+        while now < end {
+            pass(.microseconds(30))
+            if isOurs { turns += 1 }
+            fire()
+        }
+    }
+
     /// Lets the looks of the start pass.
     static func quiet() -> Rehearsal {
         var rehearsal = Rehearsal()
@@ -107,16 +117,45 @@ struct WatchPlanTests {
         #expect(rehearsal.looked.count { $0 > end + .milliseconds(20) } >= 5)
     }
 
-    @Test("A storm of our own commits sets the watch and looks once in five milliseconds")
-    func ownStorm() {
+    @Test(
+        "A storm sets the watch once in five milliseconds, and once in twenty when it has brought nothing",
+        arguments: [true, false]
+    )
+    func barrenStorm(isOurs: Bool) {
         var rehearsal = Rehearsal.quiet()
-        for _ in 0..<100_000 {
-            rehearsal.pass(.microseconds(30))
-            rehearsal.turns += 1
+        rehearsal.storm(.milliseconds(500), isOurs: isOurs)
+        #expect((100...125).contains(rehearsal.armed.count), "\(rehearsal.armed.count)")
+        rehearsal.storm(.milliseconds(100), isOurs: isOurs)
+        let before = rehearsal.armed.count
+        rehearsal.storm(.seconds(2), isOurs: isOurs)
+        let count = rehearsal.armed.count - before
+        #expect((95...105).contains(count), "\(count)")
+        #expect(rehearsal.looked.count <= rehearsal.armed.count * (isOurs ? 1 : 2))
+    }
+
+    @Test("G11: a storm that brings something is looked into every five milliseconds again")
+    func fruitfulStorm() throws {
+        var rehearsal = Rehearsal.quiet()
+        rehearsal.storm(.seconds(2), isOurs: false)
+        let found = rehearsal.now
+        rehearsal.plan.found(at: found)
+        rehearsal.storm(.milliseconds(400), isOurs: false)
+        let settings = rehearsal.armed.filter { $0 > found }
+        #expect(try #require(settings.first) - found <= WatchPlan.barrenStormPause)
+        #expect((75...85).contains(settings.count), "\(settings.count)")
+    }
+
+    @Test("G11: events that come behind a storm which brought nothing are looked into at once")
+    func behindBarrenStorm() {
+        var rehearsal = Rehearsal.quiet()
+        rehearsal.storm(.seconds(2), isOurs: true)
+        rehearsal.pass(.milliseconds(100))
+        for _ in 0..<10 {
+            let now = rehearsal.now
             rehearsal.fire()
+            #expect(rehearsal.armed.last == now && rehearsal.looked.last == now)
+            rehearsal.pass(.milliseconds(3))
         }
-        #expect((500...630).contains(rehearsal.armed.count), "\(rehearsal.armed.count)")
-        #expect(rehearsal.looked.count <= rehearsal.armed.count)
     }
 
     @Test("G11: the end of a storm of our own is followed by looks, in case another commit was hidden in it")
