@@ -355,7 +355,10 @@ CREATE TABLE sluice_runner_rows (
     lease_until_us INTEGER NOT NULL,
     -- The same by the time since the start of the machine, in microseconds, written with it: what counts between
     -- processes of one start of the machine, as no jump of the wall clock moves it. NULL where the system does not tell.
-    lease_until_boot_us INTEGER
+    lease_until_boot_us INTEGER,
+    -- Until when it runs the queues alone, and the others stand by, in the same time: where handlers are short, one
+    -- process keeps the file's writer busy. NULL: it has not asked for that.
+    primary_until_boot_us INTEGER
 ) STRICT;
 
 -- The process that copies the log for all, where SQLite has the WAL-reset bug and several processes of the engine commit

@@ -296,6 +296,7 @@ extension Broker {
         case .endGrace: runner.cancelAll(.stop)
         case .renewLease: attempt(chore, again: options.leases.renewal) { try await $0.renewLease() }
         case .watchRunners: watchRunners()
+        case .endStandby: endStandby()
         case .lookAround: lookAroundAgain()
         case .lookForChanges: lookForChanges()
         case .endHolds: endHolds()

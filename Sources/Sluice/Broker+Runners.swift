@@ -36,6 +36,13 @@ extension Broker {
         attempt(.watchRunners, again: options.leases.watch) { try await $0.takeOffDead() }
     }
 
+    /// Looks whether the primary has renewed its term.
+    func endStandby() {
+        attempt(.endStandby, again: nil) { [weak self] store in
+            self?.scheduler.standBy(for: try await store.primaryTimeLeft())
+        }
+    }
+
     /// No action is claimed here from now on: what is ready is for the others, though handlers still run.
     func leaveQueuesToOthers() async {
         guard store.runners.hasOthers else { return }

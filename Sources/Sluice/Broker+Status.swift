@@ -87,7 +87,7 @@ extension Broker {
         if let process = file.process(of: facts.runningEpoch, butFor: isRunHere ? store.runners.epoch : nil) {
             because.append(.owned(process: process))
         } else if isRunHere {
-            if because.isEmpty { because = [readiness(facts)] }
+            if because.isEmpty { because = [readiness(facts, file)] }
             // What would move but for these: they say more than that the head is about to start.
             let obstacles = [
                 because.contains(where: \.needsWriteLock) ? lock : nil, scheduler.refusal(of: facts.id),
@@ -121,8 +121,9 @@ extension Broker {
     }
 
     /// Why a head that nothing in the file keeps from running does not run.
-    private func readiness(_ facts: QueueFacts) -> Because {
+    private func readiness(_ facts: QueueFacts, _ file: StatusFacts) -> Because {
         switch scheduler.standing(of: facts.id) {
+        case .standsBy: return file.primary.map { .owned(process: $0) } ?? .ready
         case .lacksPermit: return .permit(.broker)
         case .awaitsLone: return .permit(.alone)
         case .free: return .ready

@@ -119,6 +119,10 @@ public final class Broker: Sendable {
         for change in report.foreignChanges where change.endsRun {
             if let action = change.action { runner.cancel(action, .removal) }
         }
+        // First: what wakes is not to be claimed here while another process runs the queues alone.
+        if report.runnerChanges.contains(.primary) && isRunning {
+            scheduler.standBy(for: store.runners.primaryTimeLeft)
+        }
         scheduler.wake(report.queues)
         if report.changesHolds { scheduler.holdsChanged() }
         if !report.openings.isEmpty { scheduler.gatesOpened(report.openings) }

@@ -86,6 +86,9 @@ struct RoutePermits {
         return queue
     }
 
+    /// Whether a queue may stand in the line of a route.
+    var hasLines: Bool { !standing.isEmpty }
+
     /// Keeps a free permit of a route for a queue until its next claim ends.
     mutating func call(_ queue: QueueID, for route: RouteID) {
         endCall(of: queue)

@@ -75,6 +75,11 @@ extension Scheduler {
 
     func holdsChanged() { update { $0.holdsChanged() } }
 
+    func standBy(for term: Duration?) {
+        let now = clock.uptime
+        update { $0.standBy(for: term, at: now) }
+    }
+
     func retryTaken(all: Bool) { update { $0.retryTaken(all: all) } }
 
     func gatesOpened(_ openings: [GateOpening]) {
@@ -161,7 +166,11 @@ extension Scheduler {
             Result<(SettleResult, ClaimResult?), SluiceError>, Never
         >
     ) {
-        let isCrowded = machine.withLock { $0.isCrowded }
+        let now = store.runners.hasOthers ? clock.uptime : nil
+        let (isCrowded, asksToBePrimary) = machine.withLock { machine in
+            (machine.isCrowded, now.map { machine.asksToBePrimary(at: $0) } ?? false)
+        }
+        if asksToBePrimary { store.runners.askToBePrimary() }
         store.settle(receipt, settlement, thenClaim: request, isOneOfMany: isCrowded) { [delegate] answer in
             if case .success((_, .claimed(let next))) = answer { delegate.announce(next) }
             continuation.resume(returning: answer)

@@ -65,3 +65,27 @@ extension SchedulerStateMachine {
             && nextDeadline.map { $0 > now } ?? true
     }
 }
+
+/// What time brings.
+extension SchedulerStateMachine {
+    /// A time has come.
+    package mutating func timeReached(_ now: Duration) -> [Decision] {
+        var decisions: [Decision] = []
+        while let due = deadlines.popDue(now) {
+            switch due.subject {
+            case .attempt(let claim): decisions.append(.timeOut(claim: claim))
+            case .chore(let chore):
+                if chore == .admitScheduled { isAdmitting = true }
+                decisions.append(.perform(chore))
+            case .queue(let queue):
+                guard case .waiting(let wait, let until, due.number) = phases[queue] else { continue }
+                makeReady(queue)
+                waits[queue] = (wait, until, isOver: true)
+            }
+        }
+        return decisions + decide()
+    }
+
+    /// The earliest time for which ``timeReached(_:)`` must be called; `nil` when there is none.
+    package var nextDeadline: Duration? { deadlines.first }
+}

@@ -22,10 +22,11 @@ extension SchedulerStateMachine {
         beside[claim] = nil
         settlingBeside.insert(claim)
         settling += 1
+        handlers -= 1
         if let freed = routes.release(claim: claim) { callNext(for: freed) }
         // Its permit goes to the next claim, or back.
         permitsInUse -= 1
-        guard isOpen, suspects.isEmpty else { return nil }
+        guard isOpen, suspects.isEmpty, standbyUntil == nil else { return nil }
         if let next = ready.popFirst() { return order(next) }
         return phases[queue] == .full ? order(queue) : nil
     }

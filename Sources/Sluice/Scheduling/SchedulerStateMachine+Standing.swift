@@ -7,6 +7,8 @@ extension SchedulerStateMachine {
         case lacksPermit
         /// A suspect runs alone, or is about to; it may be this queue's.
         case awaitsLone
+        /// Another process runs the queues alone for a while.
+        case standsBy
         /// None of these.
         case free
     }
@@ -16,6 +18,7 @@ extension SchedulerStateMachine {
         case .lackingPermit: .lacksRoutePermit
         case .suspect: .awaitsLone
         case .ready where lone != nil || !suspects.isEmpty: .awaitsLone
+        case .ready where standbyUntil != nil: .standsBy
         case .ready where permitsInUse >= concurrency: .lacksPermit
         default: .free
         }

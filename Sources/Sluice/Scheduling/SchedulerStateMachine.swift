@@ -102,8 +102,15 @@ package struct SchedulerStateMachine {
     var lookAhead: (look: Duration, due: Duration)?
     /// Claims under way and handlers that run, each a permit.
     var permitsInUse = 0
+    /// Handlers that run.
+    var handlers = 0
     /// Outcomes that are being written.
     var settling = 0
+    /// Queues with the obstacle of a missing route.
+    var unroutable = 0
+    var primary = PrimaryPlan()
+    /// Until when another process is the primary: nothing is claimed here.
+    var standbyUntil: Duration?
     /// The queue whose suspect is being claimed to run alone, or runs.
     private(set) var lone: QueueID?
     private(set) var isOpen = false
@@ -183,6 +190,7 @@ extension SchedulerStateMachine {
         precondition(isClaiming(queue), "a queue started that was not being claimed")
         waits[queue] = nil
         endCall(of: queue)
+        handlers += 1
         if room == .single { phases[queue] = .running } else { goBeside(queue, claim: claim, room) }
         if let timeOutAt { deadlines.add(.attempt(claim), at: timeOutAt) }
         return decide()
@@ -222,6 +230,7 @@ extension SchedulerStateMachine {
         case .unroutable:
             phases[queue] = nil
             obstacles[queue] = .route
+            unroutable += 1
         case .gated(let gate):
             phases[queue] = nil
             obstacles[queue] = .gate(gate)
@@ -246,9 +255,10 @@ extension SchedulerStateMachine {
         releaseRoute(of: queue)
         phases[queue] = .settling
         settling += 1
+        handlers -= 1
         // Its permit goes to the next claim, or back.
         permitsInUse -= 1
-        guard isOpen, suspects.isEmpty else { return nil }
+        guard isOpen, suspects.isEmpty, standbyUntil == nil else { return nil }
         if let next = ready.popFirst() { return order(next) }
         settling -= 1
         return order(queue)
@@ -267,27 +277,6 @@ extension SchedulerStateMachine {
         }
         return decide()
     }
-
-    /// A time has come.
-    package mutating func timeReached(_ now: Duration) -> [Decision] {
-        var decisions: [Decision] = []
-        while let due = deadlines.popDue(now) {
-            switch due.subject {
-            case .attempt(let claim): decisions.append(.timeOut(claim: claim))
-            case .chore(let chore):
-                if chore == .admitScheduled { isAdmitting = true }
-                decisions.append(.perform(chore))
-            case .queue(let queue):
-                guard case .waiting(let wait, let until, due.number) = phases[queue] else { continue }
-                makeReady(queue)
-                waits[queue] = (wait, until, isOver: true)
-            }
-        }
-        return decisions + decide()
-    }
-
-    /// The earliest time for which ``timeReached(_:)`` must be called; `nil` when there is none.
-    package var nextDeadline: Duration? { deadlines.first }
 }
 
 // MARK: - Deciding
@@ -298,7 +287,13 @@ extension SchedulerStateMachine {
     }
 
     mutating func wake(_ queue: QueueID) {
-        if !obstacles.isEmpty, obstacles.removeValue(forKey: queue) == .taken { taken.remove() }
+        if !obstacles.isEmpty {
+            switch obstacles.removeValue(forKey: queue) {
+            case .taken: taken.remove()
+            case .route: unroutable -= 1
+            case .gate, .hold, nil: break
+            }
+        }
         switch phases[queue] {
         case nil: makeReady(queue)
         case .claiming: phases[queue] = .claiming(wasWoken: true)
@@ -330,6 +325,7 @@ extension SchedulerStateMachine {
             forget()
             return [.stopped]
         }
+        guard standbyUntil == nil else { return isIdle ? [.becameIdle] : [] }
         var orders: [Order] = []
         if !suspects.isEmpty {
             if permitsInUse == 0 {
@@ -365,6 +361,9 @@ extension SchedulerStateMachine {
         isAdmitting = false
         lookAhead = nil
         taken = TakenQueues()
+        unroutable = 0
+        primary = PrimaryPlan()
+        standbyUntil = nil
         suspects.removeAll()
         waits.removeAll()
         routes = RoutePermits()

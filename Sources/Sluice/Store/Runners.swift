@@ -11,6 +11,8 @@ package struct LeaseTimes: Sendable, Hashable {
     package var renewal: Duration = .seconds(10)
     /// How often a process looks whether the others live, while there are others.
     package var watch: Duration = .seconds(1)
+    /// For how long a process runs the queues alone that has asked to be the primary.
+    package var primary: Duration = PrimaryPlan.term
 
     package init() {}
 }
@@ -48,12 +50,14 @@ struct RunnerRow: Sendable {
     let epoch: Int64
     let process: ProcessIdentity
     let lease: LeaseEnd
+    /// The end of its term as the primary, in microseconds since the machine's start.
+    let primaryUntil: Int64?
 
     /// All of them, those first that have run queues longest.
     static func all(_ connection: Connection) throws(SQLiteError) -> [RunnerRow] {
         try connection.cached(
             """
-            SELECT epoch, pid, process, lease_until_us, lease_until_boot_us
+            SELECT epoch, pid, process, lease_until_us, lease_until_boot_us, primary_until_boot_us
             FROM sluice_runner_rows ORDER BY epoch
             """
         )
@@ -61,7 +65,8 @@ struct RunnerRow: Sendable {
             RunnerRow(
                 epoch: $0.int64(0),
                 process: ProcessIdentity(pid: $0.int64(1), mark: $0.text(2)),
-                lease: LeaseEnd($0.int64(3), $0.optionalInt64(4))
+                lease: LeaseEnd($0.int64(3), $0.optionalInt64(4)),
+                primaryUntil: $0.optionalInt64(5)
             )
         }
     }
@@ -144,12 +149,21 @@ package struct RunnerChanges: OptionSet, Sendable {
     package static let look = RunnerChanges(rawValue: 2)
     /// This one was taken for dead: none of its claims holds any more.
     package static let takenOff = RunnerChanges(rawValue: 4)
+    /// Another one has become the primary, has renewed that, or is it no more.
+    package static let primary = RunnerChanges(rawValue: 8)
 }
 
 /// What others than the writer's leader ask: as what this store runs the queues, and whether others do.
 final class RunnerState: Sendable {
     private let currentEpoch = Atomic<Int64>(0)
     private let otherCount = Atomic(0)
+    private let primaryEnd = Atomic<Int64>(0)
+    private let isPrimaryAsked = Atomic(false)
+    private let primaryTerm: Duration
+
+    init(primaryTerm: Duration = LeaseTimes().primary) {
+        self.primaryTerm = primaryTerm
+    }
 
     /// The epoch under which this store runs the queues; `nil` while it does not.
     var epoch: Int64? {
@@ -159,6 +173,28 @@ final class RunnerState: Sendable {
 
     /// Whether other processes run them, as far as the writer knows.
     var hasOthers: Bool { otherCount.load(ordering: .acquiring) > 0 }
+
+    /// For how long another process is still the primary; `nil`: none is.
+    var primaryTimeLeft: Duration? { primaryTimeLeft(until: primaryEnd.load(ordering: .acquiring)) }
+
+    /// What is left of a term that ends then; `nil` when it is over, or the system tells no such time.
+    ///
+    /// No term is longer than ``LeaseTimes/primary``: what claims more is of another start of the machine.
+    func primaryTimeLeft(until end: Int64) -> Duration? {
+        guard let uptime = ProcessIdentity.machineUptime else { return nil }
+        let left = Duration.microseconds(end) - uptime
+        return left > .zero && left <= primaryTerm ? left : nil
+    }
+
+    func setPrimaryEnd(_ end: Int64?) { primaryEnd.store(end ?? 0, ordering: .releasing) }
+
+    /// The next commit is to make this process the primary, or to renew that.
+    func askToBePrimary() { isPrimaryAsked.store(true, ordering: .releasing) }
+
+    /// Whether that was asked since the last call.
+    func takePrimaryAsked() -> Bool {
+        isPrimaryAsked.load(ordering: .relaxed) && isPrimaryAsked.exchange(false, ordering: .acquiring)
+    }
 
     func setEpoch(_ epoch: Int64?) { currentEpoch.store(epoch ?? 0, ordering: .releasing) }
 

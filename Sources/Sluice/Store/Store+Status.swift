@@ -37,6 +37,8 @@ struct StatusFacts: Sendable {
     /// The processes that run the queues, those first that have done so longest: they have not died, and
     /// their leases have not ended.
     let runners: [(epoch: Int64, process: Int)]
+    /// The process that runs the queues alone for a while; `nil`: none does.
+    let primary: Int?
     /// Whether any of them runs something.
     let hasClaims: Bool
     let openGates: Set<GateName>
@@ -60,7 +62,7 @@ extension Store {
     ) async throws(SluiceError) {
         let now = clock.now
         try await read { [runners, identity] connection in
-            let file = try StatusFacts(connection, runners.epoch, identity, now: now)
+            let file = try StatusFacts(connection, runners, identity, now: now)
             // What a process left that died is no run.
             let live = "[\(file.runners.map { String($0.epoch) }.joined(separator: ","))]"
             let bounds = form.bounds
@@ -159,17 +161,22 @@ extension QueueFacts {
 }
 
 extension StatusFacts {
-    /// - Parameter epoch: That of this process, which lives whatever its lease says.
+    /// - Parameter state: This process's own, which lives whatever its lease says.
     fileprivate init(
         _ connection: Connection,
-        _ epoch: Int64?,
+        _ state: RunnerState,
         _ me: ProcessIdentity,
         now: Timestamp
     ) throws(SQLiteError) {
-        let runners = try RunnerRow.all(connection)
-            .filter { $0.epoch == epoch || !$0.hasGone(seenFrom: me, at: now) }
-            .map { (epoch: $0.epoch, process: Int($0.process.pid)) }
+        let rows = try RunnerRow.all(connection)
+            .filter { $0.epoch == state.epoch || !$0.hasGone(seenFrom: me, at: now) }
+        let runners = rows.map { (epoch: $0.epoch, process: Int($0.process.pid)) }
         self.runners = runners
+        primary =
+            rows.first {
+                $0.epoch != state.epoch && $0.primaryUntil.flatMap(state.primaryTimeLeft) != nil
+            }
+            .map { Int($0.process.pid) }
         logPath = connection.logPath
         let claims = Set(
             try connection.cached("SELECT claim >> 32 FROM sluice_claim_rows").all { $0.int64(0) }

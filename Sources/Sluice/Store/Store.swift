@@ -26,7 +26,7 @@ package final class Store: Sendable {
     let registration: OpenFiles.Registration?
     let turns = TurnCounter()
     /// As what this store runs the queues, and whether others do.
-    let runners = RunnerState()
+    let runners: RunnerState
     /// The process that this store stands for.
     let identity: ProcessIdentity
     /// Who observes the events that commits report.
@@ -54,7 +54,7 @@ package final class Store: Sendable {
         (self.location, self.file) = (location, file)
         (clock, role) = (options.clock, options.role)
         executor = options.engine.executor
-        backups = Backups(options.engine)
+        (backups, runners) = (Backups(options.engine), RunnerState(primaryTerm: options.leases.primary))
         (identity, mountFacts) = (options.identity ?? .current, options.mountFacts)
         let entered = try Self.enter(location, options)
         let check = FileCheck(entered?.path)

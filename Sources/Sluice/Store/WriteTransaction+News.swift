@@ -7,6 +7,7 @@ extension WriteTransaction {
         private let claimCount: Int64
         private let isToRun: Bool
         private let others: [Int64]
+        private let primaryEnd: Int64?
         private let silence: SilenceJudge
         private let seenOpening: Int64
         private let lastAdmission: (wall: Timestamp, uptime: Duration)?
@@ -16,6 +17,7 @@ extension WriteTransaction {
             claimCount = transaction.claimCount
             isToRun = transaction.isToRun
             others = transaction.others
+            primaryEnd = transaction.primaryEnd
             silence = transaction.silence
             seenOpening = transaction.seenOpening
             lastAdmission = transaction.disciplines.lastAdmission
@@ -27,6 +29,7 @@ extension WriteTransaction {
             transaction.claimCount = max(transaction.claimCount, claimCount)
             transaction.isToRun = isToRun
             transaction.others = others
+            transaction.primaryEnd = primaryEnd
             transaction.silence = silence
             transaction.seenOpening = seenOpening
             transaction.disciplines.lastAdmission = lastAdmission
@@ -102,4 +105,33 @@ struct ControlChanges: OptionSet {
 
     /// As `sluice_changes` names them.
     static let names = [(holds, "hold"), (gates, "gate")]
+}
+
+// MARK: - Noting
+
+extension WriteTransaction {
+    /// Notes that a queue may have become ready.
+    func touch(_ queue: QueueID) {
+        touchedQueues.insert(queue)
+        if !others.isEmpty { news.queues.insert(queue) }
+    }
+
+    /// Notes that a queue has got a new action, which has a number of its own.
+    func touchNew(_ queue: QueueID) {
+        touchedQueues.insert(queue)
+        if !others.isEmpty { news.queuesOfNew.insert(queue) }
+    }
+
+    /// Gives an action that was stored before its place in a queue: it was scheduled, elsewhere or dead.
+    func restore(_ place: Place, in queue: QueueID) throws(SQLiteError) {
+        try order.placed(place, in: queue)
+        // It says all that a touch would.
+        log(ForeignChange(queue: queue, action: place.action, change: "update"))
+        touchedQueues.insert(queue)
+    }
+
+    /// Tells the engines of other processes that run the queues what has become of an action.
+    func log(_ change: ForeignChange) {
+        if !others.isEmpty { news.actions.append(change) }
+    }
 }

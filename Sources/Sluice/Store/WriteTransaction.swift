@@ -34,7 +34,7 @@ package final class WriteTransaction {
     var claimCount: Int64 = 0
 
     /// Queues that may have become ready, by this transaction or by what it has taken in.
-    private(set) var touchedQueues: Set<QueueID> = []
+    var touchedQueues: Set<QueueID> = []
     /// Changes that others made, to single actions or to queues.
     private(set) var foreignChanges: [ForeignChange] = []
     /// What is known of the times of scheduled actions.
@@ -58,10 +58,13 @@ package final class WriteTransaction {
     private var deadRunners: Set<Int64> = []
     private var lookedForDead = Timestamp(microseconds: 0)
     private var runnerChanges: RunnerChanges = []
+    /// Until when another one is the primary, in microseconds of ``ProcessIdentity/machineUptime``; it may be
+    /// over.
+    var primaryEnd: Int64? { didSet { runners.setPrimaryEnd(primaryEnd) } }
     /// Whether others are taken off when their leases are over.
     var silence = SilenceJudge()
     /// What the others are to be told; empty while there are none.
-    private var news = News()
+    var news = News()
     /// Gates and holds; `nil` until they are asked for.
     private var knownControls: Controls?
     /// What this transaction has changed of them.
@@ -137,6 +140,7 @@ extension WriteTransaction {
     func commit() throws(SQLiteError) {
         try writeDown()
         try renewWithCommit()
+        try becomePrimaryWithCommit()
         try keepToldControls()
         try connection.commit()
         before = nil
@@ -266,7 +270,10 @@ extension WriteTransaction {
 
     /// Finds out which other processes run the queues, and whether this one still does.
     private func takeInRunners() throws(SQLiteError) {
-        let epochs = try connection.cached("SELECT epoch FROM sluice_runner_rows").all { $0.int64(0) }
+        let rows = try connection.cached("SELECT epoch, primary_until_boot_us FROM sluice_runner_rows")
+            .all { (epoch: $0.int64(0), primaryEnd: $0.optionalInt64(1)) }
+        let epochs = rows.map(\.epoch)
+        takeInPrimary(among: rows.filter { $0.epoch != epoch }.compactMap(\.primaryEnd))
         let known = others
         let found = epochs.filter { $0 != epoch }
         if found != known { others = found }
@@ -371,30 +378,5 @@ extension WriteTransaction {
     /// Leaves the order as it is until as much again has come together.
     func postponeWriteBehind() {
         order.postponeWriteBehind(lastAction: actionCounter)
-    }
-
-    /// Notes that a queue may have become ready.
-    func touch(_ queue: QueueID) {
-        touchedQueues.insert(queue)
-        if !others.isEmpty { news.queues.insert(queue) }
-    }
-
-    /// Notes that a queue has got a new action, which has a number of its own.
-    func touchNew(_ queue: QueueID) {
-        touchedQueues.insert(queue)
-        if !others.isEmpty { news.queuesOfNew.insert(queue) }
-    }
-
-    /// Gives an action that was stored before its place in a queue: it was scheduled, elsewhere or dead.
-    func restore(_ place: Place, in queue: QueueID) throws(SQLiteError) {
-        try order.placed(place, in: queue)
-        // It says all that a touch would.
-        log(ForeignChange(queue: queue, action: place.action, change: "update"))
-        touchedQueues.insert(queue)
-    }
-
-    /// Tells the engines of other processes that run the queues what has become of an action.
-    func log(_ change: ForeignChange) {
-        if !others.isEmpty { news.actions.append(change) }
     }
 }

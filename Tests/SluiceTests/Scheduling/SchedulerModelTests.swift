@@ -64,6 +64,8 @@ private struct Model {
     var settling: [(queue: QueueID, order: Machine.Order?)] = []
     var now = Duration.zero
     var lastRetry: Int64 = 0
+    /// Another process runs the queues alone, until a time has come and it has not renewed that.
+    var isStandingBy = false
     var isDraining = false
     var complaint: String?
 
@@ -86,6 +88,7 @@ private struct Model {
 
     /// Takes decisions in.
     mutating func take(_ decisions: [Machine.Decision]) {
+        if isStandingBy, !decisions.claimed.isEmpty { complaint = "a claim is made while it stands by" }
         claims += decisions.orders.map { Claim(order: $0) }
         for queue in decisions.claimed where waitingSuspects.remove(queue) != nil { claimedSuspect = queue }
     }
@@ -99,7 +102,8 @@ extension Model {
         case 0..<20: enqueue()
         case 20..<26: removeHead()
         case 26..<30: operate()
-        case 30..<60: advanceClaim()
+        case 30..<31: standBy(mayEnd: true)
+        case 31..<60: advanceClaim()
         case 60..<72: finishHandler()
         case 72..<84: settle()
         default: passTime()
@@ -168,7 +172,9 @@ extension Model {
             loneSuspect = nil
             settlingSuspect = queue
         }
-        settling.append((queue, machine.finishing(queue, claim: queue.rawValue)))
+        let order = machine.finishing(queue, claim: queue.rawValue)
+        if isStandingBy, order != nil { complaint = "a claim goes with an outcome while it stands by" }
+        settling.append((queue, order))
     }
 
     mutating func settle() {
@@ -195,7 +201,16 @@ extension Model {
 
     mutating func passTime() {
         now += .seconds(Int.random(in: 0...5, using: &generator))
-        take(machine.timeReached(now))
+        let decisions = machine.timeReached(now)
+        take(decisions)
+        if decisions.contains(.perform(.endStandby)) { standBy(mayEnd: chance(50)) }
+    }
+
+    /// Another process becomes the primary, renews that, or ends it before its time.
+    mutating func standBy(mayEnd: Bool) {
+        isStandingBy = !isDraining && (!mayEnd || !isStandingBy)
+        let term: Duration? = isStandingBy ? .seconds(Int.random(in: 1...10, using: &generator)) : nil
+        take(machine.standBy(for: term, at: now))
     }
 
     func isBusy(_ queue: QueueID) -> Bool {
@@ -270,7 +285,7 @@ extension Model {
         }
         let isHeldBack =
             loneSuspect != nil || claimedSuspect != nil || settlingSuspect != nil
-            || machine.phases.values.contains(.suspect)
+            || machine.phases.values.contains(.suspect) || isStandingBy
         if !isHeldBack, permits < Self.concurrency, machine.readyCount > 0 {
             complaint = "a ready queue is left while a permit is free"
         }

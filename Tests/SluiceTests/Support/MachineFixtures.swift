@@ -47,6 +47,13 @@ final class TestMachine {
     func wake(_ queues: [QueueID]) -> [Machine.Decision] { machine.wake(queues) }
     func routesChanged() -> [Machine.Decision] { machine.routesChanged() }
     func holdsChanged() -> [Machine.Decision] { machine.holdsChanged() }
+    func standing(_ queue: QueueID) -> Machine.Standing { machine.standing(of: queue) }
+    func asksToBePrimary(at now: Duration) -> Bool { machine.asksToBePrimary(at: now) }
+
+    func standBy(for term: Duration?, at now: Duration) -> [Machine.Decision] {
+        machine.standBy(for: term, at: now)
+    }
+
     func retryTaken(all: Bool) -> [Machine.Decision] { machine.retryTaken(all: all) }
 
     func opened(

@@ -1,0 +1,103 @@
+import Testing
+
+@testable import Sluice
+
+@Suite("When a process runs the queues alone") struct PrimaryPlanTests {
+    private var plan = PrimaryPlan()
+    private var now = Duration.seconds(1)
+
+    /// Settles at an even pace for a while, and tells how often it asks to be the primary.
+    private mutating func settle(
+        for time: Duration = PrimaryPlan.window + .milliseconds(1),
+        every pace: Duration = .microseconds(50),
+        handlers: Int = 4,
+        isBound: Bool = true
+    ) -> Int {
+        var count = 0
+        let end = now + time
+        while now < end {
+            now += pace
+            if plan.settles(at: now, handlers: handlers, of: 64, isBound: isBound) { count += 1 }
+        }
+        return count
+    }
+
+    @Test("It asks behind a window in which most permits waited for the writer, and with each such window")
+    mutating func writerBound() {
+        #expect(settle(for: PrimaryPlan.window / 2) == 0)
+        #expect(settle() == 1)
+        #expect(settle(for: PrimaryPlan.window * 10) == 10)
+        #expect(plan.isPrimary)
+    }
+
+    @Test("A renewal comes before the term is over, though one window is late")
+    func renewal() {
+        #expect(PrimaryPlan.window * 3 < PrimaryPlan.term)
+    }
+
+    @Test("It does not where half of the permits are in their handlers")
+    mutating func slowHandlers() {
+        #expect(settle(for: .seconds(1), handlers: 32) == 0)
+        #expect(settle(for: .seconds(1), handlers: 31) > 0)
+    }
+
+    @Test("It does not where a permit was free, no queue was ready, or another process has what is missing")
+    mutating func unbound() {
+        for _ in 0..<5 {
+            #expect(settle(for: PrimaryPlan.window - .milliseconds(1)) == 0)
+            #expect(settle(for: .microseconds(50), isBound: false) == 0)
+        }
+        #expect(settle(for: PrimaryPlan.window * 2) > 0)
+    }
+
+    @Test("It does not where fewer outcomes than permits come in a window")
+    mutating func idle() {
+        #expect(settle(for: .seconds(2), every: PrimaryPlan.window / 63) == 0)
+        #expect(settle(for: .seconds(2), every: PrimaryPlan.window / 65) > 0)
+    }
+
+    @Test("Nor behind a time in which nothing happened, but a commit that took its time ends nothing")
+    mutating func pauses() {
+        #expect(settle(for: PrimaryPlan.window / 10) == 0)
+        now += .seconds(10)
+        #expect(settle(for: .microseconds(50)) == 0)
+        #expect(settle() == 1)
+        #expect(settle(for: PrimaryPlan.window - .milliseconds(2)) == 0)
+        now += PrimaryPlan.window
+        #expect(settle(for: .milliseconds(3)) == 1)
+    }
+
+    @Test("It goes on up to three quarters; then it rests, though most permits wait for the writer again")
+    mutating func hysteresis() {
+        #expect(settle() == 1)
+        #expect(settle(for: PrimaryPlan.window * 10, handlers: 47) == 10)
+        #expect(settle(for: PrimaryPlan.window * 2, handlers: 49) == 0)
+        #expect(!plan.isPrimary)
+        #expect(settle(for: PrimaryPlan.rest - PrimaryPlan.window * 3) == 0)
+        #expect(settle(for: PrimaryPlan.window * 3) > 0)
+    }
+
+    @Test("It asks again at once when it has ended for want of work")
+    mutating func backlog() {
+        #expect(settle() == 1)
+        #expect(settle(isBound: false) == 0)
+        #expect(!plan.isPrimary)
+        #expect(settle(for: PrimaryPlan.window * 2) > 0)
+    }
+
+    @Test("Behind a short term of another process it rests too, and not behind a long one")
+    mutating func standby() {
+        plan.standsBy(at: now)
+        now += PrimaryPlan.term
+        plan.standsByNoMore(at: now)
+        #expect(settle(for: PrimaryPlan.rest - .milliseconds(1)) == 0)
+        #expect(settle(for: PrimaryPlan.window * 2) > 0)
+        for _ in 0..<3 {
+            plan.standsBy(at: now)
+            now += PrimaryPlan.term
+        }
+        plan.standsByNoMore(at: now)
+        #expect(!plan.isPrimary)
+        #expect(settle(for: PrimaryPlan.window * 2) > 0)
+    }
+}

@@ -1,0 +1,139 @@
+import Testing
+
+@testable import Sluice
+
+@Suite("The scheduler beside a process that runs the queues alone") struct SchedulerStandbyTests {
+    /// A machine whose permits are all in use, with queues that wait for one.
+    private static func crowded() -> TestMachine {
+        let machine = TestMachine(concurrency: 8)
+        machine.runAll((1...20).map { QueueID(rawValue: $0) })
+        return machine
+    }
+
+    /// Whether it asks to be the primary, while its handlers return and the next ones start.
+    private static func asks(_ machine: TestMachine) -> Bool {
+        var asks = false
+        var running = (1...8).map { QueueID(rawValue: $0) }
+        for step in 1...20 {
+            // All but two wait for the writer.
+            let orders = running.prefix(6).compactMap { machine.finishing($0) }
+            for _ in 0..<6 {
+                asks = machine.asksToBePrimary(at: PrimaryPlan.window * step / 10) || asks
+            }
+            for queue in running.prefix(6) { _ = machine.settled(queue) }
+            for order in orders { _ = machine.claim(order.queue) }
+            running = Array(running.dropFirst(6)) + orders.map(\.queue)
+        }
+        return asks
+    }
+
+    @Test("Nothing is claimed while it stands by: neither what wakes, nor behind an outcome")
+    func standsBy() {
+        let machine = Self.crowded()
+        #expect(machine.standBy(for: .seconds(1), at: .seconds(5)).isEmpty)
+        #expect(machine.nextDeadline == .seconds(6))
+        #expect(machine.standing(9) == .standsBy)
+        let (order, decisions) = machine.finish(1)
+        #expect(order == nil && decisions.isEmpty)
+        #expect(machine.wake([100]).isEmpty)
+        #expect(!machine.isIdle)
+        // A renewal, and the end.
+        #expect(machine.standBy(for: .seconds(2), at: .seconds(5)).isEmpty)
+        #expect(machine.timeReached(.seconds(6)).isEmpty)
+        #expect(machine.timeReached(.seconds(7)) == [.perform(.endStandby)])
+        #expect(machine.standBy(for: nil, at: .seconds(7)).claimed == [9])
+        #expect(machine.standing(10) == .lacksPermit)
+        #expect(machine.nextDeadline == nil)
+    }
+
+    @Test("A queue with several slots claims nothing more either")
+    func slots() {
+        let machine = TestMachine(concurrency: 8)
+        #expect(machine.wake([1]).claimed == [1])
+        #expect(machine.started(1, claim: 7, room: .more).claimed == [1])
+        #expect(machine.standBy(for: .seconds(1), at: .zero).isEmpty)
+        #expect(machine.started(1, claim: 8, room: .more).isEmpty)
+        #expect(machine.finishing(1, claim: 7) == nil)
+        #expect(machine.settled(1, claim: 7).isEmpty)
+        #expect(machine.standBy(for: nil, at: .zero).claimed == [1])
+    }
+
+    @Test("It is idle when nothing is ready here, and stops when nothing runs")
+    func idle() {
+        let machine = TestMachine(concurrency: 8)
+        machine.runAll([1])
+        _ = machine.standBy(for: .seconds(1), at: .zero)
+        #expect(machine.finish(1).decisions.isEmpty)
+        #expect(machine.stop() == [.stopped])
+        machine.start()
+        #expect(machine.wake([1]).claimed == [1])
+        _ = machine.standBy(for: .seconds(1), at: .zero)
+        #expect(machine.concluded(1, .nothing) == [.becameIdle])
+    }
+
+    @Test("It asks when permits wait for the writer, and queues for permits")
+    func asks() {
+        #expect(Self.asks(Self.crowded()))
+    }
+
+    @Test("It does not ask where all that is ready runs")
+    func enoughPermits() {
+        let machine = TestMachine(concurrency: 12)
+        machine.runAll((1...8).map { QueueID(rawValue: $0) })
+        #expect(!Self.asks(machine))
+    }
+
+    @Test("It does not ask while a queue here has no route, which another process may have")
+    func unroutable() {
+        let machine = TestMachine(concurrency: 8)
+        _ = machine.wake([100])
+        _ = machine.concluded(100, .unroutable)
+        machine.runAll((1...20).map { QueueID(rawValue: $0) })
+        #expect(!Self.asks(machine))
+        let another = TestMachine(concurrency: 8)
+        _ = another.wake([100])
+        _ = another.concluded(100, .unroutable)
+        #expect(another.routesChanged().claimed == [100])
+        _ = another.concluded(100, .nothing)
+        another.runAll((1...20).map { QueueID(rawValue: $0) })
+        #expect(Self.asks(another))
+    }
+
+    @Test("It does not ask while a queue waits for a permit of its route")
+    func routePermits() {
+        for waits in [false, true] {
+            let machine = TestMachine(concurrency: 9)
+            _ = machine.wake([100, 101])
+            _ = machine.claim(100, route: 1, limit: 1)
+            _ = waits ? machine.claim(101, route: 1, limit: 1) : machine.concluded(101, .nothing)
+            machine.runAll((1...20).map { QueueID(rawValue: $0) })
+            #expect(Self.asks(machine) == !waits)
+        }
+    }
+
+    @Test("It does not ask while it stands by, and not when it has been closed")
+    func standingBy() {
+        let machine = Self.crowded()
+        for step in 0..<1_000 {
+            if step == 0 { _ = machine.standBy(for: .seconds(10), at: .zero) }
+            #expect(!machine.asksToBePrimary(at: PrimaryPlan.window * step / 100))
+        }
+        let closed = Self.crowded()
+        _ = closed.stop()
+        for step in 0..<1_000 { #expect(!closed.asksToBePrimary(at: PrimaryPlan.window * step / 100)) }
+    }
+
+    @Test("What it has lacked is forgotten when it starts anew")
+    func startsAnew() {
+        let machine = TestMachine(concurrency: 8)
+        machine.runAll([1])
+        _ = machine.wake([2])
+        _ = machine.concluded(2, .unroutable)
+        _ = machine.standBy(for: .seconds(1), at: .zero)
+        _ = machine.stop()
+        #expect(machine.finish(1).decisions == [.stopped])
+        machine.start()
+        machine.runAll((1...20).map { QueueID(rawValue: $0) })
+        #expect(Self.asks(machine))
+    }
+}
