@@ -59,10 +59,11 @@ extension SchedulerStateMachine {
     /// A process keeps a queue while it has work for it, unless more queues are ready there than it may run;
     /// nobody is told of those that it leaves meanwhile. Each that turns out to be free has the next one
     /// asked: what is still taken is asked seldom, and what has been left is found at once, however much it
-    /// is.
+    /// is. All of them come into the line of a primary, permits or not: those who had them stand by.
     package mutating func retryTaken(all: Bool) -> [Decision] {
         guard isOpen else { return [] }
-        askTaken(count: all ? taken.count : min(taken.count, concurrency - permitsInUse))
+        let asksAll = all || primary.isPrimary
+        askTaken(count: asksAll ? taken.count : min(taken.count, concurrency - permitsInUse))
         return decide()
     }
 

@@ -76,6 +76,20 @@ import Testing
         #expect(Self.asks(Self.crowded()))
     }
 
+    @Test("G9: the primary asks for what others had taken too, though it has no permit left")
+    func taken() {
+        let machine = TestMachine(concurrency: 8)
+        _ = machine.wake([100, 101, 102])
+        for queue in [100, 101, 102] as [QueueID] { _ = machine.concluded(queue, .takenElsewhere) }
+        machine.runAll((1...20).map { QueueID(rawValue: $0) })
+        let count = machine.readyCount
+        #expect(machine.retryTaken(all: false).isEmpty)
+        #expect(machine.readyCount == count)
+        #expect(Self.asks(machine))
+        #expect(machine.retryTaken(all: false).isEmpty)
+        #expect(machine.readyCount == count + 3)
+    }
+
     @Test("It does not ask where all that is ready runs")
     func enoughPermits() {
         let machine = TestMachine(concurrency: 12)
