@@ -15,14 +15,14 @@ import Testing
         var asks = false
         var running = (1...8).map { QueueID(rawValue: $0) }
         for step in 1...20 {
-            // All but two wait for the writer.
-            let orders = running.prefix(6).compactMap { machine.finishing($0) }
-            for _ in 0..<6 {
+            // All but one wait for the writer.
+            let orders = running.prefix(7).compactMap { machine.finishing($0) }
+            for _ in 0..<7 {
                 asks = machine.asksToBePrimary(at: PrimaryPlan.window * step / 10) || asks
             }
-            for queue in running.prefix(6) { _ = machine.settled(queue) }
+            for queue in running.prefix(7) { _ = machine.settled(queue) }
             for order in orders { _ = machine.claim(order.queue) }
-            running = Array(running.dropFirst(6)) + orders.map(\.queue)
+            running = Array(running.dropFirst(7)) + orders.map(\.queue)
         }
         return asks
     }
