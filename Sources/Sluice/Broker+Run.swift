@@ -210,12 +210,7 @@ extension Broker {
         // What was left in the log when the last process died.
         if options.erasesPayloads { scheduler.schedule(.eraseLog, within: .zero) }
         if let wakeUps {
-            // Taken for dead already, it begins anew at once.
-            scheduler.schedule(
-                .renewLease,
-                after: store.runners.epoch == nil ? .zero : options.leases.renewal
-            )
-            if store.runners.hasOthers { scheduler.schedule(.watchRunners, after: options.leases.watch) }
+            beginBesideOthers()
             if options.watchesLog { wakeUps.start() }
             scheduler.schedule(.lookForChanges, after: options.foreignChangeInterval)
         }

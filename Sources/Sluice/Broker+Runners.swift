@@ -20,18 +20,31 @@ extension Broker {
         scheduler.schedule(.lookAround, within: .zero)
     }
 
+    /// Sets the chores that keep the right to run the queues, and see to the others.
+    func beginBesideOthers() {
+        // Taken for dead already, it begins anew at once.
+        scheduler.schedule(
+            .renewLease,
+            after: store.runners.epoch == nil ? .zero : options.leases.renewal
+        )
+        guard store.runners.hasOthers else { return }
+        scheduler.schedule(.watchRunners, after: options.leases.watch)
+        // The commit that found it came before the scheduler was open.
+        if let timeLeft = store.runners.primaryTimeLeft { scheduler.standBy(for: timeLeft) }
+    }
+
     func lookAroundAgain() {
         scheduler.schedule(.admitScheduled, within: .zero)
         attempt(.lookAround, again: nil) { [weak self] _ in
             try await self?.lookAround()
-            self?.scheduler.retryTaken(all: true)
+            self?.scheduler.askAgain(all: true)
         }
     }
 
     /// Takes those off that have died, and asks again for queues that others had taken.
     func watchRunners() {
         // The last look is for what was taken while there were others.
-        scheduler.retryTaken(all: !store.runners.hasOthers)
+        scheduler.askAgain(all: !store.runners.hasOthers)
         guard store.runners.hasOthers else { return }
         attempt(.watchRunners, again: options.leases.watch) { try await $0.takeOffDead() }
     }
@@ -39,7 +52,8 @@ extension Broker {
     /// Looks whether the primary has renewed its term.
     func endStandby() {
         attempt(.endStandby, again: nil) { [weak self] store in
-            self?.scheduler.standBy(for: try await store.primaryTimeLeft())
+            let timeLeft = await store.primaryTimeLeft()
+            if let self, isRunning { scheduler.standBy(for: timeLeft) }
         }
     }
 

@@ -10,13 +10,20 @@
 /// Which of the two it is shows in what the permits wait for, of all those that are in use the part that
 /// waits for the writer and not for a handler (Little's law). A process most of whose permits wait for the
 /// writer asks to be the primary, with its next commit; the others stand by for ``term``, which it renews
-/// while that is so.
+/// while that is so. After ``tenure`` it lets the others try: it does not know what only they can run, nor
+/// whether they are faster.
 struct PrimaryPlan {
     /// How long outcomes are counted before it is decided.
     static let window: Duration = .milliseconds(50)
 
-    /// For how long the others stand by: two windows and some, so that one renewal may come late.
+    /// For how long the others stand by: five windows, so that renewals may come late.
     static let term: Duration = .milliseconds(250)
+
+    /// For how long a process goes on being the primary while it has work.
+    static let tenure: Duration = .seconds(5)
+
+    /// How long it does not ask then: long enough for another one to begin, which takes it over at once.
+    static let recess: Duration = .seconds(1)
 
     /// How long a process that ends to be the primary waits before it asks again: handlers that keep the
     /// permits of one process busy may leave those of several waiting.
@@ -24,21 +31,24 @@ struct PrimaryPlan {
 
     /// The part of the permits in their handlers up to which a process begins to be the primary.
     ///
-    /// Two processes on two cores show 0.1 with handlers that do nothing, and 0.4 with such as wait 1 ms:
-    /// together they do as much as one there.
+    /// Two processes on two cores show 0.1 with handlers that do nothing: one of them does half as much again
+    /// alone. With such as wait 1 ms they show 0.4, and do as much together as one alone.
     static let lowShare = 0.3
 
     /// The part up to which it goes on.
     static let highShare = 0.75
 
-    /// It is, as far as it knows: nobody else was when it asked.
-    private(set) var isPrimary = false
-    private var restsUntil: Duration?
+    private var tenureBeganAt = Duration.zero
+    private var askedAt: Duration?
+    private var restsUntil = Duration.zero
     private var standbySince: Duration?
     private var beganAt: Duration?
     private var outcomes = 0
     private var handlers = 0
     private var isBound = true
+
+    /// Whether it is the primary, as far as it knows: nobody else was when it asked.
+    func isPrimary(at now: Duration) -> Bool { askedAt.map { now - $0 < Self.term } ?? false }
 
     /// An outcome is about to be written.
     ///
@@ -60,28 +70,41 @@ struct PrimaryPlan {
         guard time >= Self.window else { return false }
         let share = Double(self.handlers) / Double(outcomes * concurrency)
         let isBusy = Self.window * outcomes >= time * concurrency
-        guard self.isBound, isBusy, share < (isPrimary ? Self.highShare : Self.lowShare) else {
-            if isPrimary, share >= Self.highShare { restsUntil = now + Self.rest }
-            isPrimary = false
-            count(from: now)
+        let isPrimary = isPrimary(at: now)
+        let isFit = self.isBound && isBusy && share < (isPrimary ? Self.highShare : Self.lowShare)
+        count(from: now)
+        if isFit { return asks(at: now) }
+        if isPrimary, share >= Self.highShare { rest(from: now, for: Self.rest) }
+        return false
+    }
+
+    private mutating func asks(at now: Duration) -> Bool {
+        guard now >= restsUntil else { return false }
+        if !isPrimary(at: now) {
+            tenureBeganAt = now
+        } else if now - tenureBeganAt >= Self.tenure {
+            rest(from: now, for: Self.recess)
             return false
         }
-        count(from: now)
-        isPrimary = restsUntil.map { $0 <= now } ?? true
-        return isPrimary
+        askedAt = now
+        return true
+    }
+
+    private mutating func rest(from now: Duration, for time: Duration) {
+        askedAt = nil
+        restsUntil = now + time
     }
 
     /// Another process is the primary, or has renewed that.
     mutating func standsBy(at now: Duration) {
         standbySince = standbySince ?? now
-        isPrimary = false
-        beganAt = nil
+        (askedAt, beganAt) = (nil, nil)
     }
 
     /// Nobody is the primary any more.
     mutating func standsByNoMore(at now: Duration) {
         // It has tried, and found that its handlers take their time: they do so here too.
-        if let since = standbySince, now - since < Self.term * 2 { restsUntil = now + Self.rest }
+        if let standbySince, now - standbySince < Self.term * 2 { rest(from: now, for: Self.rest) }
         standbySince = nil
     }
 

@@ -80,7 +80,10 @@ extension Scheduler {
         update { $0.standBy(for: term, at: now) }
     }
 
-    func retryTaken(all: Bool) { update { $0.retryTaken(all: all) } }
+    func askAgain(all: Bool) {
+        let now = clock.uptime
+        update { $0.askAgain(all: all, at: now) }
+    }
 
     func gatesOpened(_ openings: [GateOpening]) {
         let now = clock.uptime
@@ -166,7 +169,7 @@ extension Scheduler {
             Result<(SettleResult, ClaimResult?), SluiceError>, Never
         >
     ) {
-        let now = store.runners.hasOthers ? clock.uptime : nil
+        let now = store.runners.mayBePrimary ? clock.uptime : nil
         let (isCrowded, asksToBePrimary) = machine.withLock { machine in
             (machine.isCrowded, now.map { machine.asksToBePrimary(at: $0) } ?? false)
         }

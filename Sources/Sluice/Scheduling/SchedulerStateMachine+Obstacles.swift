@@ -1,5 +1,3 @@
-internal import DequeModule
-
 /// Queues that wait for what others do: a route, a gate, the end of a hold.
 ///
 /// Each costs an entry in a table. They are asked again when the obstacle goes, or when an arrival or a
@@ -60,20 +58,29 @@ extension SchedulerStateMachine {
     /// nobody is told of those that it leaves meanwhile. Each that turns out to be free has the next one
     /// asked: what is still taken is asked seldom, and what has been left is found at once, however much it
     /// is. All of them come into the line of a primary, permits or not: those who had them stand by.
-    package mutating func retryTaken(all: Bool) -> [Decision] {
+    ///
+    /// Some of those without a route are asked too: another process may have run them since.
+    package mutating func askAgain(all: Bool, at now: Duration) -> [Decision] {
         guard isOpen else { return [] }
-        let asksAll = all || primary.isPrimary
+        let asksAll = all || primary.isPrimary(at: now)
         askTaken(count: asksAll ? taken.count : min(taken.count, concurrency - permitsInUse))
+        for _ in 0..<min(Self.routelessCount, routeless.count) {
+            guard let queue = routeless.popFirst() else { break }
+            // Without a route until its claim says otherwise.
+            routeless.append(queue)
+            wake(queue)
+        }
         return decide()
     }
 
+    /// How many queues without a route are asked again at a time.
+    private static let routelessCount = 8
+
     private mutating func askTaken(count: Int) {
-        var count = count
-        while count > 0, let queue = taken.popFirst() {
-            guard obstacles[queue] == .taken else { continue }
-            count -= 1
+        for _ in 0..<count {
+            guard let queue = taken.popFirst() else { break }
             wake(queue)
-            taken.asked.insert(queue)
+            askedAgain.insert(queue)
         }
     }
 
@@ -82,14 +89,14 @@ extension SchedulerStateMachine {
     ///
     /// Not while it waits, as for a claim that the disk has refused: it comes here once more.
     mutating func askNextTaken(behind queue: QueueID) {
-        guard !taken.asked.isEmpty, phases[queue] == nil, taken.asked.remove(queue) != nil else { return }
+        guard !askedAgain.isEmpty, phases[queue] == nil, askedAgain.remove(queue) != nil else { return }
         if obstacles[queue] != .taken { askTaken(count: 1) }
     }
 
     mutating func noteTaken(_ queue: QueueID) {
         phases[queue] = nil
         obstacles[queue] = .taken
-        taken.append(queue) { [obstacles] in obstacles[$0] == .taken }
+        taken.append(queue)
     }
 
     /// Wakes the queues behind an obstacle that has gone.
@@ -102,30 +109,4 @@ extension SchedulerStateMachine {
     private mutating func wakeClaims() {
         for queue in phases.keys where isClaiming(queue) { wake(queue) }
     }
-}
-
-/// The queues with the obstacle ``SchedulerStateMachine/Obstacle/taken``, in the order in which they are
-/// asked again.
-struct TakenQueues {
-    /// Those that were woken since stand here too, and perhaps twice.
-    private var line: Deque<QueueID> = []
-    private(set) var count = 0
-    /// Those that were asked again, until it is known whether they are free.
-    var asked: Set<QueueID> = []
-
-    var isEmpty: Bool { count == 0 }
-
-    /// - Parameter isTaken: Tells the queues of the line that have not been woken.
-    mutating func append(_ queue: QueueID, isTaken: (QueueID) -> Bool) {
-        count += 1
-        line.append(queue)
-        guard line.count > 2 * count + 64 else { return }
-        var seen: Set<QueueID> = []
-        line.removeAll { !isTaken($0) || !seen.insert($0).inserted }
-    }
-
-    mutating func popFirst() -> QueueID? { line.popFirst() }
-
-    /// One of them has been woken.
-    mutating func remove() { count -= 1 }
 }

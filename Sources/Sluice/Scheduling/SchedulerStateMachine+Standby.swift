@@ -16,9 +16,6 @@ extension SchedulerStateMachine {
         return schedule(.endStandby, at: standbyUntil)
     }
 
-    /// Whether something waits here that another process might run: for a route, or for a permit of one, or
-    /// to be alone.
-    private var needsOthers: Bool {
-        unroutable > 0 || routes.hasLines || lone != nil || !suspects.isEmpty
-    }
+    /// Whether something waits here that another process might run: for a route, or for a permit of one.
+    private var needsOthers: Bool { !routeless.isEmpty || routes.hasLines }
 }

@@ -83,7 +83,9 @@ package struct SchedulerStateMachine {
     /// Queues that wait for what others do: they cost a look-up in this table and nothing else.
     var obstacles: [QueueID: Obstacle] = [:]
     /// Queues that other processes run.
-    var taken = TakenQueues()
+    var taken = QueueLine()
+    /// Those of them that were asked again, until it is known whether they are free.
+    var askedAgain: Set<QueueID> = []
     private(set) var suspects: [(queue: QueueID, crashes: Int)] = []
     /// Waits whose queues are looked at again: because they are over, or because of a wake before, where a
     /// wall clock that jumped back must not make the wait begin anew (G8).
@@ -106,8 +108,8 @@ package struct SchedulerStateMachine {
     var handlers = 0
     /// Outcomes that are being written.
     var settling = 0
-    /// Queues with the obstacle of a missing route.
-    var unroutable = 0
+    /// Queues whose heads had no route when they were asked last.
+    var routeless = QueueLine()
     var primary = PrimaryPlan()
     /// Until when another process is the primary: nothing is claimed here.
     var standbyUntil: Duration?
@@ -190,6 +192,7 @@ extension SchedulerStateMachine {
         precondition(isClaiming(queue), "a queue started that was not being claimed")
         waits[queue] = nil
         endCall(of: queue)
+        routeless.remove(queue)
         handlers += 1
         if room == .single { phases[queue] = .running } else { goBeside(queue, claim: claim, room) }
         if let timeOutAt { deadlines.add(.attempt(claim), at: timeOutAt) }
@@ -206,6 +209,7 @@ extension SchedulerStateMachine {
         endCall(of: queue)
         // One that is over comes again only from a claim that has failed behind it, with a delay of its own.
         let known = waits.removeValue(forKey: queue).flatMap { $0.isOver ? nil : $0 }
+        if conclusion == .unroutable { routeless.append(queue) } else { routeless.remove(queue) }
         if wasWoken && conclusion.isOutdatedByWake && !mutant("wake during a claim") {
             makeReady(queue)
             return decide()
@@ -230,7 +234,6 @@ extension SchedulerStateMachine {
         case .unroutable:
             phases[queue] = nil
             obstacles[queue] = .route
-            unroutable += 1
         case .gated(let gate):
             phases[queue] = nil
             obstacles[queue] = .gate(gate)
@@ -288,11 +291,7 @@ extension SchedulerStateMachine {
 
     mutating func wake(_ queue: QueueID) {
         if !obstacles.isEmpty {
-            switch obstacles.removeValue(forKey: queue) {
-            case .taken: taken.remove()
-            case .route: unroutable -= 1
-            case .gate, .hold, nil: break
-            }
+            if obstacles.removeValue(forKey: queue) == .taken { taken.remove(queue) }
         }
         switch phases[queue] {
         case nil: makeReady(queue)
@@ -360,8 +359,9 @@ extension SchedulerStateMachine {
         asked.removeAll()
         isAdmitting = false
         lookAhead = nil
-        taken = TakenQueues()
-        unroutable = 0
+        taken = QueueLine()
+        askedAgain.removeAll()
+        routeless = QueueLine()
         primary = PrimaryPlan()
         standbyUntil = nil
         suspects.removeAll()

@@ -6,7 +6,9 @@ internal import SQLite
 /// Pins keep the log safe without it. But that of one process keeps the checkpoints of all others from
 /// copying anything: two that both keep theirs would let the log grow without end. So the one whose
 /// checkpoint meets the other's pin writes its name into the file, in a transaction that commits anyway,
-/// and the other finds it there in its next one. A process that is alone never writes it.
+/// and the other finds it there in its next one. A process that is alone never writes it, and one that
+/// becomes the primary (``PrimaryPlan``) takes it over: the others stand by, and would neither copy the log
+/// nor let their pins go before they rest.
 ///
 /// Not thread-safe: the writer's leader alone uses it.
 struct CheckpointLease {
@@ -100,8 +102,12 @@ struct CheckpointLease {
     mutating func checkpointed(isComplete: Bool) { isBlocked = !isComplete }
 
     /// Takes or renews the lease in the open transaction, if the last checkpoint asks for it.
-    mutating func write(_ connection: Connection) throws(SQLiteError) {
-        guard isBlocked || (ownEnd != nil && hasCompany), !isOthers else { return }
+    ///
+    /// Until the one that had it learns that, both keep their pins: that keeps the log safe too.
+    ///
+    /// - Parameter takesOver: Takes it in any case, from whoever has it.
+    mutating func write(_ connection: Connection, takesOver: Bool = false) throws(SQLiteError) {
+        guard takesOver || !isOthers && (isBlocked || (ownEnd != nil && hasCompany)) else { return }
         let uptime = clock.uptime
         if let ownEnd, uptime + Self.renewal < ownEnd { return }
         let end = LeaseEnd(after: Self.length, from: clock.now)
@@ -123,7 +129,7 @@ struct CheckpointLease {
     mutating func committed() {
         guard let writtenEnd else { return }
         ownEnd = writtenEnd
-        self.writtenEnd = nil
+        (othersEnd, self.writtenEnd) = (nil, nil)
         (isBlocked, hasCompany) = (false, false)
     }
 

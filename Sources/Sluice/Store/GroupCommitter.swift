@@ -114,7 +114,8 @@ final class GroupCommitter {
         }
         turns.add()
         do {
-            try logGuard?.willCommit()
+            let isPrimary = try transaction.becomePrimaryWithCommit()
+            try logGuard?.willCommit(isPrimary: isPrimary)
             let start = ContinuousClock.now
             try transaction.commit()
             lastCommit = start.duration(to: .now)

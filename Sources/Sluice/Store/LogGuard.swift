@@ -102,7 +102,12 @@ final class LogGuard {
     }
 
     /// The transaction is about to be committed.
-    func willCommit() throws(SQLiteError) { try lease.write(connection) }
+    ///
+    /// - Parameter isPrimary: Whether it makes this process the primary, which writes most of the log from
+    ///   then on.
+    func willCommit(isPrimary: Bool = false) throws(SQLiteError) {
+        try lease.write(connection, takesOver: isPrimary)
+    }
 
     func committed() {
         lease.committed()

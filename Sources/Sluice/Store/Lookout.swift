@@ -7,7 +7,7 @@ internal import Synchronization
 /// A connection of its own, so that a look never stands behind a long read. It takes no lock that holds
 /// another connection up, and does not wait for any.
 final class Lookout: Sendable {
-    /// Where ``hasForeignChanges()`` and ``logPath()`` are called.
+    /// Where its looks are called.
     let queue: DispatchQueue
     private let file: DatabaseFile
     private let path: String
@@ -37,6 +37,12 @@ final class Lookout: Sendable {
             """
         )
         .bind(1, epoch).hasRow()
+    }
+
+    /// For how long another process is still the primary; `nil`: none is.
+    func primaryTimeLeft() throws -> Duration? {
+        try RunnerRow.all(opened()).lazy.filter { [runners] in $0.epoch != runners.epoch }
+            .compactMap { [runners] in $0.primaryUntil.flatMap(runners.primaryTimeLeft) }.max()
     }
 
     /// The path of the log, as SQLite has it: beside the file that symbolic links lead to.

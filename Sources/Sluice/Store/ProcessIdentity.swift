@@ -47,6 +47,8 @@ package struct ProcessIdentity: Sendable, Hashable {
         #endif
     }
 
+    static let tellsMachineUptime = machineUptime != nil
+
     /// Whether it is of the machine's present start, so that ``machineUptime`` is its time too, in whatever
     /// pid namespace it lives.
     var sharesUptime: Bool {

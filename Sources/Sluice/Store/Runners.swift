@@ -186,6 +186,10 @@ final class RunnerState: Sendable {
         return left > .zero && left <= primaryTerm ? left : nil
     }
 
+    /// Whether this process may become the primary: there are others, and the system tells the time that
+    /// terms are reckoned by.
+    var mayBePrimary: Bool { hasOthers && ProcessIdentity.tellsMachineUptime }
+
     func setPrimaryEnd(_ end: Int64?) { primaryEnd.store(end ?? 0, ordering: .releasing) }
 
     /// The next commit is to make this process the primary, or to renew that.

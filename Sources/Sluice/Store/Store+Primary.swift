@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import SQLite
 
 /// Which of several processes runs the queues alone for a while (``PrimaryPlan``).
@@ -8,10 +9,18 @@ internal import SQLite
 /// that has not learnt of it yet claims as always, and who owns a queue says the claim alone.
 extension Store {
     /// For how long another process is still the primary; `nil`: none is.
-    package func primaryTimeLeft() async throws(SluiceError) -> Duration? {
-        try await read { [runners] connection in
-            try RunnerRow.all(connection).lazy.filter { $0.epoch != runners.epoch }
-                .compactMap { $0.primaryUntil.flatMap(runners.primaryTimeLeft) }.max()
+    ///
+    /// Where the file does not tell, which whoever writes to it next finds out, it is what the writer knows.
+    package func primaryTimeLeft() async -> Duration? {
+        guard let lookout else { return nil }
+        return await withCheckedContinuation { continuation in
+            lookout.queue.async { [runners] in
+                do {
+                    continuation.resume(returning: try lookout.primaryTimeLeft())
+                } catch {
+                    continuation.resume(returning: runners.primaryTimeLeft)
+                }
+            }
         }
     }
 }
@@ -27,11 +36,16 @@ extension WriteTransaction {
 
     /// Makes this process the primary with whatever is about to be committed, or renews that, if it was
     /// asked.
-    func becomePrimaryWithCommit() throws(SQLiteError) {
-        guard runners.takePrimaryAsked(), let epoch, !others.isEmpty else { return }
-        guard let uptime = ProcessIdentity.machineUptime else { return }
-        if runners.primaryTimeLeft != nil { return }
+    ///
+    /// - Returns: Whether it does.
+    func becomePrimaryWithCommit() throws(SQLiteError) -> Bool {
+        // What changes nothing must not fail for want of room.
+        guard connection.totalChanges != changesBefore, runners.takePrimaryAsked() else { return false }
+        guard let epoch, !others.isEmpty, runners.primaryTimeLeft == nil,
+            let uptime = ProcessIdentity.machineUptime
+        else { return false }
         try connection.cached("UPDATE sluice_runner_rows SET primary_until_boot_us = ?2 WHERE epoch = ?1")
             .bind(1, epoch).bind(2, (uptime + leases.primary).wholeMicroseconds).run()
+        return true
     }
 }

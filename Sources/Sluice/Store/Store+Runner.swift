@@ -77,6 +77,8 @@ extension WriteTransaction {
         epoch = next
         isToRun = true
         claimCount = 0
+        // What was asked before it was suspended or taken off.
+        _ = runners.takePrimaryAsked()
         try takeOffDead()
         silence.renewed(at: clock.uptime, leases)
         // Whatever process has left changes that nobody will take in.

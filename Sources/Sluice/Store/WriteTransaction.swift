@@ -140,7 +140,6 @@ extension WriteTransaction {
     func commit() throws(SQLiteError) {
         try writeDown()
         try renewWithCommit()
-        try becomePrimaryWithCommit()
         try keepToldControls()
         try connection.commit()
         before = nil

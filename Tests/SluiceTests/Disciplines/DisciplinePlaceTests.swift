@@ -57,7 +57,7 @@ struct DisciplinePlaceTests {
         // The first process stops: its slot is free, and the queue is named to the second.
         try await first.store.stopRunning()
         try await second.store.takeInForeignChanges()
-        let woken = machine.wake([queue]).claimed + machine.retryTaken(all: true).claimed
+        let woken = machine.wake([queue]).claimed + machine.askAgain(all: true).claimed
         #expect(woken == [queue])
     }
 

@@ -1,3 +1,4 @@
+import Dispatch
 import SQLite
 import SluiceTestKit
 import Testing
@@ -7,9 +8,12 @@ import Testing
 /// Two processes of which one runs the queues alone for a while.
 @Suite("One of two processes runs the queues alone", .timeLimit(.minutes(2))) struct PrimaryTests {
     /// Two stores of this process on one file, which stand for two processes.
-    private func stores() async throws -> (a: StoreFixture, b: StoreFixture) {
+    private func stores(hasResetBug: Bool = false) async throws -> (a: StoreFixture, b: StoreFixture) {
         let (file, clock) = (try TemporaryFile(), ManualClock())
-        let long: (inout BrokerOptions) -> Void = { $0.leases.primary = .seconds(3_600) }
+        let long: (inout BrokerOptions) -> Void = {
+            $0.leases.primary = .seconds(3_600)
+            $0.hasResetBug = hasResetBug
+        }
         let a = try await StoreFixture.process(1, on: file, clock: clock, adjust: long)
         let b = try await StoreFixture.process(2, on: file, clock: clock, adjust: long)
         try await a.store.takeInForeignChanges()
@@ -35,9 +39,11 @@ import Testing
         #expect(try await news(b))
         let left = try #require(b.store.runners.primaryTimeLeft)
         #expect(left <= .seconds(3_600))
+        let found = try #require(await b.store.primaryTimeLeft())
+        #expect(found <= left)
         // To itself it is not another.
         #expect(a.store.runners.primaryTimeLeft == nil)
-        #expect(try await a.store.primaryTimeLeft() == nil)
+        #expect(await a.store.primaryTimeLeft() == nil)
     }
 
     @Test("A second one asks in vain, until the term is over")
@@ -50,11 +56,51 @@ import Testing
         let primaries = "SELECT group_concat(pid) FROM sluice_runner_rows WHERE primary_until_boot_us > 5"
         #expect(try a.row(primaries) == "1")
         try a.execute("UPDATE sluice_runner_rows SET primary_until_boot_us = 5")
-        #expect(try await b.store.primaryTimeLeft() == nil)
+        #expect(await b.store.primaryTimeLeft() == nil)
         b.store.runners.askToBePrimary()
         try await b.store.add("3")
         #expect(try a.row(primaries) == "2")
         #expect(b.store.runners.primaryTimeLeft == nil)
+    }
+
+    @Test("What the file does not tell, the writer knows")
+    func unreadable() async throws {
+        let (a, b) = try await stores()
+        a.store.runners.askToBePrimary()
+        try await a.store.add("1")
+        try await b.store.takeInForeignChanges()
+        await b.store.lookout?.suspend()
+        #expect(await b.store.primaryTimeLeft() != nil)
+        try a.execute("UPDATE sluice_runner_rows SET primary_until_boot_us = 5")
+        try await b.store.takeInForeignChanges()
+        #expect(await b.store.primaryTimeLeft() == nil)
+    }
+
+    @Test("A commit that changes nothing leaves it to the next, and a new start forgets that it was asked")
+    func asksWithChanges() async throws {
+        let (a, _) = try await stores()
+        let primaries = "SELECT count(*) FROM sluice_runner_rows WHERE primary_until_boot_us > 0"
+        a.store.runners.askToBePrimary()
+        try await a.store.takeInForeignChanges()
+        #expect(try a.row(primaries) == "0")
+        try await a.store.add("1")
+        #expect(try a.row(primaries) == "1")
+        a.store.runners.askToBePrimary()
+        try await a.store.startRunning()
+        try await a.store.add("2")
+        #expect(try a.row(primaries) == "0")
+    }
+
+    @Test("The primary sees to the log")
+    func lease() async throws {
+        let (a, b) = try await stores(hasResetBug: true)
+        let checkpointers = "SELECT group_concat(pid) FROM sluice_checkpointer"
+        for (fixture, pid) in [(a, "1"), (b, "2")] {
+            try a.execute("UPDATE sluice_runner_rows SET primary_until_boot_us = 5")
+            fixture.store.runners.askToBePrimary()
+            try await fixture.store.add("1")
+            #expect(try a.row(checkpointers) == pid)
+        }
     }
 
     @Test("Nobody asks who is alone")
@@ -74,7 +120,7 @@ import Testing
         try a.execute("UPDATE sluice_runner_rows SET primary_until_boot_us = \(value) WHERE pid = 1")
         #expect(try await !news(b))
         #expect(b.store.runners.primaryTimeLeft == nil)
-        #expect(try await b.store.primaryTimeLeft() == nil)
+        #expect(await b.store.primaryTimeLeft() == nil)
         b.store.runners.askToBePrimary()
         try await b.store.add("1")
         let own = try b.row("SELECT primary_until_boot_us FROM sluice_runner_rows WHERE pid = 2")
@@ -103,20 +149,77 @@ import Testing
         #expect(b.store.runners.primaryTimeLeft == nil)
     }
 
+    /// A broker that stands for a process of its own.
+    private func broker(
+        _ pid: Int64,
+        _ site: Site,
+        adjust: (inout BrokerOptions) -> Void = { _ in }
+    ) async throws -> Broker {
+        try await site.broker { options in
+            options.standFor(process: pid)
+            options.watchesLog = false
+            // However slow the machine is, it is not over before it is looked at.
+            options.leases.primary = .seconds(3_600)
+            // Nothing else is to be written meanwhile, by which the writer would find out.
+            (options.leases.length, options.leases.renewal) = (.seconds(86_400), .seconds(86_400))
+            adjust(&options)
+        }
+    }
+
+    @Test("A broker that has more queues than permits, and handlers that do nothing, becomes it beside others")
+    func becomes() async throws {
+        let site = try Site()
+        // So that few have begun when one has returned.
+        let handlers = DispatchQueue(label: "test.handlers")
+        let a = try await broker(1, site) {
+            $0.concurrency = 8
+            $0.handlerExecutor = DispatchExecutor(handlers)
+        }
+        let b = try await broker(2, site)
+        try await b.store.startRunning()
+        // As many outcomes in a window as there are permits, and a little.
+        let pace = PrimaryPlan.window / 8 - .microseconds(100)
+        try a.route("*", Note.self) { _, _ in
+            site.clock.advance(by: pace)
+            return .success
+        }
+        try await a.enqueue((0..<640).map { Note("\($0)", in: QueueName("q/\($0 % 64)")) })
+        try await running(a) {
+            await a.waitUntilIdle()
+            #expect(await b.store.primaryTimeLeft() != nil)
+        }
+        #expect(a.statistics.succeeded == 640)
+        await a.close()
+        await b.close()
+    }
+
+    @Test("G15: a broker that starts beside a primary stands by from the start")
+    func starts() async throws {
+        let site = try Site()
+        let (a, b, c) = (try await broker(1, site), try await broker(2, site), try await broker(3, site))
+        for other in [a, c] { try await other.store.startRunning() }
+        try await a.store.takeInForeignChanges()
+        a.store.runners.askToBePrimary()
+        try await a.enqueue(Note("1"))
+        let log = EventLog<String>()
+        try b.routeNotes(to: log)
+        try await running(b) {
+            try await until { b.hasLookedAround }
+            let standing = try await b.status(of: "notes").because
+            try site.shell("UPDATE sluice_runner_rows SET primary_until_boot_us = 1")
+            site.clock.advance(by: .seconds(3_600))
+            _ = try await log.wait(forCount: 1)
+            #expect(standing == [.owned(process: 1)])
+        }
+        for broker in [a, b, c] { await broker.close() }
+    }
+
     @Test("G15: a broker stands by, says for whom, and goes on when the term is over, or that one stops")
     func standsBy() async throws {
         let site = try Site()
-        func broker(_ pid: Int64) async throws -> Broker {
-            try await site.broker { options in
-                options.standFor(process: pid)
-                options.watchesLog = false
-                // However slow the machine is, it is not over before it is looked at.
-                options.leases.primary = .seconds(3_600)
-            }
-        }
-        let (a, b) = (try await broker(1), try await broker(2))
+        let (a, b) = (try await broker(1, site), try await broker(2, site))
         let log = EventLog<String>()
-        // The primary has no route here: it would have run them.
+        // The primary has no route, or it would run them itself.
         try b.routeNotes(to: log)
         for ends in [false, true] {
             let run = Task { try await a.run() }

@@ -27,12 +27,41 @@ import Testing
         #expect(settle(for: PrimaryPlan.window / 2) == 0)
         #expect(settle() == 1)
         #expect(settle(for: PrimaryPlan.window * 10) == 10)
-        #expect(plan.isPrimary)
+        #expect(plan.isPrimary(at: now))
     }
 
-    @Test("A renewal comes before the term is over, though one window is late")
-    func renewal() {
-        #expect(PrimaryPlan.window * 3 < PrimaryPlan.term)
+    @Test("It is the primary no longer than a term behind the last time it has asked")
+    mutating func outcomesEnd() {
+        #expect(settle() == 1)
+        #expect(plan.isPrimary(at: now))
+        #expect(!plan.isPrimary(at: now + PrimaryPlan.term))
+    }
+
+    @Test("G9: behind a tenure it lets another one try, and goes on when none has")
+    mutating func tenure() {
+        let count = settle(for: PrimaryPlan.tenure - PrimaryPlan.window)
+        // All of its windows: the terms have followed each other.
+        #expect(PrimaryPlan.window * (count + 5) >= PrimaryPlan.tenure)
+        #expect(settle(for: PrimaryPlan.window * 3) <= 2)
+        #expect(!plan.isPrimary(at: now))
+        #expect(settle(for: PrimaryPlan.recess - PrimaryPlan.window * 3) == 0)
+        #expect(settle(for: PrimaryPlan.window * 3) > 0)
+        #expect(plan.isPrimary(at: now))
+        // The next one is as long.
+        #expect(settle(for: PrimaryPlan.tenure - PrimaryPlan.window * 4) > 0)
+        #expect(plan.isPrimary(at: now))
+    }
+
+    @Test("G9: a tenure goes on behind a moment without work, and begins anew behind a term without")
+    mutating func interruptions() {
+        for pause in [PrimaryPlan.window, PrimaryPlan.term] {
+            var plan = self
+            #expect(plan.settle(for: PrimaryPlan.tenure / 2) > 0)
+            // The first of these ends the window before.
+            #expect(plan.settle(for: pause + PrimaryPlan.window / 2, isBound: false) <= 1)
+            #expect(plan.settle(for: PrimaryPlan.tenure / 2) > 0)
+            #expect(plan.plan.isPrimary(at: plan.now) == (pause == PrimaryPlan.term))
+        }
     }
 
     @Test("It does not where a third of the permits are in their handlers")
@@ -72,7 +101,7 @@ import Testing
         #expect(settle() == 1)
         #expect(settle(for: PrimaryPlan.window * 10, handlers: 47) == 10)
         #expect(settle(for: PrimaryPlan.window * 2, handlers: 49) == 0)
-        #expect(!plan.isPrimary)
+        #expect(!plan.isPrimary(at: now))
         #expect(settle(for: PrimaryPlan.rest - PrimaryPlan.window * 3) == 0)
         #expect(settle(for: PrimaryPlan.window * 3) > 0)
     }
@@ -81,7 +110,6 @@ import Testing
     mutating func backlog() {
         #expect(settle() == 1)
         #expect(settle(isBound: false) == 0)
-        #expect(!plan.isPrimary)
         #expect(settle(for: PrimaryPlan.window * 2) > 0)
     }
 
@@ -97,7 +125,7 @@ import Testing
             now += PrimaryPlan.term
         }
         plan.standsByNoMore(at: now)
-        #expect(!plan.isPrimary)
+        #expect(!plan.isPrimary(at: now))
         #expect(settle(for: PrimaryPlan.window * 2) > 0)
     }
 }

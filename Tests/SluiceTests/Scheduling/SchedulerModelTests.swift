@@ -203,6 +203,7 @@ extension Model {
         now += .seconds(Int.random(in: 0...5, using: &generator))
         let decisions = machine.timeReached(now)
         take(decisions)
+        take(machine.askAgain(all: chance(50), at: now))
         if decisions.contains(.perform(.endStandby)) { standBy(mayEnd: chance(50)) }
     }
 
@@ -283,6 +284,9 @@ extension Model {
         if let claimedSuspect, lanes[claimedSuspect]?.isSuspect == true, permits != 1 {
             complaint = "\(inHand) are in hand beside the claim of the suspect \(claimedSuspect)"
         }
+        if machine.handlers != running.count {
+            complaint = "\(machine.handlers) handlers are counted of \(running)"
+        }
         let isHeldBack =
             loneSuspect != nil || claimedSuspect != nil || settlingSuspect != nil
             || machine.phases.values.contains(.suspect) || isStandingBy
@@ -311,6 +315,7 @@ extension Model {
         }
         let left = lanes.filter { $0.value.work > 0 }.map { "\($0.key): \(machine.phases[$0.key] as Any)" }
         if complaint == nil, !left.isEmpty { complaint = "queues with work are left behind: \(left)" }
+        if complaint == nil, !machine.routeless.isEmpty { complaint = "queues are kept as without a route" }
         if complaint == nil, !machine.isIdle { complaint = "it is not idle: \(machine.phases)" }
     }
 

@@ -11,18 +11,20 @@ import Testing
     }
 
     /// Whether it asks to be the primary, while its handlers return and the next ones start.
-    private static func asks(_ machine: TestMachine) -> Bool {
+    private static func asks(_ machine: TestMachine, handlers: Int = 8) -> Bool {
         var asks = false
-        var running = (1...8).map { QueueID(rawValue: $0) }
+        var running = (1...handlers).map { QueueID(rawValue: Int64($0)) }
         for step in 1...20 {
             // All but one wait for the writer.
-            let orders = running.prefix(7).compactMap { machine.finishing($0) }
-            for _ in 0..<7 {
+            let orders = running.prefix(handlers - 1).compactMap { machine.finishing($0) }
+            for _ in 0..<handlers - 1 {
                 asks = machine.asksToBePrimary(at: PrimaryPlan.window * step / 10) || asks
             }
-            for queue in running.prefix(7) { _ = machine.settled(queue) }
+            for queue in running.prefix(handlers - 1) { _ = machine.settled(queue) }
             for order in orders { _ = machine.claim(order.queue) }
-            running = Array(running.dropFirst(7)) + orders.map(\.queue)
+            running = Array(running.dropFirst(handlers - 1)) + orders.map(\.queue)
+            // What stands by claims nothing more.
+            if running.count < handlers { break }
         }
         return asks
     }
@@ -53,7 +55,9 @@ import Testing
         #expect(machine.started(1, claim: 7, room: .more).claimed == [1])
         #expect(machine.standBy(for: .seconds(1), at: .zero).isEmpty)
         #expect(machine.started(1, claim: 8, room: .more).isEmpty)
+        #expect(machine.handlers == 2)
         #expect(machine.finishing(1, claim: 7) == nil)
+        #expect(machine.handlers == 1)
         #expect(machine.settled(1, claim: 7).isEmpty)
         #expect(machine.standBy(for: nil, at: .zero).claimed == [1])
     }
@@ -83,11 +87,22 @@ import Testing
         for queue in [100, 101, 102] as [QueueID] { _ = machine.concluded(queue, .takenElsewhere) }
         machine.runAll((1...20).map { QueueID(rawValue: $0) })
         let count = machine.readyCount
-        #expect(machine.retryTaken(all: false).isEmpty)
+        #expect(machine.askAgain(all: false).isEmpty)
         #expect(machine.readyCount == count)
         #expect(Self.asks(machine))
-        #expect(machine.retryTaken(all: false).isEmpty)
+        #expect(machine.askAgain(all: false, at: .seconds(60)).isEmpty)
+        #expect(machine.readyCount == count)
+        #expect(machine.askAgain(all: false, at: PrimaryPlan.window * 2).isEmpty)
         #expect(machine.readyCount == count + 3)
+    }
+
+    @Test("It does not ask with few permits, which share no commits")
+    func fewPermits() {
+        for concurrency in [7, 8] {
+            let machine = TestMachine(concurrency: concurrency)
+            machine.runAll((1...20).map { QueueID(rawValue: $0) })
+            #expect(Self.asks(machine, handlers: concurrency) == (concurrency == 8))
+        }
     }
 
     @Test("It does not ask where all that is ready runs")
@@ -113,6 +128,34 @@ import Testing
         #expect(Self.asks(another))
     }
 
+    @Test("G9: nor while such a queue stands in the line again, for what has come to it since")
+    func unroutableAgain() {
+        let machine = TestMachine(concurrency: 8)
+        _ = machine.wake([100])
+        _ = machine.concluded(100, .unroutable)
+        machine.runAll((1...20).map { QueueID(rawValue: $0) })
+        #expect(machine.wake([100]).isEmpty)
+        #expect(!Self.asks(machine))
+    }
+
+    @Test("G9: it asks again for some that had no route, each in its turn, and forgets what others have run")
+    func unroutableElsewhere() {
+        let machine = TestMachine(concurrency: 64)
+        let queues = (100..<120).map { QueueID(rawValue: $0) }
+        _ = machine.wake(queues)
+        for queue in queues { _ = machine.concluded(queue, .unroutable) }
+        let first = machine.askAgain(all: false).claimed
+        #expect(first == Array(queues.prefix(8)))
+        // What is asked already is not asked twice.
+        let second = machine.askAgain(all: false).claimed
+        #expect(second == Array(queues[8..<16]))
+        for queue in first + second { _ = machine.concluded(queue, .nothing) }
+        #expect(machine.askAgain(all: false).claimed == Array(queues.suffix(4)))
+        for queue in queues.suffix(4) { _ = machine.concluded(queue, .nothing) }
+        #expect(machine.isIdle)
+        #expect(machine.askAgain(all: false).isEmpty || machine.isIdle)
+    }
+
     @Test("It does not ask while a queue waits for a permit of its route")
     func routePermits() {
         for waits in [false, true] {
@@ -127,14 +170,16 @@ import Testing
 
     @Test("It does not ask while it stands by, and not when it has been closed")
     func standingBy() {
-        let machine = Self.crowded()
-        for step in 0..<1_000 {
-            if step == 0 { _ = machine.standBy(for: .seconds(10), at: .zero) }
-            #expect(!machine.asksToBePrimary(at: PrimaryPlan.window * step / 100))
+        for isOpen in [true, false] {
+            let machine = Self.crowded()
+            // So that a window has begun.
+            #expect(!machine.asksToBePrimary(at: .zero))
+            if isOpen { _ = machine.standBy(for: .seconds(10), at: .zero) } else { _ = machine.stop() }
+            #expect(machine.readyCount > 0)
+            for step in 0..<1_000 {
+                #expect(!machine.asksToBePrimary(at: PrimaryPlan.window * step / 100))
+            }
         }
-        let closed = Self.crowded()
-        _ = closed.stop()
-        for step in 0..<1_000 { #expect(!closed.asksToBePrimary(at: PrimaryPlan.window * step / 100)) }
     }
 
     @Test("What it has lacked is forgotten when it starts anew")

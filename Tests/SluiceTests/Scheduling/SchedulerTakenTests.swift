@@ -24,13 +24,13 @@ import Testing
     @Test("It is asked for again in turn, as often as there are permits")
     func inTurn() {
         let machine = Self.taken(1, 2, 3)
-        #expect(machine.retryTaken(all: false).claimed == [1, 2])
+        #expect(machine.askAgain(all: false).claimed == [1, 2])
         _ = machine.concluded(1, .takenElsewhere)
         _ = machine.claim(2)
-        #expect(machine.retryTaken(all: false).claimed == [3])
-        #expect(machine.retryTaken(all: false).isEmpty)
+        #expect(machine.askAgain(all: false).claimed == [3])
+        #expect(machine.askAgain(all: false).isEmpty)
         #expect(machine.concluded(3, .takenElsewhere).isEmpty)
-        #expect(machine.retryTaken(all: false).claimed == [1])
+        #expect(machine.askAgain(all: false).claimed == [1])
         #expect(machine.concluded(1, .nothing).claimed == [3])
         #expect(machine.concluded(3, .nothing).isEmpty)
         #expect(machine.finish(2).order?.queue == 2)
@@ -41,7 +41,7 @@ import Testing
     @Test("Each that is found free has the next asked for, and one that is still taken does not")
     func oneByOne() {
         let machine = Self.taken(1, 2, 3, 4, 5, 6)
-        #expect(machine.retryTaken(all: false).claimed == [1, 2])
+        #expect(machine.askAgain(all: false).claimed == [1, 2])
         #expect(machine.concluded(1, .nothing).claimed == [3])
         // Its work is done here first.
         _ = machine.claim(2)
@@ -54,7 +54,7 @@ import Testing
         #expect(machine.wake([7]).claimed == [7])
         #expect(machine.concluded(7, .nothing).isEmpty)
         #expect(!machine.isIdle)
-        #expect(machine.retryTaken(all: false).claimed == [6, 3])
+        #expect(machine.askAgain(all: false).claimed == [6, 3])
         #expect(machine.concluded(6, .nothing).claimed == [5])
         #expect(machine.concluded(3, .nothing).isEmpty)
         #expect(machine.concluded(5, .nothing) == [.becameIdle])
@@ -63,7 +63,7 @@ import Testing
     @Test("G9: one whose claim waits has none asked for until it has been made")
     func refused() {
         let machine = Self.taken(1, 2, 3)
-        #expect(machine.retryTaken(all: false).claimed == [1, 2])
+        #expect(machine.askAgain(all: false).claimed == [1, 2])
         #expect(machine.concluded(1, .waiting(wait(), until: .seconds(1))).isEmpty)
         #expect(machine.concluded(2, .waiting(wait(), until: .seconds(1))).isEmpty)
         #expect(machine.timeReached(.seconds(1)).claimed == [1, 2])
@@ -80,18 +80,18 @@ import Testing
         }
         #expect(machine.wake([1]).claimed == [1])
         #expect(machine.concluded(1, .nothing) == [.becameIdle])
-        #expect(machine.retryTaken(all: true).isEmpty || machine.isIdle)
+        #expect(machine.askAgain(all: true).isEmpty || machine.isIdle)
     }
 
     @Test("All are asked for again when the others have gone, and a machine that stops asks for none")
     func all() {
         let machine = Self.taken(1, 2, 3, concurrency: 1)
-        #expect(machine.retryTaken(all: true).claimed == [1])
+        #expect(machine.askAgain(all: true).claimed == [1])
         #expect(machine.concluded(1, .nothing).claimed == [2])
         #expect(machine.concluded(2, .nothing).claimed == [3])
         #expect(machine.concluded(3, .takenElsewhere).isEmpty)
         #expect(machine.stop() == [.stopped])
-        #expect(machine.retryTaken(all: true).isEmpty)
+        #expect(machine.askAgain(all: true).isEmpty)
     }
 
     @Test("G11: a wake during a claim that finds its queue taken has it claimed again")

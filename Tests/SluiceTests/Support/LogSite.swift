@@ -79,7 +79,12 @@ final class LogSite {
     }
 
     /// Writes some rows in a transaction; one that finds the write lock taken is counted.
-    func commit(rows: ClosedRange<Int>, by guarded: Guarded? = nil, othersCommitted: Bool = false) {
+    func commit(
+        rows: ClosedRange<Int>,
+        by guarded: Guarded? = nil,
+        othersCommitted: Bool = false,
+        isPrimary: Bool = false
+    ) {
         let connection = guarded?.connection ?? foreign
         do {
             try connection.beginImmediate()
@@ -90,7 +95,7 @@ final class LogSite {
         do {
             try guarded?.log.begun(othersCommitted: othersCommitted)
             write(rows: rows, connection)
-            try guarded?.log.willCommit()
+            try guarded?.log.willCommit(isPrimary: isPrimary)
             try connection.commit()
             guarded?.log.committed()
             committed()

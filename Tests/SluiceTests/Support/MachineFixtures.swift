@@ -40,6 +40,7 @@ final class TestMachine {
     var isCrowded: Bool { machine.isCrowded }
     var nextDeadline: Duration? { machine.nextDeadline }
     var readyCount: Int { machine.readyCount }
+    var handlers: Int { machine.handlers }
     var workAhead: RemainingWork { machine.workAhead(at: .zero) }
 
     func start() { machine.start() }
@@ -54,7 +55,9 @@ final class TestMachine {
         machine.standBy(for: term, at: now)
     }
 
-    func retryTaken(all: Bool) -> [Machine.Decision] { machine.retryTaken(all: all) }
+    func askAgain(all: Bool, at now: Duration = .zero) -> [Machine.Decision] {
+        machine.askAgain(all: all, at: now)
+    }
 
     func opened(
         _ gate: GateName,
