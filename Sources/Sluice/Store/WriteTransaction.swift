@@ -119,6 +119,7 @@ package final class WriteTransaction {
 
 extension WriteTransaction {
     func begin(now: Timestamp? = nil) throws {
+        try order.loadAhead()
         try connection.beginImmediate()
         before = Before(self)
         order.begin()

@@ -21,7 +21,7 @@ final class WaitingOrder {
     /// Whether this process runs the queues, and so is asked for their heads.
     private(set) var isFollowed = false
     /// The newest actions have been read since memory was last forgotten.
-    private var isLoaded = false
+    private(set) var isLoaded = false
     var lanes: [QueueID: Lane] = [:]
     /// Queues whose lanes are gone through in passes.
     var passQueues: Set<QueueID> = []
@@ -185,6 +185,15 @@ extension WaitingOrder {
         var queues: [QueueID] = []
         /// Whether one of them is scheduled or ends.
         var haveTimes = false
+    }
+
+    /// Reads the newest actions before the write lock is taken: they may be tens of thousands, and other
+    /// processes write meanwhile.
+    ///
+    /// What others commit behind this snapshot has been logged for this process when the transaction begins.
+    func loadAhead() throws {
+        guard isFollowed, !isLoaded else { return }
+        try connection.snapshot { try load() }
     }
 
     /// Reads the newest actions unless memory has them.
