@@ -5,6 +5,7 @@ import Testing
 @Suite("When a process runs the queues alone") struct PrimaryPlanTests {
     private var plan = PrimaryPlan()
     private var now = Duration.seconds(1)
+    private static let slowPace = Duration.microseconds(500)
 
     /// Settles at an even pace for a while, and tells how often it asks to be the primary.
     private mutating func settle(
@@ -39,7 +40,7 @@ import Testing
 
     @Test("G9: behind a tenure it lets another one try, and goes on when none has")
     mutating func tenure() {
-        let count = settle(for: PrimaryPlan.tenure - PrimaryPlan.window)
+        let count = settle(for: PrimaryPlan.tenure - PrimaryPlan.window, every: Self.slowPace)
         // All of its windows: the terms have followed each other.
         #expect(PrimaryPlan.window * (count + 5) >= PrimaryPlan.tenure)
         #expect(settle(for: PrimaryPlan.window * 3) <= 2)
@@ -48,7 +49,7 @@ import Testing
         #expect(settle(for: PrimaryPlan.window * 3) > 0)
         #expect(plan.isPrimary(at: now))
         // The next one is as long.
-        #expect(settle(for: PrimaryPlan.tenure - PrimaryPlan.window * 4) > 0)
+        #expect(settle(for: PrimaryPlan.tenure - PrimaryPlan.window * 4, every: Self.slowPace) > 0)
         #expect(plan.isPrimary(at: now))
     }
 
@@ -56,10 +57,10 @@ import Testing
     mutating func interruptions() {
         for pause in [PrimaryPlan.window, PrimaryPlan.term] {
             var plan = self
-            #expect(plan.settle(for: PrimaryPlan.tenure / 2) > 0)
+            #expect(plan.settle(for: PrimaryPlan.tenure / 2, every: Self.slowPace) > 0)
             // The first of these ends the window before.
             #expect(plan.settle(for: pause + PrimaryPlan.window / 2, isBound: false) <= 1)
-            #expect(plan.settle(for: PrimaryPlan.tenure / 2) > 0)
+            #expect(plan.settle(for: PrimaryPlan.tenure / 2, every: Self.slowPace) > 0)
             #expect(plan.plan.isPrimary(at: plan.now) == (pause == PrimaryPlan.term))
         }
     }
