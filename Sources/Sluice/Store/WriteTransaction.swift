@@ -119,7 +119,8 @@ package final class WriteTransaction {
 
 extension WriteTransaction {
     func begin(now: Timestamp? = nil) throws {
-        try order.loadAhead()
+        // Whoever needs the order reads it again, and reports what ails the file; others go on without.
+        try? order.loadAhead()
         try connection.beginImmediate()
         before = Before(self)
         order.begin()

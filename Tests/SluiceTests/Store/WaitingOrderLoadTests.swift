@@ -1,3 +1,4 @@
+import Foundation
 import SQLite
 import SluiceTestKit
 import Testing
@@ -42,5 +43,40 @@ import Testing
             .all { QueueID(rawValue: $0.int64(0)) }
         let heads = try queues.map { try transaction.order.head(of: $0)?.action.rawValue }
         #expect(heads == [1, 3], "of the queues 'elsewhere' and 'new'")
+    }
+
+    @Test("G14: where a damage keeps it from being read, actions are enqueued as before")
+    func damaged() async throws {
+        let adjust: (inout BrokerOptions) -> Void = { $0.writeBehind.newest = 1_000 }
+        let first = try await StoreFixture(isRunning: false, adjust: adjust)
+        let text = String(repeating: "x", count: 500)
+        try await first.store.add((0..<100).map { _ in ActionDraft(text) })
+        let root = try #require(
+            Int(try first.row("SELECT rootpage FROM sqlite_schema WHERE name = 'sluice_action_rows'"))
+        )
+        await first.store.close()
+        try damageFirstLeaf(below: root, of: first.file.path)
+
+        let fixture = try await StoreFixture(file: first.file, clock: first.clock, adjust: adjust)
+        let error = await #expect(throws: SluiceError.self) {
+            try await fixture.store.queuesWithWork(.newest(thenLimit: 10))
+        }
+        #expect(error?.code == .corrupt)
+        #expect(try await fixture.store.add("more") == ActionID(rawValue: 101))
+    }
+
+    /// By <https://www.sqlite.org/fileformat2.html#b_tree_pages>.
+    private func damageFirstLeaf(below root: Int, of path: String) throws {
+        var bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+        func number(_ place: Int, bytes count: Int) -> Int {
+            bytes[place..<place + count].reduce(0) { $0 << 8 | Int($1) }
+        }
+        let pageSize = number(16, bytes: 2)
+        let page = (root - 1) * pageSize
+        try #require(bytes[page] == 5, "an interior page")
+        let leaf = number(page + number(page + 12, bytes: 2), bytes: 4)
+        try #require(bytes[(leaf - 1) * pageSize] == 13)
+        bytes[(leaf - 1) * pageSize] = 0
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
     }
 }
