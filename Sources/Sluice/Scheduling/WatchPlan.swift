@@ -68,7 +68,7 @@ struct WatchPlan {
     private var setAt: Duration?
     /// When the settings so far would have been made at the longer pause.
     private var paidUntil: Duration?
-    /// Settings that a storm has put off, one after the other, since a look has found something.
+    /// Settings, each before those ahead of it were paid for, since a look has found something.
     private var barren = 0
     /// The writer's turns when they were last asked for.
     private var turns = 0
@@ -102,7 +102,8 @@ extension WatchPlan {
         let ration = paidUntil.map { $0 - Self.stormPause * (Self.burst - 1) } ?? now
         let pause = turns == self.turns ? setAt + Self.pause : now + Self.pauseAfterTurn
         let time = max(now, pause)
-        barren = ration > time ? barren + 1 : 0
+        // A writer that copies the log between its commits has not calmed down.
+        barren = paidUntil.map { $0 > now } == true ? barren + 1 : 0
         phase = .pausing(until: max(time, ration))
     }
 

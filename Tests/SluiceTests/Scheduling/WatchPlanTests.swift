@@ -133,6 +133,21 @@ struct WatchPlanTests {
         #expect(rehearsal.looked.count <= rehearsal.armed.count * (isOurs ? 1 : 2))
     }
 
+    @Test("A storm that brings nothing goes on behind pauses, as for a checkpoint")
+    func brokenStorm() {
+        var rehearsal = Rehearsal.quiet()
+        for _ in 0..<10 {
+            rehearsal.storm(.milliseconds(200), isOurs: false)
+            rehearsal.pass(.milliseconds(40))
+        }
+        let before = rehearsal.armed.count
+        rehearsal.storm(.milliseconds(200), isOurs: false)
+        rehearsal.pass(.milliseconds(40))
+        rehearsal.storm(.milliseconds(200), isOurs: false)
+        let count = rehearsal.armed.count - before
+        #expect((20...30).contains(count), "\(count)")
+    }
+
     @Test("G11: a storm that brings something is looked into every five milliseconds again")
     func fruitfulStorm() throws {
         var rehearsal = Rehearsal.quiet()
@@ -149,7 +164,7 @@ struct WatchPlanTests {
     func behindBarrenStorm() {
         var rehearsal = Rehearsal.quiet()
         rehearsal.storm(.seconds(2), isOurs: true)
-        rehearsal.pass(.milliseconds(100))
+        rehearsal.pass(WatchPlan.stormPause * WatchPlan.burst + WatchPlan.barrenStormPause * 2)
         for _ in 0..<10 {
             let now = rehearsal.now
             rehearsal.fire()
