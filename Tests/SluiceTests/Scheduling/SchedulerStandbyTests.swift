@@ -119,13 +119,15 @@ import Testing
         _ = machine.concluded(100, .unroutable)
         machine.runAll((1...20).map { QueueID(rawValue: $0) })
         #expect(!Self.asks(machine))
-        let another = TestMachine(concurrency: 8)
-        _ = another.wake([100])
-        _ = another.concluded(100, .unroutable)
-        #expect(another.routesChanged().claimed == [100])
-        _ = another.concluded(100, .nothing)
-        another.runAll((1...20).map { QueueID(rawValue: $0) })
-        #expect(Self.asks(another))
+        for hasRoute in [true, false] {
+            let another = TestMachine(concurrency: 9)
+            _ = another.wake([100])
+            _ = another.concluded(100, .unroutable)
+            #expect(another.routesChanged().claimed == [100])
+            _ = hasRoute ? another.claim(100) : another.concluded(100, .nothing)
+            another.runAll((1...20).map { QueueID(rawValue: $0) })
+            #expect(Self.asks(another), "has a route: \(hasRoute)")
+        }
     }
 
     @Test("G9: nor while such a queue stands in the line again, for what has come to it since")
