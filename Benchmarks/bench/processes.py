@@ -70,7 +70,8 @@ def measured(bench: Bench, disk: Disk, options: argparse.Namespace, way: tuple[i
     processes, apart = way
     files = [bench.folder / f"share-{number}.sqlite" for number in range(processes if apart else 1)]
     for file in files:
-        bench.fill(file, options.count // len(files), queues)
+        # In turn they would lie in the order in which one process runs them, and in no other's.
+        bench.fill(file, options.count // len(files), queues, "--shuffled")
     disk.wait()
     workload = ["--pause", str(pause)]
     if options.concurrency is not None:

@@ -5,14 +5,21 @@ internal import Sluice
 struct Fill: AsyncParsableCommand {
     @OptionGroup var source: Source
     @Option(help: "Actions in all.") var count: Int
-    @Option(help: "Queues that they go into, in turn.") var queues = 1
+    @Option(help: "Queues that they go into.") var queues = 1
+    @Flag(help: "Put them into the queues in a random order, and not in turn.") var shuffled = false
     @Flag(help: "Run them all, so that the queues stay empty, but for one that is parked.") var idle = false
 
     private static let batch = 1_000
 
     func run() async throws {
         let broker = try await Broker(file: source.file, options: Level.relaxed.options)
-        let load = Load(broker: broker, messages: try source.messages(), count: count, queues: queues)
+        let load = Load(
+            broker: broker,
+            messages: try source.messages(),
+            count: count,
+            queues: queues,
+            isShuffled: shuffled
+        )
         _ = try await load.enqueue(batch: Self.batch, callers: 1)
         if idle {
             let parked = Load(broker: broker, messages: load.messages, count: 1, queues: 1, prefix: "blocked")

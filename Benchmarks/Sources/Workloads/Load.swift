@@ -7,12 +7,23 @@ struct Load {
     let messages: [Message]
     let count: Int
     let names: [QueueName]
+    /// The place in `names` of each action's queue; `nil`: they go into the queues in turn.
+    private let places: [Int]?
 
-    init(broker: Broker, messages: [Message], count: Int, queues: Int, prefix: String = "conversation") {
+    /// - Parameter isShuffled: Whether they go into the queues in a random order, the same number into each.
+    init(
+        broker: Broker,
+        messages: [Message],
+        count: Int,
+        queues: Int,
+        prefix: String = "conversation",
+        isShuffled: Bool = false
+    ) {
         self.broker = broker
         self.messages = messages
         self.count = count
         names = (0..<queues).map { "\(prefix)/\($0)" }
+        places = isShuffled ? (0..<count).map { $0 % queues }.shuffled() : nil
     }
 
     /// Enqueues all actions, from several tasks that each wait for their own.
@@ -46,7 +57,7 @@ struct Load {
 
     func message(_ index: Int) -> Message {
         var message = messages[index % messages.count]
-        message.queue = names[index % names.count]
+        message.queue = names[places?[index] ?? index % names.count]
         return message
     }
 

@@ -1,17 +1,16 @@
 /// When one of several processes becomes the primary, which runs the queues alone for a while: facts in,
 /// decisions out.
 ///
-/// A file has one writer at a time. Where handlers are short and more queues are ready than may run, one
-/// process keeps that writer busy. A second one adds nothing then: the two wait for the lock in turns, and
-/// each has to find out what the other has settled meanwhile, so that both together do two thirds of what
-/// one does alone. Where handlers take their time it is the other way round: a second process brings as many
-/// permits again.
+/// A file has one writer at a time. Where handlers are short and many queues have work, one process keeps
+/// that writer busy. A second one adds nothing then: the two wait for the lock in turns, and each has to find
+/// out what the other has settled meanwhile, so that both together do two thirds of what one does alone.
+/// Where handlers take their time it is the other way round: a second process brings as many permits again.
 ///
 /// Which of the two it is shows in what the permits wait for, of all those that are in use the part that
 /// waits for the writer and not for a handler (Little's law). A process most of whose permits wait for the
-/// writer asks to be the primary, with its next commit; the others stand by for ``term``, which it renews
-/// while that is so. After ``tenure`` it lets the others try: it does not know what only they can run, nor
-/// whether they are faster.
+/// writer, and which could run more queues, asks to be the primary, with its next commit; the others stand by
+/// for ``term``, which it renews while its permits still wait. After ``tenure`` it lets the others try: it
+/// does not know what only they can run, nor whether they are faster.
 struct PrimaryPlan {
     /// How long outcomes are counted before it is decided.
     static let window: Duration = .milliseconds(50)
@@ -49,7 +48,8 @@ struct PrimaryPlan {
     private var beganAt: Duration?
     private var outcomes = 0
     private var handlers = 0
-    private var isBound = true
+    private var permits = 0
+    private var isFit = true
 
     /// Whether it is the primary, as far as it knows: nobody else was when it asked.
     func isPrimary(at now: Duration) -> Bool { askedAt.map { now - $0 < Self.term } ?? false }
@@ -57,14 +57,23 @@ struct PrimaryPlan {
     /// An outcome is about to be written.
     ///
     /// - Parameters:
-    ///   - handlers: How many handlers run.
-    ///   - isBound: Whether all permits are in use, queues wait for one, and any process could run them.
+    ///   - handlers: How many handlers run, of the permits in use.
+    ///   - isFit: Whether any process could run what is ready here, and permits enough are in use.
+    ///   - lacksQueues: Whether queues have work that does not run here: it is ready, or another process has
+    ///     it. The primary may run it all.
     /// - Returns: Whether to ask for a term with it.
-    mutating func settles(at now: Duration, handlers: Int, of concurrency: Int, isBound: Bool) -> Bool {
+    mutating func settles(
+        at now: Duration,
+        handlers: Int,
+        of permits: Int,
+        isFit: Bool,
+        lacksQueues: Bool
+    ) -> Bool {
         defer {
             outcomes += 1
             self.handlers += handlers
-            self.isBound = self.isBound && isBound
+            self.permits += permits
+            self.isFit = self.isFit && isFit && (lacksQueues || isPrimary(at: now))
         }
         guard let beganAt else {
             count(from: now)
@@ -72,12 +81,13 @@ struct PrimaryPlan {
         }
         let time = now - beganAt
         guard time >= Self.window else { return false }
-        let share = Double(self.handlers) / Double(outcomes * concurrency)
-        let isBusy = Self.window * outcomes >= time * concurrency
+        let share = Double(self.handlers) / Double(self.permits)
+        // On average each permit has had its turn.
+        let isBusy = Self.window * outcomes * outcomes >= time * self.permits
         let isPrimary = isPrimary(at: now)
-        let isFit = self.isBound && isBusy && share < (isPrimary ? Self.highShare : Self.lowShare)
+        let isBound = self.isFit && isBusy && share < (isPrimary ? Self.highShare : Self.lowShare)
         count(from: now)
-        if isFit { return asks(at: now) }
+        if isBound { return asks(at: now) }
         if isPrimary, share >= Self.highShare { rest(from: now, for: Self.rest) }
         return false
     }
@@ -113,6 +123,6 @@ struct PrimaryPlan {
     }
 
     private mutating func count(from now: Duration) {
-        (beganAt, outcomes, handlers, isBound) = (now, 0, 0, true)
+        (beganAt, outcomes, handlers, permits, isFit) = (now, 0, 0, 0, true)
     }
 }

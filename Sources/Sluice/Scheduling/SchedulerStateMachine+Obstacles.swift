@@ -64,7 +64,7 @@ extension SchedulerStateMachine {
         guard isOpen else { return [] }
         let asksAll = all || primary.isPrimary(at: now)
         askTaken(count: asksAll ? taken.count : min(taken.count, concurrency - permitsInUse))
-        for _ in 0..<min(Self.routelessCount, routeless.count) {
+        for _ in 0..<min(Self.probeCount, routeless.count) {
             guard let queue = routeless.popFirst() else { break }
             // Without a route until its claim says otherwise.
             routeless.append(queue)
@@ -73,8 +73,12 @@ extension SchedulerStateMachine {
         return decide()
     }
 
-    /// How many queues without a route are asked again at a time.
-    private static let routelessCount = 8
+    /// How many queues are asked again at a time to find out whether something has changed.
+    private static let probeCount = 8
+
+    /// Asks some of those that others had taken: the others leave theirs to a primary as their handlers
+    /// return, and tell nobody.
+    mutating func probeTaken() { askTaken(count: Self.probeCount) }
 
     private mutating func askTaken(count: Int) {
         for _ in 0..<count {

@@ -5,8 +5,15 @@ extension SchedulerStateMachine {
     /// - Returns: Whether this process is to ask, with the same commit, to be the primary.
     package mutating func asksToBePrimary(at now: Duration) -> Bool {
         guard isOpen, standbyUntil == nil else { return false }
-        let isBound = isCrowded && permitsInUse >= concurrency && !ready.isEmpty && !needsOthers
-        return primary.settles(at: now, handlers: handlers, of: concurrency, isBound: isBound)
+        let asks = primary.settles(
+            at: now,
+            handlers: handlers,
+            of: permitsInUse,
+            isFit: isCrowded && !needsOthers,
+            lacksQueues: !ready.isEmpty || !taken.isEmpty
+        )
+        if asks { probeTaken() }
+        return asks
     }
 
     /// Another process is the primary for so long, or none is: nothing is claimed as long as one is.

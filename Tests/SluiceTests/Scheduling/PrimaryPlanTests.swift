@@ -12,13 +12,22 @@ import Testing
         for time: Duration = PrimaryPlan.window + .milliseconds(1),
         every pace: Duration = .microseconds(50),
         handlers: Int = 4,
-        isBound: Bool = true
+        of permits: Int = 64,
+        isFit: Bool = true,
+        lacksQueues: Bool = true
     ) -> Int {
         var count = 0
         let end = now + time
         while now < end {
             now += pace
-            if plan.settles(at: now, handlers: handlers, of: 64, isBound: isBound) { count += 1 }
+            let asks = plan.settles(
+                at: now,
+                handlers: handlers,
+                of: permits,
+                isFit: isFit,
+                lacksQueues: lacksQueues
+            )
+            if asks { count += 1 }
         }
         return count
     }
@@ -59,7 +68,7 @@ import Testing
             var plan = self
             #expect(plan.settle(for: PrimaryPlan.tenure / 2, every: Self.slowPace) > 0)
             // The first of these ends the window before.
-            #expect(plan.settle(for: pause + PrimaryPlan.window / 2, isBound: false) <= 1)
+            #expect(plan.settle(for: pause + PrimaryPlan.window / 2, isFit: false) <= 1)
             #expect(plan.settle(for: PrimaryPlan.tenure / 2, every: Self.slowPace) > 0)
             #expect(plan.plan.isPrimary(at: plan.now) == (pause == PrimaryPlan.term))
         }
@@ -71,13 +80,31 @@ import Testing
         #expect(settle(for: .seconds(1), handlers: 19) > 0)
     }
 
-    @Test("It does not where a permit was free, no queue was ready, or another process has what is missing")
-    mutating func unbound() {
-        for _ in 0..<5 {
-            #expect(settle(for: PrimaryPlan.window - .milliseconds(1)) == 0)
-            #expect(settle(for: .microseconds(50), isBound: false) == 0)
+    @Test("Nor where, for a moment, few permits were in use, another process had what is missing, or all ran")
+    mutating func unfit() {
+        for isFit in [true, false] {
+            for _ in 0..<5 {
+                #expect(settle(for: PrimaryPlan.window - .milliseconds(1)) == 0)
+                #expect(settle(for: .microseconds(50), isFit: isFit, lacksQueues: !isFit) == 0)
+            }
         }
         #expect(settle(for: PrimaryPlan.window * 2) > 0)
+    }
+
+    @Test("It goes on though it has all queues by then, and ends when few permits are in use")
+    mutating func hasAll() {
+        #expect(settle() == 1)
+        #expect(settle(for: PrimaryPlan.window * 10, lacksQueues: false) == 10)
+        #expect(settle(isFit: false, lacksQueues: false) == 0)
+        #expect(plan.isPrimary(at: now))
+        #expect(settle(for: PrimaryPlan.term, isFit: false, lacksQueues: false) == 0)
+        #expect(settle(for: .seconds(1), lacksQueues: false) == 0)
+    }
+
+    @Test("What counts is the permits in use, however many there are")
+    mutating func fewPermits() {
+        #expect(settle(for: .seconds(1), handlers: 5, of: 16) == 0)
+        #expect(settle(for: PrimaryPlan.window * 2, handlers: 4, of: 16) > 0)
     }
 
     @Test("It does not where fewer outcomes than permits come in a window")
@@ -110,7 +137,7 @@ import Testing
     @Test("It asks again at once when it has ended for want of work")
     mutating func backlog() {
         #expect(settle() == 1)
-        #expect(settle(isBound: false) == 0)
+        #expect(settle(isFit: false) == 0)
         #expect(settle(for: PrimaryPlan.window * 2) > 0)
     }
 

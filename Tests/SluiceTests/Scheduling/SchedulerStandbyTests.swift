@@ -83,17 +83,36 @@ import Testing
     @Test("G9: the primary asks for what others had taken too, though it has no permit left")
     func taken() {
         let machine = TestMachine(concurrency: 8)
-        _ = machine.wake([100, 101, 102])
-        for queue in [100, 101, 102] as [QueueID] { _ = machine.concluded(queue, .takenElsewhere) }
+        let others = (100..<120).map { QueueID(rawValue: $0) }
+        _ = machine.wake(others)
+        for queue in others { _ = machine.concluded(queue, .takenElsewhere) }
         machine.runAll((1...20).map { QueueID(rawValue: $0) })
         let count = machine.readyCount
         #expect(machine.askAgain(all: false).isEmpty)
         #expect(machine.readyCount == count)
         #expect(Self.asks(machine))
+        // Some at once, and all with the next look at the others.
+        #expect(machine.readyCount == count + 8)
         #expect(machine.askAgain(all: false, at: .seconds(60)).isEmpty)
-        #expect(machine.readyCount == count)
+        #expect(machine.readyCount == count + 8)
         #expect(machine.askAgain(all: false, at: PrimaryPlan.window * 2).isEmpty)
-        #expect(machine.readyCount == count + 3)
+        #expect(machine.readyCount == count + others.count)
+    }
+
+    @Test("G9: it asks when another process has queues too, though permits are free, and tries some of those")
+    func takenByOthers() {
+        let machine = TestMachine(concurrency: 40)
+        let others = (100..<120).map { QueueID(rawValue: $0) }
+        _ = machine.wake(others)
+        for queue in others { _ = machine.concluded(queue, .takenElsewhere) }
+        machine.runAll((1...8).map { QueueID(rawValue: $0) })
+        #expect(Self.asks(machine))
+        #expect(others.filter { machine.phases[$0] != nil } == Array(others.prefix(8)))
+        // One that is free has the next one tried, and one that is taken still has not.
+        _ = machine.concluded(100, .nothing)
+        #expect(machine.phases[108] != nil)
+        _ = machine.concluded(101, .takenElsewhere)
+        #expect(machine.phases[109] == nil)
     }
 
     @Test("It does not ask with few permits, which share no commits")
