@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    @Test("A broker that has more queues than permits, and handlers that do nothing, becomes it beside others")
+    @Test("A broker with more queues than permits and handlers that do nothing becomes it beside others")
     func becomes() async throws {
         let site = try Site()
         // So that few have begun when one has returned.

@@ -39,8 +39,10 @@ import Testing
         try transaction.begin()
         defer { transaction.rollback() }
         // What has left its queue still has a place there: whoever claims looks at the row.
-        let queues = try other.cached("SELECT queue_id FROM sluice_queue_rows WHERE name <> 'q' ORDER BY name")
-            .all { QueueID(rawValue: $0.int64(0)) }
+        let queues = try other.cached(
+            "SELECT queue_id FROM sluice_queue_rows WHERE name <> 'q' ORDER BY name"
+        )
+        .all { QueueID(rawValue: $0.int64(0)) }
         let heads = try queues.map { try transaction.order.head(of: $0)?.action.rawValue }
         #expect(heads == [1, 3], "of the queues 'elsewhere' and 'new'")
     }
