@@ -11,18 +11,20 @@ import Testing
     }
 
     /// Whether it asks to be the primary, while its handlers return and the next ones start.
-    private static func asks(_ machine: TestMachine, handlers: Int = 8) -> Bool {
+    ///
+    /// - Parameter waiting: How many wait for the writer, all but one if left out.
+    private static func asks(_ machine: TestMachine, handlers: Int = 8, waiting: Int? = nil) -> Bool {
+        let waiting = waiting ?? handlers - 1
         var asks = false
         var running = (1...handlers).map { QueueID(rawValue: Int64($0)) }
         for step in 1...20 {
-            // All but one wait for the writer.
-            let orders = running.prefix(handlers - 1).compactMap { machine.finishing($0) }
-            for _ in 0..<handlers - 1 {
+            let orders = running.prefix(waiting).compactMap { machine.finishing($0) }
+            for _ in 0..<waiting {
                 asks = machine.asksToBePrimary(at: PrimaryPlan.window * step / 10) || asks
             }
-            for queue in running.prefix(handlers - 1) { _ = machine.settled(queue) }
+            for queue in running.prefix(waiting) { _ = machine.settled(queue) }
             for order in orders { _ = machine.claim(order.queue) }
-            running = Array(running.dropFirst(handlers - 1)) + orders.map(\.queue)
+            running = Array(running.dropFirst(waiting)) + orders.map(\.queue)
             // What stands by claims nothing more.
             if running.count < handlers { break }
         }
@@ -113,6 +115,16 @@ import Testing
         #expect(machine.phases[108] != nil)
         _ = machine.concluded(101, .takenElsewhere)
         #expect(machine.phases[109] == nil)
+    }
+
+    @Test("What counts is the part of the permits in use, not of all it has", arguments: [4, 5])
+    func permitsInUse(waiting: Int) {
+        let machine = TestMachine(concurrency: 20)
+        machine.runAll((1...8).map { QueueID(rawValue: $0) })
+        _ = machine.wake([100])
+        _ = machine.concluded(100, .takenElsewhere)
+        // In handlers are 4 and 3 of 8.
+        #expect(Self.asks(machine, waiting: waiting) == (waiting == 5))
     }
 
     @Test("It does not ask with few permits, which share no commits")
