@@ -97,6 +97,15 @@ extension SchedulerStateMachine {
         if obstacles[queue] != .taken { askTaken(count: 1) }
     }
 
+    /// A queue has turned out to be free and to have work: those who stand by have left more of them to a
+    /// primary, which takes them one behind the other without waiting for its next window.
+    ///
+    /// Any other process has as many asked as it has permits.
+    mutating func askNextTaken(behindStarted queue: QueueID) {
+        guard isPrimary, !askedAgain.isEmpty, askedAgain.remove(queue) != nil else { return }
+        askTaken(count: 1)
+    }
+
     mutating func noteTaken(_ queue: QueueID) {
         phases[queue] = nil
         obstacles[queue] = .taken

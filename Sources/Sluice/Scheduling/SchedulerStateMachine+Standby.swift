@@ -12,6 +12,7 @@ extension SchedulerStateMachine {
             isFit: isCrowded && !needsOthers,
             lacksQueues: !ready.isEmpty || !taken.isEmpty
         )
+        isPrimary = primary.isPrimary(at: now)
         if asks { probeTaken() }
         return asks
     }
@@ -19,6 +20,7 @@ extension SchedulerStateMachine {
     /// Another process is the primary for so long, or none is: nothing is claimed as long as one is.
     package mutating func standBy(for term: Duration?, at now: Duration) -> [Decision] {
         if term != nil { primary.standsBy(at: now) } else { primary.standsByNoMore(at: now) }
+        isPrimary = primary.isPrimary(at: now)
         standbyUntil = term.map { now + $0 }
         return schedule(.endStandby, at: standbyUntil)
     }

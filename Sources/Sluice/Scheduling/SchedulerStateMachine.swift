@@ -111,6 +111,8 @@ package struct SchedulerStateMachine {
     /// Queues whose heads had no route when they were asked last.
     var routeless = QueueLine()
     var primary = PrimaryPlan()
+    /// Whether this process was the primary when it wrote its last outcome.
+    var isPrimary = false
     /// Until when another process is the primary: nothing is claimed here.
     var standbyUntil: Duration?
     /// The queue whose suspect is being claimed to run alone, or runs.
@@ -193,6 +195,7 @@ extension SchedulerStateMachine {
         waits[queue] = nil
         endCall(of: queue)
         routeless.remove(queue)
+        askNextTaken(behindStarted: queue)
         handlers += 1
         if room == .single { phases[queue] = .running } else { goBeside(queue, claim: claim, room) }
         if let timeOutAt { deadlines.add(.attempt(claim), at: timeOutAt) }
@@ -363,6 +366,7 @@ extension SchedulerStateMachine {
         askedAgain.removeAll()
         routeless = QueueLine()
         primary = PrimaryPlan()
+        isPrimary = false
         standbyUntil = nil
         suspects.removeAll()
         waits.removeAll()

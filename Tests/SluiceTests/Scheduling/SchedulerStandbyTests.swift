@@ -88,7 +88,8 @@ import Testing
         let others = (100..<120).map { QueueID(rawValue: $0) }
         _ = machine.wake(others)
         for queue in others { _ = machine.concluded(queue, .takenElsewhere) }
-        machine.runAll((1...20).map { QueueID(rawValue: $0) })
+        // A line so long that none of those is reached.
+        machine.runAll((1...99).map { QueueID(rawValue: $0) })
         let count = machine.readyCount
         #expect(machine.askAgain(all: false).isEmpty)
         #expect(machine.readyCount == count)
@@ -99,6 +100,26 @@ import Testing
         #expect(machine.readyCount == count + 8)
         #expect(machine.askAgain(all: false, at: PrimaryPlan.window * 2).isEmpty)
         #expect(machine.readyCount == count + others.count)
+    }
+
+    /// What has become of a process that was the primary.
+    enum Since: CaseIterable { case nothing, standsBy, termOver }
+
+    @Test("G9: a free queue with work has the primary try the next one at once", arguments: Since.allCases)
+    func left(_ since: Since) {
+        let machine = TestMachine(concurrency: 40)
+        let others = (100..<120).map { QueueID(rawValue: $0) }
+        _ = machine.wake(others)
+        for queue in others { _ = machine.concluded(queue, .takenElsewhere) }
+        machine.runAll((1...8).map { QueueID(rawValue: $0) })
+        #expect(Self.asks(machine))
+        switch since {
+        case .nothing: break
+        case .standsBy: _ = machine.standBy(for: .seconds(1), at: .zero)
+        case .termOver: #expect(!machine.asksToBePrimary(at: .seconds(60)))
+        }
+        _ = machine.claim(100)
+        #expect((machine.phases[108] != nil) == (since == .nothing))
     }
 
     @Test("G9: it asks when another process has queues too, though permits are free, and tries some of those")
