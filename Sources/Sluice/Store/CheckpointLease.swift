@@ -4,11 +4,12 @@ internal import SQLite
 /// has the WAL-reset bug; the others pin for a commit each, and leave the log to that one.
 ///
 /// Pins keep the log safe without it. But that of one process keeps the checkpoints of all others from
-/// copying anything: two that both keep theirs would let the log grow without end. So the one whose
-/// checkpoint meets the other's pin writes its name into the file, in a transaction that commits anyway,
-/// and the other finds it there in its next one. A process that is alone never writes it, and one that
-/// becomes the primary (``PrimaryPlan``) takes it over: the others stand by, and would neither copy the log
-/// nor let their pins go before they rest.
+/// copying anything: two that both keep theirs would let the log grow without end. So one that commits much
+/// while others run queues too writes its name into the file, in a transaction that commits anyway, before
+/// it has a log to copy; and so does one whose checkpoint has met a pin. Those that run queues are told of
+/// it, as their pins stay where they commit nothing; all others find it in their next transaction. A process
+/// that is alone never writes it, and one that becomes the primary (``PrimaryPlan``) takes it over: the
+/// others stand by, and do not copy the log.
 ///
 /// Not thread-safe: the writer's leader alone uses it.
 struct CheckpointLease {
@@ -19,6 +20,11 @@ struct CheckpointLease {
     private static let margin: Duration = .seconds(1)
     /// How often it is looked whether the process lives that has it.
     private static let lookInterval: Duration = .seconds(1)
+    /// With so many transactions that follow each other it is to be the one that copies the log.
+    ///
+    /// They make less of a log than ``CheckpointPolicy/shortLog``. One that commits now and then must not be
+    /// it: the log would be left to it, and it copies only behind commits.
+    static let busy = 100
 
     /// The opening of the file that is this one.
     let nonce: Int64
@@ -35,6 +41,8 @@ struct CheckpointLease {
     private var isBlocked = false
     /// Others have committed since the last checkpoint.
     private var hasCompany = false
+    /// Own transactions since the last rest, while others run queues too and nobody has it.
+    private var busyCount = 0
 
     init(nonce: Int64, process: ProcessIdentity, clock: any BrokerClock) {
         self.nonce = nonce
@@ -81,7 +89,7 @@ struct CheckpointLease {
             othersEnd = nil
             return
         }
-        ownEnd = nil
+        (ownEnd, busyCount) = (nil, 0)
         let uptime = clock.uptime
         // To look whether a process lives takes longer than all the rest.
         if let known, known.row == row, uptime < known.until { return }
@@ -101,15 +109,27 @@ struct CheckpointLease {
     /// A checkpoint has ended.
     mutating func checkpointed(isComplete: Bool) { isBlocked = !isComplete }
 
-    /// Takes or renews the lease in the open transaction, if the last checkpoint asks for it.
+    /// Nothing has been committed for a while.
+    mutating func rested() { busyCount = 0 }
+
+    /// Takes or renews the lease in the open transaction, if it needs it.
     ///
     /// Until the one that had it learns that, both keep their pins: that keeps the log safe too.
     ///
-    /// - Parameter takesOver: Takes it in any case, from whoever has it.
-    mutating func write(_ connection: Connection, takesOver: Bool = false) throws(SQLiteError) {
-        guard takesOver || !isOthers && (isBlocked || (ownEnd != nil && hasCompany)) else { return }
+    /// - Parameters:
+    ///   - besideOthers: Other processes run queues too.
+    ///   - takesOver: Takes it in any case, from whoever has it.
+    /// - Returns: Whether others are to learn of it: until then it was not this one's.
+    mutating func write(
+        _ connection: Connection,
+        besideOthers: Bool,
+        takesOver: Bool
+    ) throws(SQLiteError) -> Bool {
+        busyCount = besideOthers ? min(busyCount + 1, Self.busy) : 0
+        let isAsked = isBlocked || busyCount == Self.busy || (ownEnd != nil && hasCompany)
+        guard takesOver || !isOthers && isAsked else { return false }
         let uptime = clock.uptime
-        if let ownEnd, uptime + Self.renewal < ownEnd { return }
+        if let ownEnd, uptime + Self.renewal < ownEnd { return false }
         let end = LeaseEnd(after: Self.length, from: clock.now)
         try connection.cached(
             """
@@ -123,6 +143,7 @@ struct CheckpointLease {
         .bind(1, nonce).bind(2, process.pid).bind(3, process.mark)
         .bind(4, end.wall.microseconds).bind(5, end.onMachine).run()
         writtenEnd = uptime + Self.length
+        return ownEnd.map { uptime >= $0 } ?? true
     }
 
     /// The transaction has been committed.

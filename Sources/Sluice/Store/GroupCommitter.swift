@@ -114,8 +114,7 @@ final class GroupCommitter {
         }
         turns.add()
         do {
-            let isPrimary = try transaction.becomePrimaryWithCommit()
-            try logGuard?.willCommit(isPrimary: isPrimary)
+            try prepareLog()
             let start = ContinuousClock.now
             try transaction.commit()
             lastCommit = start.duration(to: .now)
@@ -131,6 +130,16 @@ final class GroupCommitter {
         transaction.settledActions.tell()
         for write in group { write.complete() }
         return true
+    }
+
+    /// Writes into the open transaction who copies the log from then on, and tells the others.
+    private func prepareLog() throws(SQLiteError) {
+        // What changes nothing must not fail for want of room.
+        guard transaction.hasChanges else { return }
+        let isPrimary = try transaction.becomePrimaryWithCommit()
+        let besideOthers = !transaction.others.isEmpty
+        let isNew = try logGuard?.willCommit(besideOthers: besideOthers, isPrimary: isPrimary) ?? false
+        if isNew { try transaction.tellRunners("runner") }
     }
 
     private func rollback() {

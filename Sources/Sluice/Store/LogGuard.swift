@@ -103,10 +103,12 @@ final class LogGuard {
 
     /// The transaction is about to be committed.
     ///
-    /// - Parameter isPrimary: Whether it makes this process the primary, which writes most of the log from
-    ///   then on.
-    func willCommit(isPrimary: Bool = false) throws(SQLiteError) {
-        try lease.write(connection, takesOver: isPrimary)
+    /// - Parameters:
+    ///   - besideOthers: Whether other processes run queues too.
+    ///   - isPrimary: Whether it makes this process the primary, which writes most of the log from then on.
+    /// - Returns: Whether the others are to be told: of those that commit nothing the pins are in the way.
+    func willCommit(besideOthers: Bool, isPrimary: Bool) throws(SQLiteError) -> Bool {
+        try lease.write(connection, besideOthers: besideOthers, takesOver: isPrimary)
     }
 
     func committed() {
@@ -169,6 +171,7 @@ final class LogGuard {
             }
             guard try isNeeded() else {
                 pin.release()
+                lease.rested()
                 isWatched = false
                 return false
             }

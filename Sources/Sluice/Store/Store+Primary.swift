@@ -39,8 +39,7 @@ extension WriteTransaction {
     ///
     /// - Returns: Whether it does.
     func becomePrimaryWithCommit() throws(SQLiteError) -> Bool {
-        // What changes nothing must not fail for want of room.
-        guard connection.totalChanges != changesBefore, runners.takePrimaryAsked() else { return false }
+        guard runners.takePrimaryAsked() else { return false }
         guard let epoch, !others.isEmpty, runners.primaryTimeLeft == nil,
             let uptime = ProcessIdentity.machineUptime
         else { return false }

@@ -124,7 +124,7 @@ extension WriteTransaction {
     func renewWithCommit() throws(SQLiteError) {
         guard let epoch, let renewedAt = silence.renewedAt else { return }
         // What changes nothing must not fail for want of room.
-        guard connection.totalChanges != changesBefore else { return }
+        guard hasChanges else { return }
         let uptime = clock.uptime
         guard uptime - renewedAt >= leases.renewal / 2 else { return }
         if try lengthenLease(of: epoch) { silence.renewed(at: uptime, leases) }

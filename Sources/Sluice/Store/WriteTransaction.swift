@@ -42,7 +42,9 @@ package final class WriteTransaction {
 
     /// What stood here when the transaction began: a start or a stop that is rolled back has not happened.
     private var before: Before?
-    private(set) var changesBefore = 0
+    private var changesBefore = 0
+    /// Whether the open transaction has changed anything.
+    var hasChanges: Bool { connection.totalChanges != changesBefore }
     private var dataVersion: Int64?
     /// Whether this transaction has taken in what other connections have committed since the last one.
     private(set) var hasTakenIn = false

@@ -103,6 +103,23 @@ import Testing
         }
     }
 
+    @Test("G12: who commits much beside another one copies the log, and has that one let its pin go")
+    func busy() async throws {
+        let (a, b) = try await stores(hasResetBug: true)
+        try await b.store.add("1")
+        try await a.store.takeInForeignChanges()
+        // What changes nothing does not count.
+        for _ in 1...CheckpointLease.busy { try await b.store.takeInForeignChanges() }
+        for _ in 1...CheckpointLease.busy {
+            try await a.store.write(sync: .later) { try $0.writeBarrier() }
+        }
+        #expect(try a.row("SELECT group_concat(pid) FROM sluice_checkpointer") == "1")
+        #expect(try a.rows("SELECT change FROM sluice_changes") == ["runner"])
+        try await b.store.takeInForeignChanges()
+        try await a.store.copyPinnedLog()
+        #expect(!a.store.isLogPinned)
+    }
+
     @Test("Nobody asks who is alone")
     func alone() async throws {
         let file = try TemporaryFile()

@@ -17,6 +17,8 @@ final class LogSite {
     private(set) var commits = 0
     /// Commits that found the write lock taken.
     private(set) var refusals = 0
+    /// How often the other processes were to be told.
+    private(set) var tells = 0
     private var open: [Int: Int] = [:]
     private var expected: [Int: Int] = [:]
     private var last = 0
@@ -83,6 +85,7 @@ final class LogSite {
         rows: ClosedRange<Int>,
         by guarded: Guarded? = nil,
         othersCommitted: Bool = false,
+        besideOthers: Bool = false,
         isPrimary: Bool = false
     ) {
         let connection = guarded?.connection ?? foreign
@@ -95,7 +98,8 @@ final class LogSite {
         do {
             try guarded?.log.begun(othersCommitted: othersCommitted)
             write(rows: rows, connection)
-            try guarded?.log.willCommit(isPrimary: isPrimary)
+            let log = guarded?.log
+            if try log?.willCommit(besideOthers: besideOthers, isPrimary: isPrimary) == true { tells += 1 }
             try connection.commit()
             guarded?.log.committed()
             committed()
