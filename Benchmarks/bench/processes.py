@@ -104,13 +104,15 @@ def compare(bench: Bench, disk: Disk, options: argparse.Namespace, queues: int, 
         turn = number % len(ways)
         for way in ways[turn:] + ways[:turn]:
             found[way].append(measured(bench, disk, options, way, queues, pause))
-    alone = statistics.median(rate for rate, _ in found[ways[0]])
     for way, samples in found.items():
         median = statistics.median(rate for rate, _ in samples)
+        # Of what ran beside each other, as the machine's own rate moves more than what is compared.
+        ratios = [rate / alone for (rate, _), (alone, _) in zip(samples, found[ways[0]])]
         # Two of which one does it all are as fast as one.
         least = statistics.median(part for _, part in samples)
         print(f"handlers of {pause} ms, {queues:,} queues, {name(way)}: median {median:,.0f} a second, "
-              f"{median / alone:.2f} of {name(ways[0])}; who did least did {least:.0%}", flush=True)
+              f"{statistics.median(ratios):.2f} of {name(ways[0])} in the same round "
+              f"({min(ratios):.2f} to {max(ratios):.2f}); who did least did {least:.0%}", flush=True)
 
 
 if __name__ == "__main__":
