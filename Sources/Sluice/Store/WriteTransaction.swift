@@ -179,6 +179,7 @@ extension WriteTransaction {
     /// What is to be told after the commit; empties it.
     func takeReport(isSynced: Bool) -> CommitReport {
         let changes = connection.totalChanges
+        if order.takeMissedNewcomers() { runnerChanges.insert(.look) }
         defer {
             touchedQueues.removeAll(keepingCapacity: true)
             foreignChanges.removeAll()

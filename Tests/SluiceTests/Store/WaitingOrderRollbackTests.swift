@@ -32,4 +32,50 @@ import Testing
         #expect(order.newest == 21)
         connection.rollback()
     }
+
+    @Test(
+        "G11: every queue is looked at when memory is forgotten with what others have added",
+        arguments: [true, false]
+    )
+    func newcomers(_ isForgotten: Bool) async throws {
+        let (file, clock) = (try TemporaryFile(), ManualClock())
+        let a = try await StoreFixture.process(1, on: file, clock: clock)
+        let b = try await StoreFixture.process(2, on: file, clock: clock)
+        try await b.store.add("1", in: "first")
+        try await a.store.takeInForeignChanges()
+        // Of one of the queues the other process is told.
+        try await a.store.add([ActionDraft("2"), ActionDraft("3", in: "second")])
+        func fail() async {
+            await #expect(throws: SluiceError.self) {
+                try await b.store.write(sync: .later) { transaction in
+                    if isForgotten { try transaction.takeInChanges(isOfTransaction: true) }
+                    throw SluiceError(.storage, "the commit fails")
+                }
+            }
+        }
+        await fail()
+        try await b.store.takeInForeignChanges()
+        let report = try #require(b.commits.elements.last)
+        #expect(report.runnerChanges.contains(.look) == isForgotten)
+        if !isForgotten { #expect(report.queues.count == 2) }
+        // Nothing has come since.
+        await fail()
+        try await b.store.add("4")
+        #expect(b.commits.elements.last?.runnerChanges.contains(.look) == false)
+    }
+
+    @Test("G11: and when others tell of actions while memory could not be read")
+    func unread() async throws {
+        let fixture = try await StoreFixture()
+        let order = WaitingOrder(connection: try fixture.connect(), limits: WriteBehindLimits())
+        let change = ForeignChange(queue: 1, action: nil, change: "wake")
+        for isFollowed in [false, true] {
+            if isFollowed { order.follow() }
+            #expect(try order.takeIn([], isOfTransaction: false).queues.isEmpty)
+            #expect(!order.takeMissedNewcomers())
+            #expect(try order.takeIn([change], isOfTransaction: false).queues.isEmpty)
+            #expect(order.takeMissedNewcomers() == isFollowed)
+            #expect(!order.takeMissedNewcomers())
+        }
+    }
 }

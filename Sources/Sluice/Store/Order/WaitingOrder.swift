@@ -40,6 +40,8 @@ final class WaitingOrder {
     private var newestBefore: Int64 = 0
     /// Memory holds what a rollback undoes without a trace: it was read, or read anew, in this transaction.
     private var isOfTransaction = false
+    /// Actions of others were read, or not, without their queues being told to who wakes them.
+    private var hasMissedNewcomers = false
     var undo: [Undo] = []
     /// What `ordered` becomes with the commit.
     var orderedNext: Int64?
@@ -92,6 +94,7 @@ extension WaitingOrder {
         orderedNext = nil
         leftoversCleared = 0
         depths.removeAll()
+        let hadNewcomers = newest > newestBefore
         // What was added stays: it names rows that are not there. Their numbers may be given again.
         newest = newestBefore
         while let step = undo.popLast() {
@@ -110,6 +113,8 @@ extension WaitingOrder {
             let running = running
             forget()
             self.running = running
+            // What is read anew is nobody's news.
+            if hadNewcomers { hasMissedNewcomers = true }
             return
         }
         forgetPasses()
@@ -161,8 +166,12 @@ extension WaitingOrder {
         depths.removeAll()
         let known = ordered
         ordered = nil
-        // What there is before memory is read, the look at all queues finds.
-        guard isFollowed, isLoaded else { return Newcomers() }
+        guard isFollowed else { return Newcomers() }
+        guard isLoaded else {
+            // Of several new actions one is told of.
+            if !changes.isEmpty { hasMissedNewcomers = true }
+            return Newcomers()
+        }
         outdatePasses(changes)
         for change in changes where !change.endsRun {
             guard let action = change.action, action.rawValue <= newest,
@@ -177,6 +186,14 @@ extension WaitingOrder {
         let through = try readOrdered()
         if through != known { forgetLanes(through: ActionID(rawValue: through)) }
         return newcomers
+    }
+
+    /// Whether every queue with work is to be looked at, since those of newcomers are not known.
+    ///
+    /// It tells so once.
+    func takeMissedNewcomers() -> Bool {
+        defer { hasMissedNewcomers = false }
+        return hasMissedNewcomers
     }
 
     /// Actions that others have added.
