@@ -8,8 +8,8 @@ internal import SQLite
 /// while others run queues too writes its name into the file, in a transaction that commits anyway, before
 /// it has a log to copy; and so does one whose checkpoint has met a pin. Those that run queues are told of
 /// it, as their pins stay where they commit nothing; all others find it in their next transaction. A process
-/// that is alone never writes it, and one that becomes the primary (``PrimaryPlan``) takes it over: the
-/// others stand by, and do not copy the log.
+/// that is alone never writes it. It is taken over from one that has become idle, which copies nothing, and
+/// by one that becomes the primary (``PrimaryPlan``), which writes most of the log.
 ///
 /// Not thread-safe: the writer's leader alone uses it.
 struct CheckpointLease {
@@ -41,7 +41,8 @@ struct CheckpointLease {
     private var isBlocked = false
     /// Others have committed since the last checkpoint.
     private var hasCompany = false
-    /// Own transactions since the last rest, while others run queues too and nobody has it.
+    /// Own transactions since the last rest, while others run queues too; where another one has it, since
+    /// anybody else has committed.
     private var busyCount = 0
 
     init(nonce: Int64, process: ProcessIdentity, clock: any BrokerClock) {
@@ -89,12 +90,13 @@ struct CheckpointLease {
             othersEnd = nil
             return
         }
-        (ownEnd, busyCount) = (nil, 0)
-        let uptime = clock.uptime
+        ownEnd = nil
         // To look whether a process lives takes longer than all the rest.
-        if let known, known.row == row, uptime < known.until { return }
-        known = (row, uptime + Self.lookInterval)
-        othersEnd = end(of: row)
+        if known.map({ $0.row != row || clock.uptime >= $0.until }) ?? true {
+            known = (row, clock.uptime + Self.lookInterval)
+            othersEnd = end(of: row)
+        }
+        if isOthers { busyCount = 0 }
     }
 
     /// Until when another has it, by this process's uptime.
@@ -126,8 +128,9 @@ struct CheckpointLease {
         takesOver: Bool
     ) throws(SQLiteError) -> Bool {
         busyCount = besideOthers ? min(busyCount + 1, Self.busy) : 0
-        let isAsked = isBlocked || busyCount == Self.busy || (ownEnd != nil && hasCompany)
-        guard takesOver || !isOthers && isAsked else { return false }
+        let isBusy = busyCount == Self.busy
+        let isAsked = isBlocked || (ownEnd != nil && hasCompany)
+        guard takesOver || isBusy || isAsked && !isOthers else { return false }
         let uptime = clock.uptime
         if let ownEnd, uptime + Self.renewal < ownEnd { return false }
         let end = LeaseEnd(after: Self.length, from: clock.now)

@@ -65,7 +65,7 @@ struct CheckpointLeaseTests {
         #expect(try site.isIntact())
     }
 
-    @Test("G12: who commits much leaves it to another process that has it, and counts anew behind its end")
+    @Test("G12: who commits much leaves it to one that commits too, and takes it over from one that is idle")
     func busyBesideHolder() throws {
         let site = try LogSite()
         let clock = ManualClock()
@@ -81,12 +81,22 @@ struct CheckpointLeaseTests {
         commit(CheckpointLease.busy, by: first)
         try site.foreign.execute("UPDATE sluice_checkpointer SET pid = 1, process = 'elsewhere'")
         commit(1, by: second, othersCommitted: true)
-        #expect(try site.checkpointer() == ["1"])
-        clock.advance(by: CheckpointLease.length)
         commit(CheckpointLease.busy - 2, by: second)
-        #expect(try site.checkpointer() == ["1"])
+        commit(1, by: second, othersCommitted: true)
+        commit(CheckpointLease.busy - 2, by: second)
+        #expect(try site.checkpointer() == ["1"] && !second.log.isPinned)
         commit(1, by: second)
-        #expect(try site.checkpointer() == ["2"])
+        #expect(try site.checkpointer() == ["2"] && second.log.isPinned)
+        #expect(site.tells == 2)
+        // The other one is told, and lets its own go.
+        try site.foreign.execute("UPDATE sluice_checkpointer SET pid = 2, process = 'elsewhere'")
+        commit(1, by: first, othersCommitted: true)
+        #expect(try !first.log.isPinned && second.log.checkpoint(of: 0).isComplete)
+        // Behind its end it is free also where all commit in turns.
+        clock.advance(by: CheckpointLease.length)
+        commit(CheckpointLease.busy, by: first, othersCommitted: true)
+        #expect(try site.checkpointer() == ["1"])
+        #expect(try site.isIntact())
     }
 
     @Test("G12: the primary takes the lease, and takes it over from another process that has it")
