@@ -96,7 +96,8 @@ struct PrimaryPlan {
 
     private mutating func asks(at now: Duration) -> Bool {
         guard now >= restsUntil else { return false }
-        if !isPrimary(at: now) {
+        // The others have not seen a gap that is shorter.
+        if askedAt.map({ now - $0 >= Self.recess }) ?? true {
             tenureBeganAt = now
         } else if now - tenureBeganAt >= Self.tenure {
             rest(from: now, for: Self.recess)

@@ -62,15 +62,15 @@ import Testing
         #expect(plan.isPrimary(at: now))
     }
 
-    @Test("G9: a tenure goes on behind a moment without work, and begins anew behind a term without")
+    @Test("G9: a tenure goes on behind a pause, and begins anew behind one that others have seen")
     mutating func interruptions() {
-        for pause in [PrimaryPlan.window, PrimaryPlan.term] {
+        for pause in [PrimaryPlan.window, PrimaryPlan.term, PrimaryPlan.recess] {
             var plan = self
             #expect(plan.settle(for: PrimaryPlan.tenure / 2, every: Self.slowPace) > 0)
             // The first of these ends the window before.
             #expect(plan.settle(for: pause + PrimaryPlan.window / 2, isFit: false) <= 1)
             #expect(plan.settle(for: PrimaryPlan.tenure / 2, every: Self.slowPace) > 0)
-            #expect(plan.plan.isPrimary(at: plan.now) == (pause == PrimaryPlan.term))
+            #expect(plan.plan.isPrimary(at: plan.now) == (pause == PrimaryPlan.recess))
         }
     }
 
