@@ -13,13 +13,18 @@ struct QueueLine {
 
     var isEmpty: Bool { members.isEmpty }
 
-    /// Puts a queue at the end, if it is not in the line.
-    mutating func append(_ queue: QueueID) {
-        guard members.insert(queue).inserted else { return }
+    /// Puts a queue at the end.
+    ///
+    /// - Returns: `false` if it is in the line already, and stays where it is.
+    @discardableResult
+    mutating func append(_ queue: QueueID) -> Bool {
+        guard members.insert(queue).inserted else { return false }
         line.append(queue)
-        guard line.count > 2 * members.count + 64 else { return }
-        var seen: Set<QueueID> = []
-        line.removeAll { !members.contains($0) || !seen.insert($0).inserted }
+        if line.count > 2 * members.count + 64 {
+            var seen: Set<QueueID> = []
+            line.removeAll { !members.contains($0) || !seen.insert($0).inserted }
+        }
+        return true
     }
 
     mutating func popFirst() -> QueueID? {

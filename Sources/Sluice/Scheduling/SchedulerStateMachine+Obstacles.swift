@@ -51,26 +51,30 @@ extension SchedulerStateMachine {
         return decide()
     }
 
-    /// Asks queues again that other processes had taken: as many as there are permits, and those first that
-    /// have not been asked for longest.
+    /// Asks queues again that other processes had taken: as many as there are permits left, and those first
+    /// that have not been asked for longest.
     ///
     /// A process keeps a queue while it has work for it, unless more queues are ready there than it may run;
     /// nobody is told of those that it leaves meanwhile. Each that turns out to be free has the next one
     /// asked: what is still taken is asked seldom, and what has been left is found at once, however much it
     /// is. All of them come into the line of a primary, permits or not: those who had them stand by.
     ///
-    /// Some of those without a route are asked too: another process may have run them since.
+    /// Some of those without a route are asked too (``RoutelessQueues``).
     package mutating func askAgain(all: Bool, at now: Duration) -> [Decision] {
         guard isOpen else { return [] }
         let asksAll = all || primary.isPrimary(at: now)
         askTaken(count: asksAll ? taken.count : min(taken.count, concurrency - permitsInUse))
-        for _ in 0..<min(Self.probeCount, routeless.count) {
-            guard let queue = routeless.popFirst() else { break }
-            // Without a route until its claim says otherwise.
-            routeless.append(queue)
-            wake(queue)
-        }
+        for _ in 0..<min(Self.probeCount, routeless.count) { askNextRouteless() }
         return decide()
+    }
+
+    private mutating func askNextRouteless() {
+        if let queue = routeless.next() { wake(queue) }
+    }
+
+    /// A queue has got a route, or nothing to do: who has seen to it may have seen to more.
+    mutating func hasRoute(_ queue: QueueID) {
+        if routeless.remove(queue) { askNextRouteless() }
     }
 
     /// How many queues are asked again at a time to find out whether something has changed.

@@ -9,7 +9,7 @@ extension SchedulerStateMachine {
             at: now,
             handlers: handlers,
             of: permitsInUse,
-            isFit: isCrowded && !needsOthers,
+            isFit: isCrowded && !needsOthers(at: now),
             lacksQueues: !ready.isEmpty || !taken.isEmpty
         )
         isPrimary = primary.isPrimary(at: now)
@@ -26,5 +26,7 @@ extension SchedulerStateMachine {
     }
 
     /// Whether something waits here that another process might run: for a route, or for a permit of one.
-    private var needsOthers: Bool { !routeless.isEmpty || routes.hasLines }
+    private mutating func needsOthers(at now: Duration) -> Bool {
+        routeless.mayBeOthers(at: now) || routes.hasLines
+    }
 }

@@ -108,8 +108,7 @@ package struct SchedulerStateMachine {
     var handlers = 0
     /// Outcomes that are being written.
     var settling = 0
-    /// Queues whose heads had no route when they were asked last.
-    var routeless = QueueLine()
+    var routeless = RoutelessQueues()
     var primary = PrimaryPlan()
     /// Whether this process was the primary when it wrote its last outcome.
     var isPrimary = false
@@ -194,7 +193,7 @@ extension SchedulerStateMachine {
         precondition(isClaiming(queue), "a queue started that was not being claimed")
         waits[queue] = nil
         endCall(of: queue)
-        routeless.remove(queue)
+        hasRoute(queue)
         askNextTaken(behindStarted: queue)
         handlers += 1
         if room == .single { phases[queue] = .running } else { goBeside(queue, claim: claim, room) }
@@ -212,7 +211,7 @@ extension SchedulerStateMachine {
         endCall(of: queue)
         // One that is over comes again only from a claim that has failed behind it, with a delay of its own.
         let known = waits.removeValue(forKey: queue).flatMap { $0.isOver ? nil : $0 }
-        if conclusion == .unroutable { routeless.append(queue) } else { routeless.remove(queue) }
+        if conclusion == .unroutable { routeless.append(queue) } else { hasRoute(queue) }
         if wasWoken && conclusion.isOutdatedByWake && !mutant("wake during a claim") {
             makeReady(queue)
             return decide()
@@ -364,7 +363,7 @@ extension SchedulerStateMachine {
         lookAhead = nil
         taken = QueueLine()
         askedAgain.removeAll()
-        routeless = QueueLine()
+        routeless = RoutelessQueues()
         primary = PrimaryPlan()
         isPrimary = false
         standbyUntil = nil

@@ -13,14 +13,19 @@ import Testing
     /// Whether it asks to be the primary, while its handlers return and the next ones start.
     ///
     /// - Parameter waiting: How many wait for the writer, all but one if left out.
-    private static func asks(_ machine: TestMachine, handlers: Int = 8, waiting: Int? = nil) -> Bool {
+    private static func asks(
+        _ machine: TestMachine,
+        handlers: Int = 8,
+        waiting: Int? = nil,
+        from start: Duration = .zero
+    ) -> Bool {
         let waiting = waiting ?? handlers - 1
         var asks = false
         var running = (1...handlers).map { QueueID(rawValue: Int64($0)) }
         for step in 1...20 {
             let orders = running.prefix(waiting).compactMap { machine.finishing($0) }
             for _ in 0..<waiting {
-                asks = machine.asksToBePrimary(at: PrimaryPlan.window * step / 10) || asks
+                asks = machine.asksToBePrimary(at: start + PrimaryPlan.window * step / 10) || asks
             }
             for queue in running.prefix(waiting) { _ = machine.settled(queue) }
             for order in orders { _ = machine.claim(order.queue) }
@@ -192,22 +197,35 @@ import Testing
         #expect(!Self.asks(machine))
     }
 
-    @Test("G9: it asks again for some that had no route, each in its turn, and forgets what others have run")
+    @Test("G9: nor for the length of a tenure, and then it does, though nobody has a route for that queue")
+    func unroutableForGood() {
+        for wait in [PrimaryPlan.tenure - PrimaryPlan.window * 3, PrimaryPlan.tenure] {
+            let machine = TestMachine(concurrency: 8)
+            _ = machine.wake([100])
+            _ = machine.concluded(100, .unroutable)
+            machine.runAll((1...20).map { QueueID(rawValue: $0) })
+            #expect(!machine.asksToBePrimary(at: .zero))
+            #expect(Self.asks(machine, from: wait) == (wait == PrimaryPlan.tenure))
+        }
+    }
+
+    @Test("G12: it asks again for some that had no route, in turn, and forgets all that others have run")
     func unroutableElsewhere() {
         let machine = TestMachine(concurrency: 64)
-        let queues = (100..<120).map { QueueID(rawValue: $0) }
+        let queues = (100..<140).map { QueueID(rawValue: $0) }
         _ = machine.wake(queues)
         for queue in queues { _ = machine.concluded(queue, .unroutable) }
-        let first = machine.askAgain(all: false).claimed
-        #expect(first == Array(queues.prefix(8)))
+        #expect(machine.askAgain(all: false).claimed == Array(queues[..<8]))
         // What is asked already is not asked twice.
-        let second = machine.askAgain(all: false).claimed
-        #expect(second == Array(queues[8..<16]))
-        for queue in first + second { _ = machine.concluded(queue, .nothing) }
-        #expect(machine.askAgain(all: false).claimed == Array(queues.suffix(4)))
-        for queue in queues.suffix(4) { _ = machine.concluded(queue, .nothing) }
-        #expect(machine.isIdle)
-        #expect(machine.askAgain(all: false).isEmpty || machine.isIdle)
+        #expect(machine.askAgain(all: false).claimed == Array(queues[8..<16]))
+        for queue in queues[..<8] { #expect(machine.concluded(queue, .unroutable).isEmpty) }
+        // One that has a route now has the next one asked, and so has each that others have run.
+        #expect(machine.claim(queues[8]).claimed == [queues[16]])
+        var asked = queues[9...16]
+        while let queue = asked.popFirst() { asked += machine.concluded(queue, .nothing).claimed }
+        #expect(machine.phases.keys.sorted() == [queues[8]])
+        _ = machine.finish(queues[8])
+        #expect(machine.concluded(queues[8], .nothing) == [.becameIdle])
     }
 
     @Test("It does not ask while a queue waits for a permit of its route")
