@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// Noticing what other connections and processes have committed (G11).
 extension Broker {
     /// Has the broker look now for what other connections have committed, without waiting for it.
@@ -41,6 +43,48 @@ extension Broker {
                 try await store.compareTold(ifDueBy: store.hasNewCommits())
             }
             if try await wakeUps.poll() { try await store.takeInForeignChanges() }
+        }
+    }
+}
+
+/// Finding every queue with work: at the start, and when queues may have been missed.
+extension Broker {
+    /// How many queues are read in one go.
+    private static let queueBatch = 1_000
+
+    /// Wakes every queue with work.
+    func lookAround() async throws(SluiceError) {
+        let look = life.withLock { $0.look.need() }
+        try await readQueuesWithWork { scheduler.wake($0) }
+        life.withLock { $0.look.end(look) }
+        options.restWaiters?.changed()
+        observers.poke(nil)
+        becameIdle()
+    }
+
+    func lookAroundAgain() {
+        scheduler.schedule(.admitScheduled, within: .zero)
+        attempt(.lookAround, again: nil) { [weak self] _ in
+            try await self?.lookAround()
+            self?.scheduler.askAgain(all: true)
+        }
+    }
+
+    /// Wakes the queues that were overlooked while this broker stood by.
+    func findOverlooked() {
+        attempt(.findOverlooked, again: nil) { [weak self, scheduler] _ in
+            guard let look = scheduler.looksForOverlooked() else { return }
+            try await self?.readQueuesWithWork { scheduler.wakeOverlooked($0) }
+            scheduler.foundOverlooked(look)
+        }
+    }
+
+    private func readQueuesWithWork(_ tell: ([QueueID]) -> Void) async throws(SluiceError) {
+        var page: WorkPage? = .newest(thenLimit: Self.queueBatch)
+        while let part = page, isRunning {
+            let (queues, next) = try await store.queuesWithWork(part)
+            page = next
+            tell(queues)
         }
     }
 }

@@ -16,26 +16,29 @@ extension Broker {
         var failure: SluiceError?
         /// The last ``Broker/run()`` has thrown, or has not returned yet.
         var hasThrown = false
-        /// All queues that had work at the start have been found.
-        var hasLookedAround = false
+        /// At all queues that have work: at the start, and when some may have been missed.
+        var look = NeededLook(isNeeded: true)
         var idleWaiters: [Int: CheckedContinuation<Void, Never>] = [:]
         var lastIdleWaiter = 0
+
+        /// Whether it runs, and has found all queues that had work when it began.
+        var hasLookedAround: Bool { state == .running && !look.isNeeded }
     }
 
     /// How long a commit that was not synced may stay so.
     static let syncInterval: Duration = .seconds(1)
-    /// How many queues with work are read in one go at the start.
-    private static let queueBatch = 1_000
     /// How long the clock is trusted when something is scheduled: a wall clock that is set forward is
     /// noticed.
     static let scheduleInterval: Duration = .seconds(60)
 
     /// Whether it runs, and has found all queues that had work when it began.
-    package var hasLookedAround: Bool { life.withLock { $0.state == .running && $0.hasLookedAround } }
+    package var hasLookedAround: Bool { life.withLock { $0.hasLookedAround } }
 
     /// Whether it runs and has done all that can be done at this time of its clock, but for attempts that
     /// are in their handlers.
-    package func isAtRest(butFor held: Int) -> Bool { hasLookedAround && scheduler.isAtRest(butFor: held) }
+    package func isAtRest(butFor held: Int) -> Bool {
+        life.withLock { $0.hasLookedAround && scheduler.isAtRest(butFor: held) }
+    }
 
     /// When time alone brings something next, whatever runs meanwhile; `nil`: nothing, as far as is known.
     package var nextDueTime: Duration? { scheduler.nextDueTime }
@@ -151,7 +154,7 @@ extension Broker {
                 let isOver = life.withLock { life in
                     if Task.isCancelled || life.state == .closed || life.state == .stopping { return true }
                     if life.state == .idle && (life.hasThrown || options.role != .run) { return true }
-                    if life.state == .running && life.hasLookedAround && scheduler.isIdle { return true }
+                    if life.hasLookedAround && scheduler.isIdle { return true }
                     life.idleWaiters[waiter] = continuation
                     return false
                 }
@@ -179,7 +182,6 @@ extension Broker {
             life.drained = Event()
             life.ended = Event()
             life.failure = nil
-            life.hasLookedAround = false
             return (life.drained, life.ended)
         }
     }
@@ -198,6 +200,8 @@ extension Broker {
         return life.withLock { life in
             guard life.state == .starting else { return false }
             life.state = .running
+            // What an earlier run has begun to look for does not count.
+            life.look.need()
             scheduler.start()
             return true
         }
@@ -225,20 +229,6 @@ extension Broker {
             }
         }
         watchForStalls()
-    }
-
-    /// Wakes every queue with work.
-    func lookAround() async throws(SluiceError) {
-        var page: WorkPage? = .newest(thenLimit: Self.queueBatch)
-        while let part = page, isRunning {
-            let (queues, next) = try await store.queuesWithWork(part)
-            page = next
-            scheduler.wake(queues)
-        }
-        life.withLock { $0.hasLookedAround = true }
-        options.restWaiters?.changed()
-        observers.poke(nil)
-        becameIdle()
     }
 
     func requestStop(grace: Duration) {
@@ -269,12 +259,12 @@ extension Broker {
     }
 
     func becameIdle() {
-        let isIdle = life.withLock { $0.hasLookedAround } && scheduler.isIdle
-        if isIdle { releaseIdleWaiters() }
+        releaseIdleWaiters { [scheduler] in $0.hasLookedAround && scheduler.isIdle }
     }
 
-    private func releaseIdleWaiters() {
-        let waiters = life.withLock { life in
+    private func releaseIdleWaiters(if isOver: (Life) -> Bool = { _ in true }) {
+        let waiters = life.withLock { life -> [CheckedContinuation<Void, Never>] in
+            guard isOver(life) else { return [] }
             defer { life.idleWaiters = [:] }
             return Array(life.idleWaiters.values)
         }
@@ -293,6 +283,7 @@ extension Broker {
         case .watchRunners: watchRunners()
         case .endStandby: endStandby()
         case .lookAround: lookAroundAgain()
+        case .findOverlooked: findOverlooked()
         case .lookForChanges: lookForChanges()
         case .endHolds: endHolds()
         case .copyLog: attempt(chore, again: nil) { try await $0.copyPinnedLog() }

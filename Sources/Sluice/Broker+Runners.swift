@@ -16,7 +16,7 @@ extension Broker {
         }
         if store.runners.hasOthers { scheduler.schedule(.watchRunners, within: options.leases.watch) }
         guard changes.contains(.look) else { return }
-        life.withLock { $0.hasLookedAround = false }
+        life.withLock { _ = $0.look.need() }
         scheduler.schedule(.lookAround, within: .zero)
     }
 
@@ -33,14 +33,6 @@ extension Broker {
         if let timeLeft = store.runners.primaryTimeLeft { scheduler.standBy(for: timeLeft) }
     }
 
-    func lookAroundAgain() {
-        scheduler.schedule(.admitScheduled, within: .zero)
-        attempt(.lookAround, again: nil) { [weak self] _ in
-            try await self?.lookAround()
-            self?.scheduler.askAgain(all: true)
-        }
-    }
-
     /// Takes those off that have died, and asks again for queues that others had taken.
     func watchRunners() {
         // The last look is for what was taken while there were others.
@@ -52,8 +44,9 @@ extension Broker {
     /// Looks whether the primary has renewed its term.
     func endStandby() {
         attempt(.endStandby, again: nil) { [weak self] store in
+            let known = self?.scheduler.standbyUntil
             let timeLeft = await store.primaryTimeLeft()
-            if let self, isRunning { scheduler.standBy(for: timeLeft) }
+            if let self, isRunning { scheduler.standBy(for: timeLeft, insteadOf: known) }
         }
     }
 

@@ -75,11 +75,6 @@ extension Scheduler {
 
     func holdsChanged() { update { $0.holdsChanged() } }
 
-    func standBy(for term: Duration?) {
-        let now = clock.uptime
-        update { $0.standBy(for: term, at: now) }
-    }
-
     func askAgain(all: Bool) {
         let now = clock.uptime
         update { $0.askAgain(all: all, at: now) }

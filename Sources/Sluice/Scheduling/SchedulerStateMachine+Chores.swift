@@ -54,7 +54,7 @@ extension SchedulerStateMachine {
     /// What has no route, or is parked, does not count; what other processes run does.
     package var isIdle: Bool {
         phases.isEmpty && beside.isEmpty && settlingBeside.isEmpty && taken.isEmpty && !isAdmitting
-            && deadlines.time(of: .admitScheduled) == nil
+            && !overlooked.isNeeded && deadlines.time(of: .admitScheduled) == nil
     }
 
     /// Whether nothing is left to do before a time, but for as many attempts as are in their handlers.

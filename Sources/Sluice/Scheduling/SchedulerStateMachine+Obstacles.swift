@@ -57,19 +57,23 @@ extension SchedulerStateMachine {
     /// A process keeps a queue while it has work for it, unless more queues are ready there than it may run;
     /// nobody is told of those that it leaves meanwhile. Each that turns out to be free has the next one
     /// asked: what is still taken is asked seldom, and what has been left is found at once, however much it
-    /// is. All of them come into the line of a primary, permits or not: those who had them stand by.
+    /// is. All of them come into the line of a primary, permits or not: those who had them stand by. As long
+    /// as it stands by itself, no more are asked than its line has room for.
     ///
     /// Some of those without a route are asked too (``RoutelessQueues``).
     package mutating func askAgain(all: Bool, at now: Duration) -> [Decision] {
         guard isOpen else { return [] }
-        let asksAll = all || primary.isPrimary(at: now)
-        askTaken(count: asksAll ? taken.count : min(taken.count, concurrency - permitsInUse))
+        if all || primary.isPrimary(at: now) {
+            askTaken(count: taken.count)
+        } else {
+            askTaken(count: min(roomInLine, concurrency - permitsInUse))
+        }
         for _ in 0..<min(Self.probeCount, routeless.count) { askNextRouteless() }
         return decide()
     }
 
     private mutating func askNextRouteless() {
-        if let queue = routeless.next() { wake(queue) }
+        if !isLineFull, let queue = routeless.next() { wake(queue) }
     }
 
     /// A queue has got a route, or nothing to do: who has seen to it may have seen to more.
@@ -88,7 +92,7 @@ extension SchedulerStateMachine {
         for _ in 0..<count {
             guard let queue = taken.popFirst() else { break }
             wake(queue)
-            askedAgain.insert(queue)
+            if phases[queue] != nil { askedAgain.insert(queue) }
         }
     }
 
@@ -98,7 +102,7 @@ extension SchedulerStateMachine {
     /// Not while it waits, as for a claim that the disk has refused: it comes here once more.
     mutating func askNextTaken(behind queue: QueueID) {
         guard !askedAgain.isEmpty, phases[queue] == nil, askedAgain.remove(queue) != nil else { return }
-        if obstacles[queue] != .taken { askTaken(count: 1) }
+        if obstacles[queue] != .taken { askTaken(count: min(roomInLine, 1)) }
     }
 
     /// A queue has turned out to be free and to have work: those who stand by have left more of them to a

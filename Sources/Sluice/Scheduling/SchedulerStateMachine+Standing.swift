@@ -19,6 +19,7 @@ extension SchedulerStateMachine {
         case .suspect: .awaitsLone
         case .ready where lone != nil || !suspects.isEmpty: .awaitsLone
         case .ready where standbyUntil != nil: .standsBy
+        case nil where standbyUntil != nil && overlooked.isNeeded: .standsBy
         case .ready where permitsInUse >= concurrency: .lacksPermit
         default: .free
         }

@@ -114,6 +114,8 @@ package struct SchedulerStateMachine {
     var isPrimary = false
     /// Until when another process is the primary: nothing is claimed here.
     var standbyUntil: Duration?
+    /// Queues were told of while its line was full.
+    var overlooked = NeededLook()
     /// The queue whose suspect is being claimed to run alone, or runs.
     private(set) var lone: QueueID?
     private(set) var isOpen = false
@@ -296,6 +298,7 @@ extension SchedulerStateMachine {
             if obstacles.removeValue(forKey: queue) == .taken { taken.remove(queue) }
         }
         switch phases[queue] {
+        case nil where isLineFull: overlooked.need()
         case nil: makeReady(queue)
         case .claiming: phases[queue] = .claiming(wasWoken: true)
         case .waiting(let wait, let until, let deadline):
@@ -367,6 +370,7 @@ extension SchedulerStateMachine {
         primary = PrimaryPlan()
         isPrimary = false
         standbyUntil = nil
+        overlooked.forget()
         suspects.removeAll()
         waits.removeAll()
         routes = RoutePermits()

@@ -114,7 +114,7 @@ final class GroupCommitter {
         }
         turns.add()
         do {
-            try prepareLog()
+            try writeLeadership()
             let start = ContinuousClock.now
             try transaction.commit()
             lastCommit = start.duration(to: .now)
@@ -132,8 +132,9 @@ final class GroupCommitter {
         return true
     }
 
-    /// Writes into the open transaction who copies the log from then on, and tells the others.
-    private func prepareLog() throws(SQLiteError) {
+    /// Writes into the open transaction what this process becomes with it, the primary or the one that copies
+    /// the log, and tells the others.
+    private func writeLeadership() throws(SQLiteError) {
         // What changes nothing must not fail for want of room.
         guard transaction.hasChanges else { return }
         let isPrimary = try transaction.becomePrimaryWithCommit()

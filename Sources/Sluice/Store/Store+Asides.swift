@@ -69,42 +69,70 @@ extension WriteTransaction {
     }
 
     /// Gives an action that stands aside its place again.
+    func putBack(_ action: ActionID) throws(SQLiteError) {
+        if let aside = try aside(action) { try place(aside) }
+        try waitsForNoGate(action)
+    }
+
+    /// Gives actions that stand aside their places again; those whose rows cannot be written stay as they
+    /// are, and hold up no other (G9).
+    ///
+    /// - Returns: How many stand aside no longer.
     @discardableResult
-    func putBack(_ action: ActionID) throws(SQLiteError) -> Bool {
-        let found = try connection.cached(
+    private func putBack(each actions: [ActionID]) throws(SQLiteError) -> Int {
+        var count = 0
+        for action in actions {
+            if let aside = try aside(action), try !placeIfWritable(aside) { continue }
+            try waitsForNoGate(action)
+            count += 1
+        }
+        return count
+    }
+
+    /// An action that stands aside, with the time that says so.
+    private func aside(_ action: ActionID) throws(SQLiteError) -> DueAction? {
+        try connection.cached(
             """
-            UPDATE sluice_action_rows SET not_before_us = NULL
+            SELECT queue_id, sort_key, not_before_us FROM sluice_action_rows
             WHERE id = ?1 AND (not_before_us = ?2 OR not_before_us = (
                 SELECT s.next_attempt_at_us FROM sluice_state_rows AS s WHERE s.action_id = ?1))
-            RETURNING queue_id, sort_key
             """
         )
         .bind(1, action.rawValue).bind(2, Self.whenOpened).all {
-            (queue: QueueID(rawValue: $0.int64(0)), place: Place(key: PlaceKey($0, 1), action: action))
+            DueAction(
+                place: Place(key: PlaceKey($0, 1), action: action),
+                queue: QueueID(rawValue: $0.int64(0)),
+                time: Timestamp(microseconds: $0.int64(2))
+            )
         }.first
+    }
+
+    private func waitsForNoGate(_ action: ActionID) throws(SQLiteError) {
         try connection.cached("DELETE FROM sluice_aside_rows WHERE action_id = ?1").bind(1, action.rawValue)
             .run()
-        guard let found else { return false }
-        try restore(found.place, in: found.queue)
-        return true
     }
 
     /// The most actions that one transaction puts back for gates that have been opened.
     private static let putBackLimit = 1_000
 
-    /// Puts back a batch of those whose gates are open.
+    /// Puts back a batch of those whose gates are open, behind as many as cannot be written.
     ///
     /// - Returns: Whether there may be more.
     func putBackOpened() throws(SQLiteError) -> Bool {
-        let actions = try connection.cached(
-            """
-            SELECT w.action_id FROM sluice_gate_rows AS g
-            CROSS JOIN sluice_aside_rows AS w ON w.gate = g.name WHERE g.is_open LIMIT ?1
-            """
-        )
-        .bind(1, Self.putBackLimit).all { ActionID(rawValue: $0.int64(0)) }
-        for action in actions { try putBack(action) }
-        return actions.count == Self.putBackLimit
+        while true {
+            let limit = Self.putBackLimit + schedule.unplaced.count
+            let actions = try connection.cached(
+                """
+                SELECT w.action_id FROM sluice_gate_rows AS g
+                CROSS JOIN sluice_aside_rows AS w ON w.gate = g.name
+                LEFT JOIN sluice_action_rows AS a ON a.id = w.action_id
+                WHERE g.is_open AND (a.id IS NULL OR typeof(a.sort_key) NOT IN ('blob', 'null')) LIMIT ?1
+                """
+            )
+            .bind(1, limit).all { ActionID(rawValue: $0.int64(0)) }
+            let count = try putBack(each: actions)
+            if actions.count < limit || count > 0 { return actions.count == limit }
+        }
     }
 
     /// A gate has been opened: what stands aside for it is due.
@@ -124,10 +152,11 @@ extension WriteTransaction {
             CROSS JOIN sluice_action_rows AS a ON a.id = s.action_id
             CROSS JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
             WHERE s.next_attempt_at_us = a.not_before_us AND q.name >= ?1 AND (?2 IS NULL OR q.name < ?2)
+              AND typeof(a.sort_key) NOT IN ('blob', 'null')
             """
         )
         .bind(1, first).bind(2, last).all { ActionID(rawValue: $0.int64(0)) }
-        for action in actions { try putBack(action) }
+        try putBack(each: actions)
     }
 
     /// Puts back what was released: a restart may have brought what it lacked.
@@ -137,10 +166,11 @@ extension WriteTransaction {
             SELECT a.id FROM sluice_state_rows AS s
             CROSS JOIN sluice_action_rows AS a ON a.id = s.action_id
             WHERE s.is_released = 1 AND a.not_before_us IS NOT NULL
+              AND typeof(a.sort_key) NOT IN ('blob', 'null')
             """
         )
         .all { ActionID(rawValue: $0.int64(0)) }
-        for action in actions { try putBack(action) }
+        try putBack(each: actions)
     }
 
     /// Has what stands aside wait no longer than was asked, counted from here, if the wall clock has been
@@ -156,10 +186,7 @@ extension WriteTransaction {
         .bind(1, now.microseconds).all {
             (ActionID(rawValue: $0.int64(0)), Duration.microseconds($0.int64(1)))
         }
-        for (action, delay) in asides {
-            try setNextAttempt(of: action, at: now + delay)
-            try setAside(action, until: now + delay)
-        }
+        for (action, delay) in asides { try waitAside(action, until: now + delay) }
     }
 
     /// Scheduled actions are about to be given their places: a wall clock that has gone back since the last
@@ -192,10 +219,14 @@ extension WriteTransaction {
         .bind(1, time.microseconds).all {
             (ActionID(rawValue: $0.int64(0)), Timestamp(microseconds: $0.int64(1)))
         }
-        for (action, due) in asides {
-            let time = due + (.zero - lost)
-            try setNextAttempt(of: action, at: time)
+        for (action, due) in asides { try waitAside(action, until: due + (.zero - lost)) }
+    }
+
+    /// Has an action that stands aside wait until another time, if its rows can be written.
+    private func waitAside(_ action: ActionID, until time: Timestamp) throws(SQLiteError) {
+        try writeIfPossible { () throws(SQLiteError) in
             try setAside(action, until: time)
+            try setNextAttempt(of: action, at: time)
         }
     }
 }

@@ -45,8 +45,9 @@ extension WriteTransaction {
 
     func admitScheduled() throws(SQLiteError) -> Timestamp? {
         try noteAdmission()
-        let leavesOpened = try putBackOpened()
         _ = try admit(.all)
+        // Behind that, which forgets what was stuck and tries it again.
+        let leavesOpened = try putBackOpened()
         let next = try nextScheduled()
         schedule.earliest = next ?? Self.never
         if leavesOpened { return now }
@@ -94,13 +95,13 @@ extension WriteTransaction {
     }
 
     /// An action that is due and has a key that an order knows.
-    private struct Due {
+    struct DueAction {
         let place: Place
         let queue: QueueID
         let time: Timestamp
     }
 
-    private func due(_ scope: Scope, limit: Int) throws(SQLiteError) -> [Due] {
+    private func due(_ scope: Scope, limit: Int) throws(SQLiteError) -> [DueAction] {
         let statement: Statement
         switch scope {
         case .all:
@@ -131,7 +132,7 @@ extension WriteTransaction {
             .bind(3, queue.rawValue)
         }
         return try statement.bind(1, now.microseconds).bind(2, limit).all {
-            Due(
+            DueAction(
                 place: Place(key: PlaceKey($0, 0), action: ActionID(rawValue: $0.int64(1))),
                 queue: QueueID(rawValue: $0.int64(2)),
                 time: Timestamp(microseconds: $0.int64(3))
@@ -159,26 +160,30 @@ extension WriteTransaction {
     /// A row that cannot be written stays as it is: it must not keep the others from being started (G9).
     ///
     /// - Returns: The places that were given.
-    private func admit(_ due: [Due]) throws(SQLiteError) -> [Place] {
+    private func admit(_ due: [DueAction]) throws(SQLiteError) -> [Place] {
         var placed: [Place] = []
-        for action in due {
-            do {
-                try admit(one: action)
-                schedule.stuck[action.place.action] = nil
-                placed.append(action.place)
-            } catch  where error.code.primary == .constraint && connection.isInTransaction {
-                schedule.stuck[action.place.action] = UnplacedAction(
-                    action: action.place.action,
-                    queue: action.queue,
-                    error: SluiceError(wrapping: error, doing: "giving what is due its place")
-                )
-            }
-        }
+        for action in due where try placeIfWritable(action) { placed.append(action.place) }
         return placed
     }
 
+    /// Gives an action its place; one whose row cannot be written stays as it is, and is tried again.
+    ///
+    /// - Returns: Whether it has its place.
+    func placeIfWritable(_ due: DueAction) throws(SQLiteError) -> Bool {
+        let action = due.place.action
+        do {
+            try place(due)
+            schedule.stuck[action] = nil
+            return true
+        } catch  where isOfRow(error) {
+            let error = SluiceError(wrapping: error, doing: "giving what is due its place")
+            schedule.stuck[action] = UnplacedAction(action: action, queue: due.queue, error: error)
+            return false
+        }
+    }
+
     /// Gives an action its place, or leaves it as it is.
-    private func admit(one due: Due) throws(SQLiteError) {
+    func place(_ due: DueAction) throws(SQLiteError) {
         try setTime(of: due.place.action, nil)
         do {
             try restore(due.place, in: due.queue)

@@ -5,7 +5,8 @@ extension Store {
     /// Queues with work, a page at a time: those with new actions, then the others in the order of their
     /// numbers.
     ///
-    /// A queue may be named twice, and one that has become empty a moment ago too.
+    /// Parked queues are left out: of what lifts that all are told. A queue may be named twice, and one that
+    /// has become empty a moment ago too, or is parked and has new actions.
     package func queuesWithWork(
         _ page: WorkPage
     ) async throws(SluiceError) -> (queues: [QueueID], next: WorkPage?) {
@@ -63,14 +64,21 @@ extension WriteTransaction {
     /// Ends the waits of heads that were released: a restart may have brought what they lacked.
     func endReleases() throws(SQLiteError) {
         try putBackReleased()
-        try connection.cached(
-            """
-            UPDATE sluice_state_rows
-            SET next_attempt_at_us = NULL, retry_delay_us = NULL, waits_for_gate = NULL, is_released = 0
-            WHERE is_released = 1
-            """
-        )
-        .run()
+        let actions = try connection.cached("SELECT action_id FROM sluice_state_rows WHERE is_released = 1")
+            .all { $0.int64(0) }
+        for action in actions {
+            try writeIfPossible { () throws(SQLiteError) in
+                try connection.cached(
+                    """
+                    UPDATE sluice_state_rows
+                    SET next_attempt_at_us = NULL, retry_delay_us = NULL, waits_for_gate = NULL,
+                        is_released = 0
+                    WHERE action_id = ?1
+                    """
+                )
+                .bind(1, action).run()
+            }
+        }
     }
 
     /// Has retries come no later than was asked, counted from here, that a wall clock which was set back has
@@ -79,13 +87,21 @@ extension WriteTransaction {
     /// A claim sees to that too; this has the file say so.
     func shortenWaits() throws(SQLiteError) {
         try shortenAsides()
-        try connection.cached(
-            """
-            UPDATE sluice_state_rows SET next_attempt_at_us = ?1 + retry_delay_us
-            WHERE next_attempt_at_us - retry_delay_us > ?1
-            """
+        let actions = try connection.cached(
+            "SELECT action_id FROM sluice_state_rows WHERE next_attempt_at_us - retry_delay_us > ?1"
         )
-        .bind(1, now.microseconds).run()
+        .bind(1, now.microseconds).all { $0.int64(0) }
+        for action in actions {
+            try writeIfPossible { () throws(SQLiteError) in
+                try connection.cached(
+                    """
+                    UPDATE sluice_state_rows SET next_attempt_at_us = ?2 + retry_delay_us
+                    WHERE action_id = ?1
+                    """
+                )
+                .bind(1, action).bind(2, now.microseconds).run()
+            }
+        }
     }
 
     func queuesWithWork(_ page: WorkPage) throws(SQLiteError) -> (queues: [QueueID], next: WorkPage?) {
@@ -93,7 +109,7 @@ extension WriteTransaction {
             return (try order.queuesOfNewest(), .ordered(after: QueueID(rawValue: .min), limit: page.limit))
         }
         // One step down the order for each queue, however many actions it holds.
-        let queues = try connection.cached(
+        let found = try connection.cached(
             """
             WITH RECURSIVE busy (queue_id) AS (
                 SELECT (SELECT min(queue_id) FROM sluice_order_rows WHERE queue_id > ?1)
@@ -102,24 +118,52 @@ extension WriteTransaction {
                 FROM busy WHERE busy.queue_id IS NOT NULL
                 LIMIT ?2
             )
-            SELECT queue_id FROM busy WHERE queue_id IS NOT NULL
+            SELECT queue_id,
+                   (SELECT blocked_by FROM sluice_queue_rows AS q WHERE q.queue_id = busy.queue_id)
+                   IN ('failed', 'exhausted', 'expired', 'crashed', 'undecodable')
+            FROM busy WHERE queue_id IS NOT NULL
             """
         )
-        .bind(1, last.rawValue).bind(2, limit).all { QueueID(rawValue: $0.int64(0)) }
+        .bind(1, last.rawValue).bind(2, limit)
+        .all { (queue: QueueID(rawValue: $0.int64(0)), isParked: !$0.isNull(1) && $0.bool(1)) }
+        let queues = found.filter { !$0.isParked }.map(\.queue)
         // A number that is none, in a damaged file, reads as one that has been: there is nothing behind it.
-        return (queues, queues.last.flatMap { $0 > last ? .ordered(after: $0, limit: limit) : nil })
+        guard let end = found.last?.queue, end > last else { return (queues, nil) }
+        return (queues, .ordered(after: end, limit: limit))
     }
 
     func liftUndecodable() throws(SQLiteError) {
         let queues = try connection.cached(
-            """
-            UPDATE sluice_queue_rows
-            SET blocked_by = NULL, blocked_action_id = NULL, blocked_at_us = NULL, blocked_error = NULL
-            WHERE blocked_by = 'undecodable' RETURNING queue_id
-            """
+            "SELECT queue_id FROM sluice_queue_rows WHERE blocked_by = 'undecodable'"
         )
         .all { QueueID(rawValue: $0.int64(0)) }
-        for queue in queues { touch(queue) }
+        for queue in queues {
+            try writeIfPossible { () throws(SQLiteError) in
+                try connection.cached(
+                    """
+                    UPDATE sluice_queue_rows
+                    SET blocked_by = NULL, blocked_action_id = NULL, blocked_at_us = NULL,
+                        blocked_error = NULL
+                    WHERE queue_id = ?1
+                    """
+                )
+                .bind(1, queue.rawValue).run()
+                touch(queue)
+            }
+        }
+    }
+
+    /// Writes what concerns one row of many.
+    ///
+    /// Where the row cannot be written, as in a damaged file, it stays as it is, and holds up no other (G9):
+    /// what it says goes on to hold, and a full look at the file names it.
+    func writeIfPossible(_ body: () throws(SQLiteError) -> Void) throws(SQLiteError) {
+        do { try body() } catch  where isOfRow(error) { return }
+    }
+
+    /// Whether a row refuses to be written, and the transaction goes on without it.
+    func isOfRow(_ error: SQLiteError) -> Bool {
+        error.code.primary == .constraint && connection.isInTransaction
     }
 
     /// Writes something, so that the commit has something to sync.

@@ -350,4 +350,20 @@ import Testing
             #expect(error?.code == .invalidOptions)
         }
     }
+
+    @Test("Of looks at all queues that overlap the last one counts")
+    func overlappingLooks() {
+        var look = NeededLook(isNeeded: true)
+        let first = look.need()
+        let second = look.need()
+        look.end(first)
+        #expect(look.isNeeded)
+        look.end(second)
+        #expect(!look.isNeeded)
+        look.need()
+        look.end(second)
+        #expect(look.isNeeded)
+        look.forget()
+        #expect(!look.isNeeded)
+    }
 }

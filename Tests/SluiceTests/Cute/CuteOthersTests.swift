@@ -198,7 +198,8 @@ import Testing
         try await #expect(log.wait(forCount: 3).map { $0.0 } == [1_000, 1_000, 500])
         try await theirs.add((0..<ToldQueues.limit).map { Note("\($0)") })
         try await mine.store.compareTold()
-        try await theirs.clear()
+        // At once: of what is cleared in parts, a look of the broker's own may meet a part.
+        try site.shell("DELETE FROM sluice_actions WHERE queue = 'jobs'")
         // Read anew: what was there in between is not told.
         try await mine.store.compareTold()
         try await theirs.add(Note("last"))

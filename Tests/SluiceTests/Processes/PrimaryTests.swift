@@ -231,6 +231,33 @@ import Testing
         for broker in [a, b, c] { await broker.close() }
     }
 
+    @Test("G11, G12: what a broker was told of while it stood by runs when the term is over")
+    func overlooks() async throws {
+        let site = try Site()
+        let a = try await broker(1, site)
+        let b = try await broker(2, site) { $0.concurrency = 2 }
+        let log = EventLog<String>()
+        try b.routeNotes(to: log)
+        try await running(a) {
+            try await running(b) {
+                try await until { b.hasLookedAround && a.hasLookedAround && b.store.runners.hasOthers }
+                a.store.runners.askToBePrimary()
+                let texts = (1...20).map { "\($0)" }
+                for text in texts { try await a.enqueue(Note(text, in: QueueName("q/\(text)"))) }
+                try await b.store.takeInForeignChanges()
+                let standing = try await b.statuses().map(\.because)
+                try site.shell("UPDATE sluice_runner_rows SET primary_until_boot_us = 1")
+                site.clock.advance(by: .seconds(3_600))
+                _ = try await log.wait(forCount: 20)
+                #expect(log.elements.sorted() == texts.sorted())
+                #expect(standing == Array(repeating: [.owned(process: 1)], count: 20))
+                await b.waitUntilIdle()
+            }
+        }
+        await a.close()
+        await b.close()
+    }
+
     @Test("G15: a broker stands by, says for whom, and goes on when the term is over, or that one stops")
     func standsBy() async throws {
         let site = try Site()

@@ -69,6 +69,34 @@ import Testing
         await b.close()
     }
 
+    @Test("G9: of many queues each runs as many as it has permits, and each action runs once")
+    func shareMany() async throws {
+        let (a, b) = (try await broker(1), try await broker(2))
+        let count = BrokerOptions().concurrency
+        let (started, goOn) = (EventLog<String>(), Signal())
+        for broker in [a, b] {
+            try broker.route("*", Note.self) { note, _ in
+                started.append(note.text)
+                try await goOn.received()
+                return .success
+            }
+        }
+        let texts = (1...count * 2).map { "\($0)" }
+        try await a.enqueue(texts.map { Note($0, in: QueueName("q/\($0)")) })
+        try await running(a) {
+            _ = try await started.wait(forCount: count)
+            try await running(b) {
+                _ = try await started.wait(forCount: count * 2)
+                goOn.send()
+                try await until { try await a.actionCount() == 0 }
+            }
+        }
+        #expect(started.elements.sorted() == texts.sorted())
+        #expect(a.statistics.succeeded == count && b.statistics.succeeded == count)
+        await a.close()
+        await b.close()
+    }
+
     @Test("G15: a queue that another process runs says so, here and in SQL, until that has died")
     func elsewhere() async throws {
         // The views ask the machine's clock.

@@ -6,8 +6,10 @@ import Testing
 @Suite("The scheduler against a model", .timeLimit(.minutes(3))) struct SchedulerModelTests {
     @Test("G3, G7, G9: whatever happens in whatever order, its promises hold and all work gets done")
     func anyOrder() {
+        var (terms, overlooked) = (0, 0)
         for seed in Array(1...300) + [Reliability.seed] {
             var model = Model(seed: seed)
+            defer { (terms, overlooked) = (terms + model.terms, overlooked + model.overlooked) }
             for _ in 0..<400 where model.complaint == nil {
                 model.step()
                 model.check()
@@ -18,6 +20,8 @@ import Testing
                 return
             }
         }
+        #expect(terms > 0, "the model never has it ask to be the primary")
+        #expect(overlooked > 0, "the model never has it overlook a queue")
     }
 }
 
@@ -32,6 +36,8 @@ private struct Model {
         var crashes = 0
         var retry: (wait: RetryWait, until: Duration)?
         var isParked = false
+        /// Another process runs its actions.
+        var isElsewhere = false
     }
 
     /// A claim from its decision to its conclusion.
@@ -46,11 +52,13 @@ private struct Model {
         case conclusion(Machine.Conclusion)
     }
 
-    static let concurrency = 4
     static let limits: [RouteID: Int] = [RouteID(rawValue: 1): 1, RouteID(rawValue: 2): 2]
 
     var generator: SplitMix
-    var machine = Machine(concurrency: concurrency)
+    /// Many queues whose actions take milliseconds, or few of which each takes long.
+    let isBusy: Bool
+    let concurrency: Int
+    var machine: Machine
     var lanes: [QueueID: Lane] = [:]
     var claims: [Claim] = []
     var running: [QueueID] = []
@@ -66,30 +74,47 @@ private struct Model {
     var lastRetry: Int64 = 0
     /// Another process runs the queues alone, until a time has come and it has not renewed that.
     var isStandingBy = false
+    /// It is to look for what it has overlooked.
+    var isLookDue = false
+    /// The look that goes on, and the queue that it has come to.
+    var look: (number: Int, last: QueueID)?
+    /// How often it has asked to be the primary, and overlooked a queue.
+    var (terms, overlooked) = (0, 0)
     var isDraining = false
     var complaint: String?
 
     init(seed: UInt64) {
         generator = SplitMix(seed: seed)
+        isBusy = seed.isMultiple(of: 2)
+        concurrency = isBusy ? 10 : 4
+        machine = Machine(concurrency: concurrency)
         machine.start()
-        for queue in 1...9 as ClosedRange<Int64> {
-            let route = RouteID(rawValue: Int(queue % 4))
-            lanes[QueueID(rawValue: queue)] = Lane(
-                route: route,
-                isSuspect: chance(10),
-                crashes: Int(queue % 3)
+        for queue in 1...(isBusy ? 30 : 9) as ClosedRange<Int64> {
+            let queue = QueueID(rawValue: queue)
+            lanes[queue] = Lane(
+                route: usualRoute(of: queue),
+                isSuspect: chance(isBusy ? 1 : 10),
+                crashes: Int(queue.rawValue % 3)
             )
         }
     }
 
+    /// Few of many queues have a route with a cap.
+    func usualRoute(of queue: QueueID) -> RouteID {
+        RouteID(rawValue: isBusy && queue > 2 ? 3 : Int(queue.rawValue % 4))
+    }
+
     mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &generator) < percent }
 
-    mutating func anyQueue() -> QueueID { QueueID(rawValue: Int64.random(in: 1...9, using: &generator)) }
+    mutating func anyQueue() -> QueueID {
+        QueueID(rawValue: Int64.random(in: 1...Int64(lanes.count), using: &generator))
+    }
 
     /// Takes decisions in.
     mutating func take(_ decisions: [Machine.Decision]) {
         if isStandingBy, !decisions.claimed.isEmpty { complaint = "a claim is made while it stands by" }
         claims += decisions.orders.map { Claim(order: $0) }
+        if decisions.contains(.perform(.findOverlooked)) { isLookDue = true }
         for queue in decisions.claimed where waitingSuspects.remove(queue) != nil { claimedSuspect = queue }
     }
 }
@@ -103,8 +128,11 @@ extension Model {
         case 20..<26: removeHead()
         case 26..<30: operate()
         case 30..<31: standBy(mayEnd: true)
-        case 31..<60: advanceClaim()
-        case 60..<72: finishHandler()
+        case 31..<33: othersRun()
+        case 33..<36: findOverlooked()
+        // Where actions are short, it is the writer that they wait for.
+        case 36..<(isBusy ? 50 : 60): advanceClaim()
+        case ..<72: finishHandler()
         case 72..<84: settle()
         default: passTime()
         }
@@ -114,11 +142,12 @@ extension Model {
         let queue = anyQueue()
         lanes[queue]?.work += Int.random(in: 1...3, using: &generator)
         take(machine.wake([queue]))
+        if isForgotten(queue) { overlooked += 1 }
     }
 
     mutating func removeHead() {
         let queue = anyQueue()
-        guard var lane = lanes[queue], lane.work > 0, !isBusy(queue) else { return }
+        guard var lane = lanes[queue], lane.work > 0, !isInHand(queue) else { return }
         lane.work -= 1
         lane.retry = nil
         lane.isSuspect = false
@@ -135,12 +164,12 @@ extension Model {
             lanes[queue]?.retry = nil
             lanes[queue]?.isParked = false
             take(machine.wake([queue]))
-        case 1 where !isBusy(queue):
+        case 1 where !isInHand(queue):
             // An arrival that sorts earlier, of another route.
             lanes[queue]?.work += 1
             lanes[queue]?.route = RouteID(rawValue: Int.random(in: 0..<4, using: &generator))
             take(machine.wake([queue]))
-        case 2 where !isBusy(queue):
+        case 2 where !isInHand(queue):
             lanes[queue]?.work += 1
             lanes[queue]?.route = nil
             take(machine.wake([queue]))
@@ -151,7 +180,8 @@ extension Model {
 
     mutating func addRoutes() {
         for queue in lanes.keys where lanes[queue]?.route == nil {
-            lanes[queue]?.route = RouteID(rawValue: Int(queue.rawValue % 4))
+            let route = usualRoute(of: queue)
+            lanes[queue]?.route = route
         }
         take(machine.routesChanged())
     }
@@ -182,12 +212,16 @@ extension Model {
         let (queue, order) = settling.remove(at: index)
         lanes[queue]?.isSuspect = false
         if settlingSuspect == queue { settlingSuspect = nil }
-        switch Int.random(in: 0..<(isDraining ? 1 : 4), using: &generator) {
-        case 0, 1: lanes[queue]?.work -= 1
+        switch Int.random(in: 0..<(isDraining ? 1 : isBusy ? 20 : 4), using: &generator) {
+        case 0, 1, 4...: lanes[queue]?.work -= 1
         case 2:
             let retry = nextRetry()
             lanes[queue]?.retry = retry
         default: lanes[queue]?.isParked = true
+        }
+        if machine.asksToBePrimary(at: now) {
+            terms += 1
+            if isStandingBy { complaint = "it asks to be the primary while it stands by" }
         }
         let result = order.map { transact($0) }
         take(machine.settled(queue, claim: queue.rawValue))
@@ -200,7 +234,8 @@ extension Model {
     }
 
     mutating func passTime() {
-        now += .seconds(Int.random(in: 0...5, using: &generator))
+        let isShort = isBusy && !isDraining && chance(99)
+        now += (isShort ? .milliseconds(1) : .seconds(1)) * Int.random(in: 0...5, using: &generator)
         let decisions = machine.timeReached(now)
         take(decisions)
         take(machine.askAgain(all: chance(50), at: now))
@@ -214,7 +249,34 @@ extension Model {
         take(machine.standBy(for: term, at: now))
     }
 
-    func isBusy(_ queue: QueueID) -> Bool {
+    /// Another process takes a queue, or leaves one with or without work; nobody is told.
+    mutating func othersRun() {
+        let queue = anyQueue()
+        guard var lane = lanes[queue], !isInHand(queue) else { return }
+        if lane.isElsewhere { lane.work = Int.random(in: 0...lane.work, using: &generator) }
+        lane.isElsewhere.toggle()
+        lanes[queue] = lane
+    }
+
+    /// A look at the file begins, or tells of some more of the queues that have work then, or ends.
+    mutating func findOverlooked() {
+        guard let (number, last) = look else {
+            guard isLookDue else { return }
+            isLookDue = false
+            look = machine.looksForOverlooked().map { ($0, QueueID(rawValue: 0)) }
+            return
+        }
+        let page = lanes.keys.sorted().filter { $0 > last && lanes[$0]?.work != 0 }.prefix(5)
+        if let last = page.last {
+            look = (number, last)
+            take(machine.wakeOverlooked(page.filter { lanes[$0]?.isParked == false }))
+        } else {
+            look = nil
+            take(machine.foundOverlooked(number))
+        }
+    }
+
+    func isInHand(_ queue: QueueID) -> Bool {
         running.contains(queue) || settling.contains { $0.queue == queue }
             || claims.contains { claim in
                 if case .run = claim.result { claim.order.queue == queue } else { false }
@@ -230,6 +292,7 @@ extension Model {
         guard let lane = lanes[order.queue], lane.work > 0, !lane.isParked else {
             return .conclusion(.nothing)
         }
+        if lane.isElsewhere { return .conclusion(.takenElsewhere) }
         if isDraining == false, chance(3) { return .conclusion(.unfinished) }
         if let retry = lane.retry, order.waitedFor != retry.wait, retry.until > now {
             return .conclusion(.waiting(retry.wait, until: retry.until))
@@ -271,7 +334,7 @@ extension Model {
         let permits = claiming.count + running.count
         // A queue whose settling claims its own next head stands in both lists.
         let inHand = claims.map(\.order.queue) + running
-        if permits > Self.concurrency { complaint = "\(permits) permits of \(Self.concurrency) are in use" }
+        if permits > concurrency { complaint = "\(permits) permits of \(concurrency) are in use" }
         if Set(inHand).count != inHand.count { complaint = "a queue is claimed or runs twice: \(inHand)" }
         if Set(claiming).count != claiming.count { complaint = "a queue is claimed twice: \(claiming)" }
         if let loneSuspect, running.contains(where: { $0 != loneSuspect }) {
@@ -290,21 +353,36 @@ extension Model {
         let isHeldBack =
             loneSuspect != nil || claimedSuspect != nil || settlingSuspect != nil
             || machine.phases.values.contains(.suspect) || isStandingBy
-        if !isHeldBack, permits < Self.concurrency, machine.readyCount > 0 {
+        if !isHeldBack, permits < concurrency, machine.readyCount > 0 {
             complaint = "a ready queue is left while a permit is free"
         }
+        if !machine.overlooked.isNeeded, let queue = lanes.keys.first(where: isForgotten) {
+            complaint = "\(queue) has work and is not known"
+        }
+    }
+
+    func isForgotten(_ queue: QueueID) -> Bool {
+        guard let lane = lanes[queue], lane.work > 0, !lane.isParked else { return false }
+        return machine.phases[queue] == nil && machine.obstacles[queue] == nil
     }
 
     /// Lets everything end, with success: then no queue that could run may have work.
     mutating func finishAll() {
         isDraining = true
-        for queue in lanes.keys { lanes[queue]?.isParked = false }
+        let parked = lanes.keys.filter { lanes[$0]?.isParked == true }
+        for queue in lanes.keys {
+            lanes[queue]?.isParked = false
+            lanes[queue]?.isElsewhere = false
+        }
         addRoutes()
-        take(machine.wake(lanes.keys.filter { lanes[$0]?.work != 0 && isParkedForgotten($0) }))
+        take(machine.wake(parked))
+        take(machine.askAgain(all: true, at: now))
         var steps = 0
         while complaint == nil,
             !claims.isEmpty || !running.isEmpty || !settling.isEmpty || machine.nextDeadline != nil
+                || isLookDue || look != nil
         {
+            findOverlooked()
             advanceClaim()
             finishHandler()
             settle()
@@ -318,7 +396,4 @@ extension Model {
         if complaint == nil, !machine.routeless.isEmpty { complaint = "queues are kept as without a route" }
         if complaint == nil, !machine.isIdle { complaint = "it is not idle: \(machine.phases)" }
     }
-
-    /// Whether lifting its parking must be told: the machine has forgotten the queue.
-    func isParkedForgotten(_ queue: QueueID) -> Bool { machine.phases[queue] == nil }
 }

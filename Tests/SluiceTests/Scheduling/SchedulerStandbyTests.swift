@@ -10,6 +10,18 @@ import Testing
         return machine
     }
 
+    /// Queues that another process has.
+    private static let others = (100..<120).map { QueueID(rawValue: $0) }
+
+    /// A machine that runs the first of some queues, and has found the others taken.
+    private static func besideOthers(concurrency: Int, queues: ClosedRange<Int64> = 1...8) -> TestMachine {
+        let machine = TestMachine(concurrency: concurrency)
+        _ = machine.wake(others)
+        for queue in others { _ = machine.concluded(queue, .takenElsewhere) }
+        machine.runAll(queues.map { QueueID(rawValue: $0) })
+        return machine
+    }
+
     /// Whether it asks to be the primary, while its handlers return and the next ones start.
     ///
     /// - Parameter waiting: How many wait for the writer, all but one if left out.
@@ -52,6 +64,8 @@ import Testing
         #expect(machine.timeReached(.seconds(7)) == [.perform(.endStandby)])
         #expect(machine.standBy(for: nil, at: .seconds(7)).claimed == [9])
         #expect(machine.standing(10) == .lacksPermit)
+        // It wakes when the line is as long as that.
+        #expect(machine.timeReached(.seconds(7)) == [.perform(.findOverlooked)])
         #expect(machine.nextDeadline == nil)
     }
 
@@ -82,6 +96,114 @@ import Testing
         #expect(machine.concluded(1, .nothing) == [.becameIdle])
     }
 
+    @Test("G12: it notes no more queues than it has permits, and looks for the rest when the standby is over")
+    func overlooks() throws {
+        let machine = TestMachine(concurrency: 3)
+        machine.runAll([1])
+        _ = machine.standBy(for: .seconds(1), at: .zero)
+        #expect(machine.wake([1, 2, 3]).isEmpty)
+        #expect(machine.finish(1).decisions.isEmpty)
+        #expect(machine.readyCount == 3 && machine.standing(5) == .free)
+        for queue in 4...1_000 as ClosedRange<Int64> { _ = machine.wake([QueueID(rawValue: queue)]) }
+        #expect(machine.readyCount == 3 && machine.phases.count == 3)
+        #expect(machine.standing(5) == .standsBy)
+        // A renewal does not look.
+        _ = machine.standBy(for: .seconds(2), at: .seconds(1))
+        #expect(machine.timeReached(.seconds(2)).isEmpty)
+        #expect(machine.standBy(for: nil, at: .seconds(3)).claimed == [2, 3, 1])
+        for queue in [1, 2, 3] as [QueueID] { #expect(machine.concluded(queue, .nothing).isEmpty) }
+        #expect(!machine.isIdle)
+        #expect(machine.workAhead == .now)
+        #expect(machine.timeReached(.seconds(3)) == [.perform(.findOverlooked)])
+        let look = try #require(machine.looksForOverlooked())
+        #expect(machine.foundOverlooked(look) == [.becameIdle])
+        // A line that was longer before is kept, and nothing was overlooked.
+        machine.runAll((1...10).map { QueueID(rawValue: $0) })
+        _ = machine.standBy(for: .seconds(1), at: .seconds(3))
+        #expect(machine.readyCount == 7)
+        _ = machine.standBy(for: nil, at: .seconds(3))
+        #expect(machine.nextDeadline == nil)
+    }
+
+    @Test("G8, G12: a wait that is over keeps its place in a full line, and what is asked again is not noted")
+    func fullLine() {
+        let machine = Self.besideOthers(concurrency: 3, queues: 1...1)
+        _ = machine.wake([2, 50])
+        _ = machine.concluded(50, .unroutable)
+        _ = machine.concluded(2, .waiting(wait(), until: .seconds(5)))
+        _ = machine.standBy(for: .seconds(60), at: .zero)
+        _ = machine.wake([3, 4, 5])
+        #expect(machine.timeReached(.seconds(5)).isEmpty)
+        #expect(machine.readyCount == 4)
+        #expect(machine.askAgain(all: false).isEmpty)
+        #expect(machine.readyCount == 4)
+        let orders = machine.standBy(for: nil, at: .seconds(6)).orders
+        #expect(orders.map(\.queue) == [3, 4])
+        // What others had taken, or has no route, was not asked, and so not overlooked.
+        #expect(machine.looksForOverlooked() == nil)
+        _ = machine.wake([100])
+        #expect(machine.concluded(3, .nothing).orders == [.init(queue: 5, waitedFor: nil)])
+        #expect(machine.concluded(4, .nothing).orders == [.init(queue: 2, waitedFor: wait())])
+        #expect(machine.concluded(5, .nothing).claimed == [100])
+        #expect(machine.concluded(100, .nothing).isEmpty)
+    }
+
+    @Test("What was overlooked is claimed, and not what is behind a gate, a hold or a wait, or taken")
+    func found() throws {
+        let machine = TestMachine(concurrency: 8)
+        let known: [(QueueID, Machine.Conclusion)] = [
+            (1, .takenElsewhere), (2, .gated("gate")), (3, .unroutable), (4, .held),
+            (5, .waiting(wait(), until: .seconds(60))),
+        ]
+        _ = machine.wake(known.map(\.0) + [6])
+        for (queue, conclusion) in known { #expect(machine.concluded(queue, conclusion).isEmpty) }
+        _ = machine.standBy(for: .seconds(1), at: .zero)
+        _ = machine.wake((10..<20).map { QueueID(rawValue: $0) })
+        #expect(machine.standBy(for: nil, at: .seconds(1)).claimed.count == 7)
+        let look = try #require(machine.looksForOverlooked())
+        for queue in (10..<17).map({ QueueID(rawValue: $0) }) { _ = machine.concluded(queue, .nothing) }
+        let queues = (1..<8).map { QueueID(rawValue: $0) } + [18, 19]
+        #expect(machine.wakeOverlooked(queues).claimed == [7, 18, 19])
+        #expect(machine.foundOverlooked(look).isEmpty)
+        #expect(machine.looksForOverlooked() == nil)
+    }
+
+    @Test("G11: what is overlooked while a look goes on, as it stands by again, needs another")
+    func overlooksAgain() throws {
+        let machine = TestMachine(concurrency: 1)
+        _ = machine.standBy(for: .seconds(1), at: .zero)
+        #expect(machine.wake([1, 2]).isEmpty)
+        // Not while it stands by: the end of that asks for it.
+        #expect(machine.looksForOverlooked() == nil)
+        _ = machine.standBy(for: nil, at: .seconds(1))
+        let look = try #require(machine.looksForOverlooked())
+        _ = machine.standBy(for: .seconds(1), at: .seconds(1))
+        #expect(machine.concluded(1, .nothing).isEmpty)
+        #expect(machine.wakeOverlooked([2, 3]).isEmpty)
+        #expect(machine.readyCount == 1 && machine.standing(3) == .standsBy)
+        #expect(machine.foundOverlooked(look).isEmpty)
+        #expect(machine.standBy(for: nil, at: .seconds(2)).claimed == [2])
+        #expect(machine.timeReached(.seconds(2)) == [.perform(.findOverlooked)])
+        let next = try #require(machine.looksForOverlooked())
+        _ = machine.wakeOverlooked([3])
+        _ = machine.foundOverlooked(next)
+        #expect(machine.concluded(2, .nothing).claimed == [3])
+        #expect(machine.concluded(3, .nothing) == [.becameIdle])
+    }
+
+    @Test("What a look at the file has found does not undo what a commit has told since")
+    func mark() {
+        let machine = Self.crowded()
+        _ = machine.standBy(for: .seconds(1), at: .zero)
+        _ = machine.standBy(for: .seconds(1), at: .seconds(1))
+        #expect(machine.standBy(for: nil, at: .seconds(1), insteadOf: .seconds(1)).isEmpty)
+        #expect(machine.standing(9) == .standsBy)
+        #expect(machine.standBy(for: .seconds(2), at: .seconds(2), insteadOf: .seconds(2)).isEmpty)
+        #expect(machine.nextDeadline == .seconds(4))
+        _ = machine.finish(1)
+        #expect(machine.standBy(for: nil, at: .seconds(4), insteadOf: .seconds(4)).claimed == [9])
+    }
+
     @Test("It asks when permits wait for the writer, and queues for permits")
     func asks() {
         #expect(Self.asks(Self.crowded()))
@@ -89,12 +211,8 @@ import Testing
 
     @Test("G9: the primary asks for what others had taken too, though it has no permit left")
     func taken() {
-        let machine = TestMachine(concurrency: 8)
-        let others = (100..<120).map { QueueID(rawValue: $0) }
-        _ = machine.wake(others)
-        for queue in others { _ = machine.concluded(queue, .takenElsewhere) }
-        // A line so long that none of those is reached.
-        machine.runAll((1...99).map { QueueID(rawValue: $0) })
+        // A line so long that none of the others' is reached.
+        let machine = Self.besideOthers(concurrency: 8, queues: 1...99)
         let count = machine.readyCount
         #expect(machine.askAgain(all: false).isEmpty)
         #expect(machine.readyCount == count)
@@ -104,7 +222,7 @@ import Testing
         #expect(machine.askAgain(all: false, at: .seconds(60)).isEmpty)
         #expect(machine.readyCount == count + 8)
         #expect(machine.askAgain(all: false, at: PrimaryPlan.window * 2).isEmpty)
-        #expect(machine.readyCount == count + others.count)
+        #expect(machine.readyCount == count + Self.others.count)
     }
 
     /// What has become of a process that was the primary.
@@ -112,11 +230,7 @@ import Testing
 
     @Test("G9: a free queue with work has the primary try the next one at once", arguments: Since.allCases)
     func left(_ since: Since) {
-        let machine = TestMachine(concurrency: 40)
-        let others = (100..<120).map { QueueID(rawValue: $0) }
-        _ = machine.wake(others)
-        for queue in others { _ = machine.concluded(queue, .takenElsewhere) }
-        machine.runAll((1...8).map { QueueID(rawValue: $0) })
+        let machine = Self.besideOthers(concurrency: 40)
         #expect(Self.asks(machine))
         switch since {
         case .nothing: break
@@ -129,13 +243,9 @@ import Testing
 
     @Test("G9: it asks when another process has queues too, though permits are free, and tries some of those")
     func takenByOthers() {
-        let machine = TestMachine(concurrency: 40)
-        let others = (100..<120).map { QueueID(rawValue: $0) }
-        _ = machine.wake(others)
-        for queue in others { _ = machine.concluded(queue, .takenElsewhere) }
-        machine.runAll((1...8).map { QueueID(rawValue: $0) })
+        let machine = Self.besideOthers(concurrency: 40)
         #expect(Self.asks(machine))
-        #expect(others.filter { machine.phases[$0] != nil } == Array(others.prefix(8)))
+        #expect(Self.others.filter { machine.phases[$0] != nil } == Array(Self.others.prefix(8)))
         // One that is free has the next one tried, and one that is taken still has not.
         _ = machine.concluded(100, .nothing)
         #expect(machine.phases[108] != nil)
@@ -261,9 +371,12 @@ import Testing
         _ = machine.wake([2])
         _ = machine.concluded(2, .unroutable)
         _ = machine.standBy(for: .seconds(1), at: .zero)
+        // More than it notes.
+        _ = machine.wake((100...120).map { QueueID(rawValue: $0) })
         _ = machine.stop()
         #expect(machine.finish(1).decisions == [.stopped])
         machine.start()
+        #expect(machine.isIdle)
         machine.runAll((1...20).map { QueueID(rawValue: $0) })
         #expect(Self.asks(machine))
     }

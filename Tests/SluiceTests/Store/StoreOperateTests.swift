@@ -164,6 +164,34 @@ struct StoreOperateTests {
         #expect(!found.contains(later))
     }
 
+    @Test("G12: of queues with work the parked are left out, and with them the page does not end")
+    func parkedQueues() async throws {
+        let fixture = try await StoreFixture()
+        let store = fixture.store
+        // Those parked stand together, so that a page has none but them.
+        let parked = ["failed", "exhausted", "expired", "crashed", "undecodable"]
+        let others = ["failing", "unknown kind", "no route", "gate"]
+        for name in ["first"] + parked + others + ["new"] { try await store.add("a", in: QueueName(name)) }
+        try fixture.execute(
+            """
+            UPDATE sluice_queue_rows
+            SET blocked_by = name, blocked_action_id = 1, blocked_at_us = 0,
+                fail_through_id = iif(name = 'failing', 1, NULL), fail_key = iif(name = 'failing', 1, NULL)
+            WHERE name NOT IN ('first', 'new')
+            """
+        )
+        var found: [QueueID] = []
+        var page: WorkPage? = .newest(thenLimit: 2)
+        while let part = page {
+            let (queues, next) = try await store.queuesWithWork(part)
+            found += queues
+            page = next
+        }
+        var expected: [QueueID] = []
+        for name in ["new", "first"] + others { try await expected.append(store.queueID(QueueName(name))) }
+        #expect(Set(found) == Set(expected))
+    }
+
     @Test("A pattern names exactly the queues that it matches")
     func patterns() async throws {
         let fixture = try await StoreFixture()

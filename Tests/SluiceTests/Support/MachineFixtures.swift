@@ -55,6 +55,15 @@ final class TestMachine {
         machine.standBy(for: term, at: now)
     }
 
+    func standBy(for term: Duration?, at now: Duration, insteadOf mark: Duration?) -> [Machine.Decision] {
+        machine.standBy(for: term, at: now, insteadOf: mark)
+    }
+
+    func looksForOverlooked() -> Int? { machine.looksForOverlooked() }
+    func foundOverlooked(_ look: Int) -> [Machine.Decision] { machine.foundOverlooked(look) }
+
+    func wakeOverlooked(_ queues: [QueueID]) -> [Machine.Decision] { machine.wakeOverlooked(queues) }
+
     func askAgain(all: Bool, at now: Duration = .zero) -> [Machine.Decision] {
         machine.askAgain(all: all, at: now)
     }

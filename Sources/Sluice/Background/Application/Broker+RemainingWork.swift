@@ -78,11 +78,10 @@ extension Broker {
 
     /// What a broker that runs has to do by itself, as far as it knows without a look into the file.
     var workAhead: RemainingWork {
-        let isKnown = life.withLock { life -> Bool? in
-            life.state == .closed ? nil : life.state == .running && life.hasLookedAround
+        life.withLock { life in
+            if life.state == .closed { return .none }
+            return life.hasLookedAround ? scheduler.workAhead : .now
         }
-        guard let isKnown else { return .none }
-        return isKnown ? scheduler.workAhead : .now
     }
 }
 
@@ -92,7 +91,7 @@ extension SchedulerStateMachine {
     /// What other processes run is left to them.
     func workAhead(at now: Duration) -> RemainingWork {
         // A queue with several slots may have nothing to claim while its actions run.
-        guard beside.isEmpty && settlingBeside.isEmpty else { return .now }
+        guard beside.isEmpty && settlingBeside.isEmpty && !overlooked.isNeeded else { return .now }
         var next = nextScheduled
         for phase in phases.values {
             guard case .waiting(_, let time, _) = phase else { return .now }

@@ -1,0 +1,123 @@
+import SluiceTestKit
+import Testing
+
+@testable import Sluice
+
+/// A row of an action that stands aside, or is to be mended at the start, cannot be written, as in a damaged
+/// file.
+@Suite("G9: Rows that cannot be written") struct UnwritableAsideTests {
+    private static func plant(_ event: String, when condition: String) -> String {
+        """
+        CREATE TRIGGER planted BEFORE \(event) WHEN \(condition)
+        BEGIN SELECT RAISE(ABORT, 'planted'); END
+        """
+    }
+
+    /// How many actions stand aside for a gate besides the one whose row cannot be written; the second is
+    /// more than one transaction puts back.
+    @Test("Behind a gate that opens it holds up no other, and comes when it can be", arguments: [1, 1_100])
+    func gate(count: Int) async throws {
+        let fixture = try await StoreFixture()
+        let store = fixture.store
+        let rules = QueueRules.by(.concurrent(2))
+        let gated = DraftExtras(gate: "account")
+        let ids = try await store.add((0...count).map { ActionDraft("\($0)", extras: gated) })
+        try await store.add("later", in: "other", notBefore: fixture.clock.now + .seconds(10))
+        _ = try await store.finishedClaim(by: rules)
+        #expect(try fixture.row("SELECT count(*) FROM sluice_aside_rows") == "\(count + 1)")
+        try fixture.execute(
+            Self.plant("UPDATE OF not_before_us ON sluice_action_rows", when: "old.id = \(ids[0])")
+        )
+        try await store.setGate("account", isOpen: true, isKept: false, spread: .zero)
+        fixture.clock.advance(by: .seconds(10))
+        let now = fixture.clock.now
+        var looks = 0
+        var next = try await store.admitDue()
+        while next.scheduled == now, looks < 10 {
+            looks += 1
+            next = try await store.admitDue()
+        }
+        #expect(looks == count / 1_000)
+        #expect(next.scheduled == now + .seconds(1) && next.unplaced.map(\.action) == [ids[0]])
+        #expect(try await store.take("other").text == "later")
+        #expect(try await store.drain(by: rules) == (1...count).map { "\($0)" })
+        try fixture.execute("DROP TRIGGER planted")
+        #expect(try await store.admitDue().unplaced.isEmpty)
+        #expect(try await store.drain(by: rules) == ["0"])
+    }
+
+    @Test("A retry of all by hand leaves it where it is, and has the others come")
+    func retryNow() async throws {
+        let fixture = try await StoreFixture()
+        let store = fixture.store
+        let rules = QueueRules.by(.concurrent(2))
+        let ids = try await store.add(["a", "b"].map { ActionDraft($0) })
+        for _ in ids {
+            try await store.settle(store.take(by: rules), .retry(after: .seconds(60), error: "e"))
+        }
+        try fixture.execute(
+            Self.plant("UPDATE OF not_before_us ON sluice_action_rows", when: "old.id = \(ids[0])")
+        )
+        _ = try await store.retryNow(QueuePattern("*").form())
+        #expect(try await store.drain(by: rules) == ["b"])
+        try fixture.execute("DROP TRIGGER planted")
+        fixture.clock.advance(by: .seconds(60))
+        #expect(try await store.drain(by: rules) == ["a"])
+    }
+
+    @Test("What was released and cannot be mended at the start waits on, and the others start")
+    func released() async throws {
+        let fixture = try await StoreFixture()
+        for name in ["a", "b"] as [QueueName] {
+            try await fixture.store.add("in \(name)", in: name)
+            try await fixture.store.settle(fixture.store.take(name), .release(after: .seconds(60)))
+        }
+        try fixture.execute(Self.plant("UPDATE ON sluice_state_rows", when: "old.action_id = 1"))
+        let again = try await fixture.reopened()
+        #expect(try await again.store.claim("a").word == "waiting")
+        #expect(try await again.store.take("b").text == "in b")
+        try again.execute("DROP TRIGGER planted")
+        again.clock.advance(by: .seconds(60))
+        #expect(try await again.store.take("a").text == "in a")
+    }
+
+    @Test("G8: nor does a wait that cannot be shortened at the start", arguments: [1, 2])
+    func shortened(slots: Int) async throws {
+        let fixture = try await StoreFixture()
+        let rules = QueueRules.by(slots > 1 ? .concurrent(slots) : .firstInFirstOut)
+        for name in ["a", "b"] as [QueueName] {
+            try await fixture.store.add("in \(name)", in: name)
+            try await fixture.store.settle(
+                fixture.store.take(by: rules, name),
+                .retry(after: .seconds(60), error: "e")
+            )
+        }
+        fixture.clock.jumpWall(by: .seconds(-3_600))
+        let (table, key) = slots > 1 ? ("sluice_action_rows", "id") : ("sluice_state_rows", "action_id")
+        try fixture.execute(Self.plant("UPDATE ON \(table)", when: "old.\(key) = 1"))
+        let again = try await fixture.reopened()
+        again.clock.advance(by: .seconds(60))
+        #expect(try await again.store.take(by: rules, "b").text == "in b")
+        try again.execute("DROP TRIGGER planted")
+        again.clock.advance(by: .seconds(3_600))
+        #expect(try await again.store.take(by: rules, "a").text == "in a")
+    }
+
+    @Test("A queue that is parked for what did not decode, and cannot be lifted at the start, stays so")
+    func undecodable() async throws {
+        let fixture = try await StoreFixture()
+        for name in ["a", "b"] as [QueueName] { try await fixture.store.add("in \(name)", in: name) }
+        try fixture.execute(
+            """
+            UPDATE sluice_queue_rows SET blocked_by = 'undecodable', blocked_action_id = 1, blocked_at_us = 0;
+            \(Self.plant("UPDATE ON sluice_queue_rows", when: "old.name = 'a'"));
+            """
+        )
+        let again = try await fixture.reopened()
+        #expect(try await again.store.claim("a").word == "parked")
+        #expect(try await again.store.take("b").text == "in b")
+        try again.execute("DROP TRIGGER planted")
+        try await again.store.liftUndecodable()
+        #expect(try await again.store.take("a").text == "in a")
+    }
+}
