@@ -178,15 +178,18 @@ extension WriteTransaction {
     func shortenAsides() throws(SQLiteError) {
         let asides = try connection.cached(
             """
-            SELECT a.id, s.retry_delay_us FROM sluice_state_rows AS s
+            SELECT a.id, a.not_before_us, s.retry_delay_us FROM sluice_state_rows AS s
             CROSS JOIN sluice_action_rows AS a ON a.id = s.action_id
             WHERE a.not_before_us = s.next_attempt_at_us AND s.next_attempt_at_us - s.retry_delay_us > ?1
             """
         )
         .bind(1, now.microseconds).all {
-            (ActionID(rawValue: $0.int64(0)), Duration.microseconds($0.int64(1)))
+            (
+                ActionID(rawValue: $0.int64(0)), Timestamp(microseconds: $0.int64(1)),
+                Duration.microseconds($0.int64(2))
+            )
         }
-        for (action, delay) in asides { try waitAside(action, until: now + delay) }
+        for (action, due, delay) in asides { try waitAside(action, until: now + delay, not: due) }
     }
 
     /// Scheduled actions are about to be given their places: a wall clock that has gone back since the last
@@ -219,14 +222,24 @@ extension WriteTransaction {
         .bind(1, time.microseconds).all {
             (ActionID(rawValue: $0.int64(0)), Timestamp(microseconds: $0.int64(1)))
         }
-        for (action, due) in asides { try waitAside(action, until: due + (.zero - lost)) }
+        for (action, due) in asides { try waitAside(action, until: due + (.zero - lost), not: due) }
     }
 
-    /// Has an action that stands aside wait until another time, if its rows can be written.
-    private func waitAside(_ action: ActionID, until time: Timestamp) throws(SQLiteError) {
+    /// Has an action that stands aside wait until another time than it does, if both of its rows can be
+    /// written: that their times are the same says that it stands aside.
+    private func waitAside(
+        _ action: ActionID,
+        until time: Timestamp,
+        not due: Timestamp
+    ) throws(SQLiteError) {
         try writeIfPossible { () throws(SQLiteError) in
-            try setAside(action, until: time)
             try setNextAttempt(of: action, at: time)
+            do throws(SQLiteError) {
+                try setAside(action, until: time)
+            } catch {
+                if connection.isInTransaction { try setNextAttempt(of: action, at: due) }
+                throw error
+            }
         }
     }
 }

@@ -52,6 +52,7 @@ extension WriteTransaction {
                 CROSS JOIN sluice_action_rows AS a ON a.id = s.action_id
                 CROSS JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
                 WHERE s.next_attempt_at_us IS NOT NULL AND q.name >= ?1 AND (?2 IS NULL OR q.name < ?2)
+                  AND a.not_before_us IS NOT s.next_attempt_at_us
                   AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c
                                   WHERE c.queue_id = a.queue_id AND c.action_id = a.id))
             RETURNING (SELECT queue_id FROM sluice_action_rows WHERE id = action_id)

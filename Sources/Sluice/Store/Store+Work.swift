@@ -87,8 +87,14 @@ extension WriteTransaction {
     /// A claim sees to that too; this has the file say so.
     func shortenWaits() throws(SQLiteError) {
         try shortenAsides()
+        // One that stands aside still has a row that cannot be written, and waits on as it does.
         let actions = try connection.cached(
-            "SELECT action_id FROM sluice_state_rows WHERE next_attempt_at_us - retry_delay_us > ?1"
+            """
+            SELECT s.action_id FROM sluice_state_rows AS s
+            LEFT JOIN sluice_action_rows AS a ON a.id = s.action_id
+            WHERE s.next_attempt_at_us - s.retry_delay_us > ?1
+              AND a.not_before_us IS NOT s.next_attempt_at_us
+            """
         )
         .bind(1, now.microseconds).all { $0.int64(0) }
         for action in actions {
