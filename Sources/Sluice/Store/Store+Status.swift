@@ -117,11 +117,13 @@ extension QueueFacts {
                  WHERE l.queue_id = q.queue_id AND l.not_before_us IS NOT NULL
                  ORDER BY l.not_before_us, l.sort_key, l.id LIMIT 1))
             LEFT JOIN sluice_state_rows AS s ON s.action_id = h.id
-            WHERE q.name >= coalesce(
-                      -- Not by the name as it was read: bytes that are no UTF-8 are read as others.
-                      (SELECT n.name || char(0) FROM sluice_queue_rows AS n WHERE n.queue_id = ?5), ?1)
+            WHERE (q.name, q.queue_id) > (
+                      -- Not by the name as it was read: what is no UTF-8 or no text, in a damaged file, is
+                      -- read as another.
+                      coalesce((SELECT n.name FROM sluice_queue_rows AS n WHERE n.queue_id = ?5), ?1),
+                      coalesce(?5, -9e999))
               AND (?2 IS NULL OR q.name < ?2) AND (c.claim IS NOT NULL OR d.depth > 0)
-            ORDER BY q.name LIMIT ?4
+            ORDER BY q.name, q.queue_id LIMIT ?4
             """
         )
         .bind(1, first).bind(2, last).bind(3, live).bind(4, limit).bind(5, end?.rawValue)

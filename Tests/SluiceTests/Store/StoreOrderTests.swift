@@ -84,21 +84,50 @@ struct StoreOrderTests {
         }
     }
 
-    @Test("Queues are read page by page also where a name's bytes are no UTF-8", arguments: [1, 2, 3, 4])
+    /// Gives a queue a name that the table does not take.
+    private static func naming(_ queue: QueueName, _ value: String) -> String {
+        func lettingIn(_ form: String) -> String {
+            """
+            PRAGMA writable_schema = ON;
+            UPDATE sqlite_schema SET sql = \(form) WHERE name = 'sluice_queue_rows';
+            PRAGMA writable_schema = RESET;
+            """
+        }
+        return """
+            \(lettingIn("replace(sql, 'STRICT', '/**/')"))
+            UPDATE sluice_queue_rows SET name = \(value) WHERE name = '\(queue)';
+            \(lettingIn("replace(sql, '/**/', 'STRICT')"))
+            """
+    }
+
+    @Test("Queues are read page by page also where a name is no UTF-8, or no text", arguments: 1...5)
     func damagedNames(_ limit: Int) async throws {
         let fixture = try await StoreFixture()
-        for name in ["a", "b", "c"] { try await fixture.store.add(name, in: QueueName(name)) }
+        for name in ["a", "b", "c", "d"] { try await fixture.store.add(name, in: QueueName(name)) }
         // Read as U+FFFD, which is before these bytes.
         try fixture.execute("UPDATE sluice_queue_rows SET name = CAST(x'ff61' AS TEXT) WHERE name = 'b'")
         try fixture.execute("UPDATE sluice_queue_rows SET name = CAST(x'ff62' AS TEXT) WHERE name = 'c'")
+        try fixture.execute(Self.naming("d", "x'61'"))
         let found = Mutex<[QueueName]>([])
         try await fixture.store.queueFacts(.prefix([]), page: limit) { _, page in
             found.withLock { found in
                 found += page.map(\.name)
-                return found.count <= 3
+                return found.count <= 4
             }
         }
-        #expect(found.withLock { $0 } == ["a", "\u{fffd}a", "\u{fffd}b"])
+        #expect(found.withLock { $0 } == ["a", "\u{fffd}a", "\u{fffd}b", "a"])
+    }
+
+    @Test("Each action is listed once where the last queue of a page has a name that is no text")
+    func damagedNameOfPage() async throws {
+        let fixture = try await StoreFixture()
+        let ids = try await fixture.store.add((0..<1_000).map { ActionDraft("a", in: "q/\(1_000 + $0)") })
+        // Behind all text, and read as text before all of it.
+        try fixture.execute(Self.naming("q/1000", "x'61'"))
+        let found = try await fixture.store.read { connection in
+            try OrderReader(connection).actions(.prefix([]), limit: 3_000)
+        }
+        #expect(found == Array(ids.dropFirst()) + [ids[0]])
     }
 
     @Test(

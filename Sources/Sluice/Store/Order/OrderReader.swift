@@ -14,15 +14,13 @@ struct OrderReader {
         let (first, last) = form.bounds
         let newest = try newestPlaces(first, last)
         var found: [ActionID] = []
-        var page = try queues(from: first, isBehind: false, before: last)
-        while !page.isEmpty, found.count < limit {
-            for (queue, _) in page where found.count < limit {
+        var page = try queues(from: first, before: last, after: nil)
+        while found.count < limit {
+            for queue in page where found.count < limit {
                 found += try actions(in: queue, newest[queue] ?? [], limit: limit - found.count)
             }
-            guard page.count == Self.pageSize, let (id, name) = page.last else { break }
-            page = try queues(from: name, isBehind: true, before: last)
-            // A name that is no UTF-8, in a damaged file, is not the one that was read, and would come again.
-            if page.last?.id == id { break }
+            guard page.count == Self.pageSize else { break }
+            page = try queues(from: first, before: last, after: page.last)
         }
         return found
     }
@@ -32,17 +30,23 @@ struct OrderReader {
 
     private func queues(
         from first: String,
-        isBehind: Bool,
-        before last: String?
-    ) throws(SQLiteError) -> [(id: QueueID, name: String)] {
+        before last: String?,
+        after end: QueueID?
+    ) throws(SQLiteError) -> [QueueID] {
+        // Not by the name of the last as it was read: what is no UTF-8 or no text, in a damaged file, is read
+        // as another.
         try connection.cached(
             """
-            SELECT queue_id, name FROM sluice_queue_rows
-            WHERE name >= ?1 AND (?2 IS NULL OR name < ?2) AND NOT (?3 AND name = ?1) ORDER BY name LIMIT ?4
+            SELECT queue_id FROM sluice_queue_rows
+            WHERE (name, queue_id) > (
+                      coalesce((SELECT n.name FROM sluice_queue_rows AS n WHERE n.queue_id = ?3), ?1),
+                      coalesce(?3, -9e999))
+              AND (?2 IS NULL OR name < ?2)
+            ORDER BY name, queue_id LIMIT ?4
             """
         )
-        .bind(1, first).bind(2, last).bind(3, isBehind).bind(4, Self.pageSize)
-        .all { (QueueID(rawValue: $0.int64(0)), $0.text(1)) }
+        .bind(1, first).bind(2, last).bind(3, end?.rawValue).bind(4, Self.pageSize)
+        .all { QueueID(rawValue: $0.int64(0)) }
     }
 
     /// The places of the newest actions, which have none in the file, by queue.
