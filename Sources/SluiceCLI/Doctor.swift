@@ -15,8 +15,8 @@ struct Doctor: AsyncParsableCommand {
             Makes and migrates nothing. Problems, marked with !, make the exit status 1; notes, marked with \
             -, do not. With --json: file, version, sqlite, schema (the steps), pragmas, bytes, wal_bytes, \
             integrity (what is damaged), write_lock (held, pids), readers (pids), runners (pid, is_dead, \
-            running), actions, dead, holds, states (queues by state), findings (is_problem, finding, \
-            advice), is_healthy.
+            is_primary: the others stand by for it at this moment, running), actions, dead, holds, states (queues \
+            by state), findings (is_problem, finding, advice), is_healthy.
 
             Example:
               sluice doctor --file q.sqlite --full
@@ -48,7 +48,8 @@ struct Doctor: AsyncParsableCommand {
     private func lines(_ facts: FileFacts, _ holders: LockHolders, _ findings: [Finding]) -> [String] {
         let paint = output.paint
         let runners = facts.runners.map { runner in
-            "process \(runner.pid) (\(runner.isDead ? "has died" : "\(runner.runningCount) running"))"
+            let running = "\(runner.isPrimary ? "primary, " : "")\(runner.runningCount) running"
+            return "process \(runner.pid) (\(runner.isDead ? "has died" : running))"
         }
         let known = facts.steps.count + facts.missingStepCount
         let lines = Facts.lines(
@@ -86,7 +87,8 @@ struct Doctor: AsyncParsableCommand {
     private func json(_ facts: FileFacts, _ holders: LockHolders, _ findings: [Finding]) -> String {
         let runners = facts.runners.map {
             JSONText.object([
-                ("pid", String($0.pid)), ("is_dead", String($0.isDead)), ("running", String($0.runningCount)),
+                ("pid", String($0.pid)), ("is_dead", String($0.isDead)),
+                ("is_primary", String($0.isPrimary)), ("running", String($0.runningCount)),
             ])
         }
         return JSONText.object([

@@ -99,7 +99,13 @@ import Testing
             let runner = try #require((answer["runners"] as? [[String: Any]])?.first)
             #expect(runner["is_dead"] as? Bool == false)
             #expect(runner["running"] as? Int == 1)
+            #expect(runner["is_primary"] as? Bool == false)
             #expect(texts(answer, areProblems: true).isEmpty)
+            _ = try await place.sql("UPDATE sluice_runner_rows SET primary_until_boot_us = 9000000000000000")
+            let primary = (try await findings(place)["runners"] as? [[String: Any]])?.first
+            #expect(primary?["is_primary"] as? Bool == true)
+            let human = try await place.sluice("doctor").output
+            #expect(human.contains("(primary, 1 running)"), "\(human)")
             pid = runner["pid"] as? Int
             try send(.kill)
         }

@@ -182,6 +182,25 @@ import Testing
         #expect(model.filter == "par")
     }
 
+    @Test("The first line names the processes that run the queues, and the one that others stand by for")
+    func runners() {
+        let drawing = WatchDrawing(
+            title: "f",
+            size: ScreenSize(columns: 100, rows: 5),
+            paint: Paint(isOn: false)
+        )
+        for (runners, text) in [
+            ([], "no process runs the queues"), ([(7, false)], "process 7 runs the queues"),
+            ([(7, false), (8, true)], "processes 7, 8 (primary) run the queues"),
+        ] as [([(pid: Int64, isPrimary: Bool)], String)] {
+            var model = WatchModel()
+            var picture = picture([])
+            picture.runners = runners
+            model.show(picture)
+            #expect(drawing.lines(model)[0] == "sluice watch  f  \(text)")
+        }
+    }
+
     @Test("The selected queue is always on the screen")
     func scrolling() {
         var model = WatchModel()

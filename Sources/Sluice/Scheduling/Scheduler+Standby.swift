@@ -1,3 +1,4 @@
+internal import Logging
 internal import Synchronization
 
 /// Another process runs the queues alone for a while.
@@ -5,14 +6,20 @@ extension Scheduler {
     /// Until when another process is the primary, as far as is known.
     var standbyUntil: Duration? { machine.withLock { $0.standbyUntil } }
 
-    func standBy(for term: Duration?) {
-        let now = clock.uptime
-        update { $0.standBy(for: term, at: now) }
-    }
+    func standBy(for term: Duration?) { standBy { $0.standBy(for: term, at: $1) } }
 
     func standBy(for term: Duration?, insteadOf mark: Duration?) {
-        let now = clock.uptime
-        update { $0.standBy(for: term, at: now, insteadOf: mark) }
+        standBy { $0.standBy(for: term, at: $1, insteadOf: mark) }
+    }
+
+    private func standBy(
+        _ change: (inout SchedulerStateMachine, Duration) -> [SchedulerStateMachine.Decision]
+    ) {
+        let (now, didStandBy) = (clock.uptime, standbyUntil != nil)
+        update { change(&$0, now) }
+        let standsBy = standbyUntil != nil
+        guard standsBy != didStandBy else { return }
+        logger.debug(standsBy ? "stands by for another process, the primary" : "stands by no more")
     }
 
     func looksForOverlooked() -> Int? { machine.withLock { $0.looksForOverlooked() } }

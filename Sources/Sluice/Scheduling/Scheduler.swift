@@ -15,7 +15,7 @@ final class Scheduler: Sendable {
     let clock: any BrokerClock
     private let alarm: Alarm
     private let executor: DispatchExecutor?
-    private let logger: Logger
+    let logger: Logger
     /// Looks for scheduled actions that are due, under way: what they find is not known yet.
     let admissions = Atomic(0)
     /// Chores that are being performed, and what time has decided and nobody performed yet.

@@ -102,6 +102,15 @@ struct RunnerRow: Sendable {
         (process == me && !me.mark.isEmpty) || process.isDead(seenFrom: me)
     }
 
+    /// Whether it runs the queues alone at this moment, as far as the system tells the time that terms are
+    /// reckoned by.
+    var isPrimary: Bool {
+        guard let primaryUntil, process.sharesUptime, let uptime = ProcessIdentity.machineUptime else {
+            return false
+        }
+        return .microseconds(primaryUntil) > uptime
+    }
+
     func isLeaseOver(at now: Timestamp) -> Bool { lease.timeLeft(of: process, at: now) <= .zero }
 }
 

@@ -57,6 +57,8 @@ extension Store {
         package let leaseUntil: Timestamp
         /// Whether the process has certainly ended.
         package let isDead: Bool
+        /// Whether it runs the queues alone at this moment, and the others stand by.
+        package let isPrimary: Bool
         /// How many actions it runs, or ran when it ended.
         package let runningCount: Int
     }
@@ -80,6 +82,7 @@ extension Store.Runner {
                 pid: $0.process.pid,
                 leaseUntil: $0.lease.wall,
                 isDead: $0.process.isDead(seenFrom: me),
+                isPrimary: $0.isPrimary,
                 runningCount: running[$0.epoch] ?? 0
             )
         }

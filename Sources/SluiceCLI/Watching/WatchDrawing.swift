@@ -31,7 +31,8 @@ struct WatchDrawing {
     // MARK: - Above
 
     private func header(_ picture: WatchPicture) -> String {
-        let names = picture.runners.map(String.init).joined(separator: ", ")
+        let names = picture.runners.map { "\($0.pid)\($0.isPrimary ? " (primary)" : "")" }
+            .joined(separator: ", ")
         let runner =
             switch picture.runners.count {
             case 0: "no process runs the queues"

@@ -20,7 +20,7 @@ struct WatchPicture {
     /// Of each state, how many queues have it.
     var states: [QueueStatus.State: Int] = [:]
     /// The processes that run the queues, as far as they live.
-    var runners: [Int64] = []
+    var runners: [(pid: Int64, isPrimary: Bool)] = []
 
     /// In which order states are shown: the more they ask for a person, the earlier.
     static let stateOrder: [QueueStatus.State] = [
@@ -64,7 +64,7 @@ struct WatchEye {
         let queues = try await broker.statuses(matching: pattern, limit: Self.limit)
         let runners = try await broker.store.runningProcesses()
         var picture = picture(queues, arrivals, now)
-        picture.runners = runners.lazy.filter { !$0.isDead }.map(\.pid)
+        picture.runners = runners.filter { !$0.isDead }.map { ($0.pid, $0.isPrimary) }
         return picture
     }
 

@@ -8,8 +8,11 @@ import Testing
 /// Two processes of which one runs the queues alone for a while.
 @Suite("One of two processes runs the queues alone", .timeLimit(.minutes(2))) struct PrimaryTests {
     /// Two stores of this process on one file, which stand for two processes.
-    private func stores(hasResetBug: Bool = false) async throws -> (a: StoreFixture, b: StoreFixture) {
-        let (file, clock) = (try TemporaryFile(), ManualClock())
+    private func stores(
+        hasResetBug: Bool = false,
+        clock: ManualClock = ManualClock()
+    ) async throws -> (a: StoreFixture, b: StoreFixture) {
+        let file = try TemporaryFile()
         let long: (inout BrokerOptions) -> Void = {
             $0.leases.primary = .seconds(3_600)
             $0.hasResetBug = hasResetBug
@@ -164,6 +167,22 @@ import Testing
         try await a.store.stopRunning()
         #expect(try await news(b))
         #expect(b.store.runners.primaryTimeLeft == nil)
+    }
+
+    @Test("G15: SQL tells which process is the primary, and for how long it is")
+    func shown() async throws {
+        // The views ask the machine's clock.
+        let (a, b) = try await stores(clock: ManualClock(wallMicroseconds: SystemClock().wallMicroseconds))
+        let shown = "SELECT group_concat(pid || ' ' || is_primary, ', ') FROM sluice_runners"
+        #expect(try b.row(shown) == "1 0, 2 0")
+        a.store.runners.askToBePrimary()
+        try await a.store.add("1")
+        #expect(try b.row(shown) == "1 1, 2 0")
+        try a.execute("UPDATE sluice_runner_rows SET primary_until_boot_us = 5")
+        #expect(try b.row(shown) == "1 0, 2 0")
+        // Where the system does not tell the time since the machine's start, there is no primary.
+        try a.execute("UPDATE sluice_runner_rows SET lease_until_boot_us = NULL")
+        #expect(try b.row(shown) == "1 0, 2 0")
     }
 
     /// A broker that stands for a process of its own.
