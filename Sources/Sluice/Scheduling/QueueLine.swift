@@ -27,6 +27,8 @@ struct QueueLine {
         return true
     }
 
+    func contains(_ queue: QueueID) -> Bool { members.contains(queue) }
+
     mutating func popFirst() -> QueueID? {
         while let queue = line.popFirst() {
             if members.remove(queue) != nil { return queue }

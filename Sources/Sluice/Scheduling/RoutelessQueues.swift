@@ -6,7 +6,7 @@ struct RoutelessQueues {
     private var line = QueueLine()
     /// Those that were asked again, until it is known whether they still have none.
     private var askedAgain: Set<QueueID> = []
-    /// One has come since it was last told when.
+    /// One has come, or was seen to run, since it was last told when.
     private var hasNew = false
     private var newestAt: Duration?
 
@@ -17,6 +17,13 @@ struct RoutelessQueues {
     mutating func append(_ queue: QueueID) {
         askedAgain.remove(queue)
         if line.append(queue) { hasNew = true }
+    }
+
+    /// Another process runs a queue: if it is one of these, that process is needed, and has it only because
+    /// this one left it.
+    mutating func runsElsewhere(_ queue: QueueID) {
+        askedAgain.remove(queue)
+        if line.contains(queue) { hasNew = true }
     }
 
     /// A queue's head has a route, or there is none.
@@ -35,7 +42,8 @@ struct RoutelessQueues {
         return queue
     }
 
-    /// Whether one of them has come so lately that no other process may have had the time to run it.
+    /// Whether one of them has come so lately that no other process may have had the time to run it, or was
+    /// run by one so lately.
     ///
     /// Those that nobody runs may stand for ever: they hold up what they concern, and not the others.
     mutating func mayBeOthers(at now: Duration) -> Bool {

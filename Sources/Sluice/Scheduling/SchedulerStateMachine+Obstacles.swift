@@ -76,6 +76,16 @@ extension SchedulerStateMachine {
         if !isLineFull, let queue = routeless.next() { wake(queue) }
     }
 
+    /// A claim has been concluded, which may tell whether there is a route.
+    mutating func noteRoute(of queue: QueueID, _ conclusion: Conclusion) {
+        switch conclusion {
+        case .unroutable: routeless.append(queue)
+        // Routes were not asked.
+        case .takenElsewhere: routeless.runsElsewhere(queue)
+        default: hasRoute(queue)
+        }
+    }
+
     /// A queue has got a route, or nothing to do: who has seen to it may have seen to more.
     mutating func hasRoute(_ queue: QueueID) {
         if routeless.remove(queue) { askNextRouteless() }

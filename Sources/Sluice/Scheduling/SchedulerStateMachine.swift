@@ -213,7 +213,7 @@ extension SchedulerStateMachine {
         endCall(of: queue)
         // One that is over comes again only from a claim that has failed behind it, with a delay of its own.
         let known = waits.removeValue(forKey: queue).flatMap { $0.isOver ? nil : $0 }
-        if conclusion == .unroutable { routeless.append(queue) } else { hasRoute(queue) }
+        noteRoute(of: queue, conclusion)
         if wasWoken && conclusion.isOutdatedByWake && !mutant("wake during a claim") {
             makeReady(queue)
             return decide()

@@ -63,15 +63,20 @@ package struct ProcessIdentity: Sendable, Hashable {
     ///
     /// - Parameter folder: Where the system tells of its processes, on Linux.
     package func isDead(seenFrom observer: ProcessIdentity, in folder: String = "/proc") -> Bool {
+        lives(seenFrom: observer, in: folder) == false
+    }
+
+    /// Whether the process lives; `nil` where the system does not tell.
+    func lives(seenFrom observer: ProcessIdentity, in folder: String = "/proc") -> Bool? {
         let mine = observer.mark.split(separator: " ")
         let its = mark.split(separator: " ")
-        guard mine.count == 3, its.count == 3 else { return false }
-        guard mine[0] == its[0] else { return true }
-        guard mine[1] == its[1] else { return false }
+        guard mine.count == 3, its.count == 3 else { return nil }
+        guard mine[0] == its[0] else { return false }
+        guard mine[1] == its[1] else { return nil }
         return switch Self.look(at: pid, in: folder) {
-        case .lives(let found): found != mark
-        case .hasEnded: true
-        case .isHidden: false
+        case .lives(let found): found == mark
+        case .hasEnded: false
+        case .isHidden: nil
         }
     }
 
@@ -90,18 +95,30 @@ package struct ProcessIdentity: Sendable, Hashable {
     }
 
     #if os(Linux)
-    private static let machineStart = contents(of: "/proc/sys/kernel/random/boot_id").map {
-        String($0.trimmingNewline)
+    private static let machineStart = machineStart(at: "/proc/sys/kernel/random/boot_id")
+
+    /// The number of the machine's start; `nil` where it is not the kernel's own word.
+    ///
+    /// Some containers are shown a number each by a file that is mounted in its place (systemd-nspawn does
+    /// so). Two that differ by that alone may both live.
+    static func machineStart(at path: String) -> String? {
+        guard let file = DatabaseFile.identity(of: path),
+            let system = DatabaseFile.identity(of: "/proc/self/stat"), file.device == system.device
+        else { return nil }
+        return contents(of: path).map { String($0.trimmingNewline) }
     }
 
     private static func look(at pid: Int64, in folder: String) -> Sight {
+        // That of another pid namespace tells of other processes.
+        if let me = link(at: "\(folder)/self"), me != "\(getpid())" { return signalled(pid) }
         guard let status = contents(of: "\(folder)/\(pid)/stat") else { return signalled(pid) }
         // The name, in parentheses, may hold anything; the start time is the 20th field behind it (proc(5)).
         guard let name = status.lastIndex(of: ")") else { return .isHidden }
         let fields = status[name...].split(separator: " ")
         guard fields.count > 20 else { return .isHidden }
-        // A zombie has ended, though its parent has not asked for its status.
-        if fields[1] == "Z" || fields[1] == "X" { return .hasEnded }
+        // A zombie has ended, though its parent has not asked for its status; but not if its first thread alone
+        // has, by pthread_exit(3). The number of threads is the 18th field behind the name.
+        if fields[1] == "X" || (fields[1] == "Z" && Int(fields[18]) ?? 0 < 2) { return .hasEnded }
         guard let machineStart, let namespace = link(at: "/proc/self/ns/pid") else { return .isHidden }
         return .lives(mark: "\(machineStart) \(namespace) \(fields[20])")
     }
@@ -134,11 +151,12 @@ package struct ProcessIdentity: Sendable, Hashable {
         guard sysctl(&name, UInt32(name.count), &process, &size, nil, 0) == 0, size > 0 else {
             return signalled(pid)
         }
-        var boot = timeval()
-        var bootSize = MemoryLayout<timeval>.stride
-        guard sysctlbyname("kern.boottime", &boot, &bootSize, nil, 0) == 0 else { return .isHidden }
+        // Not `kern.boottime`, which moves with the wall clock: a live process would be of another start.
+        var boot = [CChar](repeating: 0, count: 64)
+        var bootSize = boot.count - 1
+        guard sysctlbyname("kern.bootsessionuuid", &boot, &bootSize, nil, 0) == 0 else { return .isHidden }
         let start = process.kp_proc.p_starttime
-        return .lives(mark: "\(boot.tv_sec) darwin \(start.tv_sec).\(start.tv_usec)")
+        return .lives(mark: "\(String(cString: boot)) darwin \(start.tv_sec).\(start.tv_usec)")
     }
     #else
     private static let machineStart: String? = nil

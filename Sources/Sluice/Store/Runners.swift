@@ -84,7 +84,7 @@ struct RunnerRow: Sendable {
         at now: Timestamp
     ) throws(SQLiteError) -> String {
         let epochs = try all(connection)
-            .filter { $0.epoch == own || !$0.hasGone(seenFrom: me, at: now) }.map { "\($0.epoch)" }
+            .filter { $0.epoch == own || !$0.seemsGone(seenFrom: me, at: now) }.map { "\($0.epoch)" }
         return "[\(epochs.joined(separator: ","))]"
     }
 
@@ -92,6 +92,14 @@ struct RunnerRow: Sendable {
     /// its lease.
     func hasGone(seenFrom me: ProcessIdentity, at now: Timestamp) -> Bool {
         hasEnded(seenFrom: me) || isLeaseOver(at: now)
+    }
+
+    /// Whether it runs nothing any more, for who does not take it off.
+    ///
+    /// One that is seen to live keeps what it has claimed until another one that runs the queues takes it
+    /// off: it may only have waited for a lock.
+    func seemsGone(seenFrom me: ProcessIdentity, at now: Timestamp) -> Bool {
+        hasEnded(seenFrom: me) || (isLeaseOver(at: now) && process.lives(seenFrom: me) != true)
     }
 
     /// Whether its process has certainly ended.
@@ -117,7 +125,8 @@ struct RunnerRow: Sendable {
 /// Whether the end of another process's lease says anything.
 ///
 /// It does not behind a time in which this process could not write either: the other may have waited for the
-/// same write lock, of a process that was frozen in the middle of a commit. Its lease counts from then on.
+/// same write lock, of a process that was frozen in the middle of a commit. Nor does it for a process that
+/// has only begun, and does not know what was before it. Their leases count from then on.
 struct SilenceJudge {
     /// The last renewal of one's own.
     private(set) var renewedAt: Duration?
@@ -128,12 +137,10 @@ struct SilenceJudge {
         renewedAt = uptime
     }
 
-    /// - Parameter waited: How long the open transaction has waited for the write lock. One that begins has
-    ///   no renewal of its own to tell how long the lock has been taken.
+    /// - Parameter waited: How long the open transaction has waited for the write lock.
     mutating func judges(at uptime: Duration, behind waited: Duration, _ leases: LeaseTimes) -> Bool {
         noteDelay(at: uptime, leases)
-        let limit = renewedAt == nil ? .zero : leases.renewal / 2
-        if waited > limit { wasLate(at: uptime, leases) }
+        if renewedAt == nil || waited > leases.renewal / 2 { wasLate(at: uptime, leases) }
         return uptime >= judgesFrom
     }
 

@@ -171,7 +171,7 @@ extension StatusFacts {
         now: Timestamp
     ) throws(SQLiteError) {
         let rows = try RunnerRow.all(connection)
-            .filter { $0.epoch == state.epoch || !$0.hasGone(seenFrom: me, at: now) }
+            .filter { $0.epoch == state.epoch || !$0.seemsGone(seenFrom: me, at: now) }
         let runners = rows.map { (epoch: $0.epoch, process: Int($0.process.pid)) }
         self.runners = runners
         primary =

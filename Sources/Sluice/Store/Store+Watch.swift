@@ -55,12 +55,15 @@ extension Store {
     package struct Runner: Sendable {
         package let pid: Int64
         package let leaseUntil: Timestamp
-        /// Whether the process has certainly ended.
-        package let isDead: Bool
+        /// Whether the process lives; `nil` where the system does not tell.
+        package let lives: Bool?
         /// Whether it runs the queues alone at this moment, and the others stand by.
         package let isPrimary: Bool
         /// How many actions it runs, or ran when it ended.
         package let runningCount: Int
+
+        /// Whether the process has certainly ended.
+        package var isDead: Bool { lives == false }
     }
 
     /// The processes that run the queues, those first that have done so longest.
@@ -81,7 +84,7 @@ extension Store.Runner {
             Store.Runner(
                 pid: $0.process.pid,
                 leaseUntil: $0.lease.wall,
-                isDead: $0.process.isDead(seenFrom: me),
+                lives: $0.process.lives(seenFrom: me),
                 isPrimary: $0.isPrimary,
                 runningCount: running[$0.epoch] ?? 0
             )

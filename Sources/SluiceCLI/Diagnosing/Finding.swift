@@ -164,14 +164,24 @@ struct Finding {
                     "start it again, unless another one runs them: what ran then runs anew, suspects alone"
                 )
             }
-            guard runner.leaseUntil < now else { return nil }
-            return .problem(
-                "process \(runner.pid), which runs the queues, has given no sign of life since its lease "
-                    + "ended at \(Times.text(runner.leaseUntil))",
-                "see whether it is stopped, or whether it runs on another machine; the next one that looks "
-                    + "takes its queues over"
+            return runner.leaseUntil < now ? ofSilence(runner) : nil
+        }
+    }
+
+    private static func ofSilence(_ runner: Store.Runner) -> Finding {
+        let since = "since its lease ended at \(Times.text(runner.leaseUntil))"
+        if runner.lives == true {
+            return problem(
+                "process \(runner.pid), which runs the queues, is there, but has written nothing \(since)",
+                "see to the write lock or the disk if they are named here; else it is stopped: continue or "
+                    + "end it. Another one that runs the queues takes them over"
             )
         }
+        return problem(
+            "process \(runner.pid), which runs the queues, has given no sign of life \(since)",
+            "see whether it is stopped, and whether it runs in another container; one that begins to run the "
+                + "queues takes them over after 30 seconds"
+        )
     }
 
     private static func ofLibrary() -> [Finding] {

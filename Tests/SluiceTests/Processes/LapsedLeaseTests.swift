@@ -71,6 +71,54 @@ import Testing
         #expect(try runners == ["1"])
     }
 
+    @Test("G3: one that begins takes nobody off for silence before all have had a whole lease to renew")
+    func newcomer() async throws {
+        // Nobody could write, and it comes as soon as one can.
+        clock.advance(by: .seconds(40))
+        let c = try await StoreFixture.process(3, on: file, clock: clock)
+        #expect(try runners == ["1", "2", "3"])
+        clock.advance(by: .seconds(1))
+        try await a.store.renewLease()
+        // What has died it takes off at once.
+        try b.execute("UPDATE sluice_runner_rows SET process = 'another start-of-the machine' WHERE pid = 2")
+        try await c.store.takeOffDead()
+        #expect(try runners == ["1", "3"])
+        for _ in 0..<2 {
+            clock.advance(by: .seconds(10))
+            try await c.store.renewLease()
+        }
+        clock.advance(by: .seconds(10))
+        try await c.store.takeOffDead()
+        #expect(try runners == ["3"])
+    }
+
+    @Test("G3: Cute: what a process runs that lives is handed out nowhere, though its lease is over")
+    func silent() async throws {
+        for store in [a.store, b.store] { try await store.stopRunning() }
+        let me = ProcessIdentity.current
+        let runner = try await StoreFixture(file: file, clock: clock, adjust: { $0.sharesFile = true })
+        let taker = try await StoreFixture(
+            file: file,
+            clock: clock,
+            isRunning: false,
+            adjust: {
+                $0.identity = ProcessIdentity(pid: me.pid + 1, mark: me.mark)
+                $0.sharesFile = true
+            }
+        )
+        let ids = try await taker.store.add(["1", "2"].map { ActionDraft($0) })
+        _ = try await runner.store.take()
+        // It could not write for so long.
+        try b.execute("UPDATE sluice_runner_rows SET lease_until_us = 0, lease_until_boot_us = NULL")
+        let next: @Sendable (StoredAction) -> Result<ActionID, SluiceError> = { .success($0.id) }
+        let waiting = try await taker.store.takeNext(of: "q", limit: 2, next)
+        #expect(waiting.outputs == [ids[1]])
+        // Of which nobody knows whether it lives.
+        try b.execute("UPDATE sluice_runner_rows SET process = ''")
+        let left = try await taker.store.takeNext(of: "q", limit: 2, next)
+        #expect(left.outputs == [ids[0]])
+    }
+
     @Test("G3: Cute: who commits lives though its renewals wait: what it runs is handed out nowhere")
     func committing() async throws {
         // Nobody else runs the queues.

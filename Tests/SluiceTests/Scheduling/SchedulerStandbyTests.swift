@@ -319,6 +319,17 @@ import Testing
         }
     }
 
+    @Test("G9: nor while another process runs such a queue, whose actions come and go there")
+    func unroutableTaken() {
+        let machine = TestMachine(concurrency: 8)
+        _ = machine.wake([100])
+        _ = machine.concluded(100, .unroutable)
+        #expect(machine.wake([100]).claimed == [100])
+        _ = machine.concluded(100, .takenElsewhere)
+        machine.runAll((1...20).map { QueueID(rawValue: $0) })
+        #expect(!Self.asks(machine))
+    }
+
     @Test("G12: it asks again for some that had no route, in turn, and forgets all that others have run")
     func unroutableElsewhere() {
         let machine = TestMachine(concurrency: 64)

@@ -159,38 +159,12 @@ struct StoreSuspectTests {
     }
 
     #if os(Linux)
-    @Test("A process is dead when its machine or itself has begun anew, and never by a foreign pid namespace")
-    func identity() throws {
-        let me = ProcessIdentity.current
-        let mark = me.mark.split(separator: " ").map(String.init)
-        try #require(mark.count == 3)
-        let parent = try ProcessIdentity(pid: Int64(getppid()), mark: Self.mark(of: getppid(), like: mark))
-        func identity(_ pid: Int64, _ boot: String, _ namespace: String, _ start: String) -> ProcessIdentity {
-            ProcessIdentity(pid: pid, mark: "\(boot) \(namespace) \(start)")
-        }
-        #expect(!me.isDead(seenFrom: me))
-        #expect(!parent.isDead(seenFrom: me))
-        #expect(identity(me.pid, "earlier", mark[1], mark[2]).isDead(seenFrom: me))
-        #expect(identity(me.pid, mark[0], mark[1], "1").isDead(seenFrom: me))
-        // No process has this number: it is above the largest that Linux allows.
-        #expect(identity(1 << 22 + 1, mark[0], mark[1], "1").isDead(seenFrom: me))
-        #expect(!identity(me.pid, mark[0], "pid:[1]", "1").isDead(seenFrom: me))
-        #expect(!ProcessIdentity(pid: me.pid, mark: "").isDead(seenFrom: me))
-        // What the system does not show, for want of a right or of a descriptor, is not known to have ended.
-        let hidden = "/proc/self/fdinfo"
-        #expect(!parent.isDead(seenFrom: me, in: hidden))
-        #expect(identity(1 << 22 + 1, mark[0], mark[1], "1").isDead(seenFrom: me, in: hidden))
-        #expect(
-            !identity(me.pid, "earlier", mark[1], mark[2]).isDead(seenFrom: ProcessIdentity(pid: 1, mark: ""))
-        )
-    }
-
     @Test("G3: what a process claimed that lives is its own; of one that has died it is suspect at once")
     func deaths() async throws {
         let fixture = try await StoreFixture(isRunning: false)
         try await fixture.store.add("a")
         let mark = ProcessIdentity.current.mark.split(separator: " ").map(String.init)
-        let parent = try Self.mark(of: getppid(), like: mark)
+        let parent = try ProcessIdentityTests.mark(of: getppid(), like: mark)
         let values = "7, \(getppid()), '\(parent)', 0, \(fixture.clock.wallMicroseconds + 1)"
         try fixture.execute(
             """
@@ -213,7 +187,7 @@ struct StoreSuspectTests {
     func gateOfTheLiving() async throws {
         let fixture = try await StoreFixture(isRunning: false)
         let mark = ProcessIdentity.current.mark.split(separator: " ").map(String.init)
-        let parent = try Self.mark(of: getppid(), like: mark)
+        let parent = try ProcessIdentityTests.mark(of: getppid(), like: mark)
         try fixture.execute(
             """
             INSERT INTO sluice_gate_rows VALUES ('of the living', 1, 1, 0, 7, \(getppid()), '\(parent)');
@@ -231,7 +205,7 @@ struct StoreSuspectTests {
     func leaseOverJumps(_ jump: ClockJump) async throws {
         let fixture = try await StoreFixture(isRunning: false)
         let mark = ProcessIdentity.current.mark.split(separator: " ").map(String.init)
-        let parent = try Self.mark(of: getppid(), like: mark)
+        let parent = try ProcessIdentityTests.mark(of: getppid(), like: mark)
         let uptime = try #require(ProcessIdentity.machineUptime)
         let ends = "\(fixture.clock.wallMicroseconds + 30_000_000), \((uptime + patience).wholeMicroseconds)"
         try fixture.execute(
@@ -242,6 +216,12 @@ struct StoreSuspectTests {
         )
         fixture.clock.jumpWall(by: jump.duration)
         try await fixture.store.startRunning()
+        #expect(try fixture.rows("SELECT epoch FROM sluice_runner_rows") == ["1", "7"])
+        // It has been there for long enough to judge.
+        for _ in 0..<3 {
+            fixture.clock.advance(by: .seconds(10))
+            try await fixture.store.renewLease()
+        }
         #expect(try fixture.rows("SELECT epoch FROM sluice_runner_rows") == ["1", "7"])
         // Alive, and without a sign of life for as long as its lease.
         try fixture.execute(
@@ -258,11 +238,5 @@ struct StoreSuspectTests {
         #expect(try fixture.row("SELECT lease_until_boot_us >= \(ownEnd) FROM sluice_runner_rows") == "1")
     }
 
-    /// The identity of a process as the library writes it.
-    private static func mark(of pid: pid_t, like mark: [String]) throws -> String {
-        let status = try String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
-        let name = try #require(status.lastIndex(of: ")"))
-        return "\(mark[0]) \(mark[1]) \(status[name...].split(separator: " ")[20])"
-    }
     #endif
 }
