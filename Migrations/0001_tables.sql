@@ -117,6 +117,7 @@ CREATE INDEX sluice_key_end ON sluice_key_rows (until_us) WHERE until_us IS NOT 
 
 -- Tables of the application's whose rows take their actions along when they go. Each has two triggers, which the engine
 -- makes and whose names end in the source_id: sluice_cascade_1 for rows that go, sluice_rekey_1 for keys that change.
+-- A migration of the application's may delete a row, which ends the cascade: see 0003.
 CREATE TABLE sluice_cascade_rows (
     source_id  INTEGER PRIMARY KEY,
     -- Set when the application asks for it; follows a table that is renamed.

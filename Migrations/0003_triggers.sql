@@ -381,3 +381,10 @@ BEGIN
     DELETE FROM sluice_group_rows WHERE action_id = OLD.action_id;
     DELETE FROM sluice_link_rows WHERE action_id = OLD.action_id;
 END;
+
+-- A table's rows take nothing along any more, as the engine or a migration of the application's has it: the actions stay,
+-- and belong to no row. Its two triggers, if they are left, do nothing then.
+CREATE TRIGGER sluice_cascade_end AFTER DELETE ON sluice_cascade_rows
+BEGIN
+    DELETE FROM sluice_link_rows WHERE source_id = OLD.source_id;
+END;

@@ -190,6 +190,26 @@ extension Connection {
         return String(cString: log)
     }
 
+    /// Whether a statement that writes is under way, as one with `RETURNING` whose rows were not all read.
+    ///
+    /// No savepoint can begin before it has ended (<https://www.sqlite.org/lang_savepoint.html>).
+    package var hasWriteUnderWay: Bool {
+        var statement = sqlite3_next_stmt(handle, nil)
+        while let current = statement {
+            if sqlite3_stmt_busy(current) != 0, sqlite3_stmt_readonly(current) == 0 { return true }
+            statement = sqlite3_next_stmt(handle, current)
+        }
+        return false
+    }
+
+    /// The name of the collation that a column's values are compared by.
+    package func collation(of column: String, in table: String) throws(SQLiteError) -> String {
+        var name: UnsafePointer<CChar>?
+        let code = sqlite3_table_column_metadata(handle, "main", table, column, nil, &name, nil, nil, nil)
+        guard code == SQLITE_OK else { throw SQLiteError(code, on: handle) }
+        return name.map { String(cString: $0) } ?? "BINARY"
+    }
+
     /// Whether the database lives in memory.
     package var isInMemory: Bool { path == ":memory:" }
 }
@@ -222,6 +242,16 @@ extension Connection {
         ] {
             // Fails only for options unknown to the library, which then has nothing to harden.
             _ = csqlite_db_config(handle, option, value, nil)
+        }
+    }
+
+    /// Whether triggers fire and views are read, as they do unless somebody has switched them off.
+    package var firesTriggers: Bool {
+        [SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_VIEW].allSatisfy { option in
+            var isOn: Int32 = 1
+            // Fails only for options unknown to the library, which then has nothing to switch off.
+            _ = csqlite_db_config(handle, option, -1, &isOn)
+            return isOn != 0
         }
     }
 

@@ -28,7 +28,8 @@ extension Broker {
     /// - Returns: The action's number. ``EnqueueReceipt/settled()`` is to be asked behind the commit; before
     ///   it, there is no such action.
     /// - Throws: ``SluiceError`` with ``SluiceError/Code/noTransaction``,
-    ///   ``SluiceError/Code/otherDatabase``, ``SluiceError/Code/databaseLocked`` when another connection
+    ///   ``SluiceError/Code/otherDatabase``, ``SluiceError/Code/statementUnderWay`` in the middle of the rows
+    ///   of a statement that writes, ``SluiceError/Code/databaseLocked`` when another connection
     ///   writes, or has written since the transaction began to read: begin it with `BEGIN IMMEDIATE`;
     ///   ``SluiceError/Code/readOnly``, ``SluiceError/Code/closed``, and what other enqueues throw, but for
     ///   `CancellationError`. After ``SluiceError/Code/diskFull``, ``SluiceError/Code/inputOutput``,
@@ -98,18 +99,19 @@ extension Broker {
     /// life of a file; calling it at each start, behind the application's migrations, does no harm. It makes
     /// the triggers again where a migration has dropped them, and has go what belongs to rows that are not
     /// in the table now. The opening of the file does the same where the table was rebuilt under its name
-    /// and with its key column. Where the table or the column is not there, an opening touches nothing:
-    /// the actions stay, and new ones are refused with ``SluiceError/Code/noCascade`` until the call is made
-    /// or ``endCascade(from:removingActions:)`` says what becomes of them. See <doc:YourOwnTransactions> for
-    /// migrations.
+    /// and with its key column. Where the table or the column is not there, or has not one of the rows that
+    /// actions belong to, an opening touches nothing: the actions stay, and new ones are refused with
+    /// ``SluiceError/Code/noCascade`` until the call is made or ``endCascade(from:removingActions:)`` says
+    /// what becomes of them. See <doc:YourOwnTransactions> for migrations.
     ///
     /// A row that `INSERT OR REPLACE` pushes out fires no trigger, unless `recursive_triggers` is on: write
     /// `ON CONFLICT DO UPDATE`.
     ///
     /// - Parameters:
     ///   - table: An ordinary table in the broker's file.
-    ///   - column: The primary key, or a column with a `UNIQUE` index of its own over all rows; `nil` is the
-    ///     table's `INTEGER PRIMARY KEY`. If the column has another name by now, its rows keep their actions.
+    ///   - column: The primary key, or a column with a `UNIQUE` index of its own over all rows, by the
+    ///     column's own collation; `nil` is the table's `INTEGER PRIMARY KEY`. If the column
+    ///     has another name by now, its rows keep their actions.
     /// - Throws: ``SluiceError`` with ``SluiceError/Code/invalidOptions`` when there is no such table or
     ///   column, two rows may have the same value in it, or the table's rows are known by another column
     ///   already.

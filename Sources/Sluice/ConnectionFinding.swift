@@ -6,7 +6,8 @@ public struct ConnectionFinding: Sendable, Hashable, CustomStringConvertible {
     /// A kind of finding; more may come with later versions.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Value: String {
-            case otherDatabase, readOnly, notWAL, synchronousOff, synchronousBelowFull, automaticCheckpoints
+            case otherDatabase, readOnly, notWAL, synchronousOff, synchronousBelowFull, fullSyncOff
+            case automaticCheckpoints, triggersOff
         }
 
         private let value: Value
@@ -26,8 +27,12 @@ public struct ConnectionFinding: Sendable, Hashable, CustomStringConvertible {
         public static let synchronousOff = Code(.synchronousOff)
         /// Its commits are not synced.
         public static let synchronousBelowFull = Code(.synchronousBelowFull)
+        /// Its syncs may stop short of the disk, as they do on Apple systems unless `fullfsync` is on.
+        public static let fullSyncOff = Code(.fullSyncOff)
         /// It copies the log by itself, where SQLite can lose commits by that.
         public static let automaticCheckpoints = Code(.automaticCheckpoints)
+        /// It fires no triggers, or reads no views.
+        public static let triggersOff = Code(.triggersOff)
     }
 
     /// What kind it is.
@@ -59,11 +64,33 @@ extension ConnectionFinding {
             "what is enqueued on it survives a loss of power only after broker.flush(): call that, or set "
             + "PRAGMA synchronous = FULL"
     )
+    static let fullSyncOff = ConnectionFinding(
+        code: .fullSyncOff,
+        message: "on this system a sync may end before the disk has what was written: call broker.flush() "
+            + "behind what must survive a loss of power, or set PRAGMA fullfsync = 1"
+    )
+    static let triggersOff = ConnectionFinding(
+        code: .triggersOff,
+        message:
+            "its triggers or views are switched off, so that rows that it deletes take no actions along, "
+            + "and some enqueues fail: leave SQLITE_DBCONFIG_ENABLE_TRIGGER and _VIEW on"
+    )
     static let automaticCheckpoints = ConnectionFinding(
         code: .automaticCheckpoints,
         message: "it copies the log by itself, and this version of SQLite can lose a commit when two do: set "
             + "PRAGMA wal_autocheckpoint = 0 on it, and leave that to the broker"
     )
+
+    /// What the settings for syncs say.
+    ///
+    /// - Parameter fullfsync: That setting, where it makes a difference; `nil` elsewhere.
+    static func ofSyncs(synchronous: String, fullfsync: String?) -> ConnectionFinding? {
+        switch synchronous {
+        case "0": .synchronousOff
+        case "1": .synchronousBelowFull
+        default: fullfsync == "0" ? .fullSyncOff : nil
+        }
+    }
 
     static func notWAL(_ journal: String) -> ConnectionFinding {
         ConnectionFinding(

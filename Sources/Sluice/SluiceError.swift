@@ -56,8 +56,8 @@ extension SluiceError {
             case alreadyOpen, alreadyRunning, closed
             case databaseLocked, diskFull, inputOutput, corrupt, outOfMemory, interrupted
             case unknownCommit, storage
-            case noTransaction, otherDatabase, staleReceipt, transactionOver, connectionNotPrepared
-            case noCascade, noSuchRow
+            case noTransaction, otherDatabase, statementUnderWay, staleReceipt, transactionOver
+            case connectionNotPrepared, noCascade, noSuchRow
         }
 
         private let value: Value
@@ -165,6 +165,9 @@ extension SluiceError {
         public static let noTransaction = Code(.noTransaction)
         /// The main database of a connection of the application's is not the broker's file.
         public static let otherDatabase = Code(.otherDatabase)
+        /// On a connection of the application's a statement that writes is under way, such as one with
+        /// `RETURNING` some of whose rows were not read.
+        public static let statementUnderWay = Code(.statementUnderWay)
         /// An attempt can settle nothing any more: its action was settled or removed, or its queue taken
         /// over.
         public static let staleReceipt = Code(.staleReceipt)

@@ -15,8 +15,8 @@ struct Doctor: AsyncParsableCommand {
             Makes and migrates nothing. Problems, marked with !, make the exit status 1; notes, marked with \
             -, do not. With --json: file, version, sqlite, schema (the steps), pragmas, bytes, wal_bytes, \
             integrity (what is damaged), write_lock (held, pids), readers (pids), runners (pid, is_dead, \
-            is_primary: the others stand by for it at this moment, running), actions, dead, holds, states (queues \
-            by state), findings (is_problem, finding, advice), is_healthy.
+            is_primary: the others stand by for it at this moment, running), actions, dead, holds, states \
+            (queues by state), findings (is_problem, finding, advice), is_healthy.
 
             Example:
               sluice doctor --file q.sqlite --full

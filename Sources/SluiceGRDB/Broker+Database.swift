@@ -22,8 +22,9 @@ extension Broker {
     ///   - options: A schedule, an end, a tag, a gate, a deduplication key, a row.
     ///   - database: A connection inside a transaction, to the broker's file.
     /// - Returns: The action's number. What became of it is to be asked behind the commit.
-    /// - Throws: `SluiceError` with `noTransaction`, `otherDatabase`, `databaseLocked`, `readOnly`, `closed`
-    ///   and what other enqueues throw. The transaction is as it was then, and GRDB's `write` rolls it back
+    /// - Throws: `SluiceError` with `noTransaction`, `otherDatabase`, `statementUnderWay` inside the loop
+    ///   over a cursor of a statement that writes, `databaseLocked`, `readOnly`, `closed` and what other
+    ///   enqueues throw. The transaction is as it was then, and GRDB's `write` rolls it back
     ///   if the error leaves its closure. After `interrupted`, which is what a cancelled task of GRDB's
     ///   comes to, `diskFull`, `inputOutput` and `outOfMemory` SQLite may have rolled it back itself.
     @discardableResult

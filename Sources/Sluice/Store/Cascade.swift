@@ -29,12 +29,13 @@ extension Cascade {
         .all { Cascade(source: $0.int64(0), table: $0.text(1), column: $0.text(2)) }
     }
 
-    /// The one of a table: by its name, or by the triggers that went along when it was renamed.
+    /// The one of a table: by the triggers, which go along when it is renamed, or else by its name.
     static func find(_ table: String, in connection: Connection) throws(SQLiteError) -> Cascade? {
-        let (all, name) = (try all(connection), table.lowercased())
-        if let named = all.first(where: { $0.table.lowercased() == name }) { return named }
-        for cascade in all where try cascade.standsOn(connection)?.lowercased() == name { return cascade }
-        return nil
+        let (all, name) = (try all(connection), SchemaName(table))
+        for cascade in all where try cascade.standsOn(connection).map(SchemaName.init) == name {
+            return cascade
+        }
+        return all.first { SchemaName($0.table) == name }
     }
 
     /// Whether its triggers stand, and the column that it names is there: who rebuilds a table drops those of
@@ -124,56 +125,103 @@ extension Cascade {
     /// Ends it: the actions of its rows go at once, or belong to no row any more.
     func end(removingActions: Bool, in connection: Connection) throws(SQLiteError) {
         try dropTriggers(connection)
-        try connection.execute(
-            removingActions
-                ? "UPDATE sluice_link_rows SET is_gone = 1 WHERE source_id = \(source)"
-                : "DELETE FROM sluice_link_rows WHERE source_id = \(source)"
-        )
+        if removingActions {
+            try connection.execute("UPDATE sluice_link_rows SET is_gone = 1 WHERE source_id = \(source)")
+        }
+        // Its trigger forgets the links of all that has not gone.
         try connection.execute("DELETE FROM sluice_cascade_rows WHERE source_id = \(source)")
     }
 }
 
-// MARK: - At an opening
+// MARK: - Behind migrations
 
 extension Cascade {
-    /// What an opening does about triggers that the application's own migrations have dropped or taken along.
-    private enum Repair {
-        case make
-        case follow(String)
-    }
-
-    /// Makes again the triggers that the application's own migrations have dropped.
+    /// Makes again the triggers that the application's own migrations have dropped, and knows tables by the
+    /// names that they have given them.
     ///
     /// Called when the file is opened. What it cannot know it leaves to the next call of the application's,
     /// and its actions as they are (G10): a table that is not there may have been dropped, or copied to
-    /// another name. So it does where the schema gets in the way.
+    /// another name, and one that has none of the rows may know them by other keys. So it does where the
+    /// schema gets in the way.
     static func repair(_ connection: Connection) throws {
-        for cascade in try all(connection) where try cascade.repair(connection) != nil {
-            do {
-                try connection.immediate {
-                    switch try cascade.repair(connection) {
-                    case nil: break
-                    case .make: try cascade.make(in: connection)
-                    case .follow(let table):
-                        try Cascade(source: cascade.source, table: table, column: cascade.column)
-                            .name(in: connection)
-                    }
-                }
-            } catch let error as SQLiteError where [.error, .constraint].contains(error.code.primary) {
-                continue
+        if try !renamed(connection).isEmpty { try attempt(connection) { try followRenames(connection) } }
+        for cascade in try all(connection) where try cascade.lacksTriggers(connection) {
+            try attempt(connection) {
+                if try cascade.lacksTriggers(connection) { try cascade.make(in: connection) }
             }
         }
     }
 
-    /// - Returns: `nil` when nothing is to be done, or nothing can be known.
-    private func repair(_ connection: Connection) throws(SQLiteError) -> Repair? {
-        if try stands(in: connection) { return nil }
-        guard let standsOn = try standsOn(connection) else { return try hasColumn(connection) ? .make : nil }
-        if standsOn.lowercased() == table.lowercased() { return try hasColumn(connection) ? .make : nil }
-        // Renamed. Where another table has its name by now, its rows may be on their way there.
-        guard try !hasTable(connection) else { return nil }
-        let isTaken = try Self.all(connection).contains { $0.table.lowercased() == standsOn.lowercased() }
-        return isTaken ? nil : .follow(standsOn)
+    private static func attempt(_ connection: Connection, _ body: () throws -> Void) throws {
+        do {
+            try connection.immediate(body)
+        } catch let error as SQLiteError where [.error, .constraint].contains(error.code.primary) {
+            return
+        }
+    }
+
+    /// Whether its table is there, under its name and with its key column and some of its rows, and has not
+    /// both triggers.
+    private func lacksTriggers(_ connection: Connection) throws(SQLiteError) -> Bool {
+        guard try !stands(in: connection), try hasColumn(connection) else { return false }
+        if let standsOn = try standsOn(connection), SchemaName(standsOn) != SchemaName(table) { return false }
+        let (table, column) = (Self.quoted(table), Self.quoted(column))
+        let hasLost = try connection.prepare(
+            """
+            SELECT EXISTS (SELECT 1 FROM sluice_link_rows WHERE source_id = ?1)
+               AND NOT EXISTS (
+                   SELECT 1 FROM sluice_link_rows AS l
+                   WHERE l.source_id = ?1
+                     AND EXISTS (SELECT 1 FROM main.\(table) AS t WHERE t.\(column) = +l.key))
+            """
+        )
+        .bind(1, source).first { $0.bool(0) }
+        return hasLost != true
+    }
+
+    /// Writes down under which names the tables stand that were renamed, and took their triggers along.
+    ///
+    /// - Parameter claimed: A table that is now one of its own, if the one that had its name was renamed.
+    static func followRenames(_ connection: Connection, claimed: String? = nil) throws(SQLiteError) {
+        let renamed = try renamed(connection, claimed: claimed)
+        // They may have taken each other's.
+        for (cascade, _) in renamed {
+            try Cascade(source: cascade.source, table: "sluice_\(cascade.source)", column: cascade.column)
+                .name(in: connection)
+        }
+        for (cascade, table) in renamed {
+            try Cascade(source: cascade.source, table: table, column: cascade.column).name(in: connection)
+        }
+    }
+
+    /// Those whose tables have other names by now, and these.
+    ///
+    /// The triggers tell, if no table has the name of old, or one that another cascade stands on. Where it
+    /// has and none does, the rows may be on their way there.
+    private static func renamed(
+        _ connection: Connection,
+        claimed: String? = nil
+    ) throws(SQLiteError) -> [(cascade: Cascade, table: String)] {
+        let all = try all(connection)
+        var standing: [(cascade: Cascade, table: String)] = []
+        for cascade in all {
+            guard let table = try cascade.standsOn(connection) else { continue }
+            standing.append((cascade, table))
+        }
+        let taken = Set(standing.map { SchemaName($0.table) }).union(claimed.map { [SchemaName($0)] } ?? [])
+        var renamed: [(cascade: Cascade, table: String)] = []
+        for (cascade, table) in standing where SchemaName(table) != SchemaName(cascade.table) {
+            let isThere = try cascade.hasTable(connection)
+            if !isThere || taken.contains(SchemaName(cascade.table)) { renamed.append((cascade, table)) }
+        }
+        // Not to a name that another one keeps.
+        while true {
+            let kept = all.filter { one in !renamed.contains { $0.cascade.source == one.source } }
+            let names = Set(kept.map { SchemaName($0.table) })
+            let free = renamed.filter { !names.contains(SchemaName($0.table)) }
+            if free.count == renamed.count { return renamed }
+            renamed = free
+        }
     }
 
     /// Writes the names that its table and column have by now.
@@ -182,69 +230,5 @@ extension Cascade {
             "UPDATE sluice_cascade_rows SET table_name = ?2, key_column = ?3 WHERE source_id = ?1"
         )
         .bind(1, source).bind(2, table).bind(3, column).run()
-    }
-}
-
-// MARK: - Making one
-
-extension Cascade {
-    /// Finds the table and its key column, by the names that the schema has for them.
-    ///
-    /// - Parameter column: `nil` is the column that stands for the rowid.
-    static func resolve(
-        _ name: String,
-        _ column: String?,
-        in connection: Connection
-    ) throws -> (table: String, column: String) {
-        func refuse(_ message: String) -> SluiceError { SluiceError(.invalidOptions, message) }
-        let table = try connection.prepare(
-            """
-            SELECT name FROM pragma_table_list
-            WHERE schema = 'main' AND type = 'table' AND name = ?1 COLLATE NOCASE
-            """
-        )
-        .bind(1, name).first { $0.text(0) }
-        guard let table, !table.lowercased().hasPrefix("sluice_"), !table.hasPrefix("sqlite_") else {
-            throw refuse("the database has no table '\(name)' of the application's; make it first")
-        }
-        let columns = try connection.prepare("SELECT name, type, pk FROM pragma_table_info(?1, 'main')")
-            .bind(1, table).all { (name: $0.text(0), type: $0.text(1), key: $0.int(2)) }
-        let keys = columns.filter { $0.key > 0 }
-        guard let column else {
-            guard keys.count == 1, keys[0].type.uppercased() == "INTEGER" else {
-                throw refuse(
-                    "the table '\(table)' has no INTEGER PRIMARY KEY: name the column that tells its rows"
-                )
-            }
-            return (table, keys[0].name)
-        }
-        guard let found = columns.first(where: { $0.name.lowercased() == column.lowercased() })?.name else {
-            throw refuse("the table '\(table)' has no column '\(column)'")
-        }
-        let isKey = keys.count == 1 && keys[0].name == found
-        guard try isKey || isUnique(found, of: table, connection) else {
-            throw refuse(
-                "rows of '\(table)' may have the same '\(found)': it is not the primary key, and has no "
-                    + "UNIQUE index of its own over all rows"
-            )
-        }
-        return (table, found)
-    }
-
-    /// Whether an index over all rows, and over this column alone, lets no two of them have the same value.
-    private static func isUnique(
-        _ column: String,
-        of table: String,
-        _ connection: Connection
-    ) throws(SQLiteError) -> Bool {
-        try connection.prepare(
-            """
-            SELECT 1 FROM pragma_index_list(?1, 'main') AS list
-            WHERE list."unique" AND NOT list.partial
-              AND (SELECT group_concat(coalesce(name, '')) FROM pragma_index_info(list.name, 'main')) = ?2
-              AND (SELECT count(*) FROM pragma_index_info(list.name, 'main')) = 1
-            """
-        )
-        .bind(1, table).bind(2, column).hasRow()
     }
 }

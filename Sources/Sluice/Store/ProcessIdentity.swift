@@ -116,8 +116,8 @@ package struct ProcessIdentity: Sendable, Hashable {
         guard let name = status.lastIndex(of: ")") else { return .isHidden }
         let fields = status[name...].split(separator: " ")
         guard fields.count > 20 else { return .isHidden }
-        // A zombie has ended, though its parent has not asked for its status; but not if its first thread alone
-        // has, by pthread_exit(3). The number of threads is the 18th field behind the name.
+        // A zombie has ended, though its parent has not asked for its status; but not if its first thread
+        // alone has, by pthread_exit(3). The number of threads is the 18th field behind the name.
         if fields[1] == "X" || (fields[1] == "Z" && Int(fields[18]) ?? 0 < 2) { return .hasEnded }
         guard let machineStart, let namespace = link(at: "/proc/self/ns/pid") else { return .isHidden }
         return .lives(mark: "\(machineStart) \(namespace) \(fields[20])")

@@ -17,8 +17,8 @@ extension Store {
 struct LinkMemory {
     /// Whether the file has any; `nil` until it is asked.
     var hasLinks: Bool?
-    /// By the table's name in lower case; `nil` until they are read.
-    fileprivate var cascades: [String: Cascade]?
+    /// By the table's name; `nil` until they are read.
+    fileprivate var cascades: [SchemaName: Cascade]?
     /// Statements that look for a row, by the source.
     fileprivate var lookUps: [Int64: Statement] = [:]
 }
@@ -26,8 +26,10 @@ struct LinkMemory {
 extension WriteTransaction {
     func cascade(from name: String, key column: String?) throws {
         let (table, column) = try Cascade.resolve(name, column, in: connection)
+        try Cascade.followRenames(connection, claimed: table)
         let cascade: Cascade
-        if let known = try Cascade.find(table, in: connection) {
+        let known = try Cascade.find(table, in: connection)
+        if let known {
             cascade = Cascade(source: known.source, table: table, column: column)
             try keepKey(of: known, as: cascade)
             if known.table != table || known.column != column { try cascade.name(in: connection) }
@@ -36,7 +38,8 @@ extension WriteTransaction {
                 .bind(1, table).bind(2, column).run()
             cascade = Cascade(source: connection.lastInsertedRowID, table: table, column: column)
         }
-        if try !cascade.stands(in: connection) {
+        // A migration that has ended one may have left triggers of this number, with another column.
+        if try known == nil || !cascade.stands(in: connection) {
             try cascade.make(in: connection)
             try takeInChanges(isOfTransaction: true)
         }
@@ -44,6 +47,7 @@ extension WriteTransaction {
     }
 
     func endCascade(from table: String, removingActions: Bool) throws(SQLiteError) {
+        try Cascade.followRenames(connection)
         guard let cascade = try Cascade.find(table, in: connection) else { return }
         try cascade.end(removingActions: removingActions, in: connection)
         try takeInChanges(isOfTransaction: true)
@@ -53,7 +57,7 @@ extension WriteTransaction {
     /// Another column is another meaning of the keys that stand in the file, unless it is the old one under a
     /// new name.
     private func keepKey(of known: Cascade, as cascade: Cascade) throws {
-        guard known.column.lowercased() != cascade.column.lowercased() else { return }
+        guard SchemaName(known.column) != SchemaName(cascade.column) else { return }
         let isRenamed = try connection.prepare(
             """
             SELECT NOT EXISTS (SELECT 1 FROM pragma_table_info(?1, 'main') WHERE name = ?2 COLLATE NOCASE)
@@ -118,7 +122,7 @@ extension WriteTransaction {
 
     /// The row's table, and its key as it stands there: its type counts when the row goes.
     private func find(_ row: RowReference) throws -> (source: Int64, key: Value) {
-        guard let cascade = try cascades()[row.table.lowercased()] else {
+        guard let cascade = try cascades()[SchemaName(row.table)] else {
             throw SluiceError(
                 .noCascade,
                 "no action can belong to a row of '\(row.table)' yet: call broker.cascade(from:) for it "
@@ -141,16 +145,19 @@ extension WriteTransaction {
     private func lookUp(of cascade: Cascade) throws(SQLiteError) -> Statement {
         if let statement = links.lookUps[cascade.source] { return statement }
         let (table, column) = (Cascade.quoted(cascade.table), Cascade.quoted(cascade.column))
-        let statement = try connection.prepare("SELECT \(column) FROM \(table) WHERE \(column) = ?1 LIMIT 1")
+        // The application's connection may have a temporary table of this name.
+        let statement = try connection.prepare(
+            "SELECT \(column) FROM main.\(table) WHERE \(column) = ?1 LIMIT 1"
+        )
         links.lookUps[cascade.source] = statement
         return statement
     }
 
-    private func cascades() throws(SQLiteError) -> [String: Cascade] {
+    private func cascades() throws(SQLiteError) -> [SchemaName: Cascade] {
         if let cascades = links.cascades { return cascades }
-        var cascades: [String: Cascade] = [:]
+        var cascades: [SchemaName: Cascade] = [:]
         for cascade in try Cascade.all(connection) where try cascade.stands(in: connection) {
-            cascades[cascade.table.lowercased()] = cascade
+            cascades[SchemaName(cascade.table)] = cascade
         }
         links.cascades = cascades
         return cascades

@@ -69,6 +69,14 @@ extension Store {
                 return output
             }
         } catch let error as SQLiteError where error.code.primary == .busy {
+            if connection.hasWriteUnderWay {
+                throw SluiceError(
+                    .statementUnderWay,
+                    "\(task): a statement that writes is under way on this connection, such as one with "
+                        + "RETURNING; read all of its rows, or reset it, before this call",
+                    sqliteCode: error.code.rawValue
+                )
+            }
             throw SluiceError(
                 .databaseLocked,
                 "\(task): another connection has the write lock, or has committed since this transaction "
@@ -201,11 +209,16 @@ extension Store {
             if connection.isReadOnly || isQueryOnly { findings.append(.readOnly) }
             let journal = try connection.pragma("journal_mode")
             if journal != "wal" { findings.append(.notWAL(journal)) }
-            switch try connection.pragma("synchronous") {
-            case "0": findings.append(.synchronousOff)
-            case "1": findings.append(.synchronousBelowFull)
-            default: break
+            #if canImport(Darwin)
+            let fullfsync: String? = try connection.pragma("fullfsync")
+            #else
+            let fullfsync: String? = nil
+            #endif
+            let synchronous = try connection.pragma("synchronous")
+            if let finding = ConnectionFinding.ofSyncs(synchronous: synchronous, fullfsync: fullfsync) {
+                findings.append(finding)
             }
+            if !connection.firesTriggers { findings.append(.triggersOff) }
             let pages = try connection.pragma("wal_autocheckpoint")
             if pages != "0", FileFacts.hasResetBug { findings.append(.automaticCheckpoints) }
             return findings

@@ -112,6 +112,43 @@ struct CascadeKeyTests {
         await broker.close()
     }
 
+    @Test(
+        "G10: a key is unique by the collation that its rows are looked up by, or is refused",
+        arguments: [
+            ("(name TEXT COLLATE NOCASE)", "BINARY", false), ("(name TEXT COLLATE NOCASE)", "NOCASE", true),
+            ("(name TEXT COLLATE NOCASE)", "RTRIM", false), ("(name TEXT)", "NOCASE", true),
+            ("(name TEXT)", "BINARY", true),
+            ("(name TEXT COLLATE NOCASE, PRIMARY KEY (name COLLATE BINARY))", nil, false),
+            ("(name TEXT COLLATE NOCASE PRIMARY KEY)", nil, true),
+            ("(name TEXT PRIMARY KEY) WITHOUT ROWID", nil, true),
+            ("(name INTEGER PRIMARY KEY DESC)", nil, true),
+        ] as [(String, String?, Bool)]
+    )
+    func collation(_ columns: String, _ index: String?, _ isUnique: Bool) async throws {
+        let (broker, application) = try await site()
+        try application.execute("CREATE TABLE names \(columns)")
+        if let index { try application.execute("CREATE UNIQUE INDEX n ON names (name COLLATE \(index))") }
+        let code = await refusal { try await broker.cascade(from: "names", key: "name") }
+        #expect(code == (isUnique ? nil : .invalidOptions))
+        await broker.close()
+    }
+
+    @Test("A temporary table of the same name is not the one that actions belong to")
+    func temporary() async throws {
+        let (broker, application) = try await site()
+        try application.execute(
+            "CREATE TEMP TABLE messages (id INTEGER PRIMARY KEY); INSERT INTO temp.messages VALUES (9)"
+        )
+        try application.transaction { connection in
+            let row = { (id: Int64) in EnqueueOptions(row: RowReference("messages", id)) }
+            #expect(thrown { try broker.enqueue(Note("x"), row(9), in: connection) }?.code == .noSuchRow)
+            try broker.enqueue(Note("x"), row(1), in: connection)
+        }
+        try application.execute("DELETE FROM main.messages WHERE id = 1")
+        try await #expect(broker.actionCount() == 0)
+        await broker.close()
+    }
+
     @Test("A column that is renamed while the file is open is known again from the next call on")
     func columnRenamed() async throws {
         let (broker, application) = try await site()

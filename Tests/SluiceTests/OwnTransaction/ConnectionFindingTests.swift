@@ -1,3 +1,4 @@
+import CSQLite
 import Foundation
 import SQLite
 import SluiceTestKit
@@ -33,6 +34,33 @@ struct ConnectionFindingTests {
         #expect(!application.connection.isInTransaction)
         #expect("\(ConnectionFinding.notWAL("delete"))".contains("'delete'"))
         await broker.close()
+    }
+
+    @Test("A connection whose triggers or views are switched off is told")
+    func triggers() async throws {
+        let site = try Site()
+        let broker = try await site.broker()
+        let application = try Application(site)
+        try application.execute("PRAGMA wal_autocheckpoint = 0")
+        for option in [SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_VIEW] {
+            for isOn in [false, true] {
+                _ = csqlite_db_config(application.handle, option, isOn ? 1 : 0, nil)
+                let codes = try broker.findings(about: application.handle).map(\.code)
+                #expect(codes == (isOn ? [] : [.triggersOff]))
+            }
+        }
+        await broker.close()
+    }
+
+    @Test("FULL is enough for the disk where the system's syncs reach it, and needs fullfsync elsewhere")
+    func fullSyncs() {
+        for (synchronous, fullfsync, code) in [
+            ("0", "1", .synchronousOff), ("1", "1", .synchronousBelowFull), ("2", "0", .fullSyncOff),
+            ("2", "1", nil), ("2", nil, nil), ("3", "0", .fullSyncOff),
+        ] as [(String, String?, ConnectionFinding.Code?)] {
+            let finding = ConnectionFinding.ofSyncs(synchronous: synchronous, fullfsync: fullfsync)
+            #expect(finding?.code == code, "\(synchronous) \(fullfsync ?? "nil")")
+        }
     }
 
     @Test("A connection that is older than the log is not told of the journal that there was before")

@@ -27,6 +27,25 @@ struct EnqueueInRefusalTests {
         await broker.close()
     }
 
+    @Test(
+        "In the middle of the rows of a statement that writes it says so, and stores nothing"
+    )
+    func underWay() async throws {
+        let site = try Site()
+        let broker = try await site.broker()
+        let application = try Application(site)
+        try application.execute("INSERT INTO messages (text) VALUES ('a'), ('b')")
+        try application.transaction { connection in
+            let update = try application.connection.prepare("UPDATE messages SET sent = 1 RETURNING text")
+            let errors = try update.all { _ in thrown { try broker.enqueue(Note("x"), in: connection) } }
+            #expect(errors.map { $0?.code } == [.statementUnderWay, .statementUnderWay])
+            try broker.enqueue(Note("y"), in: connection)
+        }
+        try await #expect(broker.actionCount() == 1)
+        #expect(try application.row("SELECT sum(sent) FROM messages") == "2")
+        await broker.close()
+    }
+
     @Test("G2, G13: it checks what every enqueue checks, with the same errors")
     func checks() async throws {
         let site = try Site()

@@ -1,0 +1,167 @@
+import SQLite
+import SluiceTestKit
+import Testing
+
+@testable import Sluice
+
+@Suite("Migrations that end a cascade or rename its tables", .timeLimit(.minutes(2)))
+struct CascadeMigrationTests {
+    private static let dropTriggers = "DROP TRIGGER sluice_cascade_1; DROP TRIGGER sluice_rekey_1"
+
+    /// A file with tables of two rows each, an action for each row, told by their numbers, and no broker.
+    private func site(_ tables: String...) async throws -> (Site, Application) {
+        let site = try Site()
+        let broker = try await site.broker()
+        let application = try Application(site, tables: "")
+        for table in tables {
+            try application.execute(
+                """
+                CREATE TABLE "\(table)" (id INTEGER PRIMARY KEY, text TEXT);
+                INSERT INTO "\(table)" VALUES (1, 'a'), (2, 'b');
+                """
+            )
+            try await broker.cascade(from: table)
+            for id in 1...2 {
+                try await broker.enqueue(Note("x"), EnqueueOptions(row: RowReference(table, Int64(id))))
+            }
+        }
+        await broker.close()
+        return (site, application)
+    }
+
+    private func actions(_ broker: Broker) async throws -> [Int64] {
+        try await broker.actionSummaries().map(\.id.rawValue)
+    }
+
+    @Test(
+        "G10: a migration ends a cascade by deleting its row: the actions stay, and belong to no row",
+        arguments: [
+            "UPDATE messages SET id = id + 1000", "DELETE FROM messages WHERE id = 1",
+            """
+            CREATE TABLE new (id TEXT PRIMARY KEY, text TEXT);
+            INSERT INTO new SELECT text, text FROM messages;
+            DROP TABLE messages; ALTER TABLE new RENAME TO messages
+            """,
+        ],
+        [true, false]
+    )
+    func endsByItself(_ migration: String, _ dropsTriggers: Bool) async throws {
+        let (site, application) = try await site("messages")
+        if dropsTriggers { try application.execute(Self.dropTriggers) }
+        try application.execute("DELETE FROM sluice_cascade_rows WHERE table_name = 'messages'; \(migration)")
+        let broker = try await site.broker()
+        try await #expect(actions(broker) == [1, 2])
+        // Triggers that are left are made anew, for the column that counts from now on.
+        try await broker.cascade(from: "messages", key: "id")
+        try await #expect(actions(broker) == [1, 2])
+        try application.execute("INSERT INTO messages (id) VALUES (7)")
+        let row = EnqueueOptions(
+            row: migration.contains("TEXT") ? .init("messages", "7") : .init("messages", 7)
+        )
+        try await broker.enqueue(Note("x"), row)
+        try application.execute("DELETE FROM messages")
+        try await #expect(actions(broker) == [1, 2])
+        await broker.close()
+    }
+
+    @Test("G10: triggers that a migration has left, with the column of old, are made anew by the call")
+    func leftTriggers() async throws {
+        let (site, application) = try await site("messages")
+        try application.execute(
+            """
+            DELETE FROM sluice_cascade_rows;
+            ALTER TABLE messages ADD COLUMN uuid TEXT;
+            UPDATE messages SET uuid = 'u' || id;
+            CREATE UNIQUE INDEX by_uuid ON messages (uuid);
+            """
+        )
+        let broker = try await site.broker()
+        try await broker.cascade(from: "messages", key: "uuid")
+        try await broker.enqueue(Note("x"), EnqueueOptions(row: RowReference("messages", "u2")))
+        try application.execute("DELETE FROM messages WHERE id = 1")
+        try await #expect(actions(broker) == [1, 2, 3])
+        try application.execute("DELETE FROM messages WHERE id = 2")
+        try await #expect(actions(broker) == [1, 2])
+        await broker.close()
+    }
+
+    @Test("G10: an opening removes nothing where none of the rows is there; the application's call does")
+    func otherKeys() async throws {
+        let (site, application) = try await site("messages")
+        try application.execute("\(Self.dropTriggers); UPDATE messages SET id = id + 1000")
+        for _ in 0..<2 {
+            let broker = try await site.broker()
+            try await #expect(actions(broker) == [1, 2])
+            await broker.close()
+        }
+        let broker = try await site.broker()
+        try await broker.cascade(from: "messages")
+        try await #expect(actions(broker).isEmpty)
+        await broker.close()
+    }
+
+    @Test("G10: tables that take each other's names keep their own actions, at an opening and by the call")
+    func swapped() async throws {
+        for isOpen in [true, false] {
+            let (site, application) = try await site("a", "b")
+            var broker = try await site.broker()
+            if !isOpen { await broker.close() }
+            try application.execute(
+                "ALTER TABLE a RENAME TO t; ALTER TABLE b RENAME TO a; ALTER TABLE t RENAME TO b"
+            )
+            if !isOpen { broker = try await site.broker() }
+            for table in ["a", "b"] { try await broker.cascade(from: table) }
+            try await #expect(actions(broker) == [1, 2, 3, 4])
+            try application.execute("DELETE FROM a WHERE id = 1; DELETE FROM b WHERE id = 2")
+            try await #expect(actions(broker) == [1, 4])
+            try await broker.enqueue(Note("x"), EnqueueOptions(row: RowReference("a", 2)))
+            await broker.close()
+        }
+    }
+
+    @Test("G10: a table that takes the name of one that was renamed keeps its own actions")
+    func chain() async throws {
+        let (site, application) = try await site("messages", "drafts")
+        try application.execute(
+            "ALTER TABLE messages RENAME TO archive; ALTER TABLE drafts RENAME TO messages"
+        )
+        let broker = try await site.broker()
+        #expect(
+            try application.rows("SELECT table_name FROM sluice_cascade_rows ORDER BY source_id")
+                == ["archive", "messages"]
+        )
+        for table in ["messages", "archive"] { try await broker.cascade(from: table) }
+        try await #expect(actions(broker) == [1, 2, 3, 4])
+        try application.execute("DELETE FROM messages WHERE id = 1")
+        try await #expect(actions(broker) == [1, 2, 4])
+        await broker.close()
+    }
+
+    @Test("G10: a table that is made under the name of one that was renamed and kept takes no actions over")
+    func kept() async throws {
+        let (site, application) = try await site("messages")
+        try application.execute(
+            "ALTER TABLE messages RENAME TO archive; CREATE TABLE messages (id INTEGER PRIMARY KEY, text)"
+        )
+        let broker = try await site.broker()
+        try await broker.cascade(from: "messages")
+        try await #expect(actions(broker) == [1, 2])
+        try application.execute("DELETE FROM archive WHERE id = 1")
+        try await #expect(actions(broker) == [2])
+        try application.execute("INSERT INTO messages VALUES (2, 'n')")
+        try await broker.enqueue(Note("x"), EnqueueOptions(row: RowReference("messages", 2)))
+        try application.execute("DELETE FROM messages")
+        try await #expect(actions(broker) == [2])
+        await broker.close()
+    }
+
+    @Test("G10: names that differ in more than the letters of ASCII are two tables, as SQLite has it")
+    func otherLetters() async throws {
+        let (site, application) = try await site("Ä", "ä", "e\u{301}", "\u{e9}")
+        let broker = try await site.broker()
+        try await #expect(actions(broker).count == 8)
+        try application.execute("DELETE FROM \"ä\"; DELETE FROM \"e\u{301}\"")
+        try await #expect(actions(broker) == [1, 2, 7, 8])
+        await broker.close()
+    }
+}
