@@ -60,6 +60,26 @@ extension Broker {
         return try store.enqueue(drafts, in: connection)
     }
 
+    /// Enqueues actions of one type, each with options of its own, in a transaction of the application's, all
+    /// or none, in their order.
+    ///
+    /// ```swift
+    /// try broker.enqueue(sends, in: connection) { send in
+    ///     EnqueueOptions(row: RowReference("messages", send.message))
+    /// }
+    /// ```
+    ///
+    /// - Returns: The actions' numbers, in the same order.
+    /// - Throws: As for one action, and what `options` throws, as an error of its own.
+    @discardableResult
+    public func enqueue<A: Action>(
+        _ actions: some Sequence<A>,
+        in connection: OpaquePointer,
+        options: (A) throws -> EnqueueOptions
+    ) throws -> [ActionID] {
+        try store.enqueue(actions.map { try drafter.draft($0, options($0)) }, in: connection)
+    }
+
     /// Enqueues actions whose kinds and payloads are known at run time only in a transaction of the
     /// application's, all or none, in their order.
     ///

@@ -99,8 +99,10 @@ extension Broker {
             because.append(.stopped)
         } else {
             if because.isEmpty && file.hasClaims { because = [.permit(.otherProcess)] }
-            // A queue that waits is nobody's: each of them may run it.
-            because += file.runners.map { .owned(process: $0.process) }
+            // A queue that waits is nobody's: each of them may run it, but for those that stand by.
+            because += (file.primary.map { [$0] } ?? file.runners.map(\.process)).map {
+                .owned(process: $0)
+            }
         }
         return QueueStatus(facts, because, now)
     }

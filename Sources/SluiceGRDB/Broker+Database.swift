@@ -53,6 +53,28 @@ extension Broker {
         return ids
     }
 
+    /// Enqueues actions of one type, each with options of its own, in GRDB's transaction, all or none, in
+    /// their order.
+    ///
+    /// ```swift
+    /// try broker.enqueue(sends, in: db) { EnqueueOptions(row: RowReference("messages", $0.message)) }
+    /// ```
+    ///
+    /// Each call prepares its statements anew: one call for many costs far less than as many calls.
+    ///
+    /// - Returns: The actions' numbers, in the same order.
+    /// - Throws: As for one action, and what `options` throws, as an error of its own.
+    @discardableResult
+    public func enqueue<A: Action>(
+        _ actions: some Sequence<A>,
+        in database: Database,
+        options: (A) throws -> EnqueueOptions
+    ) throws -> [ActionID] {
+        let ids = try enqueue(actions, in: database.handle(), options: options)
+        CommitNotice.give(to: self, of: database)
+        return ids
+    }
+
     /// Enqueues actions whose kinds and payloads are known at run time only in GRDB's transaction, all or
     /// none, in their order.
     ///

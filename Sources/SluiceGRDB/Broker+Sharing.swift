@@ -19,7 +19,7 @@ extension Broker {
     /// write-ahead log, for good.
     ///
     /// What `prepareForSluice(lockTimeout:)` sets is set on the writer, so that what is
-    /// enqueued on it survives a loss of power.
+    /// enqueued on it survives a loss of power; in the role `readOnly` nothing is.
     ///
     /// - Parameters:
     ///   - writer: A `DatabaseQueue` or `DatabasePool` on a file, outside its own accesses. The broker does
@@ -30,15 +30,22 @@ extension Broker {
     ///     writes fail at once while the broker commits, unless the configuration has a busy mode.
     /// - Throws: `SluiceError` with `unsupportedDatabase` for a database in memory or a temporary one,
     ///   `readOnly` for one that was opened for reading only, `connectionNotPrepared` when the writer refuses
-    ///   a setting, and what opening a file throws.
+    ///   a setting, and what opening a file throws. The writer and the file are as they were then.
     public convenience init(
         sharing writer: some DatabaseWriter,
         options: BrokerOptions = BrokerOptions(),
         keepsSettings: Bool = false
     ) async throws(SluiceError) {
         let path = try await writer.pathOfFile()
-        if !keepsSettings { try await writer.prepareForSluice(lockTimeout: options.lockTimeout) }
         try await self.init(file: path, options: options)
+        // Behind it: where it throws, the writer and the file are as they were.
+        guard !keepsSettings, options.role != .readOnly else { return }
+        do {
+            try await writer.prepare(for: self, options)
+        } catch {
+            await close()
+            throw error
+        }
     }
 }
 
@@ -48,7 +55,9 @@ extension DatabaseWriter {
     /// - `journal_mode = WAL`, which the file keeps;
     /// - `synchronous = FULL`, and `fullfsync` on Apple's systems: commits are synced, those without actions
     ///   too. It takes the place of the `NORMAL` that GRDB gives pools;
-    /// - `wal_autocheckpoint = 0`: the broker copies the log;
+    /// - `wal_autocheckpoint = 0`, where SQLite can lose a commit when two connections copy the log (before
+    ///   3.51.3): the broker that shares the database does it, and GRDB again when that is closed. This call
+    ///   alone leaves it to a broker that runs;
     /// - a busy timeout, where the configuration has GRDB's `immediateError`: the broker writes too.
     ///
     /// Call it for a pool that is opened again while its broker stays open.
@@ -57,6 +66,21 @@ extension DatabaseWriter {
     ///   configuration does not say.
     /// - Throws: `SluiceError` with `connectionNotPrepared` or `databaseLocked`.
     public func prepareForSluice(lockTimeout: Duration = .seconds(10)) async throws(SluiceError) {
+        try await prepare(lockTimeout: lockTimeout) { db in
+            if FileFacts.hasResetBug { try db.set("wal_autocheckpoint", "0") }
+        }
+    }
+
+    fileprivate func prepare(for broker: Broker, _ options: BrokerOptions) async throws(SluiceError) {
+        try await prepare(lockTimeout: options.lockTimeout) { db in
+            if options.hasResetBug { try LogObserver.leaveLog(of: db, to: broker) }
+        }
+    }
+
+    private func prepare(
+        lockTimeout: Duration,
+        _ setLog: @escaping @Sendable (Database) throws -> Void
+    ) async throws(SluiceError) {
         let failsWhenBusy = if case .immediateError = configuration.busyMode { true } else { false }
         try await access("preparing GRDB's writer") { db in
             if failsWhenBusy {
@@ -68,7 +92,7 @@ extension DatabaseWriter {
             }
             try db.set("synchronous", "2", as: "FULL")
             try db.set("fullfsync", "1", as: "ON")
-            try db.set("wal_autocheckpoint", "0")
+            try setLog(db)
         }
     }
 
@@ -105,7 +129,7 @@ extension DatabaseWriter {
 
 extension Database {
     /// Sets a pragma and reads it back: a setting that is refused changes nothing and says so nowhere else.
-    fileprivate func set(_ pragma: String, _ value: String, as word: String? = nil) throws {
+    func set(_ pragma: String, _ value: String, as word: String? = nil) throws {
         try execute(sql: "PRAGMA \(pragma) = \(word ?? value)")
         let actual = try String.fetchOne(self, sql: "PRAGMA \(pragma)")
         guard actual == value else {

@@ -14,8 +14,6 @@ extension Configuration {
     ///   a broker's commit would be an error else.
     /// - A file that is made by this opening gives back the space of what has gone (`auto_vacuum =
     ///   INCREMENTAL`), as one that a broker makes. In a file that exists nothing is changed by that.
-    /// - `wal_autocheckpoint = 0`: the broker copies the log. Without a broker nobody does, until the last
-    ///   connection is closed.
     ///
     /// It is no substitute for what `Broker(sharing:)` sets: GRDB sets `synchronous = NORMAL` on pools after
     /// anything that a configuration can do.
@@ -23,7 +21,7 @@ extension Configuration {
         if case .immediateError = busyMode { busyMode = .timeout(10) }
         prepareDatabase { db in
             guard !db.configuration.readonly else { return }
-            try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA wal_autocheckpoint = 0")
+            try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
         }
     }
 }

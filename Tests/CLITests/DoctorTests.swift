@@ -113,6 +113,15 @@ import Testing
         #expect(texts(try await findings(place), areProblems: true) == [died])
     }
 
+    @Test("A second name of the file is told")
+    func hardLink() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q")
+        try FileManager.default.linkItem(atPath: place.path, toPath: place.path + ".second")
+        let found = texts(try await findings(place), areProblems: true)
+        #expect(found.count == 1 && found[0].hasPrefix("the file has 2 names, by hard links"), "\(found)")
+    }
+
     @Test("A damaged file is told, as is one of a newer version and one without queues")
     func damage() async throws {
         let damaged = try Workplace()

@@ -88,9 +88,18 @@ struct EnqueueTests {
             return (one, several, raw)
         }
         #expect([one] + several + raw == [1, 2, 3, 4].map { ActionID(rawValue: $0) })
+        let each = try await application.database.write { db in
+            try broker.enqueue([Note("e"), Note("f")], in: db) { EnqueueOptions(tag: $0.text) }
+        }
+        #expect(each == [5, 6].map { ActionID(rawValue: $0) })
+        await #expect(throws: Refusal.self) {
+            try await application.database.write { db in
+                try broker.enqueue([Note("g")], in: db) { _ in throw Refusal() }
+            }
+        }
         try await #expect(
             application.rows("SELECT kind || coalesce(tag, '') FROM sluice_actions ORDER BY id")
-                == ["notet", "note", "note", "any"]
+                == ["notet", "note", "note", "any", "notee", "notef"]
         )
         await broker.close()
     }

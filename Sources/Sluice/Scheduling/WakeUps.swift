@@ -58,7 +58,10 @@ final class WakeUps: Sendable {
         guard let lookout = store.lookout else { return nil }
         let delegate = Delegate(
             logPath: { try lookout.logPath() },
-            look: { try lookout.hasForeignChanges() },
+            look: {
+                store.seeToLog()
+                return try lookout.hasForeignChanges()
+            },
             takeIn: { completion in
                 store.write(sync: .later) { _ in
                 } completion: { _ in

@@ -208,11 +208,30 @@ extension WriteTransaction {
     /// Before the transaction begins, so that this one is nobody's.
     fileprivate func leaveProcessesBehind() throws {
         try connection.immediate {
+            try suspectClaimsOfDead()
             for table in ["sluice_runner_rows", "sluice_checkpointer", "sluice_changes"] {
                 try connection.prepare("DELETE FROM \(table)").run()
             }
             try connection.prepare("DELETE FROM sluice_gate_rows WHERE owner IS NOT NULL").run()
         }
+    }
+
+    /// Makes suspects of what processes had claimed that have died: it may have been the cause, in the source
+    /// as in the copy (G7).
+    ///
+    /// Not what this one has, whose own row looks like that of an earlier store here.
+    private func suspectClaimsOfDead() throws(SQLiteError) {
+        let living = try RunnerRow.all(connection).filter { !$0.process.isDead(seenFrom: identity) }
+            .map { "\($0.epoch)" }
+        try connection.prepare(
+            """
+            INSERT INTO sluice_state_rows (action_id, is_suspect)
+            SELECT a.id, 1 FROM sluice_claim_rows AS c JOIN sluice_action_rows AS a ON a.id = c.action_id
+            WHERE c.claim >> 32 NOT IN (SELECT value FROM json_each(?1))
+            ON CONFLICT (action_id) DO UPDATE SET is_suspect = 1
+            """
+        )
+        .bind(1, "[\(living.joined(separator: ","))]").run()
     }
 
     /// Has what ran wait again, with the attempt given back, and does what was asked for while it ran.

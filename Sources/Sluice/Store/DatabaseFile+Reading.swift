@@ -8,6 +8,13 @@ extension DatabaseFile {
     /// (<https://www.sqlite.org/wal.html>); and locks of network file systems are not to be trusted
     /// (<https://www.sqlite.org/howtocorrupt.html>, 2.1).
     static func checkMount(_ path: String, _ mount: MountFacts?) throws(SluiceError) {
+        if mount?.isMountPoint == true {
+            throw SluiceError(
+                .cannotOpen,
+                "\(path) is mounted as a file, without its log, which would lie elsewhere and be lost or "
+                    + "missed by others: mount the directory that it lies in"
+            )
+        }
         guard let name = mount?.network else { return }
         throw SluiceError(
             .networkFileSystem,

@@ -19,6 +19,8 @@ final class FileCheck: Sendable {
 
     private struct State {
         var failure: SluiceError?
+        /// The log and its index, while connections are open: nobody makes others meanwhile.
+        var besides: [(path: String, identity: DatabaseFile.Identity)] = []
         var onFailure: (@Sendable (SluiceError) -> Void)?
     }
 
@@ -58,7 +60,7 @@ final class FileCheck: Sendable {
         guard let path, let identity else { return }
         var status = stat()
         let code = stat(path, &status) == 0 ? 0 : errno
-        if code == 0, DatabaseFile.Identity(status) == identity { return }
+        if code == 0, DatabaseFile.Identity(status) == identity { return try lookBeside() }
         // What the system does not tell, for want of a right or a disk that hangs, is not held against the
         // file.
         guard [0, ENOENT, ENOTDIR].contains(code) else { return }
@@ -71,6 +73,58 @@ final class FileCheck: Sendable {
             )
         )
         try ensure()
+    }
+
+    /// A connection has been opened, and has made the log and its index.
+    func connected(logPath: String?) {
+        guard let logPath, logPath.hasSuffix("-wal") else { return }
+        let paths = [logPath, logPath.dropLast(3) + "shm"]
+        state.withLock { state in
+            state.besides = paths.compactMap { path in
+                DatabaseFile.identity(of: path).map { (path, $0) }
+            }
+        }
+    }
+
+    /// The connections are about to be closed: the last one of all programs takes the log away.
+    func disconnects() { state.withLock { $0.besides = [] } }
+
+    private func lookBeside() throws(SluiceError) {
+        let lost = state.withLock { state in state.besides.first { Self.fate(of: $0) != .isThere } }
+        guard let lost else { return }
+        fail(
+            SluiceError(
+                .fileReplaced,
+                "\(lost.path) was removed or replaced while its file was open, so that others write to "
+                    + "another log: end all programs that use the file, see to it, and open it again"
+            )
+        )
+        try ensure()
+    }
+
+    private enum Fate { case isThere, isMissing, isAnother }
+
+    /// What has become of a file; where the system does not tell, nothing.
+    private static func fate(of file: (path: String, identity: DatabaseFile.Identity)) -> Fate {
+        var status = stat()
+        if stat(file.path, &status) == 0 {
+            return DatabaseFile.Identity(status) == file.identity ? .isThere : .isAnother
+        }
+        return errno == ENOENT || errno == ENOTDIR ? .isMissing : .isThere
+    }
+
+    /// Whether the log may be copied into the file at the close.
+    ///
+    /// What it holds is the file's, though its name may have been taken away. Where another stands there by
+    /// now, others may have written by it.
+    var mayCopyLog: Bool {
+        if isForked { return false }
+        guard hasFailed.load(ordering: .acquiring) else { return true }
+        return state.withLock { state in
+            state.failure?.code == .fileReplaced && !state.besides.isEmpty
+                && path.flatMap { DatabaseFile.identity(of: $0) } == identity
+                && state.besides.allSatisfy { Self.fate(of: $0) != .isAnother }
+        }
     }
 
     /// From now on everything is refused with an error; the first one counts.
@@ -113,11 +167,21 @@ struct SchemaCheck {
 
     /// Called inside a transaction.
     ///
-    /// - Throws: ``SluiceError/Code/newerSchema``.
+    /// - Throws: ``SluiceError/Code/newerSchema``, and ``SluiceError/Code/fileReplaced`` where tables that were
+    ///   there have gone.
     mutating func ensure(_ connection: Connection) throws {
         let version = try connection.cached("PRAGMA schema_version").first { $0.int64(0) }
         guard version != self.version else { return }
-        try Migrator().check(connection, makesMissing: true)
+        do {
+            // Whoever has opened the file has made what was missing.
+            try Migrator().check(connection, makesMissing: false)
+        } catch let error as SluiceError where error.code == .schemaMissing {
+            throw SluiceError(
+                .fileReplaced,
+                "the tables of \(connection.path)'s queues have gone, as when a database is erased: close the "
+                    + "broker and open it again, which makes them anew"
+            )
+        }
         self.version = version
     }
 }
@@ -130,6 +194,9 @@ extension SluiceError {
         default: false
         }
     }
+
+    /// Whether it tells what has become of the file, for all that use it.
+    var isOfFile: Bool { code == .newerSchema || code == .fileReplaced }
 
     /// Whether it may lie at some rows or pages of the file, and not at the file as a whole.
     var isOfRows: Bool { code == .corrupt || code == .storage || code == .payloadTooLarge }

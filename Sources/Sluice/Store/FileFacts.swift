@@ -20,6 +20,8 @@ package struct FileFacts: Sendable {
     package var indexPath = ""
     /// The steps of the schema that were applied; none: there are no queues in it.
     package var steps: [String] = []
+    /// By how many names it can be opened.
+    package var linkCount = 1
     /// Whether a newer version of the library has written it.
     package var isNewer = false
     /// Steps that this version would add when it opens the file for work.
@@ -90,6 +92,7 @@ package struct FileFacts: Sendable {
             pragmas.append((name, try connection.pragma(name)))
         }
         byteCount = Self.size(of: path)
+        linkCount = Self.linkCount(of: path)
         if let log = connection.logPath {
             logByteCount = Self.size(of: log)
             indexPath = String(log.dropLast(3)) + "shm"
@@ -138,6 +141,11 @@ package struct FileFacts: Sendable {
         } catch let error where error.code == .busy {
             return true
         }
+    }
+
+    private static func linkCount(of path: String) -> Int {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_nlink) : 1
     }
 
     private static func size(of path: String) -> Int64 {

@@ -102,7 +102,7 @@ final class GroupCommitter {
             if isLocked && !waitsForLock { return false }
             let failure = SluiceError(wrapping: error, doing: "beginning a write")
             fail(group, failure)
-            if failure.code == .newerSchema { check.fail(failure) }
+            if failure.isOfFile { check.fail(failure) }
             return true
         }
         do {
@@ -201,7 +201,8 @@ final class GroupCommitter {
         // A statement that is left would keep the file open behind the registration's end.
         transaction.links = LinkMemory()
         if !isSuspended { logGuard?.close(isWritable: check.refusal == nil) }
-        if !isSuspended, check.refusal != nil { connection.setCheckpointOnClose(false) }
+        if !isSuspended, !check.mayCopyLog { connection.setCheckpointOnClose(false) }
+        check.disconnects()
         if let registration { registration.end { connection.close() } } else { connection.close() }
     }
 

@@ -14,10 +14,13 @@ package struct MountFacts: Sendable, Hashable {
     package var network: String?
     /// Nothing can be written on it, by nobody.
     package var isReadOnly = false
+    /// The file alone is mounted at its path, so that its log would lie elsewhere than for others.
+    package var isMountPoint = false
 
-    package init(network: String? = nil, isReadOnly: Bool = false) {
+    package init(network: String? = nil, isReadOnly: Bool = false, isMountPoint: Bool = false) {
         self.network = network
         self.isReadOnly = isReadOnly
+        self.isMountPoint = isMountPoint
     }
 
     /// Asks the system about a file, or about its directory where it is missing.
@@ -32,7 +35,23 @@ package struct MountFacts: Sendable, Hashable {
             code = cfiles_mount_of(place, &mount)
         }
         guard code == 0 else { return nil }
-        return MountFacts(network: networkName(mount, place), isReadOnly: mount.is_read_only != 0)
+        return MountFacts(
+            network: networkName(mount, place),
+            isReadOnly: mount.is_read_only != 0,
+            isMountPoint: place == path && isMountPoint(path)
+        )
+    }
+
+    private static func isMountPoint(_ path: String) -> Bool {
+        #if os(Linux)
+        guard let resolved = realpath(path, nil) else { return false }
+        defer { free(resolved) }
+        guard let table = ProcessIdentity.contents(of: "/proc/self/mountinfo") else { return false }
+        return isMountPoint(String(cString: resolved), in: table)
+        #else
+        // No other system that this library is for can mount a file.
+        return false
+        #endif
     }
 
     /// The directory that a path lies in.
@@ -95,6 +114,25 @@ extension MountFacts {
             return fuseNetworks.contains(type) ? type : nil
         }
         return nil
+    }
+
+    /// - Parameter table: Lines of `/proc/self/mountinfo`: the fifth field is where it is mounted, in which
+    ///   spaces, tabs, line breaks and backslashes stand as three octal digits.
+    static func isMountPoint(_ path: String, in table: String) -> Bool {
+        var escaped = ""
+        for scalar in path.unicodeScalars {
+            switch scalar {
+            case " ": escaped += "\\040"
+            case "\t": escaped += "\\011"
+            case "\n": escaped += "\\012"
+            case "\\": escaped += "\\134"
+            default: escaped.unicodeScalars.append(scalar)
+            }
+        }
+        return table.utf8.split(separator: UInt8(ascii: "\n")).contains { line in
+            let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 5)
+            return fields.count > 4 && fields[4].elementsEqual(escaped.utf8)
+        }
     }
 
     // As the C library's macros take the numbers apart.

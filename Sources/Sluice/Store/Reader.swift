@@ -133,7 +133,7 @@ final class Reader: Sendable {
     private func ensureSchema(_ connection: Connection) throws {
         do {
             try schema.ensure(connection)
-        } catch let error as SluiceError where error.code == .newerSchema {
+        } catch let error as SluiceError where error.isOfFile {
             check.fail(error)
             throw error
         }

@@ -1,4 +1,6 @@
+internal import Logging
 internal import SQLite
+internal import Synchronization
 
 /// The log: copied by the writer between two groups, and here when a reader has kept it from that.
 extension Store {
@@ -31,6 +33,34 @@ extension Store {
             guard !isLogPinned, let path = transaction.connection.logPath else { return }
             guard let log = FileFact(path), log.byteCount > DatabaseFile.journalSizeLimit else { return }
             try transaction.writeBarrier()
+        }
+    }
+
+    /// Whether nothing can be committed any more.
+    package var isClosed: Bool { writer.load.isClosed }
+
+    /// Has the log copied and cut, if commits of other connections have made it too long (G12).
+    ///
+    /// What the engine commits itself is followed by a copy when that is due. Where it commits nothing, and
+    /// others have been told to leave the log to it, nobody else does. It costs a look at the file's size; a
+    /// log that a reader keeps is tried once in a while.
+    package func seeToLog() {
+        guard let logPath, let log = FileFact(logPath), log.byteCount > DatabaseFile.journalSizeLimit else {
+            return
+        }
+        let now = clock.uptime
+        let isDue = lastLogCare.withLock { last in
+            if let last, now - last < Self.pinnedLogInterval { return false }
+            last = now
+            return true
+        }
+        guard isDue else { return }
+        Task(executorPreference: executor) { [self] in
+            do {
+                try await copyPinnedLog()
+            } catch {
+                logger.debug("the log stays long", metadata: ["error": "\(error)"])
+            }
         }
     }
 }

@@ -9,6 +9,8 @@ extension Store {
     /// Stores actions.
     func enqueue(_ drafts: [ActionDraft], in handle: OpaquePointer) throws(SluiceError) -> [ActionID] {
         guard !drafts.isEmpty else { return [] }
+        // The application's connection may have been told to leave the log to the engine.
+        defer { seeToLog() }
         return try join(handle, doing: "enqueueing in the application's transaction") {
             try $0.enqueue(drafts)
         }

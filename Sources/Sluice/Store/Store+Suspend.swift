@@ -8,6 +8,7 @@ extension Store {
         await backups.end(
             SluiceError(.suspended, "the broker was suspended; copy the file when it is resumed")
         )
+        check.disconnects()
         await lookout?.suspend()
         await reader?.suspend()
         let address = writerAddress.load(ordering: .acquiring)
@@ -53,6 +54,7 @@ extension Store {
                 )
             }
             writerAddress.store(Int(bitPattern: connection.rawHandle), ordering: .releasing)
+            check.connected(logPath: logPath)
             return GroupCommitter(continuing: suspended, on: connection)
         } catch {
             if error.endsBroker { check.fail(error) }

@@ -18,7 +18,8 @@ package final class Store: Sendable {
     let backups: Backups
     /// Whether the file may still be worked on.
     let check: FileCheck
-    private let executor: DispatchExecutor?
+    let executor: DispatchExecutor?
+    let logger: Logger
     let mountFacts: @Sendable (String) -> MountFacts?
     private let role: BrokerRole
     var isReadOnly: Bool { role == .readOnly }
@@ -39,6 +40,10 @@ package final class Store: Sendable {
     let nonce = Int64.random(in: .min ... .max)
     /// The address of the writer's connection, to tell it from those of the application.
     let writerAddress = Atomic(0)
+    /// The log's path as SQLite has it; `nil` in memory, and where the file is only read.
+    let logPath: String?
+    /// When it was last seen to that others make the log too long.
+    let lastLogCare = Mutex<Duration?>(nil)
 
     /// Opens the file, creating and migrating it as needed and allowed.
     ///
@@ -53,7 +58,7 @@ package final class Store: Sendable {
         let file = DatabaseFile(location, options)
         (self.location, self.file) = (location, file)
         (clock, role) = (options.clock, options.role)
-        executor = options.engine.executor
+        (executor, logger) = (options.engine.executor, options.logger)
         (backups, runners) = (Backups(options.engine), RunnerState(primaryTerm: options.leases.primary))
         (identity, mountFacts) = (options.identity ?? .current, options.mountFacts)
         let entered = try Self.enter(location, options)
@@ -62,12 +67,14 @@ package final class Store: Sendable {
         do {
             if options.role == .readOnly {
                 (reader, writer) = try Self.openToRead(file, entered?.path, check, options)
-                lookout = nil
+                (lookout, logPath) = (nil, nil)
                 registration = entered?.registration
                 return
             }
             let connection = try file.open(now: options.clock.now)
             writerAddress.store(Int(bitPattern: connection.rawHandle), ordering: .releasing)
+            logPath = connection.logPath
+            check.connected(logPath: logPath)
             let transaction = WriteTransaction(
                 connection: connection,
                 nonce: nonce,
@@ -80,20 +87,18 @@ package final class Store: Sendable {
                 settledActions: SettledActions(waiters: waiters),
                 ownSettlements: ownSettlements
             )
-            writer = Writer(
-                GroupCommitter(
-                    transaction: transaction,
-                    turns: turns,
-                    registration: entered?.registration,
-                    check: check,
-                    logGuard: options.hasResetBug
-                        ? LogGuard(connection, file, nonce, identity, options.clock) : nil,
-                    options: options,
-                    onCommit: onCommit
-                ),
-                check,
-                options.engine
+            let logGuard =
+                options.hasResetBug ? LogGuard(connection, file, nonce, identity, options.clock) : nil
+            let committer = GroupCommitter(
+                transaction: transaction,
+                turns: turns,
+                registration: entered?.registration,
+                check: check,
+                logGuard: logGuard,
+                options: options,
+                onCommit: onCommit
             )
+            writer = Writer(committer, check, options.engine)
         } catch {
             entered?.registration?.end(closing: {})
             throw error

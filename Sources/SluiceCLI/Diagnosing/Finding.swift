@@ -30,7 +30,7 @@ struct Finding {
     /// All that is to be said of a file, the worst first.
     static func all(_ facts: FileFacts, _ holders: LockHolders, path: String, now: Timestamp) -> [Finding] {
         let findings =
-            ofFile(facts, path: path) + ofLocks(facts, holders, path: path) + ofQueues(facts)
+            ofFile(facts, path: path) + ofPlace(facts) + ofLocks(facts, holders, path: path) + ofQueues(facts)
             + ofRunners(facts, now) + ofLibrary()
         return findings.filter(\.isProblem) + findings.filter { !$0.isProblem }
     }
@@ -73,18 +73,34 @@ struct Finding {
                 .problem("the file cannot be written", "check the permissions of the file and its directory")
             )
         }
+        let mode = facts.pragmas.first { $0.name == "journal_mode" }?.value ?? ""
+        if !facts.steps.isEmpty && mode != "wal" {
+            findings.append(
+                .note("journal_mode is \(mode), not wal", "the next program that opens the file sets it")
+            )
+        }
+        return findings
+    }
+
+    /// Where the file lies, and by what names.
+    private static func ofPlace(_ facts: FileFacts) -> [Finding] {
+        var findings: [Finding] = []
+        if facts.linkCount > 1 {
+            findings.append(
+                .problem(
+                    "the file has \(facts.linkCount) names, by hard links: who opens it by another one has "
+                        + "another log, and commits are lost",
+                    "have all programs use the same name, and copy the file with `sluice backup` instead of "
+                        + "linking it; `find DIRECTORY -samefile FILE` lists the names"
+                )
+            )
+        }
         if let network = facts.network {
             findings.append(
                 .problem(
                     "the file lies on a network file system (\(network)): no broker opens it there",
                     "stop what uses it, and move it to a disk of this machine"
                 )
-            )
-        }
-        let mode = facts.pragmas.first { $0.name == "journal_mode" }?.value ?? ""
-        if !facts.steps.isEmpty && mode != "wal" {
-            findings.append(
-                .note("journal_mode is \(mode), not wal", "the next program that opens the file sets it")
             )
         }
         return findings

@@ -99,6 +99,29 @@ import Testing
         await broker.close()
     }
 
+    @Test("G7: what ran in a process that has died is a suspect in the copy, and what runs here is none")
+    func suspects() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.store.add([ActionDraft("dead's"), ActionDraft("ours", in: "r")])
+        for queue: QueueName in ["q", "r"] { _ = try await fixture.store.take(queue) }
+        try fixture.execute(
+            """
+            INSERT INTO sluice_runner_rows (epoch, pid, process, nonce, lease_until_us)
+            VALUES (99, 1, 'another start-of-the machine', 0, 9000000000000000000);
+            UPDATE sluice_claim_rows SET claim = 99 << 32 WHERE action_id = 1;
+            """
+        )
+        let path = fixture.file.path + ".copy"
+        try await fixture.store.backUp(to: path)
+        let copy = try open(path)
+        #expect(
+            try copy.prepare("SELECT action_id FROM sluice_state_rows WHERE is_suspect").all { $0.int(0) }
+                == [1]
+        )
+        #expect(try count("sluice_claim_rows", copy) == 0)
+        #expect(try fixture.row("SELECT count(*) FROM sluice_state_rows WHERE is_suspect") == "0")
+    }
+
     @Test("What was asked for while actions ran has been done in the copy: one has gone, one has moved")
     func askedWhileRunning() async throws {
         let site = try Site()

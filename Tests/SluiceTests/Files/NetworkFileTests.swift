@@ -59,6 +59,31 @@ import Testing
         #expect(MountFacts.fuseNetworkName("", device: device(51)) == nil)
     }
 
+    @Test("A file that is mounted by itself is refused, and found by its path as the table of mounts has it")
+    func mountPoint() async throws {
+        let site = try Site()
+        let error = await #expect(throws: SluiceError.self) {
+            _ = try await site.broker { $0.mountFacts = { _ in MountFacts(isMountPoint: true) } }
+        }
+        #expect(error?.code == .cannotOpen && error?.message.contains("directory") == true)
+        let table = #"""
+            36 35 98:0 / /data rw,noatime - ext4 /dev/sda rw
+            37 35 98:0 /a/q.sqlite /data/q.sqlite rw,noatime master:1 - ext4 /dev/sda rw
+            38 35 98:0 /b /data/my\040\134queues\012.sqlite rw - ext4 /dev/sda rw
+            """#
+        for path in ["/data", "/data/q.sqlite", "/data/my \\queues\n.sqlite"] {
+            #expect(MountFacts.isMountPoint(path, in: table), "\(path)")
+        }
+        for path in ["/dat", "/data/q.sqlite2", "/a/q.sqlite", "98:0", ""] {
+            #expect(!MountFacts.isMountPoint(path, in: table), "\(path)")
+        }
+        // The file system of processes is a mount on each Linux.
+        #if os(Linux)
+        #expect(MountFacts.read("/proc")?.isMountPoint == true)
+        #expect(MountFacts.read("/proc/self")?.isMountPoint == false)
+        #endif
+    }
+
     #if os(Linux)
     @Test("The numbers are those of the kernel, and of no file system of one machine")
     func numbers() {

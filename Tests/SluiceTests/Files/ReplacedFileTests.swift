@@ -116,6 +116,88 @@ import Testing
         await broker.close()
     }
 
+    @Test("Tables that are gone end a broker that runs, and one that is opened again makes them anew")
+    func erased() async throws {
+        let site = try Site()
+        let broker = try await site.broker { $0.watchesLog = false }
+        try await broker.enqueue(Note("a"))
+        let run = Task { try await broker.run() }
+        try await until { broker.hasLookedAround }
+        // As GRDB erases a database.
+        let application = try Connection(path: #require(site.file).path, mode: .write)
+        application.setBusyTimeout(patience)
+        for kind in ["trigger", "view", "table"] {
+            let names = try application.prepare(
+                "SELECT name FROM sqlite_schema WHERE type = ? AND name GLOB 'sluice_*'"
+            )
+            .bind(1, kind).all { $0.text(0) }
+            for name in names { try application.execute("DROP \(kind) IF EXISTS \(name)") }
+        }
+        #expect(await refusal { try await broker.enqueue(Note("b")) } == .fileReplaced)
+        #expect(await refusal { try await run.value } == .fileReplaced)
+        #expect(await refusal { try await broker.status(of: "notes") } == .fileReplaced)
+        await broker.close()
+        let second = try await site.broker()
+        try await second.enqueue(Note("c"))
+        try await #expect(second.actionCount() == 1)
+        await second.close()
+    }
+
+    @Test(
+        "A log or its index that is removed beneath a broker is found, and the close keeps what stands in it",
+        arguments: [["-wal", "-shm"], ["-wal"], ["-shm"]]
+    )
+    func logRemoved(_ suffixes: [String]) async throws {
+        let site = try Site()
+        let path = try #require(site.file).path
+        let broker = try await site.broker()
+        try await broker.enqueue(Note("a"))
+        for suffix in suffixes { try FileManager.default.removeItem(atPath: path + suffix) }
+        site.clock.advance(by: .seconds(1))
+        #expect(await refusal { try await broker.enqueue(Note("b")) } == .fileReplaced)
+        #expect(await refusal { try await broker.status(of: "notes") } == .fileReplaced)
+        await broker.close()
+        let second = try await site.broker()
+        try await #expect(second.actionCount() == 1)
+        await second.close()
+    }
+
+    @Test("A log that others have made in the place of one that was removed is left to them")
+    func logReplaced() async throws {
+        let site = try Site()
+        let path = try #require(site.file).path
+        let broker = try await site.broker()
+        try await broker.enqueue(Note("a"))
+        for suffix in ["-wal", "-shm"] { try FileManager.default.removeItem(atPath: path + suffix) }
+        // In this process SQLite would know that the index is not the one it has open.
+        try Data("theirs".utf8).write(to: URL(fileURLWithPath: path + "-wal"))
+        let before = try contents(besides: path)
+        site.clock.advance(by: .seconds(1))
+        #expect(await refusal { try await broker.enqueue(Note("b")) } == .fileReplaced)
+        await broker.close()
+        #expect(try contents(besides: path) == before)
+    }
+
+    @Test("A suspension takes the log away, and is no reason to give the file up")
+    func suspended() async throws {
+        let site = try Site()
+        let path = try #require(site.file).path
+        let broker = try await site.broker()
+        try await broker.enqueue(Note("a"))
+        for _ in 0..<2 {
+            await broker.suspend()
+            // The last connection to be closed copies the log.
+            _ = try Connection(path: path, mode: .write).pragma("user_version")
+            #expect(!FileManager.default.fileExists(atPath: path + "-wal"))
+            site.clock.advance(by: .seconds(2))
+            try await broker.resume()
+            try await broker.enqueue(Note("b"))
+            site.clock.advance(by: .seconds(2))
+        }
+        try await #expect(broker.actionCount() == 3)
+        await broker.close()
+    }
+
     @Test("The close leaves alone what stands at the path by then, its log among it")
     func close() async throws {
         let site = try Site()
