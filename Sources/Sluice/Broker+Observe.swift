@@ -1,4 +1,5 @@
 public import Dispatch
+internal import Logging
 
 /// Observing what happens. While nobody observes, events are not even made.
 extension Broker {
@@ -59,6 +60,9 @@ extension Broker {
         let subscriber = Observers.Subscriber(receive: { _ in body() }, poke: { _ in body() }, end: {})
         return ObservationToken(observers, subscriber) {}
     }
+
+    /// Logs what a part of the package that is not the library has to say.
+    package func note(_ sentence: String) { options.logger.debug("\(sentence)") }
 
     /// Somebody has begun to observe.
     func isObserved() {

@@ -39,7 +39,8 @@ extension Broker {
     /// There is never a backlog: who is slow gets the latest, and what was in between is lost. It ends when
     /// the broker is closed, or the task is cancelled. It throws what reading the file throws.
     ///
-    /// Changes by other processes are seen while this broker runs.
+    /// Changes by other processes are seen too, whether this broker runs or not; while it does not, within
+    /// ``BrokerOptions/foreignChangeInterval``.
     public func statusUpdates(of queue: QueueName) -> QueueStatusUpdates {
         QueueStatusUpdates(self, queue)
     }

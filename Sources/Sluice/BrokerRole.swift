@@ -11,7 +11,7 @@ public struct BrokerRole: Sendable, Hashable, CustomStringConvertible {
     public static let run = BrokerRole(value: .run)
 
     /// Enqueues and operates, and never runs the queues: ``Broker/run()`` throws
-    /// ``SluiceError/Code/wrongRole``.
+    /// ``SluiceError/Code/wrongRole``, and a route is accepted and runs nothing.
     ///
     /// For an extension or a command beside the application that runs them.
     public static let enqueueOnly = BrokerRole(value: .enqueueOnly)

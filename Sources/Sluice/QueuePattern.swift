@@ -37,7 +37,8 @@ public struct QueuePattern: Sendable, Hashable {
         guard stars == 1, rawValue == "*" || rawValue.utf8.reversed().starts(with: "*/".utf8) else {
             throw SluiceError(
                 .invalidPattern,
-                "the pattern '\(rawValue)' is neither a queue name nor a prefix that ends in '/*', nor '*'"
+                "the pattern '\(rawValue)' is neither a queue name nor a prefix that ends in '/*', nor '*': "
+                    + "write it as 'mail', 'mail/*' or '*'"
             )
         }
         return .prefix(Array(rawValue.utf8.dropLast()))

@@ -47,10 +47,6 @@ struct Doctor: AsyncParsableCommand {
 
     private func lines(_ facts: FileFacts, _ holders: LockHolders, _ findings: [Finding]) -> [String] {
         let paint = output.paint
-        let runners = facts.runners.map { runner in
-            let running = "\(runner.isPrimary ? "primary, " : "")\(runner.runningCount) running"
-            return "process \(runner.pid) (\(runner.isDead ? "has died" : running))"
-        }
         let known = facts.steps.count + facts.missingStepCount
         let lines = Facts.lines(
             [
@@ -63,7 +59,7 @@ struct Doctor: AsyncParsableCommand {
                     facts.damages.isEmpty ? "ok, \(full ? "fully" : "quickly") checked" : "damaged"
                 ),
                 ("write lock", facts.isWriteLockHeld ? "held by \(Self.names(holders.writers))" : "free"),
-                ("run by", runners.isEmpty ? "none" : runners.joined(separator: ", ")),
+                ("run by", Self.text(facts.runners)),
                 (
                     "actions",
                     "\(facts.actionCount), dead letters \(facts.deadLetterCount), holds \(facts.holdCount)"
@@ -79,9 +75,30 @@ struct Doctor: AsyncParsableCommand {
                 "  → " + Visible.text(finding.advice),
             ]
         }
+        let isHealthy = !findings.contains(where: \.isProblem)
+        return lines + [""] + remarks + [paint(Self.verdict(findings), isHealthy ? .green : .red)]
+    }
+
+    /// Who runs the queues, and who stands by for the primary.
+    static func text(_ runners: [Store.Runner]) -> String {
+        guard !runners.isEmpty else { return "none" }
+        let hasPrimary = runners.contains { $0.isPrimary && !$0.isDead }
+        return runners.map { runner in
+            guard !runner.isDead else { return "process \(runner.pid) (has died)" }
+            let part = runner.isPrimary ? "primary, " : hasPrimary ? "stands by, " : ""
+            return "process \(runner.pid) (\(part)\(runner.runningCount) running)"
+        }
+        .joined(separator: ", ")
+    }
+
+    /// What the findings come to, with the marks that they have above.
+    static func verdict(_ findings: [Finding]) -> String {
+        func count(_ count: Int, _ noun: String, _ mark: String) -> String? {
+            count == 0 ? nil : "\(count) \(noun)\(count == 1 ? "" : "s") (\(mark))"
+        }
         let problems = findings.count(where: \.isProblem)
-        let verdict = problems == 0 ? "healthy" : problems == 1 ? "1 problem" : "\(problems) problems"
-        return lines + [""] + remarks + [paint(verdict, problems == 0 ? .green : .red)]
+        let parts = [count(problems, "problem", "!"), count(findings.count - problems, "note", "-")]
+        return ((problems == 0 ? ["healthy"] : []) + parts.compactMap { $0 }).joined(separator: ", ")
     }
 
     private func json(_ facts: FileFacts, _ holders: LockHolders, _ findings: [Finding]) -> String {

@@ -45,7 +45,10 @@ struct FileOption: ParsableArguments {
     /// Throws when there is no such file.
     func check() throws(Failure) {
         if access(path, F_OK) != 0 && errno == ENOENT {
-            throw Failure(.cannotOpen, "there is no file \(path)")
+            throw Failure(
+                .cannotOpen,
+                "there is no file \(path): check --file; only enqueue, run, drain and import make one"
+            )
         }
     }
 }

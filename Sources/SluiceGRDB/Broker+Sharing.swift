@@ -29,14 +29,15 @@ extension Broker {
     ///     power only after `broker.flush()` then, as GRDB gives pools `synchronous = NORMAL`; and GRDB's
     ///     writes fail at once while the broker commits, unless the configuration has a busy mode.
     /// - Throws: `SluiceError` with `unsupportedDatabase` for a database in memory or a temporary one,
-    ///   `readOnly` for one that was opened for reading only, `connectionNotPrepared` when the writer refuses
-    ///   a setting, and what opening a file throws. The writer and the file are as they were then.
+    ///   `readOnly` for one that was opened for reading only (look at its queues by `Broker(file:options:)`
+    ///   with the role `readOnly`), `connectionNotPrepared` when the writer refuses a setting, and what
+    ///   opening a file throws. The writer and the file are as they were then.
     public convenience init(
         sharing writer: some DatabaseWriter,
         options: BrokerOptions = BrokerOptions(),
         keepsSettings: Bool = false
     ) async throws(SluiceError) {
-        let path = try await writer.pathOfFile()
+        let path = try await writer.pathOfFile(for: options.role)
         try await self.init(file: path, options: options)
         // Behind it: where it throws, the writer and the file are as they were.
         guard !keepsSettings, options.role != .readOnly else { return }
@@ -97,9 +98,12 @@ extension DatabaseWriter {
     }
 
     /// The path of the database's file, as SQLite has it.
-    fileprivate func pathOfFile() async throws(SluiceError) -> String {
+    fileprivate func pathOfFile(for role: BrokerRole) async throws(SluiceError) -> String {
         guard !configuration.readonly else {
-            throw SluiceError(.readOnly, "GRDB has opened the database for reading only; open it for writing")
+            let advice =
+                role == .readOnly
+                ? "use Broker(file:options:) with the role readOnly" : "open it for writing"
+            throw SluiceError(.readOnly, "GRDB has opened the database for reading only; \(advice)")
         }
         let path = try await access("asking for GRDB's file") { db in
             try String.fetchOne(db, sql: "SELECT file FROM pragma_database_list WHERE name = 'main'")

@@ -1,8 +1,12 @@
 import Foundation
+import SQLite
+import SluiceTestKit
 import Subprocess
+import Synchronization
 import SystemPackage
 import Testing
 
+@testable import Sluice
 @testable import SluiceCLI
 
 @Suite("sluice doctor", .serialized) struct DoctorTests {
@@ -28,8 +32,12 @@ import Testing
             #expect(result.status == .exited(0), "\(result)")
         }
         let human = try await place.sluice("doctor")
-        #expect(human.output.hasSuffix("\nhealthy\n"), "\(human)")
         let answer = try await findings(place)
+        let count = texts(answer, areProblems: false).count
+        #expect(
+            human.output.hasSuffix("\nhealthy, \(count) note\(count == 1 ? "" : "s") (-)\n"),
+            "\(human)"
+        )
         #expect(answer["actions"] as? Int == 1)
         #expect((answer["pragmas"] as? [String: String])?["journal_mode"] == "wal")
         #expect(texts(answer, areProblems: false).contains("actions wait and no process runs the queues"))
@@ -110,7 +118,104 @@ import Testing
             try send(.kill)
         }
         let died = "process \(try #require(pid)), which ran the queues, has died"
-        #expect(texts(try await findings(place), areProblems: true) == [died])
+        let answer = try await findings(place)
+        #expect(texts(answer, areProblems: true) == [died])
+        // The view cannot know of it, and counts what it ran.
+        #expect((answer["states"] as? [String: Int])?["running"] == 1)
+        let advice = (answer["findings"] as? [[String: Any]])?.first?["advice"] as? String
+        #expect(advice?.hasSuffix("the line `queues` here, show what it ran as running") == true)
+    }
+
+    @Test("Beside a primary, the other processes that run the queues are said to stand by")
+    func standby() {
+        let (alone, dead) = (runner(7), runner(9, lives: false, isPrimary: true))
+        #expect(Doctor.text([]) == "none")
+        #expect(Doctor.text([alone, runner(8)]) == "process 7 (3 running), process 8 (3 running)")
+        #expect(
+            Doctor.text([alone, runner(8, isPrimary: true), runner(9, lives: false)])
+                == "process 7 (stands by, 3 running), process 8 (primary, 3 running), process 9 (has died)"
+        )
+        #expect(Doctor.text([alone, dead]) == "process 7 (3 running), process 9 (has died)")
+    }
+
+    @Test("The last line counts problems and notes, with their marks")
+    func verdict() {
+        let problem = Finding(isProblem: true, text: "p", advice: "a")
+        let note = Finding(isProblem: false, text: "n", advice: "a")
+        #expect(Doctor.verdict([]) == "healthy")
+        #expect(Doctor.verdict([note]) == "healthy, 1 note (-)")
+        #expect(Doctor.verdict([problem, note, note]) == "1 problem (!), 2 notes (-)")
+        #expect(Doctor.verdict([problem, problem]) == "2 problems (!)")
+    }
+
+    @Test("A process that commits again and again does not count as one that holds the write lock")
+    func busyWriter() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q")
+        let path = place.path
+        let commits = EventLog<Void>()
+        let isOver = Atomic(false)
+        async let writing: Void = {
+            let writer = try Self.open(path)
+            defer { writer.close() }
+            while !isOver.load(ordering: .relaxed) && !Task.isCancelled {
+                try writer.beginImmediate()
+                try writer.execute("UPDATE sluice_migrations SET applied_at_us = applied_at_us + 1")
+                try writer.commit()
+                commits.append(())
+            }
+        }()
+        _ = try await commits.wait(forCount: 10)
+        for _ in 0..<20 {
+            #expect(try !FileFacts(of: place.path, isFull: false).isWriteLockHeld)
+        }
+        isOver.store(true, ordering: .relaxed)
+        try await writing
+        let writer = try Self.open(path)
+        defer { writer.close() }
+        try writer.beginImmediate()
+        #expect(try FileFacts(of: place.path, isFull: false).isWriteLockHeld)
+        writer.rollback()
+    }
+
+    @Test("Of those that read beside a long log, the processes that run the queues are left out")
+    func readers() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q")
+        var facts = try FileFacts(of: place.path, isFull: false)
+        facts.runners = [runner(7), runner(8)]
+        func text(_ mebibytes: Int64, readBy readers: Int..., butRunners foreign: [Int]) -> String? {
+            facts.logByteCount = mebibytes * 1_024 * 1_024
+            var holders = LockHolders()
+            holders.readers = readers.map { LockHolder(pid: $0, name: nil) }
+            holders.foreignReaders = foreign.map { LockHolder(pid: $0, name: nil) }
+            return Finding.all(facts, holders, path: place.path, now: Timestamp(Date())).first {
+                $0.text.hasPrefix("the log")
+            }?.text
+        }
+        #expect(text(120, readBy: 7, 8, butRunners: []) == nil)
+        #expect(
+            text(120, readBy: 7, 9, 10, butRunners: [9, 10])
+                == "the log has grown to 120 MiB while process 9, process 10 read"
+        )
+        #expect(text(257, readBy: 7, butRunners: []) == "the log has grown to 257 MiB while process 7 reads")
+        #expect(text(257, butRunners: []) == "the log has grown to 257 MiB")
+    }
+
+    private static func open(_ path: String) throws -> Connection {
+        let connection = try Connection(path: path, mode: .write)
+        connection.setBusyTimeout(.seconds(30))
+        return connection
+    }
+
+    private func runner(_ pid: Int64, lives: Bool = true, isPrimary: Bool = false) -> Store.Runner {
+        Store.Runner(
+            pid: pid,
+            leaseUntil: Timestamp(Date()) + .seconds(30),
+            lives: lives,
+            isPrimary: isPrimary,
+            runningCount: 3
+        )
     }
 
     @Test("A second name of the file is told")

@@ -136,7 +136,10 @@ import Glibc
         ] {
             let result = try await Tool.run(verb + ["--file", place.path])
             #expect(result.status == .exited(73))
-            #expect(result.errors == "sluice: there is no file \(place.path)\n")
+            #expect(
+                result.errors == "sluice: there is no file \(place.path): "
+                    + "check --file; only enqueue, run, drain and import make one\n"
+            )
         }
         #expect(!FileManager.default.fileExists(atPath: place.path))
     }

@@ -191,7 +191,8 @@ import Testing
         )
         for (runners, text) in [
             ([], "no process runs the queues"), ([(7, false)], "process 7 runs the queues"),
-            ([(7, false), (8, true)], "processes 7, 8 (primary) run the queues"),
+            ([(7, false), (8, true)], "processes 7 (stands by), 8 (primary) run the queues"),
+            ([(7, false), (8, false)], "processes 7, 8 run the queues"),
         ] as [([(pid: Int64, isPrimary: Bool)], String)] {
             var model = WatchModel()
             var picture = picture([])

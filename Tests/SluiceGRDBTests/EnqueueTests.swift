@@ -119,6 +119,15 @@ struct EnqueueTests {
             try await application.database.read { _ = try broker.enqueue(Note("a"), in: $0) }
         }
         #expect(reader == .readOnly)
+        // `read` of a queue is on the connection that writes.
+        let queue = try Application(.queue)
+        let readBroker = try await queue.broker()
+        let refused = await #expect(throws: SluiceError.self) {
+            try await queue.database.read { _ = try readBroker.enqueue(Note("a"), in: $0) }
+        }
+        #expect(refused?.code == .readOnly)
+        #expect(refused?.message.contains("with GRDB `write`, not `read`") == true)
+        await readBroker.close()
         let elsewhere = await code {
             try await other.database.write { _ = try broker.enqueue(Note("a"), in: $0) }
         }

@@ -1,5 +1,6 @@
 #if GRDB
 import GRDB
+import Logging
 import SluiceTestKit
 import Synchronization
 import Testing
@@ -57,6 +58,23 @@ struct ObservationTests {
         await broker.close()
     }
 
+    @Test("A notifier for a database that GRDB only reads says that it tells nothing, and makes no events")
+    func readOnly() async throws {
+        let application = try Application(.pool)
+        let lines = EventLog<String>()
+        let broker = try await application.broker {
+            $0.logger = Logger(label: "test", factory: { _ in KeepingLogHandler(lines: lines) })
+        }
+        var configuration = Configuration()
+        configuration.readonly = true
+        let reader = try DatabasePool(path: application.file.path, configuration: configuration)
+        let notifier = broker.notifier(for: reader)
+        #expect(lines.elements.count { $0.hasPrefix("debug a notifier tells nothing: ") } == 1)
+        #expect(!broker.store.interest.isAny)
+        notifier.cancel()
+        await broker.close()
+    }
+
     @Test("One notification is under way at a time, and what comes meanwhile is told by one more")
     func coalesced() {
         let pending = Mutex<[@Sendable () -> Void]>([])
@@ -93,6 +111,20 @@ struct ObservationTests {
         }
         await broker.close()
     }
+}
+
+/// A log handler that keeps every line.
+private struct KeepingLogHandler: LogHandler {
+    let lines: EventLog<String>
+    var metadata: Logger.Metadata = [:]
+    var logLevel: Logger.Level = .debug
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) { lines.append("\(event.level) \(event.message)") }
 }
 
 extension ManualClock {

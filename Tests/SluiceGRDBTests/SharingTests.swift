@@ -69,6 +69,12 @@ struct SharingTests {
         let reader = try DatabasePool(path: application.file.path, configuration: configuration)
         let code = await code { _ = try await Broker(sharing: reader) }
         #expect(code == .readOnly)
+        var options = BrokerOptions()
+        options.role = .readOnly
+        let error = await #expect(throws: SluiceError.self) {
+            try await Broker(sharing: reader, options: options)
+        }
+        #expect(error?.message.hasSuffix("use Broker(file:options:) with the role readOnly") == true)
     }
 
     @Test("A busy handler of the application's is kept, and where there is none writes wait")

@@ -1,3 +1,11 @@
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
 #if canImport(FoundationEssentials)
 public import struct FoundationEssentials.Date
 #else
@@ -36,7 +44,8 @@ public enum Because: Sendable, Hashable {
     case permit(PermitScope)
     /// The head could run, or its outcome be written, but another connection holds the file's write lock.
     ///
-    /// `by` are the processes that hold it; empty where the system does not tell. SQL cannot show this.
+    /// `by` are the processes that hold it, this one where a connection of the application's has it; empty
+    /// where the system does not tell. SQL cannot show this.
     case locked(since: Date, by: [Int])
     /// The head could run, or its outcome be written, but the file refuses it, as on a full disk or where a
     /// row of a damaged file cannot be written.
@@ -98,9 +107,12 @@ extension Because: CustomStringConvertible {
     }
 
     private static func names(of processes: [Int]) -> String {
-        guard !processes.isEmpty else { return "another connection" }
-        let numbers = processes.map(String.init).joined(separator: ", ")
-        return processes.count == 1 ? "process \(numbers)" : "processes \(numbers)"
+        let others = processes.filter { $0 != Int(getpid()) }
+        let numbers = others.map(String.init).joined(separator: ", ")
+        var names: [String] = []
+        if !others.isEmpty { names.append("\(others.count == 1 ? "process" : "processes") \(numbers)") }
+        if others.count < processes.count { names.append("this process") }
+        return names.isEmpty ? "another connection" : names.joined(separator: " and ")
     }
 
     /// The word of the column `state` of `sluice_queues`.

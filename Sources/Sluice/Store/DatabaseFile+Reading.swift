@@ -38,7 +38,7 @@ extension DatabaseFile {
     private func openForReading(_ path: String, _ mount: MountFacts?) throws -> Connection {
         try checkLibrary()
         guard Self.byteCount(of: path) != nil else {
-            throw SluiceError(.cannotOpen, "there is no file \(path)")
+            throw SluiceError(.cannotOpen, "there is no file \(path): check the path")
         }
         // Nobody writes to such a file, and SQLite could not make an index of its log.
         let isImmutable = mount?.isReadOnly == true && (Self.byteCount(of: "\(path)-wal") ?? 0) == 0

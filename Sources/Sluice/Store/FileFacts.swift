@@ -30,6 +30,7 @@ package struct FileFacts: Sendable {
     package var damages: [String] = []
     /// Parts of the schema that are not as the library has made them, named `trigger x` and so on.
     package var strangers: [String] = []
+    /// Whether somebody has held the write lock for all of a quarter of a second without committing.
     package var isWriteLockHeld = false
     /// Whether the file or its directory cannot be written.
     package var isReadOnly = false
@@ -85,7 +86,7 @@ package struct FileFacts: Sendable {
         connection.harden()
         isReadOnly = connection.isReadOnly
         network = MountFacts.read(path)?.network
-        if !isReadOnly { isWriteLockHeld = try Self.isLocked(connection) }
+        if !isReadOnly { isWriteLockHeld = try Self.isLockHeld(connection) }
         try connection.set(Pragma("query_only", true))
         connection.setBusyTimeout(.seconds(10))
         for name in ["journal_mode", "page_size", "page_count", "freelist_count", "auto_vacuum", "encoding"] {
@@ -131,6 +132,24 @@ package struct FileFacts: Sendable {
             "SELECT state, count(*) FROM sluice_queues GROUP BY state ORDER BY state"
         )
         .all { ($0.text(0), $0.int(1)) }
+    }
+
+    /// How often, and how long each time, the write lock is looked at before it counts as held.
+    private static let lockLooks = (count: 25, wait: Duration.milliseconds(10))
+
+    /// Whether the write lock is held at every look, and nobody commits meanwhile.
+    ///
+    /// A broker that is busy has the lock at most times, and gives it up with each commit: it is in nobody's
+    /// way.
+    private static func isLockHeld(_ connection: Connection) throws -> Bool {
+        func version() throws -> String { try connection.pragma("data_version") }
+        let first = try version()
+        connection.setBusyTimeout(lockLooks.wait)
+        defer { connection.setBusyTimeout(.zero) }
+        for _ in 0..<lockLooks.count {
+            guard try isLocked(connection), try version() == first else { return false }
+        }
+        return true
     }
 
     private static func isLocked(_ connection: Connection) throws -> Bool {

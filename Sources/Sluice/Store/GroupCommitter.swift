@@ -100,7 +100,7 @@ final class GroupCommitter {
             let isLocked = isLocked(error)
             if !isLocked { rollback() }
             if isLocked && !waitsForLock { return false }
-            let failure = SluiceError(wrapping: error, doing: "beginning a write")
+            let failure = failureToBegin(error)
             fail(group, failure)
             if failure.isOfFile { check.fail(failure) }
             return true
@@ -227,6 +227,20 @@ final class GroupCommitter {
     /// Whether another connection has the write lock, so that nothing has begun.
     private func isLocked(_ error: any Error) -> Bool {
         (error as? SQLiteError)?.code.primary == .busy && !connection.isInTransaction
+    }
+
+    /// Why nothing has begun: a call inside a transaction of this process waits for its own caller.
+    private func failureToBegin(_ error: any Error) -> SluiceError {
+        let failure = SluiceError(wrapping: error, doing: "beginning a write")
+        guard failure.code == .databaseLocked, let log = connection.logPath,
+            LockTable.read(logPath: log).isWriteLockOwn
+        else { return failure }
+        return SluiceError(
+            .databaseLocked,
+            "beginning a write: a transaction of this process holds the write lock: end it first, or inside "
+                + "it call enqueue(_:in:)",
+            sqliteCode: failure.sqliteCode
+        )
     }
 
     /// Other processes that run the queues commit all the time, and are in nobody's way.

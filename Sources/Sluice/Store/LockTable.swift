@@ -126,6 +126,14 @@ package struct LockTable: Hashable, Sendable {
         #endif
     }
 
+    /// The locks on the database of a log.
+    static func read(logPath: String) -> LockTable {
+        read(indexPath: String(logPath.dropLast("wal".count)) + "shm")
+    }
+
+    /// Whether a connection of this process has the write lock.
+    var isWriteLockOwn: Bool { writers.contains(Int(getpid())) }
+
     /// Whether the system tells of locks.
     #if os(Linux)
     static let isKnown = true
@@ -188,9 +196,8 @@ extension Store {
     func writeLock(logPath path: String?) -> (inTheWaySince: Timestamp?, table: LockTable) {
         guard let path else { return (nil, LockTable()) }
         let trouble = writer.trouble
-        let index = path.dropLast("wal".count) + "shm"
         let isLocked = trouble.lockedSince != nil
-        var table = LockTable.read(indexPath: String(index))
+        var table = LockTable.read(logPath: path)
         // While the writer has met a lock and not had it since, what this process holds is another
         // connection's.
         let own = Int(getpid())

@@ -50,7 +50,7 @@ enum OpenFiles {
     static func register(_ path: String) throws(SluiceError) -> Registration {
         try registrations.withLock { registrations throws(SluiceError) in
             guard let identity = DatabaseFile.identity(of: path) else {
-                throw SluiceError(.cannotOpen, "there is no file \(path)")
+                throw SluiceError(.cannotOpen, "there is no file \(path): check the path")
             }
             if let other = registrations[identity], !other.hasGone, !mutant("one broker a file") {
                 throw SluiceError(

@@ -85,6 +85,8 @@ extension Store {
                     + "first read; begin with BEGIN IMMEDIATE, under a busy timeout, and try it all again",
                 sqliteCode: error.code.rawValue
             )
+        } catch let error as SQLiteError where error.code.primary == .readOnly && connection.isQueryOnly {
+            throw Self.readsOnly
         } catch {
             let failure = SluiceError(wrapping: error, doing: task)
             if failure.code == .newerSchema { check.fail(failure) }
@@ -109,16 +111,21 @@ extension Store {
             )
         }
         guard !connection.isReadOnly else {
-            throw SluiceError(.readOnly, "the connection was opened for reading only")
+            throw Self.readsOnly
         }
         guard connection.isInTransaction else {
             throw SluiceError(
                 .noTransaction,
-                "no transaction is open on the connection: BEGIN IMMEDIATE first, so that its rows and the "
-                    + "action are stored together or not at all"
+                "no transaction is open on the connection: BEGIN IMMEDIATE first (with GRDB: `write`), so "
+                    + "that its rows and the action are stored together or not at all"
             )
         }
     }
+
+    private static let readsOnly = SluiceError(
+        .readOnly,
+        "the connection was opened for reading only: use one that writes; with GRDB `write`, not `read`"
+    )
 
     /// Whether a connection's main database is this file, by device and inode.
     private func isOnFile(_ connection: Connection) -> Bool {
@@ -127,6 +134,11 @@ extension Store {
         }
         return DatabaseFile.identity(of: connection.path) == identity
     }
+}
+
+extension Connection {
+    /// Whether it was told not to write, as by GRDB for the `read` of a `DatabaseQueue`.
+    fileprivate var isQueryOnly: Bool { (try? pragma("query_only")) == "1" }
 }
 
 extension WriteBehindLimits {

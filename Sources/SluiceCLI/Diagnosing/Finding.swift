@@ -111,18 +111,21 @@ struct Finding {
         if facts.isWriteLockHeld {
             findings.append(
                 .problem(
-                    "\(Doctor.names(holders.writers)) holds the write lock: "
+                    "\(Doctor.names(holders.writers)) \(verb("hold", of: holders.writers)) the write lock: "
                         + "nothing can be enqueued or settled",
                     "a running broker gives it up at once, so look again; a shell inside BEGIN needs its "
                         + "COMMIT or ROLLBACK"
                 )
             )
         }
-        if facts.logByteCount > cutLog && !holders.readers.isEmpty {
+        let foreign = holders.foreignReaders
+        // Those that run the queues read all the time, and the log may grow far while they are busy.
+        let readers = foreign.isEmpty && facts.logByteCount > longLog ? holders.readers : foreign
+        if facts.logByteCount > cutLog && !readers.isEmpty {
             findings.append(
                 .problem(
                     "the log has grown to \(facts.logByteCount / 1_024 / 1_024) MiB while "
-                        + "\(Doctor.names(holders.readers)) reads",
+                        + "\(Doctor.names(readers)) \(verb("read", of: readers))",
                     "a reader keeps it from beginning anew: end its transaction, if it is a shell "
                         + "inside BEGIN; a running broker then copies the log and cuts it"
                 )
@@ -177,7 +180,8 @@ struct Finding {
             if runner.isDead {
                 return .problem(
                     "process \(runner.pid), which ran the queues, has died",
-                    "start it again, unless another one runs them: what ran then runs anew, suspects alone"
+                    "start it again, unless another one runs them: what ran then runs anew, suspects alone; "
+                        + "until then SQL, and the line `queues` here, show what it ran as running"
                 )
             }
             return runner.leaseUntil < now ? ofSilence(runner) : nil
@@ -209,6 +213,11 @@ struct Finding {
                 "use SQLite 3.51.3 or later, 3.50.7 or 3.44.6; what is enqueued by Sluice is safe"
             )
         ]
+    }
+
+    /// A verb for one process or several; whoever the system does not tell is one.
+    private static func verb(_ verb: String, of holders: [LockHolder]) -> String {
+        holders.count > 1 ? verb : verb + "s"
     }
 
     private static func queues(_ count: Int) -> String { count == 1 ? "1 queue" : "\(count) queues" }

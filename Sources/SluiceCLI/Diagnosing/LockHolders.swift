@@ -14,6 +14,9 @@ struct LockHolders {
     /// Those that read a snapshot, and so may keep the log from beginning anew.
     var readers: [LockHolder] = []
 
+    /// Those that read and do not run the queues: what these read is mostly the engine's own.
+    var foreignReaders: [LockHolder] = []
+
     /// Nobody.
     init() {}
 
@@ -25,5 +28,7 @@ struct LockHolders {
         if facts.isWriteLockHeld { writers = named(table.writers) }
         // This process has closed the file.
         readers = named(table.readers)
+        let runners = Set(facts.runners.filter { !$0.isDead }.map { Int($0.pid) })
+        foreignReaders = readers.filter { !runners.contains($0.pid) }
     }
 }

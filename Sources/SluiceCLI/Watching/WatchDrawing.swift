@@ -31,8 +31,11 @@ struct WatchDrawing {
     // MARK: - Above
 
     private func header(_ picture: WatchPicture) -> String {
-        let names = picture.runners.map { "\($0.pid)\($0.isPrimary ? " (primary)" : "")" }
-            .joined(separator: ", ")
+        let hasPrimary = picture.runners.contains(where: \.isPrimary)
+        let names = picture.runners.map {
+            "\($0.pid)\($0.isPrimary ? " (primary)" : hasPrimary ? " (stands by)" : "")"
+        }
+        .joined(separator: ", ")
         let runner =
             switch picture.runners.count {
             case 0: "no process runs the queues"

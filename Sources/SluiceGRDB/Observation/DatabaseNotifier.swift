@@ -6,11 +6,22 @@ internal import Synchronization
 /// Tells the observations of a GRDB database what the broker has committed, as long as it is held.
 ///
 /// ```swift
-/// let notifier = broker.notifier(for: pool)
+/// struct Outbox {
+///     let pool: DatabasePool
+///     let broker: Broker
+///     let notifier: DatabaseNotifier   // held as long as anything is observed
+///
+///     init(_ pool: DatabasePool) async throws {
+///         self.pool = pool
+///         broker = try await Broker(sharing: pool)
+///         notifier = broker.notifier(for: pool)
+///     }
+/// }
+///
 /// let observation = ValueObservation.tracking { db in
 ///     try QueueRecord.filter { $0.queue == "conversation/42" }.fetchOne(db)
 /// }
-/// for try await queue in observation.values(in: pool) { show(queue?.because ?? "all sent") }
+/// for try await queue in observation.values(in: outbox.pool) { show(queue?.because ?? "all sent") }
 /// ```
 ///
 /// GRDB's observations see what GRDB writes, and the engine writes on a connection of its own. So the
@@ -23,10 +34,19 @@ internal import Synchronization
 /// One is enough for all observations of a database; hold it from before the first until after the last. What
 /// other processes commit is told too, within `BrokerOptions.foreignChangeInterval`. What changes by time
 /// alone, such as the end of a retry's wait, is told with the commit that follows from it.
+///
+/// GRDB observes nothing in a database that it has opened for reading only (`Configuration.readonly`): an
+/// observation gives one value there, and a notifier tells nothing, which the broker logs at debug.
 public final class DatabaseNotifier: Sendable {
-    private let token: ObservationToken
+    /// `nil` where there is nobody to tell.
+    private let token: ObservationToken?
 
     fileprivate init(_ broker: Broker, _ writer: some DatabaseWriter) {
+        guard !writer.configuration.readonly else {
+            token = nil
+            broker.note("a notifier tells nothing: GRDB observes no database opened for reading only")
+            return
+        }
         let notices = Notices { done in
             writer.asyncWriteWithoutTransaction { db in
                 // What fails here, as on a database that was closed, has nobody to be told.
@@ -43,14 +63,14 @@ public final class DatabaseNotifier: Sendable {
     }
 
     /// Ends it, as dropping it does; a notification that is under way is the last.
-    public func cancel() { token.cancel() }
+    public func cancel() { token?.cancel() }
 }
 
 extension Broker {
     /// Has the observations of a GRDB database see what this broker commits.
     ///
-    /// - Parameter writer: A `DatabaseQueue` or `DatabasePool` on the broker's file; it is held as long as
-    ///   the notifier is.
+    /// - Parameter writer: A `DatabaseQueue` or `DatabasePool` on the broker's file, opened for writing; it
+    ///   is held as long as the notifier is.
     /// - Returns: What to hold while anything is observed.
     public func notifier(for writer: some DatabaseWriter) -> DatabaseNotifier {
         DatabaseNotifier(self, writer)

@@ -14,9 +14,13 @@ public import struct Foundation.Date
 /// let stuck = try QueueRecord.filter { $0.state == "parked" }.fetchAll(db)
 /// ```
 ///
-/// An empty queue has none. `Broker.status(of:)` knows more: all reasons, and those that stand in no file,
-/// such as a route that is missing. Reading all queues costs what their actions cost to count; ask for one by
-/// its name where one is wanted.
+/// An empty queue has none, but one whose last action has gone before its handler has returned, as when it
+/// was settled in a transaction of GRDB's: until then there is a row with ``depth`` 0, without a ``head``,
+/// and ``because`` says `running since TIME` without an attempt.
+///
+/// `Broker.status(of:)` knows more: all reasons, and those that stand in no file, such as a route that is
+/// missing. Reading all queues costs what their actions cost to count; ask for one by its name where one is
+/// wanted.
 public struct QueueRecord: FetchableRecord, TableRecord, Identifiable, Sendable, Hashable {
     /// The view.
     public static let databaseTableName = "sluice_queues"

@@ -365,8 +365,6 @@ struct BecauseTests {
             let status = try await broker.status(of: queue)
             #expect(status.because == [.locked(since: now, by: processes)])
             #expect(status.state == .ready && status.standsStill)
-            let words = Because.locked(since: now, by: [7, 8]).description
-            #expect(words.hasPrefix("waiting for the write lock of processes 7, 8 since 20"))
             other.rollback()
             try await until {
                 site.clock.advance(by: .seconds(1))

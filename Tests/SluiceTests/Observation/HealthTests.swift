@@ -30,6 +30,18 @@ struct HealthTests {
         await broker.close()
     }
 
+    @Test("The reason of a lock in the way names its processes, and this one as such")
+    func lockNames() {
+        let own = Int(getpid())
+        for (processes, name) in [
+            ([], "another connection"), ([own], "this process"), ([7], "process 7"),
+            ([7, 8], "processes 7, 8"), ([own, 7], "process 7 and this process"),
+        ] {
+            let words = Because.locked(since: .now, by: processes).description
+            #expect(words.hasPrefix("waiting for the write lock of \(name) since 20"), "\(words)")
+        }
+    }
+
     @Test("The pages that a reader keeps from being copied are counted at each checkpoint")
     func pinned() async throws {
         let site = try Site(.file)

@@ -90,8 +90,40 @@ struct EnqueueInRefusalTests {
         let application = try Application(site)
         let error = thrown { try broker.enqueue(Note("a"), in: application.handle) }
         #expect(error?.code == .noTransaction)
-        #expect(error?.message.contains("BEGIN IMMEDIATE") == true)
+        #expect(error?.message.contains("BEGIN IMMEDIATE first (with GRDB: `write`)") == true)
         try await #expect(broker.actionCount() == 0)
+        await broker.close()
+    }
+
+    @Test("Who waits for a transaction of its own process is told so, and what to call inside it")
+    func ownLock() async throws {
+        let site = try Site()
+        let broker = try await site.broker { $0.lockTimeout = .milliseconds(5) }
+        let error = try Application(site).transaction { _ in
+            thrown { try broker.enqueueBlocking(Note("a")) }
+        }
+        #expect(error?.code == .databaseLocked)
+        // Elsewhere the system does not tell who holds a lock.
+        #if os(Linux)
+        #expect(
+            error?.message == "beginning a write: a transaction of this process holds the write lock: end it "
+                + "first, or inside it call enqueue(_:in:)"
+        )
+        #endif
+        try await #expect(broker.actionCount() == 0)
+        await broker.close()
+    }
+
+    @Test("A connection that is told not to write is refused as one that reads only")
+    func queryOnly() async throws {
+        let site = try Site()
+        let broker = try await site.broker()
+        let application = try Application(site)
+        try application.execute("PRAGMA query_only = 1; BEGIN")
+        let error = thrown { try broker.enqueue(Note("a"), in: application.handle) }
+        #expect(error?.code == .readOnly)
+        #expect(error?.message.hasSuffix("use one that writes; with GRDB `write`, not `read`") == true)
+        try application.execute("ROLLBACK")
         await broker.close()
     }
 
