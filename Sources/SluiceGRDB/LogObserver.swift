@@ -15,6 +15,7 @@ final class LogObserver: TransactionObserver {
     /// GRDB calls its observers, and those who change the broker, on the connection's own queue.
     private struct Entry: @unchecked Sendable {
         weak var observer: LogObserver?
+        let id: ObjectIdentifier
     }
 
     private let key: ObjectIdentifier
@@ -28,9 +29,10 @@ final class LogObserver: TransactionObserver {
     }
 
     deinit {
+        let id = ObjectIdentifier(self)
         Self.all.withLock { [key] all in
             // Another connection may have the address by now.
-            if all[key]?.observer == nil { all[key] = nil }
+            if all[key]?.id == id { all[key] = nil }
         }
     }
 
@@ -43,7 +45,7 @@ final class LogObserver: TransactionObserver {
         let pages = try Int.fetchOne(database, sql: "PRAGMA wal_autocheckpoint") ?? 0
         try database.set("wal_autocheckpoint", "0")
         let observer = LogObserver(broker, database, pages: pages > 0 ? pages : usualPages)
-        all.withLock { $0[observer.key] = Entry(observer: observer) }
+        all.withLock { $0[observer.key] = Entry(observer: observer, id: ObjectIdentifier(observer)) }
         database.add(transactionObserver: observer, extent: .databaseLifetime)
     }
 

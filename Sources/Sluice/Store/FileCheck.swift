@@ -167,8 +167,8 @@ struct SchemaCheck {
 
     /// Called inside a transaction.
     ///
-    /// - Throws: ``SluiceError/Code/newerSchema``, and ``SluiceError/Code/fileReplaced`` where tables that were
-    ///   there have gone.
+    /// - Throws: ``SluiceError/Code/newerSchema``, and ``SluiceError/Code/fileReplaced`` where tables have
+    ///   gone that were there.
     mutating func ensure(_ connection: Connection) throws {
         let version = try connection.cached("PRAGMA schema_version").first { $0.int64(0) }
         guard version != self.version else { return }
@@ -178,8 +178,8 @@ struct SchemaCheck {
         } catch let error as SluiceError where error.code == .schemaMissing {
             throw SluiceError(
                 .fileReplaced,
-                "the tables of \(connection.path)'s queues have gone, as when a database is erased: close the "
-                    + "broker and open it again, which makes them anew"
+                "the queues' tables have gone from \(connection.path), as when a database is erased: "
+                    + "close the broker and open it again, which makes them anew"
             )
         }
         self.version = version

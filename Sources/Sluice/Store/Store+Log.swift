@@ -49,9 +49,10 @@ extension Store {
             return
         }
         let now = clock.uptime
-        let isDue = lastLogCare.withLock { last in
-            if let last, now - last < Self.pinnedLogInterval { return false }
-            last = now
+        let isDue = logCare.withLock { care in
+            if care.isUnderWay { return false }
+            if let last = care.last, now - last < Self.pinnedLogInterval { return false }
+            care = (now, true)
             return true
         }
         guard isDue else { return }
@@ -61,6 +62,7 @@ extension Store {
             } catch {
                 logger.debug("the log stays long", metadata: ["error": "\(error)"])
             }
+            logCare.withLock { $0.isUnderWay = false }
         }
     }
 }

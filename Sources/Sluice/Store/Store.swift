@@ -42,8 +42,8 @@ package final class Store: Sendable {
     let writerAddress = Atomic(0)
     /// The log's path as SQLite has it; `nil` in memory, and where the file is only read.
     let logPath: String?
-    /// When it was last seen to that others make the log too long.
-    let lastLogCare = Mutex<Duration?>(nil)
+    /// When a log that others had made too long was last seen to, and whether that is under way.
+    let logCare = Mutex<(last: Duration?, isUnderWay: Bool)>((nil, false))
 
     /// Opens the file, creating and migrating it as needed and allowed.
     ///
