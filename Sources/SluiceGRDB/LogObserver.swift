@@ -12,14 +12,16 @@ final class LogObserver: TransactionObserver {
     /// Those that there are, by their connection, which keeps them.
     private static let all = Mutex<[ObjectIdentifier: Entry]>([:])
 
-    /// GRDB calls its observers, and those who change the broker, on the connection's own queue.
-    private struct Entry: @unchecked Sendable {
-        weak var observer: LogObserver?
-        let id: ObjectIdentifier
+    /// It is set once and read on the queue of the connection, where GRDB calls the observer too.
+    private final class Entry: @unchecked Sendable {
+        private(set) weak var observer: LogObserver?
+
+        init(_ observer: LogObserver) { self.observer = observer }
     }
 
     private let key: ObjectIdentifier
     private weak var broker: Broker?
+    private var entry: Entry?
     /// What GRDB's own setting was.
     private let pages: Int
 
@@ -29,23 +31,24 @@ final class LogObserver: TransactionObserver {
     }
 
     deinit {
-        let id = ObjectIdentifier(self)
-        Self.all.withLock { [key] all in
+        Self.all.withLock { [key, entry] all in
             // Another connection may have the address by now.
-            if all[key]?.id == id { all[key] = nil }
+            if all[key] === entry { all[key] = nil }
         }
     }
 
     /// Tells a connection to leave the log to a broker.
     static func leaveLog(of database: Database, to broker: Broker) throws {
-        if let observer = all.withLock({ $0[ObjectIdentifier(database)]?.observer }) {
+        if let observer = all.withLock({ $0[ObjectIdentifier(database)] })?.observer {
             observer.broker = broker
             return
         }
         let pages = try Int.fetchOne(database, sql: "PRAGMA wal_autocheckpoint") ?? 0
         try database.set("wal_autocheckpoint", "0")
         let observer = LogObserver(broker, database, pages: pages > 0 ? pages : usualPages)
-        all.withLock { $0[observer.key] = Entry(observer: observer, id: ObjectIdentifier(observer)) }
+        let entry = Entry(observer)
+        observer.entry = entry
+        all.withLock { [key = observer.key] in $0[key] = entry }
         database.add(transactionObserver: observer, extent: .databaseLifetime)
     }
 
