@@ -45,16 +45,12 @@ final class LogObserver: TransactionObserver {
         }
         let pages = try Int.fetchOne(database, sql: "PRAGMA wal_autocheckpoint") ?? 0
         try database.set("wal_autocheckpoint", "0")
-        let observer = LogObserver(broker, database, pages: pages > 0 ? pages : usualPages)
+        let observer = LogObserver(broker, database, pages: pages)
         let entry = Entry(observer)
         observer.entry = entry
         all.withLock { [key = observer.key] in $0[key] = entry }
         database.add(transactionObserver: observer, extent: .databaseLifetime)
     }
-
-    /// SQLite's own setting (<https://www.sqlite.org/pragma.html#pragma_wal_autocheckpoint>), for one that
-    /// was prepared for a broker before there was one.
-    private static let usualPages = 1_000
 
     func observes(eventsOfKind kind: DatabaseEventKind) -> Bool { false }
 
@@ -63,7 +59,7 @@ final class LogObserver: TransactionObserver {
     func databaseDidRollback(_ db: Database) {}
 
     func databaseDidCommit(_ db: Database) {
-        if let broker, !broker.store.isClosed { return broker.store.seeToLog() }
+        if let broker, broker.store.copiesLog { return broker.store.seeToLog() }
         do {
             try db.set("wal_autocheckpoint", String(pages))
             db.remove(transactionObserver: self)

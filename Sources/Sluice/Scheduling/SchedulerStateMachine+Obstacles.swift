@@ -14,6 +14,8 @@ extension SchedulerStateMachine {
 
     /// A new route may serve what had none.
     package mutating func routesChanged() -> [Decision] {
+        // What has none still comes again with its claim.
+        routeless = RoutelessQueues()
         lift { $0 == .route }
         return decide()
     }

@@ -128,8 +128,12 @@ extension Cascade {
         if removingActions {
             try connection.execute("UPDATE sluice_link_rows SET is_gone = 1 WHERE source_id = \(source)")
         }
-        // Its trigger forgets the links of all that has not gone.
-        try connection.execute("DELETE FROM sluice_cascade_rows WHERE source_id = \(source)")
+        try connection.execute(
+            """
+            DELETE FROM sluice_link_rows WHERE source_id = \(source);
+            DELETE FROM sluice_cascade_rows WHERE source_id = \(source);
+            """
+        )
     }
 }
 
@@ -165,18 +169,31 @@ extension Cascade {
     private func lacksTriggers(_ connection: Connection) throws(SQLiteError) -> Bool {
         guard try !stands(in: connection), try hasColumn(connection) else { return false }
         if let standsOn = try standsOn(connection), SchemaName(standsOn) != SchemaName(table) { return false }
+        // The table of another one that was renamed to this name.
+        for other in try Self.all(connection) where other.source != source {
+            if try other.standsOn(connection).map(SchemaName.init) == SchemaName(table) { return false }
+        }
+        return try !hasLostAll(connection)
+    }
+
+    /// Whether actions belong to rows of its table, and not one of these is there, or none can be looked for.
+    private func hasLostAll(_ connection: Connection) throws(SQLiteError) -> Bool {
         let (table, column) = (Self.quoted(table), Self.quoted(column))
-        let hasLost = try connection.prepare(
-            """
-            SELECT EXISTS (SELECT 1 FROM sluice_link_rows WHERE source_id = ?1)
-               AND NOT EXISTS (
-                   SELECT 1 FROM sluice_link_rows AS l
-                   WHERE l.source_id = ?1
-                     AND EXISTS (SELECT 1 FROM main.\(table) AS t WHERE t.\(column) = +l.key))
-            """
-        )
-        .bind(1, source).first { $0.bool(0) }
-        return hasLost != true
+        do {
+            return try connection.prepare(
+                """
+                SELECT EXISTS (SELECT 1 FROM sluice_link_rows WHERE source_id = ?1)
+                   AND NOT EXISTS (
+                       SELECT 1 FROM sluice_link_rows AS l
+                       WHERE l.source_id = ?1
+                         AND EXISTS (SELECT 1 FROM main.\(table) AS t WHERE t.\(column) = +l.key))
+                """
+            )
+            .bind(1, source).first { $0.bool(0) } ?? false
+        } catch  where error.code.primary == .error {
+            // Such as a collation that this program does not have.
+            return true
+        }
     }
 
     /// Writes down under which names the tables stand that were renamed, and took their triggers along.

@@ -20,6 +20,8 @@ package struct FileFacts: Sendable {
     package var indexPath = ""
     /// The steps of the schema that were applied; none: there are no queues in it.
     package var steps: [String] = []
+    /// Whether it is mounted by itself.
+    package var isMountPoint = false
     /// By how many names it can be opened.
     package var linkCount = 1
     /// Whether a newer version of the library has written it.
@@ -85,7 +87,8 @@ package struct FileFacts: Sendable {
         _ = try connection.pragma("page_count")
         connection.harden()
         isReadOnly = connection.isReadOnly
-        network = MountFacts.read(path)?.network
+        let mount = MountFacts.read(path)
+        (network, isMountPoint) = (mount?.network, mount?.isMountPoint ?? false)
         if !isReadOnly { isWriteLockHeld = try Self.isLockHeld(connection) }
         try connection.set(Pragma("query_only", true))
         connection.setBusyTimeout(.seconds(10))

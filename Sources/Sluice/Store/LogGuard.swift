@@ -30,6 +30,8 @@ final class LogGuard {
     /// The same when the log has become this many times as long as it is to be.
     static let longPatience: Duration = .seconds(1)
     static let neglected = 4 * CheckpointPolicy.longLog
+    /// That, in bytes, with SQLite's usual pages.
+    static let neglectedByteCount = neglected * 4_096
     /// How often, in seconds, it is looked whether the pin is still needed: a commit within this time behind
     /// the last one finds it in place.
     static let restInterval = 1

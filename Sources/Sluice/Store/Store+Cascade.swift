@@ -30,6 +30,11 @@ extension WriteTransaction {
         let cascade: Cascade
         let known = try Cascade.find(table, in: connection)
         if let known {
+            // One whose table has gone, and whose name this one has by now: its actions stay.
+            for other in try Cascade.all(connection)
+            where other.source != known.source && SchemaName(other.table) == SchemaName(table) {
+                try other.end(removingActions: false, in: connection)
+            }
             cascade = Cascade(source: known.source, table: table, column: column)
             try keepKey(of: known, as: cascade)
             if known.table != table || known.column != column { try cascade.name(in: connection) }

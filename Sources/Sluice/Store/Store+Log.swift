@@ -36,18 +36,19 @@ extension Store {
         }
     }
 
-    /// Whether nothing can be committed any more.
-    package var isClosed: Bool { writer.load.isClosed }
+    /// Whether it copies the log, now or when it is resumed.
+    package var copiesLog: Bool { !writer.load.isClosed && check.refusal == nil }
 
     /// Has the log copied and cut, if commits of other connections have made it too long (G12).
     ///
     /// What the engine commits itself is followed by a copy when that is due. Where it commits nothing, and
     /// others have been told to leave the log to it, nobody else does. It costs a look at the file's size; a
-    /// log that a reader keeps is tried once in a while.
+    /// log that a reader keeps is tried once in a while. While it is suspended it does nothing.
     package func seeToLog() {
-        guard let logPath, let log = FileFact(logPath), log.byteCount > DatabaseFile.journalSizeLimit else {
-            return
-        }
+        // One of several processes may see to it, before it is neglected.
+        let limit = runners.hasOthers ? LogGuard.neglectedByteCount : DatabaseFile.journalSizeLimit
+        guard let logPath, let log = FileFact(logPath), log.byteCount > limit else { return }
+        guard !writer.load.isSuspended else { return }
         let now = clock.uptime
         let isDue = logCare.withLock { care in
             if care.isUnderWay { return false }

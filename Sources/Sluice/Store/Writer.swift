@@ -94,6 +94,7 @@ package final class Writer: Sendable {
         /// A group is being committed, or waits for a lock.
         let isLed: Bool
         let isClosed: Bool
+        let isSuspended: Bool
     }
 
     private static func queue(_ engine: EngineContext) -> DispatchQueue {
@@ -104,7 +105,14 @@ package final class Writer: Sendable {
     var isForked: Bool { check.isForked }
 
     var load: Load {
-        waiting.withLock { Load(waiting: $0.writes.count, isLed: $0.hasLeader, isClosed: $0.isClosed) }
+        waiting.withLock {
+            Load(
+                waiting: $0.writes.count,
+                isLed: $0.hasLeader,
+                isClosed: $0.isClosed,
+                isSuspended: $0.isSuspended
+            )
+        }
     }
 
     /// Takes a write and calls its completion after the commit, on some thread.

@@ -95,6 +95,14 @@ struct Finding {
                 )
             )
         }
+        if facts.isMountPoint {
+            findings.append(
+                .problem(
+                    "the file is mounted by itself, without its log: no broker opens it here",
+                    "mount the directory that it lies in"
+                )
+            )
+        }
         if let network = facts.network {
             findings.append(
                 .problem(

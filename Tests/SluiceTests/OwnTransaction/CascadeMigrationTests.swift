@@ -137,6 +137,40 @@ struct CascadeMigrationTests {
         await broker.close()
     }
 
+    @Test(
+        "G10: a table that takes the name of one that was dropped keeps its own actions, and the others stay"
+    )
+    func droppedName() async throws {
+        let (site, application) = try await site("a", "b")
+        try application.execute("DROP TABLE b; ALTER TABLE a RENAME TO b")
+        let broker = try await site.broker()
+        try await #expect(actions(broker) == [1, 2, 3, 4])
+        for _ in 0..<2 { try await broker.cascade(from: "b") }
+        try await #expect(actions(broker) == [1, 2, 3, 4])
+        try await broker.enqueue(Note("x"), EnqueueOptions(row: RowReference("b", 2)))
+        try application.execute("DELETE FROM b")
+        try await #expect(actions(broker) == [3, 4])
+        await broker.close()
+    }
+
+    @Test("An opening leaves alone a table whose keys it cannot compare")
+    func unknownCollation() async throws {
+        let (site, application) = try await site("messages")
+        let file = try #require(site.file)
+        // As a program has it that made the table with a collation of its own.
+        try application.execute(
+            """
+            \(Self.dropTriggers); PRAGMA writable_schema = ON;
+            UPDATE sqlite_schema SET sql = replace(sql, 'id INTEGER PRIMARY KEY', 'id TEXT COLLATE theirs')
+            WHERE name = 'messages';
+            PRAGMA writable_schema = RESET;
+            """
+        )
+        let broker = try await Broker(file: file.path, options: .on(site.clock))
+        try await #expect(actions(broker) == [1, 2])
+        await broker.close()
+    }
+
     @Test("G10: a table that is made under the name of one that was renamed and kept takes no actions over")
     func kept() async throws {
         let (site, application) = try await site("messages")
