@@ -54,6 +54,8 @@ struct History {
     var enqueues: [Enqueue] = []
     /// When a process was killed: just before the call.
     var kills: [Process: Int64] = [:]
+    /// When it was known to have ended: between the two it may have gone on.
+    var deaths: [Process: Int64] = [:]
     var freezes: [Freeze] = []
     /// The lines of each queue that must have been run, in the order in which they were sent.
     var lines: [String: [Int]] = [:]

@@ -142,7 +142,11 @@ extension HistoryChecker {
     /// Whether what a run has said may not have been settled by a time: since then its process was killed, or
     /// has lost its queues.
     func isCut(_ run: History.Run, by time: Int64) -> Bool {
-        if let kill = history.kills[run.process], kill >= run.end ?? .max, kill <= time { return true }
+        if let kill = history.kills[run.process], kill <= time,
+            history.deaths[run.process] ?? kill >= run.end ?? .max
+        {
+            return true
+        }
         guard let takeover else { return false }
         return freezes[run.process]?.contains {
             $0.to >= run.start && mayHaveLost(run, in: $0, by: time, takeover)

@@ -133,6 +133,13 @@ import Testing
             }
         )
         expect(
+            in: found { history in
+                // It was killed before its end was written, and died behind that.
+                (history.kills["B"], history.deaths["B"]) = (55, 65)
+                history.runs.append(run("C", 2, 70, 80, "success"))
+            }
+        )
+        expect(
             "which had settled",
             in: found { history in
                 // It came behind the repetition.
