@@ -87,7 +87,8 @@ private final class WatchedClock: BrokerClock {
         try await running(broker) {
             _ = try await depths.wait(forCount: 3)
             for _ in 0..<200 { await Task.yield() }
-            #expect(depths.elements == [1, 2, 3])
+            // They run beside each other: which of them notes its depth first is open.
+            #expect(depths.elements.sorted() == [1, 2, 3])
             go.send()
             await broker.waitUntilIdle()
         }
