@@ -36,7 +36,7 @@ struct Doctor: AsyncParsableCommand {
         try file.check()
         let facts = try FileFacts(of: file.path, isFull: full)
         let holders = LockHolders(facts)
-        let findings = Finding.all(facts, holders, path: file.path, now: Timestamp(Date()))
+        let findings = Finding.all(facts, holders, path: file.path)
         if output.json {
             Terminal.answer(json(facts, holders, findings))
         } else {

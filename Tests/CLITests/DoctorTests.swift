@@ -189,17 +189,23 @@ import Testing
             var holders = LockHolders()
             holders.readers = readers.map { LockHolder(pid: $0, name: nil) }
             holders.foreignReaders = foreign.map { LockHolder(pid: $0, name: nil) }
-            return Finding.all(facts, holders, path: place.path, now: Timestamp(Date())).first {
+            return Finding.all(facts, holders, path: place.path).first {
                 $0.text.hasPrefix("the log")
             }?.text
         }
-        #expect(text(120, readBy: 7, 8, butRunners: []) == nil)
+        #expect(text(170, readBy: 7, 8, butRunners: []) == nil)
         #expect(
-            text(120, readBy: 7, 9, 10, butRunners: [9, 10])
-                == "the log has grown to 120 MiB while process 9, process 10 read"
+            text(170, readBy: 7, 9, 10, butRunners: [9, 10])
+                == "the log has grown to 170 MiB while process 9, process 10 read"
         )
+        // Between several that run the queues it may become so long.
+        #expect(text(120, readBy: 7, 9, butRunners: [9]) == nil)
         #expect(text(257, readBy: 7, butRunners: []) == "the log has grown to 257 MiB while process 7 reads")
         #expect(text(257, butRunners: []) == "the log has grown to 257 MiB")
+        facts.runners = [runner(7)]
+        #expect(
+            text(120, readBy: 7, 9, butRunners: [9]) == "the log has grown to 120 MiB while process 9 reads"
+        )
     }
 
     private static func open(_ path: String) throws -> Connection {
@@ -212,6 +218,7 @@ import Testing
         Store.Runner(
             pid: pid,
             leaseUntil: Timestamp(Date()) + .seconds(30),
+            isLeaseOver: false,
             lives: lives,
             isPrimary: isPrimary,
             runningCount: 3

@@ -21,6 +21,9 @@ struct HistoryWorker {
         let application = try Application(arguments[1])
         try Handlers(broker: broker, history: history, application: application, seed: seed).route()
         let index = Int(name.prefix { $0 != "." })
+        // Not all of them, as what is observed goes other ways.
+        let observation = (index ?? 0) % 2 == 0 ? history.followSuccesses(of: broker) : nil
+        defer { observation?.cancel() }
         let isOver = Occasion()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await broker.run() }

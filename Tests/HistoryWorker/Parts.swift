@@ -23,6 +23,16 @@ final class History: Sendable {
         _ = write(descriptor, bytes, bytes.count)
     }
 
+    /// Writes down each success that the broker tells of, which it does when that is committed.
+    func followSuccesses(of broker: Broker) -> ObservationToken {
+        broker.observe(on: DispatchQueue(label: "history.successes")) { [self] observed in
+            guard case .event(let event) = observed, event.kind == .succeeded,
+                let action = event.action, let queue = event.queue
+            else { return }
+            append("C\t\(HistoryWorker.now())\t\(queue)\t\(action)")
+        }
+    }
+
     /// The number of the next run of a handler, of this process alone.
     func nextRun() -> Int { runs.add(1, ordering: .relaxed).newValue }
 

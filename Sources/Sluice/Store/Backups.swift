@@ -77,6 +77,9 @@ struct BackupCopy: Sendable {
     let destination: String
     let vfs: String?
     let now: Timestamp
+    /// The nonce of the source's store, and its process.
+    let store: Int64
+    let identity: ProcessIdentity
     /// Pages that are copied between two looks at whether to go on: a few milliseconds.
     var pagesAtATime = 1_024
     /// Called behind each step, for tests.
@@ -159,12 +162,12 @@ struct BackupCopy: Sendable {
         let transaction = WriteTransaction(
             connection: copy,
             nonce: 0,
-            identity: .current,
+            identity: identity,
             leases: LeaseTimes(),
             clock: SystemClock(),
             writeBehind: WriteBehindLimits()
         )
-        try transaction.leaveProcessesBehind()
+        try transaction.leaveProcessesBehind(store, now: now)
         try transaction.begin(now: now)
         do {
             try transaction.giveClaimsBack()
@@ -205,33 +208,20 @@ extension WriteTransaction {
     /// Forgets the processes that have the source open, what was logged for them and the gates that they
     /// opened for their own time.
     ///
-    /// Before the transaction begins, so that this one is nobody's.
-    fileprivate func leaveProcessesBehind() throws {
+    /// What those ran that have died is suspect in the copy too: it may have been the cause (G7). Before the
+    /// transaction begins, so that this one is nobody's.
+    ///
+    /// - Parameter store: The nonce of the source's store.
+    fileprivate func leaveProcessesBehind(_ store: Int64, now: Timestamp) throws {
         try connection.immediate {
-            try suspectClaimsOfDead()
+            try suspectClaims(
+                butOf: RunnerRow.living(connection, own: store, seenFrom: identity, at: now)
+            )
             for table in ["sluice_runner_rows", "sluice_checkpointer", "sluice_changes"] {
                 try connection.prepare("DELETE FROM \(table)").run()
             }
             try connection.prepare("DELETE FROM sluice_gate_rows WHERE owner IS NOT NULL").run()
         }
-    }
-
-    /// Makes suspects of what processes had claimed that have died: it may have been the cause, in the source
-    /// as in the copy (G7).
-    ///
-    /// Not what this one has, whose own row looks like that of an earlier store here.
-    private func suspectClaimsOfDead() throws(SQLiteError) {
-        let living = try RunnerRow.all(connection).filter { !$0.process.isDead(seenFrom: identity) }
-            .map { "\($0.epoch)" }
-        try connection.prepare(
-            """
-            INSERT INTO sluice_state_rows (action_id, is_suspect)
-            SELECT a.id, 1 FROM sluice_claim_rows AS c JOIN sluice_action_rows AS a ON a.id = c.action_id
-            WHERE c.claim >> 32 NOT IN (SELECT value FROM json_each(?1))
-            ON CONFLICT (action_id) DO UPDATE SET is_suspect = 1
-            """
-        )
-        .bind(1, "[\(living.joined(separator: ","))]").run()
     }
 
     /// Has what ran wait again, with the attempt given back, and does what was asked for while it ran.

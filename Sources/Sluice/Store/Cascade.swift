@@ -12,9 +12,15 @@ struct Cascade {
         ("sluice_cascade_\(source)", "sluice_rekey_\(source)")
     }
 
-    /// A name as SQL takes it, whatever is in it.
+    /// A name as SQL takes it, whatever is in it: also a quotation mark with a combining one behind it, which
+    /// Swift has as one character.
     static func quoted(_ name: String) -> String {
-        "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+        var quoted = String.UnicodeScalarView()
+        for scalar in name.unicodeScalars {
+            if scalar == "\"" { quoted.append(scalar) }
+            quoted.append(scalar)
+        }
+        return "\"\(String(quoted))\""
     }
 }
 
@@ -36,6 +42,20 @@ extension Cascade {
             return cascade
         }
         return all.first { SchemaName($0.table) == name }
+    }
+
+    /// Those whose tables have gone, and whose names other cascades' tables have by now.
+    static func nameless(_ connection: Connection) throws(SQLiteError) -> [Cascade] {
+        var gone: [Cascade] = []
+        var names: Set<SchemaName> = []
+        for cascade in try all(connection) {
+            if let table = try cascade.standsOn(connection) {
+                names.insert(SchemaName(table))
+            } else {
+                gone.append(cascade)
+            }
+        }
+        return gone.filter { names.contains(SchemaName($0.table)) }
     }
 
     /// Whether its triggers stand, and the column that it names is there: who rebuilds a table drops those of
@@ -90,12 +110,12 @@ extension Cascade {
         try dropTriggers(connection)
         try connection.execute(
             """
-            CREATE TRIGGER \(gone) AFTER DELETE ON \(table)
+            CREATE TRIGGER main.\(gone) AFTER DELETE ON \(table)
             BEGIN
                 UPDATE sluice_link_rows SET is_gone = 1 WHERE source_id = \(source) AND key = +OLD.\(column);
             END;
             -- Not OF the column, which has other names, such as rowid. Without a key, a row has no actions.
-            CREATE TRIGGER \(rekeyed) AFTER UPDATE ON \(table)
+            CREATE TRIGGER main.\(rekeyed) AFTER UPDATE ON \(table)
             WHEN NEW.\(column) IS NOT OLD.\(column) COLLATE BINARY
             BEGIN
                 DELETE FROM sluice_link_rows
@@ -105,11 +125,11 @@ extension Cascade {
             END;
             UPDATE sluice_link_rows SET is_gone = 1
             WHERE source_id = \(source)
-              AND NOT EXISTS (SELECT 1 FROM \(table) AS t WHERE t.\(column) = +sluice_link_rows.key);
+              AND NOT EXISTS (SELECT 1 FROM main.\(table) AS t WHERE t.\(column) = +sluice_link_rows.key);
             UPDATE sluice_link_rows
-            SET key = (SELECT t.\(column) FROM \(table) AS t WHERE t.\(column) = +sluice_link_rows.key)
+            SET key = (SELECT t.\(column) FROM main.\(table) AS t WHERE t.\(column) = +sluice_link_rows.key)
             WHERE source_id = \(source) AND NOT EXISTS (
-                SELECT 1 FROM \(table) AS t
+                SELECT 1 FROM main.\(table) AS t
                 WHERE t.\(column) = +sluice_link_rows.key
                   AND typeof(t.\(column)) = typeof(sluice_link_rows.key)
                   AND t.\(column) IS sluice_link_rows.key COLLATE BINARY);
@@ -166,14 +186,26 @@ extension Cascade {
 
     /// Whether its table is there, under its name and with its key column and some of its rows, and has not
     /// both triggers.
-    private func lacksTriggers(_ connection: Connection) throws(SQLiteError) -> Bool {
+    ///
+    /// Without an index on the key, to look for each row would take a pass over the table.
+    private func lacksTriggers(_ connection: Connection) throws -> Bool {
         guard try !stands(in: connection), try hasColumn(connection) else { return false }
         if let standsOn = try standsOn(connection), SchemaName(standsOn) != SchemaName(table) { return false }
-        // The table of another one that was renamed to this name.
-        for other in try Self.all(connection) where other.source != source {
-            if try other.standsOn(connection).map(SchemaName.init) == SchemaName(table) { return false }
+        if try Self.nameless(connection).contains(where: { $0.source == source }) { return false }
+        return try isUnique(connection) && !hasLostAll(connection)
+    }
+
+    /// Whether its column tells the rows apart: a rebuild may have left its index out.
+    private func isUnique(_ connection: Connection) throws -> Bool {
+        do {
+            _ = try Self.resolve(table, column, in: connection)
+            return true
+        } catch is SluiceError {
+            return false
+        } catch let error as SQLiteError where error.code.primary == .error {
+            // Such as a collation that this program does not have.
+            return false
         }
-        return try !hasLostAll(connection)
     }
 
     /// Whether actions belong to rows of its table, and not one of these is there, or none can be looked for.
@@ -239,6 +271,11 @@ extension Cascade {
             if free.count == renamed.count { return renamed }
             renamed = free
         }
+    }
+
+    /// Whether the same names are written, byte by byte: Swift calls composed and decomposed letters the same.
+    func hasNames(of other: Cascade) -> Bool {
+        table.utf8.elementsEqual(other.table.utf8) && column.utf8.elementsEqual(other.column.utf8)
     }
 
     /// Writes the names that its table and column have by now.

@@ -150,7 +150,8 @@ final class FileCheck: Sendable {
 
     /// A path that means the same whatever directory the process changes to.
     static func absolute(_ path: String) -> String {
-        if path.hasPrefix("/") { return path }
+        // Not as Swift has it, to whom a slash with a combining letter behind it is another character.
+        if path.utf8.first == UInt8(ascii: "/") { return path }
         guard let directory = getcwd(nil, 0) else { return path }
         defer { free(directory) }
         return String(cString: directory) + "/" + path
@@ -164,11 +165,14 @@ final class FileCheck: Sendable {
 /// with those of the application's own tables.
 struct SchemaCheck {
     private var version: Int64?
+    /// When the first step of the schema was applied, in microseconds: it tells one life of the tables from
+    /// the next.
+    private var madeAt: Int64?
 
     /// Called inside a transaction.
     ///
     /// - Throws: ``SluiceError/Code/newerSchema``, and ``SluiceError/Code/fileReplaced`` where tables have
-    ///   gone that were there.
+    ///   gone that were there, or were made anew.
     mutating func ensure(_ connection: Connection) throws {
         let version = try connection.cached("PRAGMA schema_version").first { $0.int64(0) }
         guard version != self.version else { return }
@@ -182,7 +186,19 @@ struct SchemaCheck {
                     + "close the broker and open it again, which makes them anew"
             )
         }
-        self.version = version
+        let madeAt = try connection.prepare(
+            "SELECT applied_at_us FROM sluice_migrations ORDER BY number LIMIT 1"
+        )
+        .first { $0.int64(0) }
+        guard self.madeAt == nil || self.madeAt == madeAt else {
+            // Numbers are given a second time there: what this process runs may be another action by now.
+            throw SluiceError(
+                .fileReplaced,
+                "the queues' tables of \(connection.path) were made anew, as when a database is erased: "
+                    + "close the broker and open it again"
+            )
+        }
+        (self.version, self.madeAt) = (version, madeAt)
     }
 }
 

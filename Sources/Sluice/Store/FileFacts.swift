@@ -124,7 +124,8 @@ package struct FileFacts: Sendable {
     }
 
     private mutating func readQueues(_ connection: Connection) throws {
-        runners = try Store.Runner.all(connection)
+        let now = Timestamp(microseconds: SystemClock().wallMicroseconds)
+        runners = try Store.Runner.all(connection, at: now)
         func count(_ table: String) throws -> Int {
             try connection.prepare("SELECT count(*) FROM \(table)").first { $0.int(0) } ?? 0
         }

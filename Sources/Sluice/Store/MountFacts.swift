@@ -56,7 +56,8 @@ package struct MountFacts: Sendable, Hashable {
 
     /// The directory that a path lies in.
     static func directory(of path: String) -> String {
-        guard let slash = path.lastIndex(of: "/") else { return "." }
+        // Not as Swift has it, to whom a slash with a combining letter behind it is another character.
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 

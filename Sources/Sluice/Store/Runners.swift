@@ -49,6 +49,8 @@ struct LeaseEnd: Sendable, Hashable {
 struct RunnerRow: Sendable {
     let epoch: Int64
     let process: ProcessIdentity
+    /// That of its store.
+    let nonce: Int64
     let lease: LeaseEnd
     /// The end of its term as the primary, in microseconds since the machine's start.
     let primaryUntil: Int64?
@@ -57,7 +59,7 @@ struct RunnerRow: Sendable {
     static func all(_ connection: Connection) throws(SQLiteError) -> [RunnerRow] {
         try connection.cached(
             """
-            SELECT epoch, pid, process, lease_until_us, lease_until_boot_us, primary_until_boot_us
+            SELECT epoch, pid, process, nonce, lease_until_us, lease_until_boot_us, primary_until_boot_us
             FROM sluice_runner_rows ORDER BY epoch
             """
         )
@@ -65,27 +67,31 @@ struct RunnerRow: Sendable {
             RunnerRow(
                 epoch: $0.int64(0),
                 process: ProcessIdentity(pid: $0.int64(1), mark: $0.text(2)),
-                lease: LeaseEnd($0.int64(3), $0.optionalInt64(4)),
-                primaryUntil: $0.optionalInt64(5)
+                nonce: $0.int64(3),
+                lease: LeaseEnd($0.int64(4), $0.optionalInt64(5)),
+                primaryUntil: $0.optionalInt64(6)
             )
         }
     }
 
-    /// The epochs whose claims hold, as a JSON array.
+    /// Those whose claims hold.
     ///
     /// What any other has claimed runs no more, though the claim stands in the file until a broker takes it
     /// over.
     ///
-    /// - Parameter own: That of this process, which lives whatever its lease says.
+    /// - Parameter own: The nonce of this process's store, which lives whatever its lease says.
     static func living(
         _ connection: Connection,
-        own: Int64?,
+        own: Int64,
         seenFrom me: ProcessIdentity,
         at now: Timestamp
-    ) throws(SQLiteError) -> String {
-        let epochs = try all(connection)
-            .filter { $0.epoch == own || !$0.seemsGone(seenFrom: me, at: now) }.map { "\($0.epoch)" }
-        return "[\(epochs.joined(separator: ","))]"
+    ) throws(SQLiteError) -> [RunnerRow] {
+        try all(connection).filter { $0.nonce == own || !$0.seemsGone(seenFrom: me, at: now) }
+    }
+
+    /// Their epochs, as a JSON array.
+    static func epochs(_ rows: [RunnerRow]) -> String {
+        "[\(rows.map { "\($0.epoch)" }.joined(separator: ","))]"
     }
 
     /// Whether it runs nothing any more: its process has ended, or has given no sign of life for as long as

@@ -11,7 +11,14 @@ extension Store {
         }
         try check.look()
         let copy = adjusted(
-            BackupCopy(access: reader.access, destination: destination, vfs: file.vfs, now: clock.now),
+            BackupCopy(
+                access: reader.access,
+                destination: destination,
+                vfs: file.vfs,
+                now: clock.now,
+                store: nonce,
+                identity: identity
+            ),
             adjust
         )
         try await backups.perform { goOn in try copy.make(goOn) }

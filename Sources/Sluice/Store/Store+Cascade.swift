@@ -26,18 +26,17 @@ struct LinkMemory {
 extension WriteTransaction {
     func cascade(from name: String, key column: String?) throws {
         let (table, column) = try Cascade.resolve(name, column, in: connection)
+        // Their actions stay. Their names are in the way of those whose tables have them by now.
+        for gone in try Cascade.nameless(connection) {
+            try gone.end(removingActions: false, in: connection)
+        }
         try Cascade.followRenames(connection, claimed: table)
         let cascade: Cascade
         let known = try Cascade.find(table, in: connection)
         if let known {
-            // One whose table has gone, and whose name this one has by now: its actions stay.
-            for other in try Cascade.all(connection)
-            where other.source != known.source && SchemaName(other.table) == SchemaName(table) {
-                try other.end(removingActions: false, in: connection)
-            }
             cascade = Cascade(source: known.source, table: table, column: column)
             try keepKey(of: known, as: cascade)
-            if known.table != table || known.column != column { try cascade.name(in: connection) }
+            if !known.hasNames(of: cascade) { try cascade.name(in: connection) }
         } else {
             try connection.prepare("INSERT INTO sluice_cascade_rows (table_name, key_column) VALUES (?1, ?2)")
                 .bind(1, table).bind(2, column).run()
@@ -51,10 +50,17 @@ extension WriteTransaction {
         links = LinkMemory()
     }
 
+    /// Of two with that name, that of the table which has gone: the name of the other is not written yet.
     func endCascade(from table: String, removingActions: Bool) throws(SQLiteError) {
-        try Cascade.followRenames(connection)
-        guard let cascade = try Cascade.find(table, in: connection) else { return }
-        try cascade.end(removingActions: removingActions, in: connection)
+        let nameless = try Cascade.nameless(connection)
+        if let gone = nameless.first(where: { SchemaName($0.table) == SchemaName(table) }) {
+            try gone.end(removingActions: removingActions, in: connection)
+            try Cascade.followRenames(connection)
+        } else {
+            try Cascade.followRenames(connection)
+            guard let cascade = try Cascade.find(table, in: connection) else { return }
+            try cascade.end(removingActions: removingActions, in: connection)
+        }
         try takeInChanges(isOfTransaction: true)
         links = LinkMemory()
     }

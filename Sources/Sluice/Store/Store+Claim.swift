@@ -160,6 +160,12 @@ extension WriteTransaction {
     static let claimLimit = Int64(UInt32.max)
 
     func claim(_ request: ClaimRequest) throws -> ClaimResult {
+        let result = try claimNext(request)
+        if case .takenElsewhere = result { runElsewhere.saw(request.queue, at: uptime) }
+        return result
+    }
+
+    private func claimNext(_ request: ClaimRequest) throws -> ClaimResult {
         // It does not run the queues, or was taken for dead: until it has begun anew, nothing is its own.
         guard epoch != nil else { return .taken }
         guard claimCount < Self.claimLimit else {
@@ -247,7 +253,7 @@ extension WriteTransaction {
             try fail(head.action, in: request.queue, by: turn.discipline, cause, policy, error: error)
             return nil
         case .unroutable(let hasRoute):
-            try note(hasRoute ? "unknown kind" : "no route", nil, of: row, in: request.queue, turn)
+            try noteUnroutable(row, hasRoute: hasRoute, in: request.queue, turn)
             return .notAdmitted(head, admission)
         case .gated(let gate):
             try note("gate", gate.rawValue, of: row, in: request.queue, turn)

@@ -152,7 +152,7 @@ extension WriteTransaction {
 
     /// The epochs whose claims stand: what a process has left that died runs no more.
     private func livingClaims() throws(SQLiteError) -> String {
-        try RunnerRow.living(connection, own: epoch, seenFrom: identity, at: now)
+        RunnerRow.epochs(try RunnerRow.living(connection, own: nonce, seenFrom: identity, at: now))
     }
 }
 

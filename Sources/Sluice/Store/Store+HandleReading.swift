@@ -44,12 +44,12 @@ extension Place {
 /// Who reads, and when.
 private struct HandleReading: Sendable {
     let now: Timestamp
-    let epoch: Int64?
+    let nonce: Int64
     let identity: ProcessIdentity
 
     init(_ store: Store) {
         now = store.clock.now
-        epoch = store.runners.epoch
+        nonce = store.nonce
         identity = store.identity
     }
 
@@ -61,8 +61,8 @@ private struct HandleReading: Sendable {
         let isClaimed = try connection.cached("SELECT 1 FROM sluice_claim_rows WHERE queue_id = ?1")
             .bind(1, id.rawValue).hasRow()
         let living =
-            try isClaimed ? RunnerRow.living(connection, own: epoch, seenFrom: identity, at: now) : "[]"
-        return HandleReader(connection: connection, queue: id, now: now, living: living)
+            try isClaimed ? RunnerRow.living(connection, own: nonce, seenFrom: identity, at: now) : []
+        return HandleReader(connection: connection, queue: id, now: now, living: RunnerRow.epochs(living))
     }
 }
 

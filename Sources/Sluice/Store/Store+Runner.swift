@@ -48,7 +48,7 @@ extension WriteTransaction {
         epoch = nil
         try register()
         try removeEndedHolds()
-        try liftUndecodable()
+        try liftBlocksByCode()
         try endReleases()
         try shortenWaits()
         // What the wall clock has lost since the last run is seen to.
@@ -169,12 +169,14 @@ extension WriteTransaction {
         noteRunners(.look)
     }
 
-    /// Notes whether this process itself has given no sign of life for as long as its lease.
+    /// Notes whether this process itself has given no sign of life for half its lease, as the file has it.
     ///
-    /// The machine's sleep counts for leases, and not for the clock's uptime.
+    /// What the machine has slept counts for leases, whatever the clock's uptime says; and so does a jump of
+    /// the wall clock, where they go by that.
     private func noteLateness(_ runners: [RunnerRow]) {
-        let own = runners.first { $0.epoch == epoch }
-        guard own?.isLeaseOver(at: now) == true else { return }
+        guard let own = runners.first(where: { $0.epoch == epoch }),
+            own.lease.timeLeft(of: own.process, at: now) < leases.length / 2
+        else { return }
         silence.wasLate(at: clock.uptime, leases)
     }
 
@@ -233,15 +235,9 @@ extension WriteTransaction {
                 ), startedAt: Timestamp(microseconds: $0.int64(4)), wasAlone: $0.bool(5)
             )
         }
+        guard !orphans.isEmpty else { return }
+        if !mutant("suspect") { try suspectClaims(butOf: try RunnerRow.all(connection)) }
         for orphan in orphans {
-            try connection.cached(
-                """
-                INSERT INTO sluice_state_rows (action_id, is_suspect)
-                SELECT id, ?2 FROM sluice_action_rows WHERE id = ?1
-                ON CONFLICT (action_id) DO UPDATE SET is_suspect = ?2
-                """
-            )
-            .bind(1, orphan.run.action.rawValue).bind(2, !mutant("suspect")).run()
             guard orphan.wasAlone, ended.contains(orphan.run.claim >> 32) else { continue }
             let number = try connection.cached(
                 """
@@ -270,5 +266,18 @@ extension WriteTransaction {
             try came(place.action, to: queue)
             try restore(place, in: queue)
         }
+    }
+
+    /// Makes suspects of what others than these have claimed.
+    func suspectClaims(butOf living: [RunnerRow]) throws(SQLiteError) {
+        try connection.cached(
+            """
+            INSERT INTO sluice_state_rows (action_id, is_suspect)
+            SELECT a.id, 1 FROM sluice_claim_rows AS c JOIN sluice_action_rows AS a ON a.id = c.action_id
+            WHERE ifnull(c.claim, 0) >> 32 NOT IN (SELECT value FROM json_each(?1))
+            ON CONFLICT (action_id) DO UPDATE SET is_suspect = 1
+            """
+        )
+        .bind(1, RunnerRow.epochs(living)).run()
     }
 }

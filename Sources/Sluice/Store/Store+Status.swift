@@ -61,10 +61,11 @@ extension Store {
         body: @escaping @Sendable (StatusFacts, [QueueFacts]) -> Bool
     ) async throws(SluiceError) {
         let now = clock.now
-        try await read { [runners, identity] connection in
-            let file = try StatusFacts(connection, runners, identity, now: now)
+        try await read { [runners, identity, nonce] connection in
             // What a process left that died is no run.
-            let live = "[\(file.runners.map { String($0.epoch) }.joined(separator: ","))]"
+            let living = try RunnerRow.living(connection, own: nonce, seenFrom: identity, at: now)
+            let live = RunnerRow.epochs(living)
+            let file = try StatusFacts(connection, runners, living, now: now)
             let bounds = form.bounds
             let first = name.map { max(bounds.first, $0.rawValue + "\u{0}") } ?? bounds.first
             var end: QueueID?
@@ -163,15 +164,15 @@ extension QueueFacts {
 }
 
 extension StatusFacts {
-    /// - Parameter state: This process's own, which lives whatever its lease says.
+    /// - Parameters:
+    ///   - state: This process's own.
+    ///   - rows: The processes that run queues and live.
     fileprivate init(
         _ connection: Connection,
         _ state: RunnerState,
-        _ me: ProcessIdentity,
+        _ rows: [RunnerRow],
         now: Timestamp
     ) throws(SQLiteError) {
-        let rows = try RunnerRow.all(connection)
-            .filter { $0.epoch == state.epoch || !$0.seemsGone(seenFrom: me, at: now) }
         let runners = rows.map { (epoch: $0.epoch, process: Int($0.process.pid)) }
         self.runners = runners
         primary =

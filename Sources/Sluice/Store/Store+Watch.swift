@@ -55,6 +55,8 @@ extension Store {
     package struct Runner: Sendable {
         package let pid: Int64
         package let leaseUntil: Timestamp
+        /// Whether its lease is over, by the time since the machine's start where that counts.
+        package let isLeaseOver: Bool
         /// Whether the process lives; `nil` where the system does not tell.
         package let lives: Bool?
         /// Whether it runs the queues alone at this moment, and the others stand by.
@@ -68,12 +70,13 @@ extension Store {
 
     /// The processes that run the queues, those first that have done so longest.
     package func runningProcesses() async throws(SluiceError) -> [Runner] {
-        try await read { try Runner.all($0) }
+        let now = clock.now
+        return try await read { try Runner.all($0, at: now) }
     }
 }
 
 extension Store.Runner {
-    static func all(_ connection: Connection) throws(SQLiteError) -> [Store.Runner] {
+    static func all(_ connection: Connection, at now: Timestamp) throws(SQLiteError) -> [Store.Runner] {
         let counts = try connection.cached(
             "SELECT claim >> 32, count(*) FROM sluice_claim_rows GROUP BY claim >> 32"
         )
@@ -84,6 +87,7 @@ extension Store.Runner {
             Store.Runner(
                 pid: $0.process.pid,
                 leaseUntil: $0.lease.wall,
+                isLeaseOver: $0.isLeaseOver(at: now),
                 lives: $0.process.lives(seenFrom: me),
                 isPrimary: $0.isPrimary,
                 runningCount: running[$0.epoch] ?? 0

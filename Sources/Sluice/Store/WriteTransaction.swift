@@ -86,6 +86,7 @@ package final class WriteTransaction {
     /// What belongs to rows of the application's.
     var links = LinkMemory()
     var disciplines = DisciplineMemory()
+    var runElsewhere = RunElsewhere()
     let settledActions: SettledActions
     /// Attempts that the application has settled in transactions of its own.
     let ownSettlements: OwnSettlements

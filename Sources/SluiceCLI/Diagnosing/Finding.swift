@@ -24,14 +24,17 @@ struct Finding {
     /// What a broker cuts the log to; beyond it a reader, if there is one, may be why.
     private static let cutLog: Int64 = 64 * 1_024 * 1_024
 
+    /// The same where several processes run the queues: one of them leaves the log to another for so long.
+    private static let cutSharedLog: Int64 = 160 * 1_024 * 1_024
+
     /// A log that has grown beyond this is pinned by somebody: a broker copies it back every 40 MB.
     private static let longLog: Int64 = 256 * 1_024 * 1_024
 
     /// All that is to be said of a file, the worst first.
-    static func all(_ facts: FileFacts, _ holders: LockHolders, path: String, now: Timestamp) -> [Finding] {
+    static func all(_ facts: FileFacts, _ holders: LockHolders, path: String) -> [Finding] {
         let findings =
             ofFile(facts, path: path) + ofPlace(facts) + ofLocks(facts, holders, path: path) + ofQueues(facts)
-            + ofRunners(facts, now) + ofLibrary()
+            + ofRunners(facts) + ofLibrary()
         return findings.filter(\.isProblem) + findings.filter { !$0.isProblem }
     }
 
@@ -129,7 +132,8 @@ struct Finding {
         let foreign = holders.foreignReaders
         // Those that run the queues read all the time, and the log may grow far while they are busy.
         let readers = foreign.isEmpty && facts.logByteCount > longLog ? holders.readers : foreign
-        if facts.logByteCount > cutLog && !readers.isEmpty {
+        let cut = facts.runners.count > 1 ? cutSharedLog : cutLog
+        if facts.logByteCount > cut && !readers.isEmpty {
             findings.append(
                 .problem(
                     "the log has grown to \(facts.logByteCount / 1_024 / 1_024) MiB while "
@@ -179,7 +183,7 @@ struct Finding {
         return findings
     }
 
-    private static func ofRunners(_ facts: FileFacts, _ now: Timestamp) -> [Finding] {
+    private static func ofRunners(_ facts: FileFacts) -> [Finding] {
         guard !facts.runners.isEmpty else {
             guard facts.actionCount > 0 else { return [] }
             return [.note("actions wait and no process runs the queues", "start one, such as `sluice run`")]
@@ -192,7 +196,7 @@ struct Finding {
                         + "until then SQL, and the line `queues` here, show what it ran as running"
                 )
             }
-            return runner.leaseUntil < now ? ofSilence(runner) : nil
+            return runner.isLeaseOver ? ofSilence(runner) : nil
         }
     }
 

@@ -54,8 +54,11 @@ struct History {
     var enqueues: [Enqueue] = []
     /// When a process was killed: just before the call.
     var kills: [Process: Int64] = [:]
-    /// When it was known to have ended: between the two it may have gone on.
-    var deaths: [Process: Int64] = [:]
+    /// The last time that a process has written down anything: between its kill's call and its end it may
+    /// have gone on.
+    var lastSigns: [Process: Int64] = [:]
+    /// When actions, by the file's numbers, were told to have succeeded: behind the commit.
+    var successes: [Int64: Int64] = [:]
     var freezes: [Freeze] = []
     /// The lines of each queue that must have been run, in the order in which they were sent.
     var lines: [String: [Int]] = [:]
@@ -77,7 +80,9 @@ struct History {
             guard fields.count >= 4, let time = Int64(fields[1]), let number = Int(fields[3]) else {
                 throw HistoryError.malformed("\(line)")
             }
+            lastSigns[process] = max(lastSigns[process] ?? time, time)
             switch (fields[0], fields.count) {
+            case ("C", 4): successes[Int64(number)] = min(successes[Int64(number)] ?? time, time)
             case ("e", 4): break
             case ("E", 5):
                 guard let id = Int64(fields[4]) else { throw HistoryError.malformed("\(line)") }

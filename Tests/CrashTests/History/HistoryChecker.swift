@@ -48,6 +48,7 @@ struct HistoryChecker {
         for queue in history.lines.keys.sorted() where !history.runs.contains(where: { $0.queue == queue }) {
             violations.append("\(queue): loss: it has never run")
         }
+        checkSuccesses()
         checkNumbers()
         checkEffects()
         checkMessages()
@@ -71,6 +72,14 @@ struct HistoryChecker {
         }
         for run in runs where run.end == nil && history.kills[run.process] == nil {
             violations.append("\(queue): \(text(run)) has no end, and its process was not killed")
+        }
+    }
+
+    /// What was told to have succeeded is not run any more, but by who had claimed it before it stood still.
+    private mutating func checkSuccesses() {
+        for run in history.runs {
+            guard let time = history.successes[run.id], run.start > time, !hasLost(run) else { continue }
+            violations.append("\(run.queue): \(text(run)) repeats what was told to have succeeded")
         }
     }
 
@@ -139,11 +148,16 @@ extension HistoryChecker {
         return known.map { run.epoch == $0 } ?? true
     }
 
+    private func mayHaveDied(_ process: History.Process, by time: Int64) -> Bool {
+        history.lastSigns[process].map { $0 <= time } ?? true
+    }
+
     /// Whether what a run has said may not have been settled by a time: since then its process was killed, or
     /// has lost its queues.
     func isCut(_ run: History.Run, by time: Int64) -> Bool {
+        // The kill's time is that before its call: until its last sign of life it was not cut.
         if let kill = history.kills[run.process], kill <= time,
-            history.deaths[run.process] ?? kill >= run.end ?? .max
+            run.end == nil || mayHaveDied(run.process, by: time)
         {
             return true
         }

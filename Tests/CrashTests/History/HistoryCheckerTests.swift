@@ -127,15 +127,15 @@ import Testing
         expect(
             "which had settled",
             in: found { history in
-                // The kill came before its end, so it was not this run that it cut.
-                history.kills["B"] = 55
+                // It still wrote something down behind the repetition, so nothing had cut it by then.
+                (history.kills["B"], history.lastSigns["B"]) = (55, 75)
                 history.runs.append(run("C", 2, 70, 80, "success"))
             }
         )
         expect(
             in: found { history in
                 // It was killed before its end was written, and died behind that.
-                (history.kills["B"], history.deaths["B"]) = (55, 65)
+                (history.kills["B"], history.lastSigns["B"]) = (55, 60)
                 history.runs.append(run("C", 2, 70, 80, "success"))
             }
         )
@@ -153,6 +153,26 @@ import Testing
                 // The next one of the queue had run by then.
                 history.kills["A"] = 65
                 history.runs.append(run("C", 1, 70, 80, "success"))
+            }
+        )
+    }
+
+    @Test("A run of what was told to have succeeded is found, whatever became of its process")
+    func successes() {
+        func repeated(_ change: (inout History) -> Void) -> [String] {
+            found(takeover: 100) { history in
+                history.kills["B"] = 65
+                history.runs.append(run("C", 2, 270, 280, "success"))
+                change(&history)
+            }
+        }
+        expect(in: repeated { _ in })
+        expect("told to have succeeded", in: repeated { $0.successes[12] = 62 })
+        // Who had claimed it before may begin it late.
+        expect(
+            in: repeated { history in
+                history.successes[12] = 62
+                history.freezes = [.init(process: "C", from: 45, to: 265)]
             }
         )
     }

@@ -30,12 +30,10 @@ struct Workers {
     /// What was done to the processes.
     private struct Disturbances: Sendable {
         var kills: [History.Process: Int64] = [:]
-        var deaths: [History.Process: Int64] = [:]
         var freezes: [History.Freeze] = []
 
         mutating func add(_ others: Disturbances) {
             kills.merge(others.kills) { first, _ in first }
-            deaths.merge(others.deaths) { first, _ in first }
             freezes += others.freezes
         }
     }
@@ -65,8 +63,7 @@ struct Workers {
         let status = try await start("last.0", end: 0) { _ in }
         #expect(status == .exited(0), "the last worker, seed \(seed)")
         var history = try input()
-        (history.kills, history.deaths) = (disturbances.kills, disturbances.deaths)
-        history.freezes = disturbances.freezes
+        (history.kills, history.freezes) = (disturbances.kills, disturbances.freezes)
         for name in try FileManager.default.contentsOfDirectory(atPath: folder).sorted() {
             try history.read(String(contentsOfFile: folder + "/" + name, encoding: .utf8), of: name)
         }
@@ -140,7 +137,8 @@ struct Workers {
             // Another course in the next life.
             random.state &+= 0x9E37_79B9
             var ends = own.withLock { $0 }
-            ends.deaths[name] = Self.now()
+            // A kill that came too late has cut nothing.
+            if status == .exited(0) { ends.kills[name] = nil }
             all.add(ends)
             if status == .exited(0) { break }
             guard status == .signaled(SIGKILL), ends.kills[name] != nil else {

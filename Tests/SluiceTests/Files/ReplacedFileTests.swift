@@ -116,6 +116,17 @@ import Testing
         await broker.close()
     }
 
+    /// Takes the tables of the queues away, as GRDB erases a database.
+    private func erase(_ connection: Connection) throws {
+        for kind in ["trigger", "view", "table"] {
+            let names = try connection.prepare(
+                "SELECT name FROM sqlite_schema WHERE type = ? AND name GLOB 'sluice_*'"
+            )
+            .bind(1, kind).all { $0.text(0) }
+            for name in names { try connection.execute("DROP \(kind) IF EXISTS \(name)") }
+        }
+    }
+
     @Test("Tables that are gone end a broker that runs, and one that is opened again makes them anew")
     func erased() async throws {
         let site = try Site()
@@ -123,16 +134,9 @@ import Testing
         try await broker.enqueue(Note("a"))
         let run = Task { try await broker.run() }
         try await until { broker.hasLookedAround }
-        // As GRDB erases a database.
         let application = try Connection(path: #require(site.file).path, mode: .write)
         application.setBusyTimeout(patience)
-        for kind in ["trigger", "view", "table"] {
-            let names = try application.prepare(
-                "SELECT name FROM sqlite_schema WHERE type = ? AND name GLOB 'sluice_*'"
-            )
-            .bind(1, kind).all { $0.text(0) }
-            for name in names { try application.execute("DROP \(kind) IF EXISTS \(name)") }
-        }
+        try erase(application)
         #expect(await refusal { try await broker.enqueue(Note("b")) } == .fileReplaced)
         #expect(await refusal { try await run.value } == .fileReplaced)
         #expect(await refusal { try await broker.status(of: "notes") } == .fileReplaced)
@@ -196,6 +200,24 @@ import Testing
         }
         try await #expect(broker.actionCount() == 3)
         await broker.close()
+    }
+
+    @Test("G6: tables that are erased and made anew between two looks are no longer those of the broker")
+    func madeAnew() async throws {
+        let site = try Site()
+        let path = try #require(site.file).path
+        let broker = try await site.broker()
+        try await broker.enqueue(Note("a"))
+        let connection = try Connection(path: path, mode: .write)
+        try erase(connection)
+        site.clock.advance(by: .milliseconds(1))
+        try Migrator().migrate(connection, now: Timestamp(microseconds: site.clock.wallMicroseconds))
+        #expect(await refusal { try await broker.enqueue(Note("b")) } == .fileReplaced)
+        #expect(await refusal { try broker.enqueueBlocking(Note("b")) } == .fileReplaced)
+        await broker.close()
+        let second = try await site.broker()
+        try await #expect(second.actionCount() == 0)
+        await second.close()
     }
 
     @Test("The close leaves alone what stands at the path by then, its log among it")

@@ -52,6 +52,19 @@ import Testing
         #expect(try runners == ["1", "2"])
     }
 
+    @Test("G3: a jump of the wall clock that ends another's lease, and not yet one's own, takes nobody off")
+    func jumped() async throws {
+        clock.advance(by: .seconds(8))
+        try await a.store.renewLease()
+        clock.jumpWall(by: .seconds(25))
+        try await a.store.takeOffDead()
+        #expect(try runners == ["1", "2"])
+        clock.advance(by: .seconds(1))
+        try await b.store.renewLease()
+        try await a.store.renewLease()
+        #expect(try runners == ["1", "2"])
+    }
+
     @Test("G3: who was taken off and begins anew is as lenient")
     func lateNewcomer() async throws {
         clock.advance(by: .seconds(15))

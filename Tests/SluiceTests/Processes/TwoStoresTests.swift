@@ -68,6 +68,35 @@ import Testing
         #expect(try await b.store.finishedClaim("q").word == "empty")
     }
 
+    @Test("G15: a queue that another runs is not shown as without a route here, between two of its runs")
+    func routedElsewhere() async throws {
+        func block() throws -> String {
+            try a.row("SELECT blocked_by FROM sluice_queue_rows")
+        }
+        try await a.store.add(["1", "2"].map { ActionDraft($0) })
+        let first = try await a.store.take()
+        #expect(try await b.store.claim().word == "takenElsewhere")
+        try await a.store.settle(first, .success)
+        #expect(try await b.store.claim { _ in .unroutable(hasRoute: false) }.word == "notAdmitted")
+        #expect(try block() == "NULL")
+        // When nobody has run it for long, that is why it stands.
+        clock.advance(by: .seconds(20))
+        for fixture in [a, b] { try await fixture.store.renewLease() }
+        clock.advance(by: .seconds(10))
+        #expect(try await b.store.claim { _ in .unroutable(hasRoute: false) }.word == "notAdmitted")
+        #expect(try block() == "no route")
+        // Who has tried an action has a route for it.
+        try await a.store.settle(try await a.store.take(), .retry(after: .zero, error: "e"))
+        for fixture in [a, b] { try await fixture.store.renewLease() }
+        #expect(try await b.store.claim { _ in .unroutable(hasRoute: true) }.word == "notAdmitted")
+        #expect(try block() == "NULL")
+        // Until it has gone.
+        try await a.store.stopRunning()
+        try await b.store.renewLease()
+        #expect(try await b.store.claim { _ in .unroutable(hasRoute: true) }.word == "notAdmitted")
+        #expect(try block() == "unknown kind")
+    }
+
     @Test("G6: a receipt of one settles nothing of the other's")
     func receipts() async throws {
         try await a.store.add("1")

@@ -206,6 +206,21 @@ struct StoreFailureTests {
         #expect(try fixture.row("SELECT blocked_by FROM sluice_queue_rows") == "NULL")
     }
 
+    @Test("G15: a start of the broker forgets that there was no route: what keeps the queue then is shown")
+    func liftedRoute() async throws {
+        let fixture = try await StoreFixture()
+        let store = fixture.store
+        try await store.add("a")
+        for hasRoute in [true, false] {
+            #expect(try await store.claim { _ in .unroutable(hasRoute: hasRoute) }.word == "notAdmitted")
+            let hold = try await store.hold("q", by: "ops", reason: "", for: nil)
+            try await store.startRunning()
+            #expect(try await store.claim().word == "held")
+            #expect(try fixture.row("SELECT state FROM sluice_queues") == "held")
+            _ = try await store.resume(hold)
+        }
+    }
+
     @Test("G10: an arrival before an action without a route is run; G4: one before a parked action waits")
     func arrivalBefore() async throws {
         let fixture = try await StoreFixture()
@@ -217,7 +232,7 @@ struct StoreFailureTests {
         try await store.settle(try await store.take(), .fail(.undecodable, .block, error: "e"))
         try await store.add("a", by: .integer(1))
         #expect(try await store.claim().word == "parked")
-        try await store.liftUndecodable()
+        try await store.liftBlocksByCode()
         #expect(try await store.drain() == ["a", "b"])
     }
 
