@@ -127,6 +127,11 @@ import Testing
             let due = clock.now + .milliseconds(1)
             try await broker.enqueue(Note(room: "ready"), notBefore: due.date)
             try await leaseAnHour()
+            // Its start has been written.
+            while !broker.isAtRest(butFor: 0) {
+                try Task.checkCancellation()
+                await Task.yield()
+            }
             let other = try Connection(path: place.path, mode: .write)
             other.setBusyTimeout(.seconds(30))
             try other.beginImmediate()

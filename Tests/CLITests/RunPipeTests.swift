@@ -189,10 +189,13 @@ import Testing
         try await place.enqueue("q")
         let body = """
             \(sparesTheFirst(place))
+            answered = seen + ".answered"
             if "cancel" in r:
                 note(f"cancel {r['cancel']}")
-                say({"id": r["cancel"], "outcome": "retry"})
+                # It may cross the answer, on a busy machine.
+                if not os.path.exists(answered): say({"id": r["cancel"], "outcome": "retry"})
             elif answers:
+                open(answered, "w").close()
                 say({"id": r["id"], "outcome": "success"})
             """
         let result = try await run(place, body, "--timeout", "0.5", "--kill-after", "60")
@@ -221,12 +224,18 @@ import Testing
             if line == "started" { _ = try await place.sluice("remove", "1") }
         }
         #expect(status == .exited(0))
+        // It may end by the end of its input before the signal comes, and is killed where it is too slow.
+        let ends = [
+            "signal 15 ended the handler process", "signal 9 ended the handler process",
+            "the handler process ended with status 0",
+        ]
+        let last = ends.map { "sluice: \($0); it had 1 action in work, which is retried" }
         #expect(
-            remarks == [
+            remarks.dropLast() == [
                 "started", "sluice: the handler has not answered the cancellation of action 1; it is ended",
-                "sluice: signal 15 ended the handler process; it had 1 action in work, which is retried",
             ]
         )
+        #expect(remarks.last.map(last.contains) == true, "\(remarks)")
         // The first process may have seen the end of its input before the signal ended it.
         let requests = try log(place).filter { $0 != "end of input" }.map { $0.split(separator: " ") }
         try #require(requests.map(\.last) == ["1", "2"])

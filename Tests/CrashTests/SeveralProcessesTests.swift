@@ -63,6 +63,8 @@ struct SeveralProcessesTests {
         let (victim, others) = (Worker(), [Worker(), Worker()])
         try await withThrowingTaskGroup(of: TerminationStatus.self) { group in
             group.addTask { try await run(victim, "victim", lease: 30_000, until: "stop") }
+            // The others could have run everything before it begins.
+            _ = try await victim.lines.wait(forCount: 1)
             for (number, other) in others.enumerated() {
                 group.addTask { try await run(other, "other\(number)", lease: 30_000, until: "idle") }
             }

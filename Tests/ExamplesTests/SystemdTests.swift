@@ -67,8 +67,8 @@ import Testing
             case Substring(Self.tool): Self.builtTool
             case Substring(Self.file): place.path
             case Substring(Self.handler): script
-            // A second is as good as most of a minute.
-            case "50s", "25s": "2s"
+            // Some seconds are as good as most of a minute: they must do for processes to start in.
+            case "50s", "25s": "9s"
             default: String(word)
             }
         }

@@ -56,9 +56,12 @@ struct PoolWriter {
     private static func look(at pool: DatabasePool) async throws {
         switch Int.random(in: 0..<100) {
         case 0..<20:
-            async let sizes = pool.read { try Int.fetchOne($0, sql: "SELECT sum(length(filler)) FROM pages") }
-            async let count = pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM outside") }
-            _ = try await (sizes, count)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for sql in ["SELECT sum(length(filler)) FROM pages", "SELECT count(*) FROM outside"] {
+                    group.addTask { _ = try await pool.read { try Int.fetchOne($0, sql: sql) } }
+                }
+                try await group.waitForAll()
+            }
         case 20..<50: try checkpoint(pool, .passive)
         case 50..<52: try checkpoint(pool, .truncate)
         default: break

@@ -120,7 +120,15 @@ package struct LockTable: Hashable, Sendable {
         #if os(Linux)
         guard let inode = FileFact(indexPath)?.inode else { return LockTable() }
         guard let text = ProcessIdentity.contents(of: "/proc/locks") else { return LockTable() }
-        return LockTable(text, inode: inode)
+        // The system tells a page at a time, and skips a lock where one before it goes meanwhile.
+        var table = LockTable(text, inode: inode)
+        for _ in 0..<4 {
+            guard let again = ProcessIdentity.contents(of: "/proc/locks") else { break }
+            let next = LockTable(again, inode: inode)
+            if next == table { break }
+            table = next
+        }
+        return table
         #else
         return LockTable()
         #endif

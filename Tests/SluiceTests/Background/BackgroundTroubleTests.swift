@@ -141,7 +141,7 @@ import Testing
         let (background, system) = try site.background(broker) { $0.patience = .zero }
         try await following(background) {
             background.enterForeground()
-            try await until { broker.hasLookedAround }
+            try await until { broker.hasLookedAround && broker.workAhead == .none }
             await broker.suspend()
             await background.leaveForeground()
             #expect(system.log.elements == ["cancel request", "request after 60 s"])

@@ -118,7 +118,8 @@ import Testing
         #expect(broker.statistics.removed == 1)
         await broker.close()
         let told = ["enqueued notes 1 note", "started notes 1 note #1", "removed notes 1 note", "idle notes"]
-        await #expect(events.lines() == told)
+        // A wake may find that the commit has left nothing.
+        await #expect(events.lines().filter { !$0.hasPrefix("emptyWake") } == told)
     }
 
     @Test("A cancellation of what another process runs is logged for that process")
@@ -143,13 +144,15 @@ import Testing
         try broker.route("*", Note.self) { note, _ in
             log.append(note.text)
             if note.text == "a" {
-                try await go.received()
+                // The stop cancels it too, and may come first.
+                await go.receivedInAnyCase()
                 throw CancellationError()
             }
             return .success
         }
         let ids = try await broker.enqueue([Note("a"), Note("b")])
         try await running(broker) {
+            defer { go.send() }
             _ = try await log.wait(forCount: 1)
             let stop = Task { await broker.stop(grace: .zero) }
             try await #expect(broker.cancel(ids[0]) == .signalled)

@@ -159,10 +159,10 @@ final class Keeper: Sendable {
         let cancelled = Signal()
         let keeper = Keeper()
         let handler = NoteHandler { note, attempt, completion in
-            log.append(attempt.lastError)
+            defer { log.append(attempt.lastError) }
             guard note.text == "a", attempt.number == 1 else { return completion(.success) }
-            completion.onCancel { cancelled.send() }
             keeper.keep(completion)
+            completion.onCancel { cancelled.send() }
         }
         try broker.route("*", to: handler, RouteOptions(retry: .fixed(.zero), timeout: .seconds(5)))
         try await broker.enqueue([Note("a"), Note("b")])

@@ -109,6 +109,7 @@ import Testing
         try await broker.enqueue([Note("1"), Note("2")])
         try await running(broker) {
             try await started.received()
+            try await until { broker.isAtRest(butFor: 1) }
             await broker.suspend()
             end.send()
             try await ended.received()
@@ -203,6 +204,7 @@ import Testing
         try await until { broker.store.writer.load.waiting == 1 }
         try await broker.resume()
         try await started.received()
+        try await until { broker.isAtRest(butFor: 1) }
         await broker.suspend()
         let stop = Task { await broker.stop() }
         try await until { broker.life.withLock { $0.state == .stopping } }

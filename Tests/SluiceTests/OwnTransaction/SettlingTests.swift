@@ -138,7 +138,7 @@ struct SettlingTests {
         let other = try fixture.connect()
         try other.beginImmediate()
         let leader = Task { try await store.claim("q") }
-        try await until { store.writer.load.isLed }
+        try await until { store.writer.load.isLed && store.writer.load.waiting == 0 }
         let before = Task { try await store.add("before", in: "x") }
         try await until { store.writer.load.waiting == 1 }
         let failing = Task { try await store.settle(action, .successWriting(work)) }

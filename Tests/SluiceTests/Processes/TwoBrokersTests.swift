@@ -153,7 +153,8 @@ import Testing
         let run = Task { try await a.run() }
         _ = try await log.wait(forCount: 1)
         try await running(b) {
-            try await until { b.life.withLock { $0.hasLookedAround } }
+            // What it has found to claim is claimed behind its look.
+            try await until { b.isAtRest(butFor: 0) }
             goOn.send()
             _ = try await log.wait(forCount: 2)
             #expect(log.elements == ["a 1", "a 2"])
@@ -266,7 +267,7 @@ import Testing
         try await started.received()
         try await running(b) {
             // It is the other's by now.
-            try await until { b.life.withLock { $0.hasLookedAround } }
+            try await until { b.isAtRest(butFor: 0) }
             goOn.send()
             try await until { a.statistics.retried == 1 }
             // Its process dies: it renews nothing and looks at nothing any more.

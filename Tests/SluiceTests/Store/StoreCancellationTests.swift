@@ -14,7 +14,7 @@ struct StoreCancellationTests {
         try other.beginImmediate()
         // Leads, and waits for the lock: its group has begun.
         let begun = Task { try await store.add("begun") }
-        try await until { store.writer.load.isLed }
+        try await until { store.writer.load.isLed && store.writer.load.waiting == 0 }
         let waiting = Task { try await store.add("waiting") }
         try await until { store.writer.load.waiting > 0 }
         begun.cancel()

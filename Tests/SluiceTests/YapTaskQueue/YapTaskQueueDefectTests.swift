@@ -29,8 +29,8 @@ import Testing
         try broker.route(
             "*",
             to: NoteHandler { note, _, completion in
-                log.append(note.text)
                 keeper.keep(completion)
+                log.append(note.text)
             }
         )
         let ids = try await broker.enqueue([Note("a"), Note("b"), Note("c")])
@@ -64,8 +64,8 @@ import Testing
         try broker.route(
             "*",
             to: NoteHandler { note, _, completion in
-                log.append(note.text)
                 keeper.keep(completion)
+                log.append(note.text)
             }
         )
         try await broker.enqueue(Note("late", order: .integer(2)))
@@ -165,11 +165,11 @@ import Testing
         let log = EventLog<String>()
         let keeper = Keeper()
         let handler = NoteHandler { note, attempt, completion in
-            log.append(note.text)
+            defer { log.append(note.text) }
             guard note.text == "a", attempt.number == 1 else { return completion(.success) }
             // It heeds the cancellation, as a network library does whose request is cancelled.
-            completion.onCancel { keeper.drop() }
             keeper.keep(completion)
+            completion.onCancel { keeper.drop() }
         }
         try broker.route("*", to: handler, RouteOptions(retry: .fixed(.zero), timeout: .seconds(9)))
         try await broker.enqueue([Note("a"), Note("b")])
