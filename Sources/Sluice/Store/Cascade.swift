@@ -273,7 +273,7 @@ extension Cascade {
         }
     }
 
-    /// Whether the same names are written, byte by byte: Swift calls composed and decomposed letters the same.
+    /// Whether the same names are written, byte by byte: Swift makes composed and decomposed letters one.
     func hasNames(of other: Cascade) -> Bool {
         table.utf8.elementsEqual(other.table.utf8) && column.utf8.elementsEqual(other.column.utf8)
     }

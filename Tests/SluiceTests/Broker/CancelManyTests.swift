@@ -135,16 +135,24 @@ import Testing
     @Test("One by one: removed, told and too late are counted")
     func sequence() async throws {
         let broker = try await Site(.memory).broker()
-        let started = Signal()
+        let (started, end) = (Signal(), Signal())
         try broker.route("*", Note.self) { _, _ in
             started.send()
-            try await untilCancelled()
+            do {
+                try await untilCancelled()
+            } catch {
+                await end.receivedInAnyCase()
+                throw error
+            }
             return .success
         }
         let ids = try await broker.enqueue([Note("a"), Note("b"), Note("c")])
         try await running(broker) {
+            defer { end.send() }
             try await started.received()
             let counts = try await broker.cancel(actions: ids.prefix(2) + [ActionID(rawValue: 77)])
+            // Had the first ended at once, the second could have begun before its turn came.
+            end.send()
             #expect(counts.removed == 1 && counts.signalled == 1 && counts.tooLate == 1)
             try await #expect(broker.cancel(queues: "nothing/*") == CancellationCounts())
             try await started.received(2)

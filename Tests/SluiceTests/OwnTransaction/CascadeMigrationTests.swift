@@ -217,7 +217,10 @@ struct CascadeMigrationTests {
         let application = try Application(site, tables: "")
         var broker = try await site.broker()
         try application.execute(
-            "CREATE TABLE messages (uuid TEXT UNIQUE, text); INSERT INTO messages VALUES ('u', 'a'), ('v', 'b')"
+            """
+            CREATE TABLE messages (uuid TEXT UNIQUE, text);
+            INSERT INTO messages VALUES ('u', 'a'), ('v', 'b')
+            """
         )
         try await broker.cascade(from: "messages", key: "uuid")
         try await broker.enqueue(Note("x"), EnqueueOptions(row: RowReference("messages", "u")))
@@ -225,7 +228,8 @@ struct CascadeMigrationTests {
         try application.execute(
             """
             CREATE TABLE new (uuid TEXT, text); INSERT INTO new SELECT * FROM messages;
-            DROP TABLE messages; ALTER TABLE new RENAME TO messages; INSERT INTO messages VALUES ('u', 'c');
+            DROP TABLE messages; ALTER TABLE new RENAME TO messages;
+            INSERT INTO messages VALUES ('u', 'c');
             """
         )
         broker = try await site.broker()
