@@ -58,7 +58,8 @@ extension DatabaseWriter {
     ///   too. It takes the place of the `NORMAL` that GRDB gives pools;
     /// - `wal_autocheckpoint = 0`, where SQLite can lose a commit when two connections copy the log (before
     ///   3.51.3): the broker that shares the database does it, and GRDB again when that is closed. This call
-    ///   alone leaves it to a broker that runs;
+    ///   alone leaves it to a broker that runs, and to none behind it: a broker that shares the database
+    ///   later finds nothing that it could give back to GRDB;
     /// - a busy timeout, where the configuration has GRDB's `immediateError`: the broker writes too.
     ///
     /// Call it for a pool that is opened again while its broker stays open.
