@@ -30,7 +30,7 @@ CREATE TABLE sluice_queue_rows (
     --   undecodable: parked likewise. Cleared also when that action is edited, by a new route and by the start
     --       of a broker.
     --   unknown kind, no route: the broker could not run the head. Holds for blocked_action_id alone. Cleared
-    --       when that action is claimed, edited or removed, and by the start of a broker.
+    --       when that action is claimed, edited or removed, or is found to wait for a hold, a gate or its time.
     --   gate: the head's route asks for a gate that is closed. Holds for blocked_action_id alone, and while the
     --       gate is closed. Cleared when that action is claimed or removed.
     blocked_by        TEXT CHECK (blocked_by IN ('failed', 'exhausted', 'expired', 'crashed', 'failing',

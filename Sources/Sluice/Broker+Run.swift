@@ -293,7 +293,7 @@ extension Broker {
         case .admitScheduled: admitScheduled()
         case .sweep: sweep()
         case .measure: measure()
-        case .liftBlocksByCode: attempt(chore, again: nil) { try await $0.liftBlocksByCode() }
+        case .liftUndecodable: attempt(chore, again: nil) { try await $0.liftUndecodable() }
         }
     }
 
@@ -378,9 +378,9 @@ extension Broker {
         }
     }
 
-    /// Tries again what could not be run before a route or an upgrader was added.
+    /// Tries again what could not be decoded before a route or an upgrader was added.
     func codeChanged() {
         reader.codeChanged()
-        if isRunning { perform(.liftBlocksByCode) }
+        if isRunning { perform(.liftUndecodable) }
     }
 }

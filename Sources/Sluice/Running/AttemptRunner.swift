@@ -135,7 +135,7 @@ extension AttemptRunner {
             }
             // A route or an upgrader that came meanwhile found nothing parked yet.
             if settlement.isUndecodable && reader.revision != revision {
-                scheduler.schedule(.liftBlocksByCode, within: .zero)
+                scheduler.schedule(.liftUndecodable, within: .zero)
             }
             guard let next else { return }
             guard task.proceed(to: next.0.receipt.claim) else { return start(next.0, next.1) }

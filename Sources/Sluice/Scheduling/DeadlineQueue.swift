@@ -18,8 +18,8 @@ package enum Chore: Hashable, Sendable, CaseIterable {
     case admitScheduled
     /// Set aside what has expired, and remove deduplication keys whose time is over.
     case sweep
-    /// Try again what the code could not run: it has changed since.
-    case liftBlocksByCode
+    /// Try again what did not decode: the code has changed since.
+    case liftUndecodable
     /// Look at what stands in the file, for metrics.
     case measure
     /// Make commits that were not synced survive a loss of power.

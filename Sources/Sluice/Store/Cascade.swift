@@ -139,7 +139,7 @@ extension Cascade {
 
     private func dropTriggers(_ connection: Connection) throws(SQLiteError) {
         let (gone, rekeyed) = triggers
-        try connection.execute("DROP TRIGGER IF EXISTS \(gone); DROP TRIGGER IF EXISTS \(rekeyed)")
+        try connection.execute("DROP TRIGGER IF EXISTS main.\(gone); DROP TRIGGER IF EXISTS main.\(rekeyed)")
     }
 
     /// Ends it: the actions of its rows go at once, or belong to no row any more.

@@ -166,7 +166,7 @@ final class FileCheck: Sendable {
 struct SchemaCheck {
     private var version: Int64?
     /// When the first step of the schema was applied, in microseconds: it tells one life of the tables from
-    /// the next.
+    /// the next, but for an older copy that is read back into the open file.
     private var madeAt: Int64?
 
     /// Called inside a transaction.

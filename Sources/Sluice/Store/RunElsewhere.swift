@@ -2,10 +2,11 @@ internal import SQLite
 
 /// Queues that other processes were lately seen to run.
 ///
-/// Where the head of one has no route here, it has one there, and waits for its turn: that is not what keeps
-/// the queue from moving, and not to be shown as such (G15).
+/// Where one has no route here, it has one there, and waits for its turn: that is not what keeps the queue
+/// from moving, and not to be shown as such (G15).
 struct RunElsewhere {
-    /// For how long such a queue counts: what is no longer run is shown then, when it is asked for next.
+    /// For how long such a queue counts, if the other goes on: what is no longer run is shown then, when it
+    /// is asked for next.
     static let memory = PrimaryPlan.tenure
     /// The most that are remembered; of more, some are shown as without a route between two runs.
     static let limit = 4_096
@@ -26,15 +27,21 @@ struct RunElsewhere {
 extension WriteTransaction {
     /// Notes that the head of a queue has no route, unless another process has one.
     func noteUnroutable(_ row: HeadRow, hasRoute: Bool, in queue: QueueID, _ turn: Turn) throws {
-        if try hasRouteElsewhere(row.head.action, of: queue) { return }
+        // Who has a route for the queue need not have one for each kind.
+        if !hasRoute, !others.isEmpty, runElsewhere.contains(queue, at: uptime) { return }
+        if try wasTriedElsewhere(row.head.action) { return }
         try note(hasRoute ? "unknown kind" : "no route", nil, of: row, in: queue, turn)
     }
 
-    /// Whether another process was lately seen to run the queue, or has tried the action and goes on running
-    /// queues.
-    private func hasRouteElsewhere(_ action: ActionID, of queue: QueueID) throws(SQLiteError) -> Bool {
+    /// Forgets that the head had no route, where something else keeps it by now.
+    func forgetNote(of row: HeadRow, in queue: QueueID) throws {
+        guard row.blockedBy == "unknown kind" || row.blockedBy == "no route" else { return }
+        try unblock(queue)
+    }
+
+    /// Whether another process that runs the queues has tried the action.
+    private func wasTriedElsewhere(_ action: ActionID) throws(SQLiteError) -> Bool {
         guard let epoch, !others.isEmpty else { return false }
-        if runElsewhere.contains(queue, at: uptime) { return true }
         return try connection.cached(
             """
             SELECT 1 FROM sluice_attempt_rows

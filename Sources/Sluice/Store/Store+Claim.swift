@@ -230,17 +230,22 @@ extension WriteTransaction {
             return nil
         }
         let controls = try controls()
-        if let end = controls.hold(of: head.queue, at: now, uptime), !mutant("hold") { return .held(end) }
+        if let end = controls.hold(of: head.queue, at: now, uptime), !mutant("hold") {
+            try forgetNote(of: row, in: request.queue)
+            return .held(end)
+        }
         if turn.setsAside, !head.isExpired, try isSetAside(row, at: place, request, turn, controls) {
             return nil
         }
         if !mutant("gate"), !head.isExpired, let gate = row.gates.first(where: { !controls.isOpen($0) }) {
+            try forgetNote(of: row, in: request.queue)
             return .gated(gate)
         }
         if let wait = row.wait, !mutant("retry wait"), !head.isExpired, request.waitedFor != wait,
             wait.nextAttemptAt > now
         {
             // Never longer than the delay that was asked: the wall clock may have jumped back since (G8).
+            try forgetNote(of: row, in: request.queue)
             let asked = mutant("clock back") ? wait.nextAttemptAt - now : row.retryDelay
             return .waiting(wait, until: uptime + min(wait.nextAttemptAt - now, asked))
         }

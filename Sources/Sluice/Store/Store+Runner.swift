@@ -48,7 +48,7 @@ extension WriteTransaction {
         epoch = nil
         try register()
         try removeEndedHolds()
-        try liftBlocksByCode()
+        try liftUndecodable()
         try endReleases()
         try shortenWaits()
         // What the wall clock has lost since the last run is seen to.

@@ -13,9 +13,9 @@ extension Store {
         try await write(sync: .later) { try $0.queuesWithWork(page) }
     }
 
-    /// Tries again what the code could not run, be it for a route, a kind or a decoding: it may have changed.
-    package func liftBlocksByCode() async throws(SluiceError) {
-        try await write(sync: .later) { try $0.liftBlocksByCode() }
+    /// Tries again what could not be decoded: the code may have changed.
+    package func liftUndecodable() async throws(SluiceError) {
+        try await write(sync: .later) { try $0.liftUndecodable() }
     }
 
     /// Removes the holds that have ended by themselves, and tells of them.
@@ -138,12 +138,9 @@ extension WriteTransaction {
         return (queues, .ordered(after: end, limit: limit))
     }
 
-    func liftBlocksByCode() throws(SQLiteError) {
+    func liftUndecodable() throws(SQLiteError) {
         let queues = try connection.cached(
-            """
-            SELECT queue_id FROM sluice_queue_rows
-            WHERE blocked_by IN ('undecodable', 'unknown kind', 'no route')
-            """
+            "SELECT queue_id FROM sluice_queue_rows WHERE blocked_by = 'undecodable'"
         )
         .all { QueueID(rawValue: $0.int64(0)) }
         for queue in queues {

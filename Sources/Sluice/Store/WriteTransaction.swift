@@ -55,7 +55,13 @@ package final class WriteTransaction {
     /// What waits in each queue, in order.
     let order: WaitingOrder
     /// The epochs of the other processes that run the queues: they are told of what this one commits.
-    var others: [Int64] = [] { didSet { runners.setOtherCount(others.count) } }
+    var others: [Int64] = [] {
+        didSet {
+            runners.setOtherCount(others.count)
+            // What one ran that has gone may have no route any more.
+            if oldValue.contains(where: { !others.contains($0) }) { runElsewhere = RunElsewhere() }
+        }
+    }
     /// Those of processes that had died when it was looked last, and when that was.
     private var deadRunners: Set<Int64> = []
     private var lookedForDead = Timestamp(microseconds: 0)

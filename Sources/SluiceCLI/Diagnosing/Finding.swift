@@ -132,7 +132,7 @@ struct Finding {
         let foreign = holders.foreignReaders
         // Those that run the queues read all the time, and the log may grow far while they are busy.
         let readers = foreign.isEmpty && facts.logByteCount > longLog ? holders.readers : foreign
-        let cut = facts.runners.count > 1 ? cutSharedLog : cutLog
+        let cut = facts.runners.count { !$0.isDead } > 1 ? cutSharedLog : cutLog
         if facts.logByteCount > cut && !readers.isEmpty {
             findings.append(
                 .problem(

@@ -78,7 +78,8 @@ struct HistoryChecker {
     /// What was told to have succeeded is not run any more, but by who had claimed it before it stood still.
     private mutating func checkSuccesses() {
         for run in history.runs {
-            guard let time = history.successes[run.id], run.start > time, !hasLost(run) else { continue }
+            guard let time = history.successes[run.id], run.start > time, !hasLost(run, by: run.start)
+            else { continue }
             violations.append("\(run.queue): \(text(run)) repeats what was told to have succeeded")
         }
     }

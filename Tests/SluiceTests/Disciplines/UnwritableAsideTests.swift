@@ -135,7 +135,7 @@ import Testing
         #expect(try await again.store.claim("a").word == "parked")
         #expect(try await again.store.take("b").text == "in b")
         try again.execute("DROP TRIGGER planted")
-        try await again.store.liftBlocksByCode()
+        try await again.store.liftUndecodable()
         #expect(try await again.store.take("a").text == "in a")
     }
 }

@@ -97,6 +97,18 @@ import Testing
         #expect(try block() == "unknown kind")
     }
 
+    @Test("G15: what one ran that has gone is shown as without a route at once, whoever else is there")
+    func routedByNobody() async throws {
+        let c = try await StoreFixture.process(3, on: file, clock: clock)
+        try await a.store.add(["1", "2"].map { ActionDraft($0) })
+        let first = try await a.store.take()
+        #expect(try await b.store.claim().word == "takenElsewhere")
+        try await a.store.settle(first, .success)
+        try await a.store.stopRunning()
+        #expect(try await b.store.claim { _ in .unroutable(hasRoute: false) }.word == "notAdmitted")
+        #expect(try c.row("SELECT blocked_by FROM sluice_queue_rows") == "no route")
+    }
+
     @Test("G6: a receipt of one settles nothing of the other's")
     func receipts() async throws {
         try await a.store.add("1")

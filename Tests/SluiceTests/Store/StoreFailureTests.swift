@@ -206,7 +206,7 @@ struct StoreFailureTests {
         #expect(try fixture.row("SELECT blocked_by FROM sluice_queue_rows") == "NULL")
     }
 
-    @Test("G15: a start of the broker forgets that there was no route: what keeps the queue then is shown")
+    @Test("G15: that there was no route is forgotten where something else keeps the head by now")
     func liftedRoute() async throws {
         let fixture = try await StoreFixture()
         let store = fixture.store
@@ -214,11 +214,15 @@ struct StoreFailureTests {
         for hasRoute in [true, false] {
             #expect(try await store.claim { _ in .unroutable(hasRoute: hasRoute) }.word == "notAdmitted")
             let hold = try await store.hold("q", by: "ops", reason: "", for: nil)
-            try await store.startRunning()
             #expect(try await store.claim().word == "held")
             #expect(try fixture.row("SELECT state FROM sluice_queues") == "held")
             _ = try await store.resume(hold)
         }
+        #expect(try await store.claim { _ in .unroutable(hasRoute: true) }.word == "notAdmitted")
+        try await store.setGate("line", isOpen: false, isKept: true, spread: .zero)
+        try fixture.execute("UPDATE sluice_action_rows SET gate = 'line'")
+        #expect(try await store.claim().word == "gated")
+        #expect(try fixture.row("SELECT state FROM sluice_queues") == "gate")
     }
 
     @Test("G10: an arrival before an action without a route is run; G4: one before a parked action waits")
@@ -232,7 +236,7 @@ struct StoreFailureTests {
         try await store.settle(try await store.take(), .fail(.undecodable, .block, error: "e"))
         try await store.add("a", by: .integer(1))
         #expect(try await store.claim().word == "parked")
-        try await store.liftBlocksByCode()
+        try await store.liftUndecodable()
         #expect(try await store.drain() == ["a", "b"])
     }
 

@@ -166,7 +166,7 @@ struct StoreRetryTests {
         for _ in 1...60 {
             let action = try await fixture.store.take()
             try await fixture.store.settle(action, .fail(.undecodable, .block, error: "it is no number"))
-            try await fixture.store.liftBlocksByCode()
+            try await fixture.store.liftUndecodable()
         }
         #expect(try fixture.row("SELECT count(*) FROM sluice_attempts") == "50")
         #expect(try await fixture.store.take().number == 1)
