@@ -117,6 +117,7 @@ struct Workers {
             let name = "\(index).\(life)"
             let own = Mutex(Disturbances())
             let source = random
+            let isFresh = all.freezes.isEmpty
             let status = try await start(name, end: end) { execution in
                 guard isDisturbed else { return }
                 var random = source
@@ -128,7 +129,9 @@ struct Workers {
                         own.withLock { $0.kills[name] = Self.now() }
                         return execution(.kill)
                     case 25..<60:
-                        let freeze = try await stop(execution, name, &random)
+                        // So that at least one of all of them is longer than the lease.
+                        let isFirst = index == 0 && own.withLock { $0.freezes.isEmpty } && isFresh
+                        let freeze = try await stop(execution, name, isFirst, &random)
                         own.withLock { $0.freezes.append(freeze) }
                     default: break
                     }
@@ -152,10 +155,11 @@ struct Workers {
     private func stop(
         _ execution: (Signal) -> Void,
         _ name: String,
+        _ isFirst: Bool,
         _ random: inout Seeded
     ) async throws -> History.Freeze {
         // Some stand still for longer than their lease.
-        let isLong = Int.random(in: 0..<10, using: &random) == 0
+        let isLong = isFirst || Int.random(in: 0..<10, using: &random) == 0
         let duration = Int.random(in: isLong ? 4_000...6_000 : 5...1_000, using: &random)
         let from = Self.now()
         execution(.suspend)
