@@ -7,12 +7,13 @@
 /// Where handlers take their time it is the other way round: a second process brings as many permits again.
 ///
 /// Which of the two it is shows in what the permits wait for, of all those that are in use the part that
-/// waits for the writer and not for a handler (Little's law). A process most of whose permits wait for the
-/// writer, and which could run more queues, asks to be the primary, with its next commit; the others stand by
-/// for ``term``, which it renews while its permits still wait. After ``tenure`` it lets the others try: it
-/// does not know what only they can run, nor whether they are faster.
+/// waits for the writer and not for a handler (Little's law). Single outcomes tell little of it, so what they
+/// show is added up until it is ``proof`` (a cumulative sum test, Page 1954). A process most of whose permits
+/// wait for the writer, and which could run more queues, asks to be the primary, with its next commit; the
+/// others stand by for ``term``, which it renews until few of its permits wait. After ``tenure`` it lets the
+/// others try: it does not know what only they can run, nor whether they are faster.
 struct PrimaryPlan {
-    /// How long outcomes are counted before it is decided.
+    /// How often the primary renews its term, while in that time each of its permits has had its turn.
     static let window: Duration = .milliseconds(50)
 
     /// For how long the others stand by: five windows, so that renewals may come late.
@@ -34,24 +35,26 @@ struct PrimaryPlan {
 
     /// The part of the permits in their handlers up to which a process begins to be the primary.
     ///
-    /// Two processes on two cores with 10,000 queues show 0.00 with handlers that do nothing, 0.45 with such
-    /// as wait 1 ms, 0.49 with 2 ms and 0.55 with 3 ms, and do 0.74, 0.81, 0.9 and 1.2 times as much together
-    /// as one alone. Windows differ by 0.05, and any of them may begin it.
-    static let lowShare = 0.45
+    /// Two processes with 64 permits each, on two cores and with 10,000 queues, show 0.01 with handlers that
+    /// do nothing, 0.47 with such as wait 1 ms, 0.56 with 2 ms and 0.62 with 3 ms, and do 0.74, 0.84, 1.0
+    /// and 1.25 times as much together as one alone.
+    static let lowShare = 0.51
 
-    /// The part up to which it goes on: alone it shows 0.67 to 0.80 with handlers of 2 ms, and 0.71 to 0.85
-    /// with such of 3 ms.
-    static let highShare = 0.85
+    /// The part up to which it goes on: alone it shows 0.64 with handlers of 1 ms, 0.77 with 2 ms and 0.80
+    /// with 3 ms.
+    static let highShare = 0.75
+
+    /// By how much outcomes must be past a share, added up, in turns of all permits in use.
+    ///
+    /// What 50 ms show differs by 0.05 either way. Decided by that alone, handlers of 2 ms made a process
+    /// the primary and ended that again every few seconds, which took 4 hundredths of the rate.
+    static let proof = 2.0
 
     private var tenureBeganAt = Duration.zero
     private var askedAt: Duration?
     private var restsUntil = Duration.zero
     private var standbySince: Duration?
-    private var beganAt: Duration?
-    private var outcomes = 0
-    private var handlers = 0
-    private var permits = 0
-    private var isFit = true
+    private var tally: Tally?
 
     /// Whether it is the primary, as far as it knows: nobody else was when it asked.
     func isPrimary(at now: Duration) -> Bool { askedAt.map { now - $0 < Self.term } ?? false }
@@ -71,27 +74,35 @@ struct PrimaryPlan {
         isFit: Bool,
         lacksQueues: Bool
     ) -> Bool {
-        defer {
-            outcomes += 1
-            self.handlers += handlers
-            self.permits += permits
-            self.isFit = self.isFit && isFit && (lacksQueues || isPrimary(at: now))
-        }
-        guard let beganAt else {
-            count(from: now)
+        let isPrimary = isPrimary(at: now)
+        guard var tally, tally.isPrimary == isPrimary else {
+            self.tally = Tally(from: now, isPrimary: isPrimary)
             return false
         }
-        let time = now - beganAt
-        guard time >= Self.window else { return false }
-        let share = Double(self.handlers) / Double(self.permits)
-        // On average each permit has had its turn.
-        let isBusy = Self.window * outcomes * outcomes >= time * self.permits
-        let isPrimary = isPrimary(at: now)
-        let isBound = self.isFit && isBusy && share < (isPrimary ? Self.highShare : Self.lowShare)
-        count(from: now)
-        if isBound { return asks(at: now) }
-        if isPrimary, share >= Self.highShare { rest(from: now, for: Self.rest) }
-        return false
+        tally.add(handlers: handlers, of: permits, isFit: isFit && (lacksQueues || isPrimary))
+        self.tally = tally
+        return isPrimary ? goesOn(tally, at: now) : begins(tally, at: now)
+    }
+
+    private mutating func begins(_ tally: Tally, at now: Duration) -> Bool {
+        let isBusy = tally.isBusy(at: now)
+        guard tally.isFit, tally.evidence > 0, isBusy || now - tally.beganAt < Self.window else {
+            self.tally = Tally(from: now, isPrimary: false)
+            return false
+        }
+        guard isBusy, tally.isProof else { return false }
+        self.tally = nil
+        return asks(at: now)
+    }
+
+    private mutating func goesOn(_ tally: Tally, at now: Duration) -> Bool {
+        if tally.isProof {
+            rest(from: now, for: Self.rest)
+            return false
+        }
+        guard now - tally.beganAt >= Self.window else { return false }
+        self.tally = Tally(from: now, isPrimary: true, evidence: tally.evidence)
+        return tally.isFit && tally.isBusy(at: now) && asks(at: now)
     }
 
     private mutating func asks(at now: Duration) -> Bool {
@@ -115,7 +126,7 @@ struct PrimaryPlan {
     /// Another process is the primary, or has renewed that.
     mutating func standsBy(at now: Duration) {
         standbySince = standbySince ?? now
-        (askedAt, beganAt) = (nil, nil)
+        (askedAt, tally) = (nil, nil)
     }
 
     /// Nobody is the primary any more.
@@ -125,7 +136,31 @@ struct PrimaryPlan {
         standbySince = nil
     }
 
-    private mutating func count(from now: Duration) {
-        (beganAt, outcomes, handlers, permits, isFit) = (now, 0, 0, 0, true)
+    /// What outcomes have shown since then.
+    private struct Tally {
+        let beganAt: Duration
+        let isPrimary: Bool
+        /// By how much they were past the share at which something changes, added up.
+        private(set) var evidence: Double
+        private(set) var isFit = true
+        private var outcomes = 0
+        private var permits = 0
+
+        init(from now: Duration, isPrimary: Bool, evidence: Double = 0) {
+            (beganAt, self.isPrimary, self.evidence) = (now, isPrimary, evidence)
+        }
+
+        mutating func add(handlers: Int, of permits: Int, isFit: Bool) {
+            let share = Double(handlers) / Double(permits)
+            evidence = max(evidence + (isPrimary ? share - highShare : lowShare - share), 0)
+            outcomes += 1
+            self.permits += permits
+            self.isFit = self.isFit && isFit
+        }
+
+        var isProof: Bool { evidence * Double(outcomes) >= proof * Double(permits) }
+
+        /// Whether, on average, each permit has had its turn in each ``window``.
+        func isBusy(at now: Duration) -> Bool { window * outcomes * outcomes >= (now - beganAt) * permits }
     }
 }
