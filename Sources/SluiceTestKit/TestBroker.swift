@@ -184,12 +184,14 @@ extension TestBroker {
     ///
     /// - Throws: What `Broker.run()` throws.
     public func stop() async throws {
-        turnstile.end()
         let (broker, run) = state.withLock { state in
             defer { state.run = nil }
             return (state.broker, state.run)
         }
-        await broker.stop(grace: .zero)
+        // First, so that nothing starts in the place of what ends with the turnstile.
+        let ended = broker.beginStop(grace: .zero)
+        turnstile.end()
+        await ended()
         try await run?.task.value
         await events.catchUp()
     }

@@ -44,22 +44,23 @@ struct BrokerModelTests {
                 Issue.record("it does not come to rest, or takes too long: \(plan)")
                 return
             } catch {
-                return try await report(plan)
+                return try await report(plan, error)
             }
         }
         #expect(comparisons > 0)
         Reliability.report("model, \(storage), \(discipline)", "\(runs) runs, \(comparisons) comparisons")
     }
 
-    /// Shortens what has failed, and says how.
-    private func report(_ plan: ModelRun.Plan) async throws {
+    /// Shortens what has failed, and says how it failed, first and last: what a race did once may not come again.
+    private func report(_ plan: ModelRun.Plan, _ first: any Error) async throws {
         var shortest = plan
         shortest.commands = try await shrink(plan.commands) { commands in
             var shorter = plan
             shorter.commands = commands
             return try await failure(shorter) != nil
         }
-        Issue.record("\(try await failure(shortest) ?? "not again")\n\(shortest)")
+        let last = try await failure(shortest) ?? "not again"
+        Issue.record("\(first)\n\(plan)\nshortened to \(shortest.commands.count): \(last)\n\(shortest)")
     }
 
     private func failure(_ plan: ModelRun.Plan) async throws -> String? {

@@ -99,6 +99,26 @@ struct TestBrokerTests {
         try await test.close()
     }
 
+    @Test("A stop starts nothing, though what was cancelled and held ends with it")
+    func stopsFirst() async throws {
+        // So many that the first of them could start what is behind it while the last is still to end.
+        let queues = 2_000
+        var options = BrokerOptions()
+        options.concurrency = queues
+        let test = try await TestBroker(options: options) { try $0.route("*", to: ScriptedHandler<Note>()) }
+        test.holdAttempts(heedingCancellation: false)
+        let notes = (0..<2 * queues).map { Note("a", in: QueueName("\($0 / 2)")) }
+        try await test.broker.enqueue(notes)
+        try await test.drain()
+        for attempt in test.heldAttempts { try await test.broker.cancel(attempt.id) }
+        try await test.stop()
+        let kinds = test.events.history.events.map(\.kind)
+        #expect(kinds.count { $0 == .removed } == queues)
+        #expect(kinds.count { $0 == .started } == queues)
+        #expect(try await test.broker.actionCount() == queues)
+        try await test.close()
+    }
+
     @Test(
         "A restart gives back what is held, and finds what the file has",
         arguments: TestBroker.Storage.allCases
