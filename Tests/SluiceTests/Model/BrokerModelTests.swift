@@ -60,7 +60,8 @@ struct BrokerModelTests {
             return try await failure(shorter) != nil
         }
         let last = try await failure(shortest) ?? "not again"
-        Issue.record("\(first)\n\(plan)\nshortened to \(shortest.commands.count): \(last)\n\(shortest)")
+        let count = shortest.commands.count
+        Issue.record("\(first)\n\(plan)\nshortened to \(count): \(last)\n\(shortest)")
     }
 
     private func failure(_ plan: ModelRun.Plan) async throws -> String? {
