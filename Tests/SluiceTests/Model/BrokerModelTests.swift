@@ -51,7 +51,7 @@ struct BrokerModelTests {
         Reliability.report("model, \(storage), \(discipline)", "\(runs) runs, \(comparisons) comparisons")
     }
 
-    /// Shortens what has failed, and says how it failed, first and last: what a race did once may not come again.
+    /// Shortens what has failed, and says how it failed, first and last: what a race did may not come again.
     private func report(_ plan: ModelRun.Plan, _ first: any Error) async throws {
         var shortest = plan
         shortest.commands = try await shrink(plan.commands) { commands in
