@@ -1,6 +1,7 @@
 import Foundation
 import SQLite
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice
@@ -218,9 +219,11 @@ extension BecauseTableTests {
     ) async throws -> Output {
         let (holding, end) = (EventLog<Void>(), DispatchSemaphore(value: 0))
         let lock = Task {
-            try await broker.store.write(sync: .later) { _ in
-                holding.append(())
-                end.wait()
+            try await onOwnThread {
+                try broker.store.writeBlocking(sync: .later) { _ in
+                    holding.append(())
+                    end.wait()
+                }
             }
         }
         let result: Result<Output, any Error>

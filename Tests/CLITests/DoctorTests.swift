@@ -4,6 +4,7 @@ import SluiceTestKit
 import Subprocess
 import Synchronization
 import SystemPackage
+import TestSupport
 import Testing
 
 @testable import Sluice
@@ -155,18 +156,19 @@ import Testing
         let path = place.path
         let commits = EventLog<Void>()
         let isOver = Atomic(false)
-        async let writing: Void = {
+        async let writing: Void = onOwnThread {
             let writer = try Self.open(path)
             defer { writer.close() }
             // A disk that takes its time is another matter.
             try writer.execute("PRAGMA synchronous = OFF")
-            while !isOver.load(ordering: .relaxed) && !Task.isCancelled {
+            while !isOver.load(ordering: .relaxed) {
                 try writer.beginImmediate()
                 try writer.execute("UPDATE sluice_migrations SET applied_at_us = applied_at_us + 1")
                 try writer.commit()
                 commits.append(())
             }
-        }()
+        }
+        defer { isOver.store(true, ordering: .relaxed) }
         _ = try await commits.wait(forCount: 10)
         for _ in 0..<20 {
             #expect(try !FileFacts(of: place.path, isFull: false).isWriteLockHeld)

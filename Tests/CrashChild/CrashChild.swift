@@ -17,9 +17,16 @@ struct CrashChild {
         case "settle" where arguments.count == 5:
             guard let last = Int(arguments[4]) else { throw CrashChildError.usage }
             try await settle(file: arguments[2], inOwnTransaction: arguments[3] == "own", last: last)
-        case "work" where arguments.count == 7:
-            guard let lease = Int(arguments[5]) else { throw CrashChildError.usage }
-            let worker = Worker(file: arguments[2], log: try Log(arguments[3], run: arguments[4]))
+        case "work" where arguments.count == 9:
+            guard let lease = Int(arguments[5]), let permits = Int(arguments[7]),
+                let pause = Int(arguments[8])
+            else { throw CrashChildError.usage }
+            let worker = Worker(
+                file: arguments[2],
+                log: try Log(arguments[3], run: arguments[4]),
+                permits: permits,
+                pause: .milliseconds(pause)
+            )
             try await worker.work(lease: .milliseconds(lease), untilIdle: arguments[6] == "idle")
         case "fork" where arguments.count == 3:
             try await fork(file: arguments[2])

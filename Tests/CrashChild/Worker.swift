@@ -5,10 +5,15 @@ import Sluice
 struct Worker {
     let file: String
     let log: Log
+    /// How many handlers it runs at once.
+    let permits: Int
+    /// What each of them takes: the more of it is under way when a signal comes.
+    let pause: Duration
 
-    /// `work FILE LOG NAME LEASE idle|stop`: runs the queues until nothing is left, or until it runs poison.
+    /// `work FILE LOG NAME LEASE idle|stop PERMITS PAUSE`: runs the queues until nothing is left, or until it
+    /// runs poison.
     ///
-    /// LEASE is in milliseconds. LOG gets a line at the start and at the end of each handler, `NAME start
+    /// LEASE and PAUSE are in milliseconds. LOG gets a line at the start and at the end of each handler, `NAME start
     /// LANE ID ATTEMPT`; standard output gets the number of each action that was run, and at the end how many
     /// outcomes were stale.
     func work(lease: Duration, untilIdle: Bool) async throws {
@@ -16,7 +21,7 @@ struct Worker {
         options.leases.length = lease
         options.leases.renewal = lease / 3
         options.leases.watch = .milliseconds(200)
-        options.concurrency = 4
+        options.concurrency = permits
         // So few that processes write the order behind while others run.
         options.writeBehind.newest = 32
         options.writeBehind.batch = 16
@@ -27,8 +32,7 @@ struct Worker {
             job,
             attempt in
             try log.append("start \(job.lane) \(attempt.id) \(attempt.number)")
-            // The work takes a moment: the more of it is under way when a signal comes.
-            try await clock.sleep(untilUptime: clock.uptime + .milliseconds(2))
+            if pause > .zero { try await clock.sleep(untilUptime: clock.uptime + pause) }
             try log.append("end \(job.lane) \(attempt.id) \(attempt.number)")
             try FileHandle.standardOutput.write(contentsOf: Data("\(attempt.id)\n".utf8))
             if job.isPoison { stop.finish() }

@@ -99,26 +99,70 @@ import Testing
         expectSQLite(found, file, "CrashChild")
     }
 
-    @Test("So does every verb of the tool")
+    /// Each verb with what it takes to have it open the file; a number and a name stand for what there is.
+    private static func verbs(_ file: TemporaryFile) -> [[String]] {
+        let enqueue = ["enqueue", "--queue", "q", "--kind", "k", "--payload", "1"]
+        return [
+            enqueue, ["run", "--exec", "true", "--until-empty"],
+            enqueue, ["drain", "--exec", "true", "--deadline", "1m"],
+            enqueue, ["queues"], ["show", "q"], ["actions"], ["export"], ["import", "--from", "/dev/null"],
+            ["move", "3", "--to", "r"],
+            ["gate", "close", "g"], ["gate", "list"], ["gate", "open", "g"],
+            ["hold", "--all"], ["holds"], ["resume", "--all"], ["retry", "--all"], ["skip", "r"],
+            ["dead", "list"], ["dead", "show", "3"], ["dead", "requeue", "--all"],
+            ["dead", "purge", "--all"], ["doctor", "--full"], ["remove", "--queue", "q"],
+            ["backup", file.path + ".copy"],
+        ]
+    }
+
+    @Test("So does every verb of the tool", .timeLimit(.minutes(5)))
     func tool() async throws {
-        let file = try TemporaryFile()
-        for verb in [
-            ["enqueue", "--queue", "q", "--kind", "k", "--payload", "1"],
-            ["run", "--exec", "true", "--until-empty"],
-            ["enqueue", "--queue", "q", "--kind", "k", "--payload", "1"],
-            ["drain", "--exec", "true", "--deadline", "1m"],
-            ["enqueue", "--queue", "q", "--kind", "k", "--payload", "1"],
-            ["queues"], ["show", "q"], ["actions"], ["holds"], ["gate", "list"], ["dead", "list"], ["export"],
-            ["doctor", "--full"], ["hold", "--all"], ["resume", "--all"], ["retry", "--all"], ["skip", "q"],
-            ["dead", "requeue", "--all"], ["remove", "--queue", "q"], ["backup", file.path + ".copy"],
-        ] {
-            let found = try await openings(
-                of: file,
-                BuiltProducts.path(of: "sluice"),
-                [verb[0]] + verb.dropFirst() + ["--file", file.path]
-            )
-            expectSQLite(found, file, "\(verb)")
+        let (file, tool) = (try TemporaryFile(), BuiltProducts.path(of: "sluice"))
+        let verbs = Self.verbs(file)
+        for words in verbs {
+            expectSQLite(try await openings(of: file, tool, words + ["--file", file.path]), file, "\(words)")
         }
+        // It goes on until a signal.
+        let watch = """
+            mkfifo "$1.fifo"
+            "$0" watch --plain --file "$1" > "$1.fifo" &
+            read -r line < "$1.fifo"
+            kill $!
+            wait $!
+            """
+        _ = try await openings(of: file, tool, verbs[0] + ["--file", file.path])
+        expectSQLite(try await openings(of: file, "sh", ["-c", watch, tool, file.path]), file, "watch")
+        let known = try await allVerbs(of: tool)
+        let tried = known.filter { verb in verb == ["watch"] || verbs.contains { $0.starts(with: verb) } }
+        #expect(known.count > 20)
+        #expect(tried == known)
+    }
+
+    /// A command of the tool, as swift-argument-parser describes it.
+    private struct Command: Decodable {
+        var commandName: String
+        var subcommands: [Command]?
+
+        /// The ways to the commands below it that have none themselves.
+        var leaves: [[String]] {
+            (subcommands ?? []).filter { $0.commandName != "help" }.flatMap { command in
+                let below = command.leaves
+                return below.isEmpty
+                    ? [[command.commandName]] : below.map { [command.commandName] + $0 }
+            }
+        }
+    }
+
+    private func allVerbs(of tool: String) async throws -> [[String]] {
+        struct Description: Decodable { var command: Command }
+        let result = try await Subprocess.run(
+            .path(FilePath(tool)),
+            arguments: ["--experimental-dump-help"],
+            output: .string(limit: 4 * 1_024 * 1_024),
+            error: .discarded
+        )
+        let description = Data(result.standardOutput.utf8)
+        return try JSONDecoder().decode(Description.self, from: description).command.leaves
     }
 
     @Test("An open by anybody else would be noticed")

@@ -1,4 +1,5 @@
 import Foundation
+import SQLite
 import Sluice
 import SluiceTestKit
 import Subprocess
@@ -32,11 +33,13 @@ struct SeveralProcessesTests {
         _ worker: Worker,
         _ name: String,
         lease: Int,
-        until end: String
+        until end: String,
+        permits: Int = 4,
+        pause: Int = 2
     ) async throws -> TerminationStatus {
         try await Subprocess.run(
             .path(FilePath(BuiltProducts.path(of: "CrashChild"))),
-            arguments: ["work", file.path, log, name, "\(lease)", end],
+            arguments: ["work", file.path, log, name, "\(lease)", end, "\(permits)", "\(pause)"],
             input: .none,
             output: .sequence,
             error: .discarded
@@ -95,7 +98,7 @@ struct SeveralProcessesTests {
         async let victimStatus = run(victim, "victim", lease: 600, until: "stop")
         _ = try await victim.lines.wait(forCount: 20)
         let pid = try await victim.process.wait(forCount: 1)[0]
-        try await freeze(pid)
+        try await freeze(pid.value)
         // All of it is run by another one, which begins while the lease stands.
         #expect(try await run(other, "other", lease: 30_000, until: "idle") == .exited(0))
         try await expectEmpty()
@@ -117,16 +120,74 @@ struct SeveralProcessesTests {
         try await expectEmpty()
     }
 
-    /// Stops a process between two of its commits: inside of one it would keep the write lock.
-    private func freeze(_ pid: ProcessIdentifier) async throws {
+    @Test(
+        "G2, G3, G6, G9: what the primary has kept from the others goes on when it is killed, or is frozen",
+        arguments: [SIGKILL, SIGSTOP]
+    )
+    func primary(_ signal: CInt) async throws {
+        let ids = try await enqueue(20_000, lanes: 500)
+        let workers = ["a": Worker(), "b": Worker()]
+        // Of one that is killed the death is known; the lease of one that is frozen has to end.
+        let lease = signal == SIGKILL ? 30_000 : 600
+        try await withThrowingTaskGroup(of: (String, TerminationStatus).self) { group in
+            for (name, worker) in workers {
+                group.addTask {
+                    (name, try await run(worker, name, lease: lease, until: "idle", permits: 64, pause: 0))
+                }
+            }
+            let pid = try await primaryProcess()
+            if signal == SIGSTOP { try await freeze(pid) } else { try #require(kill(pid, signal) == 0) }
+            let start = ContinuousClock.now
+            try #require(try left() > 0)
+            let lost = try #require(workers.first { $0.value.process.elements.map(\.value) == [pid] }).key
+            if signal == SIGSTOP {
+                let first = try #require(try await group.next())
+                #expect(first == (lost == "a" ? "b" : "a", .exited(0)))
+                try await expectEmpty()
+                try #require(kill(pid, SIGCONT) == 0)
+            }
+            for try await (name, status) in group {
+                #expect(status == (name == lost && signal == SIGKILL ? .signaled(SIGKILL) : .exited(0)))
+            }
+            #expect(start.duration(to: .now) < .seconds(25))
+            let history = try WorkLog(log)
+            history.check(lost: lost, hasDied: signal == SIGKILL)
+            #expect(history.ended == ids)
+        }
+        try await expectEmpty()
+    }
+
+    private func left() throws -> Int {
+        let connection = try Connection(path: file.path, mode: .read)
+        defer { connection.close() }
+        return try connection.prepare("SELECT count(*) FROM sluice_actions").first { $0.int(0) } ?? 0
+    }
+
+    /// Waits until one of the workers runs the queues alone.
+    private func primaryProcess() async throws -> pid_t {
+        let connection = try Connection(path: file.path, mode: .read)
+        defer { connection.close() }
         while true {
-            try #require(kill(pid.value, SIGSTOP) == 0)
-            let stopped = try String(contentsOfFile: "/proc/\(pid.value)/stat", encoding: .utf8).contains(
+            try Task.checkCancellation()
+            let pid = try connection.cached(
+                "SELECT pid FROM sluice_runner_rows WHERE primary_until_boot_us > ?1"
+            )
+            .bind(1, Workers.now() / 1_000).first { $0.int(0) }
+            if let pid { return pid_t(pid) }
+            await Task.yield()
+        }
+    }
+
+    /// Stops a process between two of its commits: inside of one it would keep the write lock.
+    private func freeze(_ pid: pid_t) async throws {
+        while true {
+            try #require(kill(pid, SIGSTOP) == 0)
+            let stopped = try String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8).contains(
                 ") T "
             )
             let locks = LockTable.read(indexPath: file.path + "-shm")
-            if stopped && !locks.writers.contains(Int(pid.value)) { return }
-            try #require(kill(pid.value, SIGCONT) == 0)
+            if stopped && !locks.writers.contains(Int(pid)) { return }
+            try #require(kill(pid, SIGCONT) == 0)
             await Task.yield()
         }
     }

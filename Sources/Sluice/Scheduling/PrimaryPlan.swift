@@ -3,7 +3,7 @@
 ///
 /// A file has one writer at a time. Where handlers are short and many queues have work, one process keeps
 /// that writer busy. A second one adds nothing then: the two wait for the lock in turns, and each has to find
-/// out what the other has settled meanwhile, so that both together do two thirds of what one does alone.
+/// out what the other has settled meanwhile, so that both together do three quarters of what one does alone.
 /// Where handlers take their time it is the other way round: a second process brings as many permits again.
 ///
 /// Which of the two it is shows in what the permits wait for, of all those that are in use the part that
@@ -75,11 +75,12 @@ struct PrimaryPlan {
         lacksQueues: Bool
     ) -> Bool {
         let isPrimary = isPrimary(at: now)
-        guard var tally, tally.isPrimary == isPrimary else {
+        // What was before a time without outcomes says nothing of what comes behind it.
+        guard var tally, tally.isPrimary == isPrimary, isPrimary || now - tally.lastAt <= Self.window else {
             self.tally = Tally(from: now, isPrimary: isPrimary)
             return false
         }
-        tally.add(handlers: handlers, of: permits, isFit: isFit && (lacksQueues || isPrimary))
+        tally.add(at: now, handlers: handlers, of: permits, isFit: isFit && (lacksQueues || isPrimary))
         self.tally = tally
         return isPrimary ? goesOn(tally, at: now) : begins(tally, at: now)
     }
@@ -143,14 +144,16 @@ struct PrimaryPlan {
         /// By how much they were past the share at which something changes, added up.
         private(set) var evidence: Double
         private(set) var isFit = true
+        private(set) var lastAt: Duration
         private var outcomes = 0
         private var permits = 0
 
         init(from now: Duration, isPrimary: Bool, evidence: Double = 0) {
-            (beganAt, self.isPrimary, self.evidence) = (now, isPrimary, evidence)
+            (beganAt, lastAt, self.isPrimary, self.evidence) = (now, now, isPrimary, evidence)
         }
 
-        mutating func add(handlers: Int, of permits: Int, isFit: Bool) {
+        mutating func add(at now: Duration, handlers: Int, of permits: Int, isFit: Bool) {
+            lastAt = now
             let share = Double(handlers) / Double(permits)
             evidence = max(evidence + (isPrimary ? share - highShare : lowShare - share), 0)
             outcomes += 1

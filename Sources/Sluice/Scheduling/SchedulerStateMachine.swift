@@ -329,7 +329,7 @@ extension SchedulerStateMachine {
             forget()
             return [.stopped]
         }
-        guard standbyUntil == nil else { return isIdle ? [.becameIdle] : [] }
+        guard standbyUntil == nil || mutant("standby") else { return isIdle ? [.becameIdle] : [] }
         var orders: [Order] = []
         if !suspects.isEmpty {
             if permitsInUse == 0 {

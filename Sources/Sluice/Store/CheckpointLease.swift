@@ -130,7 +130,7 @@ struct CheckpointLease {
         busyCount = besideOthers ? min(busyCount + 1, Self.busy) : 0
         let isBusy = busyCount == Self.busy
         let isAsked = isBlocked || (ownEnd != nil && hasCompany)
-        guard takesOver || isBusy || isAsked && !isOthers else { return false }
+        guard takesOver || isBusy || isAsked && !isOthers, !mutant("checkpoint lease") else { return false }
         let uptime = clock.uptime
         if let ownEnd, uptime + Self.renewal < ownEnd { return false }
         let end = LeaseEnd(after: Self.length, from: clock.now)

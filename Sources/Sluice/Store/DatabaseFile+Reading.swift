@@ -15,7 +15,7 @@ extension DatabaseFile {
                     + "missed by others: mount the directory that it lies in"
             )
         }
-        guard let name = mount?.network else { return }
+        guard let name = mount?.network, !mutant("network file") else { return }
         throw SluiceError(
             .networkFileSystem,
             "\(path) lies on a network file system (\(name)), where SQLite's log cannot be shared safely; "

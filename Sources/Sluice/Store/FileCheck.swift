@@ -40,7 +40,7 @@ final class FileCheck: Sendable {
     }
 
     /// Whether this is a child of the process that opened the file, which must touch nothing of it.
-    var isForked: Bool { ForkCounter.current != forks }
+    var isForked: Bool { ForkCounter.current != forks && !mutant("fork") }
 
     /// Why nothing can be done with the file any more; mostly `nil`.
     var refusal: SluiceError? {
@@ -60,7 +60,9 @@ final class FileCheck: Sendable {
         guard let path, let identity else { return }
         var status = stat()
         let code = stat(path, &status) == 0 ? 0 : errno
-        if code == 0, DatabaseFile.Identity(status) == identity { return try lookBeside() }
+        if code == 0, DatabaseFile.Identity(status) == identity || mutant("replaced file") {
+            return try lookBeside()
+        }
         // What the system does not tell, for want of a right or a disk that hangs, is not held against the
         // file.
         guard [0, ENOENT, ENOTDIR].contains(code) else { return }
@@ -175,7 +177,7 @@ struct SchemaCheck {
     ///   gone that were there, or were made anew.
     mutating func ensure(_ connection: Connection) throws {
         let version = try connection.cached("PRAGMA schema_version").first { $0.int64(0) }
-        guard version != self.version else { return }
+        guard version != self.version, !mutant("newer schema") else { return }
         do {
             // Whoever has opened the file has made what was missing.
             try Migrator().check(connection, makesMissing: false)

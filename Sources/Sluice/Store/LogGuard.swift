@@ -88,7 +88,7 @@ final class LogGuard {
     func begun(othersCommitted: Bool) throws {
         if othersCommitted { try lease.read(connection) }
         (isIdle, hasWaited) = (false, false)
-        try hold()
+        if !mutant("log pin") { try hold() }
     }
 
     /// A commit has waited for the write lock for a while, and goes on waiting.

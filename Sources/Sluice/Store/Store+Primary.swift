@@ -40,7 +40,7 @@ extension WriteTransaction {
     /// - Returns: Whether it does.
     func becomePrimaryWithCommit() throws(SQLiteError) -> Bool {
         guard runners.takePrimaryAsked() else { return false }
-        guard let epoch, !others.isEmpty, runners.primaryTimeLeft == nil,
+        guard let epoch, !others.isEmpty, runners.primaryTimeLeft == nil || mutant("one primary"),
             let uptime = ProcessIdentity.machineUptime
         else { return false }
         try connection.cached("UPDATE sluice_runner_rows SET primary_until_boot_us = ?2 WHERE epoch = ?1")

@@ -201,7 +201,7 @@ extension Scenario {
         // Of a test's kills none is an action's fault.
         options.crashLimit = .max
         let own = LazyConnection(file)
-        try broker.route("*", Step.self, options) { [history] step, attempt in
+        try broker.route("*", Step.self, options) { [history, weak broker] step, attempt in
             history.append(
                 .runs(
                     step.number,
@@ -218,6 +218,7 @@ extension Scenario {
             case .effect where step.lane.hasPrefix("own/"):
                 try own.transaction { connection in
                     try Self.addEffect(of: step, connection)
+                    if let next = step.next { try broker?.enqueue(next, in: connection.rawHandle) }
                     try attempt.succeed(in: connection.rawHandle)
                 }
                 return .success

@@ -14,9 +14,10 @@ struct Step: Action {
     /// Each third one is tried twice.
     var wantsRetry: Bool { number % 3 == 0 && number < Self.followUp }
 
-    /// Each second one that has an effect enqueues another in the same transaction.
+    /// Those whose effect the application's transaction writes enqueue another in it, and each second one whose
+    /// effect the engine's does.
     var next: Step? {
-        guard number % 2 == 0, lane.hasPrefix("effect/") else { return nil }
+        guard lane.hasPrefix("own/") || lane.hasPrefix("effect/") && number % 2 == 0 else { return nil }
         return Step(number: number + Self.followUp, lane: "plain/0")
     }
 

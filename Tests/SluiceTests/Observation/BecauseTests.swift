@@ -2,6 +2,7 @@ import Foundation
 import SQLite
 import SluiceTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Sluice
@@ -263,9 +264,11 @@ struct BecauseTests {
             try keepLease()
             let (writing, end) = (Signal(), DispatchSemaphore(value: 0))
             let write = Task {
-                try await broker.store.write(sync: .later) { _ in
-                    writing.send()
-                    end.wait()
+                try await onOwnThread {
+                    try broker.store.writeBlocking(sync: .later) { _ in
+                        writing.send()
+                        end.wait()
+                    }
                 }
             }
             try await writing.received()

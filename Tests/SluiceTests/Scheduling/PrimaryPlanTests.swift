@@ -143,6 +143,17 @@ import Testing
         #expect(settle(for: .milliseconds(3)) == 1)
     }
 
+    @Test("Nor is it forgotten that nothing happened where much has been added up before")
+    mutating func pauseOfMany() {
+        #expect(settle(for: .milliseconds(10), handlers: 0) == 0)
+        // So many outcomes that their mean pace hides a pause of seconds.
+        #expect(settle(for: .milliseconds(600), handlers: 33) == 0)
+        #expect(settle(for: .microseconds(2_500), handlers: 0) == 0)
+        now += .seconds(5)
+        #expect(settle(for: .milliseconds(8), handlers: 0) == 0)
+        #expect(settle(for: .milliseconds(8), handlers: 0) == 1)
+    }
+
     @Test("It goes on while a quarter of them wait; then it rests, though most wait for the writer again")
     mutating func hysteresis() {
         #expect(settle() == 1)

@@ -371,7 +371,7 @@ import Testing
     func standingBy() {
         for isOpen in [true, false] {
             let machine = Self.crowded()
-            // So that a window has begun.
+            // So that what outcomes show is added up from here on.
             #expect(!machine.asksToBePrimary(at: .zero))
             if isOpen { _ = machine.standBy(for: .seconds(10), at: .zero) } else { _ = machine.stop() }
             #expect(machine.readyCount > 0)
