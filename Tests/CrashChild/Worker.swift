@@ -13,9 +13,9 @@ struct Worker {
     /// `work FILE LOG NAME LEASE idle|stop PERMITS PAUSE`: runs the queues until nothing is left, or until it
     /// runs poison.
     ///
-    /// LEASE and PAUSE are in milliseconds. LOG gets a line at the start and at the end of each handler, `NAME start
-    /// LANE ID ATTEMPT`; standard output gets the number of each action that was run, and at the end how many
-    /// outcomes were stale.
+    /// LEASE and PAUSE are in milliseconds. LOG gets a line at the start and at the end of each handler,
+    /// `NAME start LANE ID ATTEMPT`; standard output gets the number of each action that was run, and at the
+    /// end how many outcomes were stale.
     func work(lease: Duration, untilIdle: Bool) async throws {
         var options = BrokerOptions()
         options.leases.length = lease

@@ -14,8 +14,8 @@ struct Step: Action {
     /// Each third one is tried twice.
     var wantsRetry: Bool { number % 3 == 0 && number < Self.followUp }
 
-    /// Those whose effect the application's transaction writes enqueue another in it, and each second one whose
-    /// effect the engine's does.
+    /// Those whose effect the application's transaction writes enqueue another in it, and each second one
+    /// whose effect the engine's does.
     var next: Step? {
         guard lane.hasPrefix("own/") || lane.hasPrefix("effect/") && number % 2 == 0 else { return nil }
         return Step(number: number + Self.followUp, lane: "plain/0")

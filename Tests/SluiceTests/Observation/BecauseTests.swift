@@ -263,21 +263,20 @@ struct BecauseTests {
             try await until { broker.life.withLock { $0.hasLookedAround } }
             try keepLease()
             let (writing, end) = (Signal(), DispatchSemaphore(value: 0))
-            let write = Task {
-                try await onOwnThread {
-                    try broker.store.writeBlocking(sync: .later) { _ in
-                        writing.send()
-                        end.wait()
-                    }
+            async let write: Void = onOwnThread {
+                try broker.store.writeBlocking(sync: .later) { _ in
+                    writing.send()
+                    end.wait()
                 }
             }
+            defer { end.signal() }
             try await writing.received()
             site.clock.advance(by: .seconds(1))
-            let because = try await broker.status(of: queue).because
+            let status = try await broker.status(of: queue)
             let shown = try site.rows("SELECT state || '|' || because FROM sluice_queues")
             end.signal()
-            try await write.value
-            #expect(because == [.ready])
+            try await write
+            #expect(status.because == [.ready])
             #expect(shown == ["ready|owned by process \(ProcessInfo.processInfo.processIdentifier)"])
         }
         await broker.close()
