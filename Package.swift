@@ -177,6 +177,7 @@ let package = Package(
                 "Sluice",
                 "SluiceGRDB",
                 "SluiceTestKit",
+                "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["GRDB"])),
             ]

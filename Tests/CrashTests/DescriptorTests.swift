@@ -99,7 +99,7 @@ import Testing
         expectSQLite(found, file, "CrashChild")
     }
 
-    /// Each verb with what it takes to have it open the file; a number and a name stand for what there is.
+    /// Each verb with what it takes to have it open the file, but for `watch`.
     private static func verbs(_ file: TemporaryFile) -> [[String]] {
         let enqueue = ["enqueue", "--queue", "q", "--kind", "k", "--payload", "1"]
         return [
@@ -115,7 +115,7 @@ import Testing
         ]
     }
 
-    @Test("So does every verb of the tool", .timeLimit(.minutes(5)))
+    @Test("So does every verb of the tool")
     func tool() async throws {
         let (file, tool) = (try TemporaryFile(), BuiltProducts.path(of: "sluice"))
         let verbs = Self.verbs(file)

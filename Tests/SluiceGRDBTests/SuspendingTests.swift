@@ -4,28 +4,13 @@ import GRDB
 import Sluice
 import SluiceGRDB
 import SluiceTestKit
+import TestSupport
 import Testing
 
 /// GRDB's databases are suspended by a notification to all of a process, of which only these observe it: one
 /// after the other, so that none is resumed for another.
 @Suite("A suspended broker in a suspended GRDB database", .serialized, .timeLimit(.minutes(2)))
 struct SuspendingTests {
-    /// The locks of this process on a file and on the log's index, as `READ 128 128`.
-    private func heldLocks(on path: String) throws -> [String] {
-        let inodes = try ["", "-shm"].map { suffix in
-            let attributes = try FileManager.default.attributesOfItem(atPath: path + suffix)
-            return String(try #require(attributes[.systemFileNumber] as? UInt64))
-        }
-        return try String(contentsOfFile: "/proc/locks", encoding: .utf8).split(separator: "\n").compactMap {
-            let words = $0.split(separator: " ")
-            guard words.count == 8, words[4] == "\(getpid())" else { return nil }
-            guard let inode = words[5].split(separator: ":").last, inodes.contains(String(inode)) else {
-                return nil
-            }
-            return "\(words[3]) \(words[6]) \(words[7])"
-        }
-    }
-
     @Test(
         "No transaction is open and no lock keeps others out, and what waited goes on",
         arguments: Kind.allCases

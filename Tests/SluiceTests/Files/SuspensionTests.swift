@@ -2,6 +2,7 @@ import Foundation
 import SQLite
 import SluiceTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Sluice

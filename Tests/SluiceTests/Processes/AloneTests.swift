@@ -8,7 +8,7 @@ import Testing
     /// What stands in the file for other processes, and what they are told.
     private static let tables = ["sluice_runner_rows", "sluice_changes", "sluice_checkpointer"]
 
-    /// The statements that connections run, those of triggers not among them.
+    /// The statements that the writing connection runs: the others look for changes of whatever program.
     private final class Trace: Sendable {
         let statements = EventLog<String>()
 
@@ -17,7 +17,7 @@ import Testing
             sqlite3_trace_v2(
                 connection,
                 UInt32(SQLITE_TRACE_STMT),
-                { _, context, statement, text in
+                { _, context, statement, _ in
                     guard let context, let statement, let sql = sqlite3_sql(OpaquePointer(statement)) else {
                         return 0
                     }

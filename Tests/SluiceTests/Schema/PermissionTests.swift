@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import SQLite
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice
@@ -17,27 +18,20 @@ struct PermissionTests {
     private func openUnprivileged(
         _ path: String,
         adjust: @escaping @Sendable (inout BrokerOptions) -> Void = { _ in }
-    ) async -> SluiceError.Code? {
-        await withCheckedContinuation { continuation in
-            Thread.detachNewThread {
-                let isRoot = geteuid() == 0
-                var options = BrokerOptions.on(ManualClock())
-                adjust(&options)
-                if isRoot { Self.setUser(65_534) }
-                let result = Result { () throws(SluiceError) in
-                    try Store(.file(path), options: options) { _ in }
-                }
-                if isRoot { Self.setUser(0) }
-                switch result {
-                case .failure(let error):
-                    continuation.resume(returning: error.code)
-                case .success(let store):
-                    Task {
-                        await store.close()
-                        continuation.resume(returning: nil)
-                    }
-                }
-            }
+    ) async throws -> SluiceError.Code? {
+        let opened = try await onOwnThread {
+            let isRoot = geteuid() == 0
+            var options = BrokerOptions.on(ManualClock())
+            adjust(&options)
+            if isRoot { Self.setUser(65_534) }
+            defer { if isRoot { Self.setUser(0) } }
+            return Result { () throws(SluiceError) in try Store(.file(path), options: options) { _ in } }
+        }
+        switch opened {
+        case .failure(let error): return error.code
+        case .success(let store):
+            await store.close()
+            return nil
         }
     }
 
@@ -69,7 +63,7 @@ struct PermissionTests {
     func readOnly(_ mode: Int, _ directoryMode: Int, _ codes: [SluiceError.Code]) async throws {
         let file = try await file(mode: mode, directoryMode: directoryMode)
         let before = try contents(besides: file.path)
-        let code = try #require(await openUnprivileged(file.path))
+        let code = try #require(try await openUnprivileged(file.path))
         #expect(codes.contains(code), "\(code)")
         var after = try contents(besides: file.path)
         // SQLite may leave an empty index of the log where it may write.
@@ -95,7 +89,7 @@ struct PermissionTests {
     ) async throws {
         let file = try await file(mode: mode, directoryMode: directoryMode)
         let before = try contents(besides: file.path)
-        let found = await openUnprivileged(file.path) {
+        let found = try await openUnprivileged(file.path) {
             $0.role = .readOnly
             $0.mountFacts = { _ in MountFacts(isReadOnly: isMountReadOnly) }
         }
@@ -114,7 +108,7 @@ struct PermissionTests {
         let file = try TemporaryFile()
         let directory = URL(fileURLWithPath: file.path).deletingLastPathComponent().path
         try FileManager.default.setAttributes([.posixPermissions: 0o555], ofItemAtPath: directory)
-        #expect(await openUnprivileged(file.path) == .readOnly)
+        #expect(try await openUnprivileged(file.path) == .readOnly)
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == [])
         try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: directory)
     }

@@ -2,6 +2,7 @@ import Foundation
 import SQLite
 import SluiceTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Sluice
@@ -142,18 +143,15 @@ struct GroupCommitTests {
         let fixture = try await StoreFixture()
         let store = fixture.store
         let failures = Mutex(0)
-        await withCheckedContinuation { continuation in
-            Thread.detachNewThread {
-                DispatchQueue.concurrentPerform(iterations: 8) { thread in
-                    for number in 0..<40 {
-                        do {
-                            _ = try store.enqueueBlocking([ActionDraft("\(number)", in: "q/\(thread)")])
-                        } catch {
-                            failures.withLock { $0 += 1 }
-                        }
+        try await onOwnThread {
+            DispatchQueue.concurrentPerform(iterations: 8) { thread in
+                for number in 0..<40 {
+                    do {
+                        _ = try store.enqueueBlocking([ActionDraft("\(number)", in: "q/\(thread)")])
+                    } catch {
+                        failures.withLock { $0 += 1 }
                     }
                 }
-                continuation.resume()
             }
         }
         #expect(failures.withLock { $0 } == 0)
