@@ -200,7 +200,7 @@ extension Scenario {
         )
         // Of a test's kills none is an action's fault.
         options.crashLimit = .max
-        let own = LazyConnection(file)
+        let own = LazyConnection(file, vfs: self.options.vfs)
         try broker.route("*", Step.self, options) { [history, weak broker] step, attempt in
             history.append(
                 .runs(
@@ -256,13 +256,14 @@ private final class LazyConnection: Sendable {
     private nonisolated(unsafe) var state = State()
     private let lock = Mutex(())
     private let path: String
+    private let vfs: String?
 
-    init(_ path: String) { self.path = path }
+    init(_ path: String, vfs: String?) { (self.path, self.vfs) = (path, vfs) }
 
     func transaction(_ body: (Connection) throws -> Void) throws {
         try lock.withLock { _ in
             if state.connection == nil {
-                let connection = try Connection(path: path, mode: .write)
+                let connection = try Connection(path: path, mode: .write, vfs: vfs)
                 connection.setBusyTimeout(.seconds(60))
                 try connection.set(Pragma("wal_autocheckpoint", 0))
                 state.connection = connection
