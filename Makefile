@@ -10,14 +10,15 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples \
 	setup setup-tests setup-bench setup-counts clean help
 
 demo: setup  ## Chat over a flaky network, killed once and resumed, checked at the end
-	swift build --product sluice-demo
-	@swift run --skip-build --quiet sluice-demo
+	swift build --traits CommandLineTool --product sluice-demo
+	@swift run --traits CommandLineTool --skip-build --quiet sluice-demo
 
 # SLUICE_STRICT makes a warning in this package an error; the manifest reads it.
 test: export SLUICE_STRICT = 1
 test: setup-tests  ## Build with warnings as errors, lint, run all tests
 	swift build --build-tests --enable-all-traits
 	@$(MAKE) --no-print-directory lint
+	@.ci/client
 	@.ci/test
 
 test-wake-ups: setup-tests  ## Have 100,000 commits of another process answered, and tell the times
@@ -48,7 +49,7 @@ bench-check: setup-counts  ## Fail if a core loop takes more instructions than c
 	Benchmarks/check
 
 build: setup  ## Build the library and the tool for use
-	swift build -c release
+	swift build -c release --traits CommandLineTool
 
 format:  ## Rewrite the Swift files in the project's format
 	swift format --in-place --recursive --parallel $(SOURCES)

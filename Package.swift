@@ -1,6 +1,15 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+// What the tool, the demo and tests need and the libraries do not: fetched with the trait alone.
+let withTool: TargetDependencyCondition? = .when(traits: ["CommandLineTool"])
+let argumentParser: Target.Dependency =
+    .product(name: "ArgumentParser", package: "swift-argument-parser", condition: withTool)
+let subprocess: Target.Dependency =
+    .product(name: "Subprocess", package: "swift-subprocess", condition: withTool)
+let systemPackage: Target.Dependency =
+    .product(name: "SystemPackage", package: "swift-system", condition: withTool)
+
 // Targets stand in the order of the layers: each knows only what is above it in this file.
 let package = Package(
     name: "sluice",
@@ -15,6 +24,11 @@ let package = Package(
         .executable(name: "sluice-chat-outbox", targets: ["ChatOutbox"]),
     ],
     traits: [
+        .trait(
+            name: "CommandLineTool",
+            description:
+                "Builds the tool sluice and the demo, with what parses arguments and starts processes."
+        ),
         .trait(
             name: "ServiceLifecycle",
             description: "Makes Broker a Service of swift-service-lifecycle."
@@ -41,20 +55,20 @@ let package = Package(
     ],
     targets: [
         // The system's SQLite, as it is.
-        .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "CSluiceSQLite", providers: [.apt(["libsqlite3-dev"])]),
         // The SQL files of Migrations/, embedded byte for byte.
-        .target(name: "CMigrations"),
+        .target(name: "CSluiceMigrations"),
         // The kind of a file system: the C library knows it, and Swift's module of it does not.
-        .target(name: "CFiles"),
+        .target(name: "CSluiceFiles"),
         // Connections, statements, rows, transactions, result codes; nothing of queues.
-        .target(name: "SQLite", dependencies: ["CSQLite"]),
+        .target(name: "SluiceSQLite", dependencies: ["CSluiceSQLite"]),
         // Store, scheduler, broker.
         .target(
             name: "Sluice",
             dependencies: [
-                "CFiles",
-                "CMigrations",
-                "SQLite",
+                "CSluiceFiles",
+                "CSluiceMigrations",
+                "SluiceSQLite",
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "HeapModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
@@ -94,17 +108,17 @@ let package = Package(
         // What a user's tests need: a manual clock, temporary files, events to wait for.
         .target(name: "SluiceTestKit", dependencies: ["Sluice"]),
         // The width of characters on a terminal: the C library knows it, and Swift's module of it does not.
-        .target(name: "CTerminal"),
+        .target(name: "CSluiceTerminal"),
         // The command-line tool.
         .executableTarget(
             name: "SluiceCLI",
             dependencies: [
-                "CTerminal",
+                "CSluiceTerminal",
                 "Sluice",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                argumentParser,
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "Subprocess", package: "swift-subprocess"),
-                .product(name: "SystemPackage", package: "swift-system"),
+                subprocess,
+                systemPackage,
             ]
         ),
         // `make demo`.
@@ -112,9 +126,9 @@ let package = Package(
             name: "SluiceDemo",
             dependencies: [
                 "Sluice",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Subprocess", package: "swift-subprocess"),
-                .product(name: "SystemPackage", package: "swift-system"),
+                argumentParser,
+                subprocess,
+                systemPackage,
             ],
             path: "Examples/Demo"
         ),
@@ -124,25 +138,29 @@ let package = Package(
             dependencies: [
                 "Sluice",
                 "SluiceGRDB",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                argumentParser,
                 .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["GRDB"])),
             ],
             path: "Examples/ChatOutbox"
         ),
         // Core loops, for `make bench-check` to count their instructions; here, not with the other
         // measurements, because it reaches below the public face.
-        .executableTarget(name: "Counted", dependencies: ["SQLite", "Sluice"], path: "Benchmarks/Counted"),
+        .executableTarget(
+            name: "Counted",
+            dependencies: ["SluiceSQLite", "Sluice"],
+            path: "Benchmarks/Counted"
+        ),
         // What tests of several targets have in common.
-        .target(name: "TestSupport", dependencies: ["SQLite", "Sluice"], path: "Tests/TestSupport"),
-        .testTarget(name: "SQLiteTests", dependencies: ["SQLite", "SluiceTestKit"]),
+        .target(name: "TestSupport", dependencies: ["SluiceSQLite", "Sluice"], path: "Tests/TestSupport"),
+        .testTarget(name: "SluiceSQLiteTests", dependencies: ["SluiceSQLite", "SluiceTestKit"]),
         // A disk, memory and a system that fail when a test asks them to.
-        .target(name: "FaultVFS", dependencies: ["CSQLite"], path: "Tests/FaultVFS"),
+        .target(name: "FaultVFS", dependencies: ["CSluiceSQLite"], path: "Tests/FaultVFS"),
         .testTarget(
             name: "SluiceTests",
             dependencies: [
-                "CSQLite",
+                "CSluiceSQLite",
                 "FaultVFS",
-                "SQLite",
+                "SluiceSQLite",
                 "Sluice",
                 "SluiceTestKit",
                 "TestSupport",
@@ -167,8 +185,8 @@ let package = Package(
                     package: "swift-distributed-tracing",
                     condition: .when(traits: ["Tracing"])
                 ),
-                .product(name: "Subprocess", package: "swift-subprocess"),
-                .product(name: "SystemPackage", package: "swift-system"),
+                subprocess,
+                systemPackage,
             ]
         ),
         .testTarget(
@@ -185,7 +203,7 @@ let package = Package(
         .testTarget(
             name: "SluiceCryptoTests",
             dependencies: [
-                "SQLite",
+                "SluiceSQLite",
                 "Sluice",
                 "SluiceCrypto",
                 "SluiceTestKit",
@@ -196,13 +214,13 @@ let package = Package(
         // What happens when the process dies; the child is started and killed by the tests.
         .executableTarget(
             name: "CrashChild",
-            dependencies: ["FaultVFS", "SQLite", "Sluice", "SluiceTestKit"],
+            dependencies: ["FaultVFS", "SluiceSQLite", "Sluice", "SluiceTestKit"],
             path: "Tests/CrashChild"
         ),
         // One of several processes on a file, which writes down what it does.
         .executableTarget(
             name: "HistoryWorker",
-            dependencies: ["SQLite", "Sluice"],
+            dependencies: ["SluiceSQLite", "Sluice"],
             path: "Tests/HistoryWorker"
         ),
         // Writes to the engine's file by way of GRDB; without the trait it says that it cannot.
@@ -219,26 +237,26 @@ let package = Package(
                 "CrashChild",
                 "HistoryWorker",
                 "PoolWriter",
-                "SQLite",
+                "SluiceSQLite",
                 "Sluice",
                 "SluiceCLI",
                 "SluiceTestKit",
                 "TestSupport",
-                .product(name: "Subprocess", package: "swift-subprocess"),
-                .product(name: "SystemPackage", package: "swift-system"),
+                subprocess,
+                systemPackage,
             ]
         ),
         // The built tool, as a user runs it.
         .testTarget(
             name: "CLITests",
             dependencies: [
-                "SQLite",
+                "SluiceSQLite",
                 "Sluice",
                 "SluiceCLI",
                 "SluiceTestKit",
                 "TestSupport",
-                .product(name: "Subprocess", package: "swift-subprocess"),
-                .product(name: "SystemPackage", package: "swift-system"),
+                subprocess,
+                systemPackage,
             ]
         ),
         .testTarget(
@@ -248,14 +266,14 @@ let package = Package(
                 "SluiceDemo",
                 "SluiceTestKit",
                 .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["GRDB"])),
-                .product(name: "Subprocess", package: "swift-subprocess"),
-                .product(name: "SystemPackage", package: "swift-system"),
+                subprocess,
+                systemPackage,
             ]
         ),
         // What users write, compiled as their modules are: without the features below.
         .testTarget(name: "ClientTests", dependencies: ["Sluice", "SluiceTestKit"]),
         // The rules of this repository, as tests.
-        .testTarget(name: "TidyTests", dependencies: ["CMigrations"]),
+        .testTarget(name: "TidyTests", dependencies: ["CSluiceMigrations"]),
     ],
     swiftLanguageModes: [.v6],
     cLanguageStandard: .gnu2x
@@ -265,7 +283,7 @@ let package = Package(
 if let fuzzer = Context.environment["SLUICE_FUZZ"] {
     package.products.removeAll { $0.name == "sluice" }
     package.targets = package.targets.filter { $0.type != .test }.map { target in
-        guard ["SQLite", "Sluice", "SluiceCLI"].contains(target.name) else { return target }
+        guard ["SluiceSQLite", "Sluice", "SluiceCLI"].contains(target.name) else { return target }
         return .target(
             name: target.name,
             dependencies: target.dependencies,
@@ -276,10 +294,10 @@ if let fuzzer = Context.environment["SLUICE_FUZZ"] {
         .executableTarget(
             name: "Fuzz",
             dependencies: [
-                "SQLite",
+                "SluiceSQLite",
                 "Sluice",
                 "SluiceCLI",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                argumentParser,
             ],
             path: "Tests/Fuzz",
             exclude: ["Corpus"],

@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// Runs a core loop of the engine so and so often, for a tool that counts instructions.
 ///

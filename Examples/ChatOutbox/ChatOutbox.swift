@@ -1,4 +1,4 @@
-#if GRDB
+#if CommandLineTool && GRDB
 import ArgumentParser
 import Foundation
 import Sluice
@@ -75,15 +75,16 @@ private func say(_ state: String, _ message: Message) {
     FileHandle.standardOutput.write(Data(line.utf8))
 }
 #else
-import ArgumentParser
+import Foundation
 
-/// Without the trait `GRDB` there is no library that this program could show.
+/// Without its traits there is no library that this program could show.
 @main
-struct ChatOutbox: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "sluice-chat-outbox")
-
-    func run() throws {
-        throw ValidationError("this program was built without the trait GRDB: swift run --traits GRDB …")
+struct ChatOutbox {
+    static func main() {
+        let hint =
+            "sluice-chat-outbox: built without its traits; use swift run --traits CommandLineTool,GRDB …\n"
+        FileHandle.standardError.write(Data(hint.utf8))
+        exit(64)
     }
 }
 #endif

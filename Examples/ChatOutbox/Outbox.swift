@@ -1,4 +1,4 @@
-#if GRDB
+#if CommandLineTool && GRDB
 import Foundation
 import GRDB
 import Sluice

@@ -1,4 +1,4 @@
-#if GRDB
+#if CommandLineTool && GRDB
 /// Stands for a server on a bad network: it is slow, and often takes nothing.
 struct PretendedServer: Sendable {
     struct Unreachable: Error {}

@@ -1,3 +1,4 @@
+#if CommandLineTool
 /// A chat server that fails in the ways in which servers fail, and the network before it.
 ///
 /// It lives in the worker's process and dies with it; what it has stored is on its disk, the log.
@@ -94,3 +95,4 @@ actor ChatServer {
         try await Task.sleep(for: .seconds(3_600))
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 /// Compares what was sent with what the server's log says, and believes nothing else.
 struct Checker {
     /// A claim, and what speaks against it.
@@ -139,3 +140,4 @@ extension Checker {
             ]
     }
 }
+#endif

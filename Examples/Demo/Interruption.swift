@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Dispatch
 import Foundation
 
@@ -21,3 +22,4 @@ struct Interruption {
         for source in sources { source.cancel() }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import Sluice
 
@@ -72,3 +73,4 @@ struct Picture {
 
     func count(_ event: LogEntry.Event) -> Int { log.count { $0.event == event } }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 /// Makes lines of text of a picture; knows a width and no terminal.
 struct LaneDrawing {
     /// Wider lanes are harder to read.
@@ -82,3 +83,4 @@ struct Paint {
         isOn && !text.isEmpty ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
     }
 }
+#endif

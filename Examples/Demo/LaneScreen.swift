@@ -1,3 +1,4 @@
+#if CommandLineTool
 /// A terminal: above, the story scrolls by; below, a lane for each conversation is redrawn in place.
 struct LaneScreen: Screen {
     private let terminal: Terminal
@@ -49,3 +50,4 @@ struct LaneScreen: Screen {
         block = lines
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import Sluice
 import Subprocess
@@ -228,3 +229,4 @@ extension Performance {
         }
     }
 }
+#endif

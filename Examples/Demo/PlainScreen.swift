@@ -1,3 +1,4 @@
+#if CommandLineTool
 /// Lines one below the other, for files, pipes and terminals that cannot do more: what went wrong, the turns
 /// of the story, and once a second how far things are.
 struct PlainScreen: Screen {
@@ -55,3 +56,4 @@ struct PlainScreen: Screen {
         Output.write("\(time.inSeconds.rightAligned(to: 7))  \(text)\n")
     }
 }
+#endif

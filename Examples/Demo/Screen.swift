@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 
 /// Where the show is seen.
@@ -53,3 +54,4 @@ extension String {
         String(repeating: " ", count: max(width - count, 0)) + self
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 /// What is said: ten conversations, written before the demo begins, and some messages typed while it runs.
 enum Script {
     struct Conversation {
@@ -225,3 +226,4 @@ enum Script {
         ),
     ]
 }
+#endif

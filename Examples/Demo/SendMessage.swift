@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Sluice
 
 /// What waits in the file: one message to one conversation.
@@ -33,3 +34,4 @@ extension SendMessage {
 
     var name: Name { Name(conversation: conversation, number: number) }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 
 /// One line of the server's log: a request, and what became of it.
@@ -75,3 +76,4 @@ struct LogReader {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 import ArgumentParser
 import Foundation
 
@@ -64,3 +65,16 @@ struct SluiceDemo: AsyncParsableCommand {
         )
     }
 }
+#else
+import Foundation
+
+/// Without the trait nothing that parses arguments or starts processes is fetched.
+@main
+struct SluiceDemo {
+    static func main() {
+        let hint = "sluice-demo: built without its trait; use swift run --traits CommandLineTool …\n"
+        FileHandle.standardError.write(Data(hint.utf8))
+        exit(64)
+    }
+}
+#endif

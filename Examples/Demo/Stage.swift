@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 
 /// A temporary folder with the two files of the show.
@@ -29,3 +30,4 @@ struct DemoError: Error, CustomStringConvertible {
         self.description = description
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 /// What the demo says in the end.
 struct Summary {
     /// Of a claim that does not hold, so many reasons are shown.
@@ -30,3 +31,4 @@ struct Summary {
             : "The demo has failed: \(failures) of its claims do not hold (\(facts))."
     }
 }
+#endif

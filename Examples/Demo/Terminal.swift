@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 
 /// The terminal on standard output, and the few sequences that the demo sends it (ECMA-48).
@@ -31,3 +32,4 @@ struct Terminal {
         return (Int(size.ws_col), Int(size.ws_row))
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 /// What befalls a request on its way: decided by chance, and by a seed, so that a show can be seen again.
 struct Weather {
     enum Fate: Hashable {
@@ -56,3 +57,4 @@ struct Dice: RandomNumberGenerator, Sendable {
         return mixed ^ (mixed >> 31)
     }
 }
+#endif

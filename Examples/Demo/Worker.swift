@@ -1,3 +1,4 @@
+#if CommandLineTool
 import ArgumentParser
 import Foundation
 import Sluice
@@ -54,3 +55,4 @@ struct Worker: AsyncParsableCommand {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import Subprocess
 import SystemPackage
@@ -42,3 +43,4 @@ struct WorkerProcess {
         }
     }
 }
+#endif

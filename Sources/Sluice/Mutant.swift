@@ -1,8 +1,8 @@
 #if SLUICE_MUTANTS
-internal import SQLite
+internal import SluiceSQLite
 
 /// Whether a guard of this name is taken out, to see that a test goes red.
-func mutant(_ name: StaticString) -> Bool { SQLite.mutant(name) }
+func mutant(_ name: StaticString) -> Bool { SluiceSQLite.mutant(name) }
 #else
 /// Whether a guard of this name is taken out: never, but in the builds of `.ci/mutants`.
 ///

@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 internal import Synchronization
 
 /// The transaction that settles an attempt, for what the application writes in it: see

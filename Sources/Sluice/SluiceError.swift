@@ -1,4 +1,4 @@
-package import SQLite
+package import SluiceSQLite
 
 #if canImport(FoundationEssentials)
 public import protocol FoundationEssentials.LocalizedError

@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import ArgumentParser
 internal import Sluice
 
@@ -29,3 +30,4 @@ struct Actions: AsyncParsableCommand {
         Terminal.answer(output.json ? actions.map(\.json) : ActionSummary.table(actions).lines(output.paint))
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import ArgumentParser
 internal import Sluice
 
@@ -38,3 +39,4 @@ struct Backup: AsyncParsableCommand {
         )
     }
 }
+#endif

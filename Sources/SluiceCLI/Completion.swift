@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import ArgumentParser
 internal import Sluice
 
@@ -28,3 +29,4 @@ extension CompletionKind {
         return nil
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import ArgumentParser
 internal import Sluice
 
@@ -150,3 +151,4 @@ struct Doctor: AsyncParsableCommand {
         }
     }
 }
+#endif

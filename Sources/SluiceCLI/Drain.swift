@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import ArgumentParser
 internal import Sluice
 
@@ -144,3 +145,4 @@ enum Deadline: ExpressibleByArgument {
         }
     }
 }
+#endif

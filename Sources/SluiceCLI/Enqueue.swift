@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import ArgumentParser
 internal import Sluice
 internal import SystemPackage
@@ -201,3 +202,4 @@ extension Enqueue {
         return text
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import ArgumentParser
 internal import Sluice
 
@@ -76,3 +77,4 @@ struct Failure: Error {
         self.message = message
     }
 }
+#endif

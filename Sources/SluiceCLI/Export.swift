@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import ArgumentParser
 internal import Sluice
 
@@ -59,3 +60,4 @@ struct Export: AsyncParsableCommand {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import ArgumentParser
 internal import Sluice
 
@@ -52,3 +53,4 @@ struct FileOption: ParsableArguments {
         }
     }
 }
+#endif

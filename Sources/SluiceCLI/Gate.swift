@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import ArgumentParser
 internal import Sluice
 
@@ -128,3 +129,4 @@ struct Gate: AsyncParsableCommand {
         )
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import ArgumentParser
 internal import Sluice
 
@@ -65,3 +66,4 @@ struct Hold: AsyncParsableCommand {
         return String(cString: name)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import ArgumentParser
 internal import Sluice
 
@@ -45,3 +46,4 @@ struct Holds: AsyncParsableCommand {
         ])
     }
 }
+#endif

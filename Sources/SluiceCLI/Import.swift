@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import ArgumentParser
 internal import Sluice
 
@@ -165,3 +166,4 @@ extension Import {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import ArgumentParser
 internal import Sluice
 
@@ -86,3 +87,4 @@ struct Move: AsyncParsableCommand {
         }
     }
 }
+#endif

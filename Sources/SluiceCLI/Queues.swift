@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import ArgumentParser
 internal import Sluice
 
@@ -34,3 +35,4 @@ struct Queues: AsyncParsableCommand {
         Terminal.answer(output.json ? queues.map(\.json) : QueueStatus.table(queues).lines(output.paint))
     }
 }
+#endif

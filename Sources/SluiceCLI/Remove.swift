@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import ArgumentParser
 internal import Sluice
 
@@ -88,3 +89,4 @@ struct Remove: AsyncParsableCommand {
         return "too late: \(id) is a dead letter; `sluice dead` requeues and purges those"
     }
 }
+#endif

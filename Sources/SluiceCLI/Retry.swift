@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import ArgumentParser
 internal import Sluice
 
@@ -30,3 +31,4 @@ struct Retry: AsyncParsableCommand {
         )
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import ArgumentParser
 internal import Sluice
 
@@ -175,3 +176,4 @@ struct Run: AsyncParsableCommand {
         try result.get()
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import ArgumentParser
 internal import Sluice
 
@@ -148,3 +149,4 @@ extension RunPolicy {
         )
     }
 }
+#endif

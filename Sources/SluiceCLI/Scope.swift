@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import ArgumentParser
 internal import Sluice
 
@@ -75,3 +76,4 @@ extension FileOption {
         }
     }
 }
+#endif

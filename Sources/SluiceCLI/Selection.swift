@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import ArgumentParser
 internal import Sluice
 
@@ -31,3 +32,4 @@ struct Selection: ParsableArguments {
         return found.prefix(limit)
     }
 }
+#endif

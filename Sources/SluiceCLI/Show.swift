@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import ArgumentParser
 internal import Sluice
 
@@ -106,3 +107,4 @@ struct Show: AsyncParsableCommand {
         )
     }
 }
+#endif

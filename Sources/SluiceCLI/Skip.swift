@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import ArgumentParser
 internal import Sluice
 
@@ -60,3 +61,4 @@ struct Skip: AsyncParsableCommand {
         }
     }
 }
+#endif

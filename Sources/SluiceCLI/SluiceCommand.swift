@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import ArgumentParser
 internal import Sluice
 
@@ -92,3 +93,16 @@ struct SluiceCommand: AsyncParsableCommand {
         }
     }
 }
+#else
+internal import Foundation
+
+/// Without the trait nothing that parses arguments or starts processes is fetched.
+@main
+struct SluiceCommand {
+    static func main() {
+        let hint = "sluice: built without its trait; use swift build --traits CommandLineTool …\n"
+        FileHandle.standardError.write(Data(hint.utf8))
+        exit(64)
+    }
+}
+#endif

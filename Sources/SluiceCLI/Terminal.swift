@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import Synchronization
 internal import SystemPackage
 
@@ -97,3 +98,4 @@ enum Terminal {
         }
     }
 }
+#endif

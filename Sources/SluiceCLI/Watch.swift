@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import ArgumentParser
 internal import Sluice
 
@@ -158,3 +159,4 @@ struct Watch: AsyncParsableCommand {
         return picture
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import Subprocess
 import Testing
@@ -57,3 +58,4 @@ import Testing
         try await #expect(place.actions().isEmpty)
     }
 }
+#endif

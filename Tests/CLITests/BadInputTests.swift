@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import Subprocess
 import TestSupport
@@ -181,3 +182,4 @@ import Testing
         #expect(letter.output.contains(canary))
     }
 }
+#endif

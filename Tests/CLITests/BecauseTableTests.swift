@@ -1,5 +1,6 @@
+#if CommandLineTool
 import Foundation
-import SQLite
+import SluiceSQLite
 import SluiceTestKit
 import TestSupport
 import Testing
@@ -302,3 +303,4 @@ extension BecauseTableTests {
         return pattern
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import Subprocess
 import Testing
@@ -270,3 +271,4 @@ import Testing
         #expect(try await place.sql(disorder) == "100000|0|0")
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import Subprocess
 import Testing
@@ -182,3 +183,4 @@ import Testing
         #expect(empty.output == "0 enqueued, 0 refused, 0 known, 0 ignored\n")
     }
 }
+#endif

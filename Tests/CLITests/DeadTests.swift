@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import Subprocess
 import Testing
@@ -96,3 +97,4 @@ import Testing
         #expect(try await place.actions().map { $0["id"] as? Int } == [5, 6, 2, 3, 4])
     }
 }
+#endif

@@ -1,5 +1,6 @@
+#if CommandLineTool
 import Foundation
-import SQLite
+import SluiceSQLite
 import SluiceTestKit
 import Subprocess
 import Synchronization
@@ -311,3 +312,4 @@ import Testing
     }
     #endif
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import Subprocess
 import Testing
@@ -31,3 +32,4 @@ import Testing
         for verb in allVerbs { #expect(text.contains("sluice \(verb) "), "\(verb)") }
     }
 }
+#endif

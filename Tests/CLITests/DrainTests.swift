@@ -1,5 +1,6 @@
+#if CommandLineTool
 import Foundation
-import SQLite
+import SluiceSQLite
 import Subprocess
 import Testing
 
@@ -245,3 +246,4 @@ import Testing
         #expect(try await place.actions().map { $0["attempts"] as? Int } == [0])
     }
 }
+#endif

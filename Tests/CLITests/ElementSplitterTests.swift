@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Testing
 
 @testable import SluiceCLI
@@ -41,3 +42,4 @@ import Testing
         for size in [1, 2, 3, 100] { #expect(split(text, by: size, limit: limit) == expected) }
     }
 }
+#endif

@@ -1,5 +1,6 @@
+#if CommandLineTool
 import Foundation
-import SQLite
+import SluiceSQLite
 import Subprocess
 import Testing
 
@@ -177,3 +178,4 @@ import Testing
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import Subprocess
 import Testing
@@ -99,3 +100,4 @@ func snapshot(of folder: String) async throws -> String {
     try #require(result.status == .exited(0), "\(result)")
     return result.output
 }
+#endif

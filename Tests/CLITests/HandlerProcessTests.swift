@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import Testing
 
@@ -32,3 +33,4 @@ import Testing
         #expect(ended == 2_000)
     }
 }
+#endif

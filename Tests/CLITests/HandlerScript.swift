@@ -1,3 +1,4 @@
+#if CommandLineTool
 /// A handler for `sluice run --pipe`, in Python.
 ///
 /// `body` sees each request as `r`, and can call `say(object)` to answer, `note(text)` to write a line to the
@@ -25,3 +26,4 @@ enum HandlerScript {
 
     private static func quoted(_ text: String) -> String { "\"\(text)\"" }
 }
+#endif

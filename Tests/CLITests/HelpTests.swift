@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Subprocess
 import Testing
 
@@ -79,3 +80,4 @@ let allVerbs = [
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import Testing
 
@@ -112,3 +113,4 @@ struct HostileTasks {
         try large.close()
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import Subprocess
 import Testing
@@ -123,3 +124,4 @@ import Testing
         #expect(always.output.contains(#"x\u{1b}[2J"#))
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import Subprocess
 import Testing
@@ -175,3 +176,4 @@ import Testing
         #expect(silent.output == "5000 enqueued, 0 refused\n")
     }
 }
+#endif

@@ -1,5 +1,6 @@
+#if CommandLineTool
 import Foundation
-import SQLite
+import SluiceSQLite
 import Subprocess
 import Testing
 
@@ -128,3 +129,4 @@ import Testing
         #expect(try await look() == "")
     }
 }
+#endif

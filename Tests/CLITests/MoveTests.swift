@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import Subprocess
 import Testing
@@ -145,3 +146,4 @@ import Testing
         #expect(ran == ["ran 1", "ran 3", "ran 2", "ran 1"])
     }
 }
+#endif

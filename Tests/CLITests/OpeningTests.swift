@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import Subprocess
 import Testing
@@ -144,3 +145,4 @@ import Glibc
         #expect(!FileManager.default.fileExists(atPath: place.path))
     }
 }
+#endif

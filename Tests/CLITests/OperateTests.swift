@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import Subprocess
 import Testing
@@ -235,3 +236,4 @@ import Testing
         #expect(try await place.actions().count == 1)
     }
 }
+#endif

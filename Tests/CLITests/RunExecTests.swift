@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import Subprocess
 import Testing
@@ -212,3 +213,4 @@ import Testing
         #expect(result.errors.hasPrefix("sluice: "))
     }
 }
+#endif

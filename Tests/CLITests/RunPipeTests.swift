@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import Subprocess
 import Testing
@@ -262,3 +263,4 @@ import Testing
         #expect(try await place.actions().map { $0["id"] as? Int } == [2])
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import Subprocess
 import Testing
@@ -116,3 +117,4 @@ import Testing
         try place.release(pipe)
     }
 }
+#endif

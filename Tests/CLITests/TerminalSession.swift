@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import Subprocess
 import SystemPackage
@@ -85,3 +86,4 @@ final class TerminalSession {
         return result.output
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import SluiceTestKit
 import Subprocess
@@ -167,3 +168,4 @@ final class Workplace {
         return result.output.trimmingCharacters(in: .newlines)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import Subprocess
 import Testing
@@ -238,3 +239,4 @@ import Testing
         #expect(try await place.actions().count == (verb.hasPrefix("enqueue") ? 2 : 1))
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import Sluice
 import Testing
@@ -311,3 +312,4 @@ import Testing
         }
     }
 }
+#endif

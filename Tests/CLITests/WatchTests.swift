@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import Subprocess
 import Testing
@@ -219,3 +220,4 @@ import Testing
         #expect(seen == ["a stopped", "a held", "a drained"])
     }
 }
+#endif

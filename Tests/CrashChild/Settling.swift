@@ -1,6 +1,6 @@
 import Foundation
-import SQLite
 import Sluice
+import SluiceSQLite
 import Synchronization
 
 extension CrashChild {

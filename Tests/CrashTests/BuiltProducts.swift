@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 
 /// The executables that were built with these tests.
@@ -11,3 +12,4 @@ enum BuiltProducts {
         return runner.deletingLastPathComponent().appendingPathComponent(name).path
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import Sluice
 import SluiceTestKit
@@ -62,3 +63,4 @@ import Testing
         #expect(many - few == 50)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import Sluice
 import SluiceTestKit
@@ -29,3 +30,4 @@ import Testing
         await broker.close()
     }
 }
+#endif

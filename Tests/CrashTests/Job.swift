@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Sluice
 
 /// An action that may be poison, as the child has it.
@@ -7,3 +8,4 @@ struct Job: Action {
     var isPoison: Bool
     var queue: QueueName { "lane/\(lane)" }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import Sluice
 import SluiceTestKit
@@ -60,3 +61,4 @@ import Testing
         #expect(starts.filter { $0[1] == "\(poison)" }.map { $0[2] } == ["1", "1", "2", "3"])
     }
 }
+#endif

@@ -1,6 +1,6 @@
-#if os(Linux)
+#if CommandLineTool && os(Linux)
 import Foundation
-import SQLite
+import SluiceSQLite
 import SluiceTestKit
 import Subprocess
 import Testing

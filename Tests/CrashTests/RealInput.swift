@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import Testing
 
@@ -81,3 +82,4 @@ enum LoggingHandler {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import SluiceTestKit
 import Subprocess
@@ -181,3 +182,4 @@ struct Seeded: RandomNumberGenerator {
         return half() << 32 | half()
     }
 }
+#endif

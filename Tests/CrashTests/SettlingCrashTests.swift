@@ -1,5 +1,6 @@
+#if CommandLineTool
 import Foundation
-import SQLite
+import SluiceSQLite
 import Sluice
 import SluiceTestKit
 import Subprocess
@@ -57,3 +58,4 @@ struct SettlingCrashTests {
         #expect(try connection.pragma("integrity_check") == "ok")
     }
 }
+#endif

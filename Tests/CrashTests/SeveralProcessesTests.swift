@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import Sluice
 import SluiceTestKit
@@ -76,3 +77,4 @@ struct SeveralProcessesTests {
     }
     #endif
 }
+#endif

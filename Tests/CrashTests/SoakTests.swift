@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import Sluice
 import SluiceTestKit
@@ -102,3 +103,4 @@ struct SoakSamples {
         values.isEmpty ? -1 : values.sorted()[values.count / 2]
     }
 }
+#endif

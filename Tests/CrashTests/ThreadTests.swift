@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import Sluice
 import SluiceTestKit
@@ -41,3 +42,4 @@ import Testing
         #expect(low > 0 && high <= low + 16, "\(low), \(high)")
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import Testing
 
@@ -79,3 +80,4 @@ struct WorkLog {
 
     func ran(_ worker: String) -> Int { lines.count { $0.worker == worker && !$0.isStart } }
 }
+#endif

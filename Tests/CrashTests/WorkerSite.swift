@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import Sluice
 import SluiceTestKit
@@ -71,3 +72,4 @@ struct WorkerSite {
     }
     #endif
 }
+#endif

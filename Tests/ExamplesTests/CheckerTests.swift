@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Testing
 
 @testable import SluiceDemo
@@ -142,3 +143,4 @@ struct CheckerTests {
         Checker(sent: Self.sent, log: log).findings(remains: remains, unnoted: unnoted).flatMap(\.problems)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import Subprocess
 import SystemPackage
@@ -59,3 +60,4 @@ struct DemoTests {
         return neighbour.deletingLastPathComponent().appendingPathComponent("sluice-demo").path
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Testing
 
 @testable import SluiceDemo
@@ -68,3 +69,4 @@ struct WeatherTests {
         }
     }
 }
+#endif

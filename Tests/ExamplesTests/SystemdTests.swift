@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import SluiceTestKit
 import Subprocess
@@ -179,3 +180,4 @@ import Testing
         #expect(ours.isEmpty, "\(result.standardError)")
     }
 }
+#endif

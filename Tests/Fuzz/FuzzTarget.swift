@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import SQLite
+import SluiceSQLite
 
 @testable import Sluice
 @testable import SluiceCLI

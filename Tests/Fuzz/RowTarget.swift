@@ -1,5 +1,5 @@
 import Foundation
-import SQLite
+import SluiceSQLite
 import Synchronization
 
 @testable import Sluice

@@ -1,5 +1,5 @@
-import SQLite
 import Sluice
+import SluiceSQLite
 
 /// What is done with messages and acknowledgements, in the three ways in which a success can be settled.
 struct Handlers: Sendable {

@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
-import SQLite
 import Sluice
+import SluiceSQLite
 import Synchronization
 
 /// A file to which each line is added in one write, so that a kill leaves whole lines.

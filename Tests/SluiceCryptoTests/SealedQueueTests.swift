@@ -2,7 +2,7 @@
 import Crypto
 import Foundation
 import Logging
-import SQLite
+import SluiceSQLite
 import Sluice
 import SluiceCrypto
 import SluiceTestKit

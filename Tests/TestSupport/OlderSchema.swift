@@ -1,5 +1,5 @@
-internal import SQLite
 internal import Sluice
+internal import SluiceSQLite
 
 /// A file of an older schema, and what it holds, for tests that bring one up.
 package enum OlderSchema {

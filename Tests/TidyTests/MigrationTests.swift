@@ -1,4 +1,4 @@
-import CMigrations
+import CSluiceMigrations
 import Foundation
 import Testing
 

@@ -49,7 +49,7 @@ struct Repository: Sendable {
 
 extension Repository {
     /// Where the rules for code that ships as a library hold.
-    static let libraries = ["Sources/SQLite/"] + publicLibraries
+    static let libraries = ["Sources/SluiceSQLite/"] + publicLibraries
     /// The libraries that others import by name.
     static let publicLibraries = [
         "Sources/Sluice/", "Sources/SluiceCrypto/", "Sources/SluiceGRDB/", "Sources/SluiceTestKit/",

@@ -1,4 +1,4 @@
-internal import CMigrations
+internal import CSluiceMigrations
 
 /// One step of the schema: a file of `Migrations/`, embedded in the library.
 package struct Migration: Sendable {

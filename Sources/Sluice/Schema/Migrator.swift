@@ -1,4 +1,4 @@
-package import SQLite
+package import SluiceSQLite
 
 /// Brings a file's schema up to the one that this version of the library knows.
 ///

@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// A table, view, index or trigger that bears the engine's name, or stands on one that does.
 struct SchemaPart: Hashable {

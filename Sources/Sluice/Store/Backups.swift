@@ -1,5 +1,5 @@
 internal import Dispatch
-internal import SQLite
+internal import SluiceSQLite
 internal import Synchronization
 
 #if canImport(Darwin)

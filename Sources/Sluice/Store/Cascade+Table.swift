@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// Which table and column of the application's an action may belong to.
 extension Cascade {

@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// A table of the application's whose rows take their actions along when they go.
 struct Cascade {

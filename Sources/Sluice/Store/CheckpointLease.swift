@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// Which of several processes of the engine keeps its pin between commits and checkpoints, where SQLite
 /// has the WAL-reset bug; the others pin for a commit each, and leave the log to that one.

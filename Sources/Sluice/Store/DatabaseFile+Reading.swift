@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// Opening the file to look at it: nothing in it is created, set, migrated or copied from its log.
 extension DatabaseFile {

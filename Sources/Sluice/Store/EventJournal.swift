@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 internal import Synchronization
 
 /// Whether anybody observes the store's events: without, none are collected, and a commit costs what it did.

@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 #if canImport(Darwin)
 internal import Darwin

@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// Gives the file's free pages back after a backlog was drained (G12).
 ///

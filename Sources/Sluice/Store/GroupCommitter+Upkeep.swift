@@ -1,5 +1,5 @@
 internal import Logging
-internal import SQLite
+internal import SluiceSQLite
 
 /// What is done between two groups.
 extension GroupCommitter {

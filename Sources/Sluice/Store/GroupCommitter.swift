@@ -1,5 +1,5 @@
 internal import Logging
-internal import SQLite
+internal import SluiceSQLite
 
 /// Commits groups of writes on the writer's connection, syncs what is owed, and checkpoints.
 ///

@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// What is known of the action at a place that comes first in its queue.
 struct HeadRow {

@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// Keeps apart, where SQLite has the WAL-reset bug, what must not meet: a checkpoint, of anybody, and a
 /// commit that begins the log anew.

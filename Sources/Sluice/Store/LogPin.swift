@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// A read transaction on a connection of its own, whose use is that it is open.
 ///

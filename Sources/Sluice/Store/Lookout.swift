@@ -1,5 +1,5 @@
 internal import Dispatch
-internal import SQLite
+internal import SluiceSQLite
 internal import Synchronization
 
 /// A connection that looks whether others have committed something that the writer has not taken in.

@@ -1,4 +1,4 @@
-internal import CFiles
+internal import CSluiceFiles
 
 #if canImport(Darwin)
 internal import Darwin
@@ -27,12 +27,12 @@ package struct MountFacts: Sendable, Hashable {
     ///
     /// - Returns: `nil` where the system does not tell: whoever opens the file will hear why.
     package static func read(_ path: String) -> MountFacts? {
-        var mount = cfiles_mount()
+        var mount = csluice_files_mount()
         var place = path
-        var code = cfiles_mount_of(place, &mount)
+        var code = csluice_files_mount_of(place, &mount)
         if code == ENOENT {
             place = directory(of: path)
-            code = cfiles_mount_of(place, &mount)
+            code = csluice_files_mount_of(place, &mount)
         }
         guard code == 0 else { return nil }
         return MountFacts(
@@ -61,7 +61,7 @@ package struct MountFacts: Sendable, Hashable {
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    private static func networkName(_ mount: cfiles_mount, _ path: String) -> String? {
+    private static func networkName(_ mount: csluice_files_mount, _ path: String) -> String? {
         if let name = networkNames[mount.type] { return name }
         if mount.is_remote != 0 {
             return withUnsafeBytes(of: mount.name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }

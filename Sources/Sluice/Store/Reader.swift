@@ -1,5 +1,5 @@
 internal import Dispatch
-internal import SQLite
+internal import SluiceSQLite
 internal import Synchronization
 
 /// A connection that reads, on a thread of its own, opened when it is first needed.

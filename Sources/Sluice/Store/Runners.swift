@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 internal import Synchronization
 
 /// How long a process keeps its right to run queues without a sign of life, and how often it gives one.

@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 internal import Synchronization
 
 /// How actions ended, for those who wait for them: the last ones by number, and each as it is committed.

@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// What an attempt ends with, as it is written.
 package enum Settlement: Sendable, Hashable {

@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// Actions that stand aside: where a wait blocks nobody, what waits has no place in the order meanwhile.
 ///

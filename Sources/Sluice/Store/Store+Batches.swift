@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// Batches: queues whose actions start together.
 extension Store {

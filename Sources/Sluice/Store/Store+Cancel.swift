@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// Cancelling many actions, a batch at a time.
 extension Store {

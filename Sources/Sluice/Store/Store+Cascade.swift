@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// Actions that belong to rows of the application's, and go with them.
 extension Store {

@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// What is asked of a queue: its head, for a run.
 package struct ClaimRequest: Sendable {

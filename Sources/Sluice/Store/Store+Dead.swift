@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// Dead letters: reading, putting back, purging.
 extension Store {

@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// What a queue has left to start beside an action that has been claimed.
 package enum SlotRoom: Sendable, Hashable {

@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// Edits of one action, by an operator or by the application.
 extension Store {

@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// An action on its way into the file: checked and encoded.
 package struct ActionDraft: Sendable {

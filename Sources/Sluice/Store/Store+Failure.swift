@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// Failure policies: parking, dead letters, and the failing of a whole queue.
 extension WriteTransaction {

@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// Groups: which actions are passed over because the start of their group is.
 extension WriteTransaction {

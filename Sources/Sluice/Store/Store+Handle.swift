@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// What the handle of a queue writes. See `Store+HandleReading` for what it reads.
 ///

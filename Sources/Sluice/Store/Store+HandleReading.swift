@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// What the handle of a queue reads: what waits in its order, in pages, from snapshots of the file.
 ///

@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 extension Store {
     /// Actions that wait or run, by queue and in the order in which each queue runs them.

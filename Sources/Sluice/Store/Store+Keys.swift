@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// Keys by which callers have their actions enqueued once.
 extension WriteTransaction {

@@ -1,5 +1,5 @@
 internal import Logging
-internal import SQLite
+internal import SluiceSQLite
 internal import Synchronization
 
 /// The log: copied by the writer between two groups, and here when a reader has kept it from that.

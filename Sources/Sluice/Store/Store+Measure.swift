@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// What metrics tell of a file.
 package struct Measurement: Sendable, Hashable {

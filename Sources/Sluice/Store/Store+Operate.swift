@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// What an operator or the application does to actions and queues from outside.
 extension Store {

@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 internal import Synchronization
 
 /// Work inside a transaction of the application's, on its own connection.

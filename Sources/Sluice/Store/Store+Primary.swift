@@ -1,5 +1,5 @@
 internal import Dispatch
-internal import SQLite
+internal import SluiceSQLite
 
 /// Which of several processes runs the queues alone for a while (``PrimaryPlan``).
 ///

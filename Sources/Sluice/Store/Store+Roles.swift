@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// Opening in a role that writes nothing.
 extension Store {

@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// Which processes run the queues: their rows, their leases, and what those that died left behind.
 ///

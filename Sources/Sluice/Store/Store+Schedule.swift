@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// Actions that are scheduled for later, and take their place when they are due (G2).
 extension Store {

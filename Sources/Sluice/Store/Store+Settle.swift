@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 extension Store {
     /// Settles a run and claims the head of a queue, the same or another, in one transaction.

@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// A queue with work as one snapshot of the file has it.
 struct QueueFacts: Sendable {

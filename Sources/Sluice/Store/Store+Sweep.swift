@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// The bounded sweep: what has expired, and keys whose time is over.
 extension Store {

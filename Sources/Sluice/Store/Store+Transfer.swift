@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// An action as it leaves one file of queues and enters another: what whoever enqueued it has said of it.
 ///

@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// What somebody who watches the file needs, at little cost.
 extension Store {

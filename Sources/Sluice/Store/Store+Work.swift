@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// Finding the work there is, and what happens by time.
 extension Store {

@@ -1,6 +1,6 @@
 internal import Dispatch
 internal import Logging
-internal import SQLite
+internal import SluiceSQLite
 internal import Synchronization
 
 /// The queues in their file: all SQL of the engine, behind methods that are a transaction each.

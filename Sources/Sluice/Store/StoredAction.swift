@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// An action as its row has it: all that it takes to store it again.
 struct StoredAction: Sendable {

@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// What stands in the queues whose observers ask for the actions, as far as they know by what they were told.
 ///

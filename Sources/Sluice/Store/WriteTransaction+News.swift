@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 extension WriteTransaction {
     /// What stood when a transaction began.

@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 extension WriteTransaction {
     /// The queue of a name, if the file knows it.

@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// The open write transaction, with what the writer knows of the file so that it need not look it up.
 ///

@@ -1,6 +1,6 @@
 internal import DequeModule
 internal import Dispatch
-internal import SQLite
+internal import SluiceSQLite
 internal import Synchronization
 
 /// The one writer of a file: takes writes from any thread and commits them in groups.

@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import ArgumentParser
 internal import Sluice
 
@@ -117,3 +118,4 @@ struct DeadShow: AsyncParsableCommand {
         Terminal.answer(Facts.lines(facts, output.paint) + FailedAttempt.lines(history, output.paint))
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import ArgumentParser
 internal import Sluice
 
@@ -48,3 +49,4 @@ extension DeadLetterCause {
         return cause
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import ArgumentParser
 internal import Sluice
 
@@ -73,3 +74,4 @@ struct DeadPurge: AsyncParsableCommand {
         return isComplete
     }
 }
+#endif

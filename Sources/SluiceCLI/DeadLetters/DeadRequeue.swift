@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import ArgumentParser
 internal import Sluice
 
@@ -69,3 +70,4 @@ struct DeadRequeue: AsyncParsableCommand {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import Sluice
 
 /// Something that an operator should know, with what to do about it.
@@ -234,3 +235,4 @@ struct Finding {
 
     private static func queues(_ count: Int) -> String { count == 1 ? "1 queue" : "\(count) queues" }
 }
+#endif

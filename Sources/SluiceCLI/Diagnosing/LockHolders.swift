@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import Sluice
 
 /// A process that holds a lock.
@@ -32,3 +33,4 @@ struct LockHolders {
         foreignReaders = readers.filter { !runners.contains($0.pid) }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import Sluice
 
 /// Tells who keeps the write lock: what stands in the file is out of date as long as nothing can be written.
@@ -23,3 +24,4 @@ extension Broker {
         return output
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import Sluice
 
 #if canImport(FoundationEssentials)
@@ -182,3 +183,4 @@ struct CustomerIOFolder {
         return items
     }
 }
+#endif

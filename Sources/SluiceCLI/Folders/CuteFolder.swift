@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import Sluice
 
 /// The folder in which Cute, a library for iOS, keeps a queue.
@@ -94,3 +95,4 @@ struct CuteFolder {
         return action.isEmpty ? Self.kind : action
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import SystemPackage
 
 /// Splits a JSON array that comes in pieces into its elements, and holds no more than one of them.
@@ -169,3 +170,4 @@ struct ElementReader {
         isAtEnd = true
     }
 }
+#endif

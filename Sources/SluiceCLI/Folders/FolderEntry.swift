@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import Sluice
 
 /// Something in a folder in which another library keeps its queue.
@@ -80,3 +81,4 @@ enum FolderTime {
         return time
     }
 }
+#endif

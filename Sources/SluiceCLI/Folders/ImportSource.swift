@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import ArgumentParser
 
 /// How what is imported is laid out.
@@ -129,3 +130,4 @@ struct FolderReader {
         customerIO != nil ? customerIO?.nextItem() : cute?.nextItem()
     }
 }
+#endif

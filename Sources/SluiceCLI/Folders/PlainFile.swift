@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import SystemPackage
 
 #if canImport(Darwin)
@@ -125,3 +126,4 @@ enum PlainFile {
         return FilePath(platformString: resolved)
     }
 }
+#endif

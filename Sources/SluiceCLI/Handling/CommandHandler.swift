@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import Sluice
 internal import Subprocess
 internal import SystemPackage
@@ -130,3 +131,4 @@ extension Substring {
         ]
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import ArgumentParser
 internal import Sluice
 
@@ -35,3 +36,4 @@ struct HandlerCommand: ParsableArguments {
         return nil
     }
 }
+#endif

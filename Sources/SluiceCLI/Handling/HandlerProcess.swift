@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import Sluice
 internal import Subprocess
 internal import Synchronization
@@ -186,3 +187,4 @@ extension HandlerProcess {
         return true
     }
 }
+#endif

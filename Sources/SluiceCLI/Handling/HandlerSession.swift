@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import Subprocess
 internal import Synchronization
 internal import SystemPackage
@@ -164,3 +165,4 @@ final class HandlerSession: Sendable {
         Terminal.remark("line \(number) of the handler is no answer: \(reason): \(text)")
     }
 }
+#endif

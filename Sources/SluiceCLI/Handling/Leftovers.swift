@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import Sluice
 
 /// What a run has left.
@@ -46,3 +47,4 @@ enum Leftovers {
             .joined(separator: ", ")
     }
 }
+#endif

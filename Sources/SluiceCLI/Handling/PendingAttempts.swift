@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import Sluice
 
 /// The attempts that a handler process is to perform or performs, and the lines that it is to be sent.
@@ -87,3 +88,4 @@ struct PendingAttempts {
         pending.filter { $0.value.isSent }.keys.compactMap { finish($0) }
     }
 }
+#endif

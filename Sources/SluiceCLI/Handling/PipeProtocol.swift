@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import Sluice
 
 #if canImport(FoundationEssentials)
@@ -77,3 +78,4 @@ struct HandlerError: Error, CustomStringConvertible {
         self.description = description
     }
 }
+#endif

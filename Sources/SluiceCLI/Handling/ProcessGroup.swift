@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import Synchronization
 
 #if canImport(FoundationEssentials)
@@ -78,3 +79,4 @@ final class ProcessGroup: Sendable {
         return fields[1] != "Z" && fields[1] != "X"
     }
 }
+#endif

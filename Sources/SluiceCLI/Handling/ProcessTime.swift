@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import Sluice
 internal import Synchronization
 
@@ -68,3 +69,4 @@ final class ProcessTime: BackgroundProcessing {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import ArgumentParser
 
 /// How long a run starts actions, lets them finish, and waits for what it has cancelled.
@@ -57,3 +58,4 @@ extension RunPolicy {
         )
     }
 }
+#endif

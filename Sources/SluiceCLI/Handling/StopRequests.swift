@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import Dispatch
 internal import Synchronization
 
@@ -67,3 +68,4 @@ final class StopRequests: Sendable {
         if number == 1 { Terminal.remark("stopping; once more cancels what runs") }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 /// A date, or a date and a time, as ISO 8601 writes them, in whole microseconds since 1970 (UTC).
 ///
 /// | text | meaning |
@@ -116,3 +117,4 @@ private struct ASCIIReader {
         (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import ArgumentParser
 internal import Sluice
 
@@ -54,3 +55,4 @@ extension DateTime: ExpressibleByArgument {
 
     fileprivate var date: Date { Date(timeIntervalSince1970: Double(microseconds) / 1_000_000) }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import Sluice
 
 /// Stores what is read in batches, and tells what is refused.
@@ -182,3 +183,4 @@ extension Importer {
         try await flush()
     }
 }
+#endif

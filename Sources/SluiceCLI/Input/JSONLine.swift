@@ -1,3 +1,4 @@
+#if CommandLineTool
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials
 #else
@@ -86,3 +87,4 @@ struct JSONLine: Decodable {
         init?(intValue: Int) { nil }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import Sluice
 
 #if canImport(FoundationEssentials)
@@ -111,3 +112,4 @@ struct JSONMembers {
         while let byte = rest.first, byte == 0x20 || (0x09...0x0D).contains(byte) { rest.removeFirst() }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import Sluice
 
 #if canImport(FoundationEssentials)
@@ -57,3 +58,4 @@ struct LinePlan {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import SystemPackage
 
 #if canImport(Darwin)
@@ -126,3 +127,4 @@ struct LineReader {
         }
     }
 }
+#endif

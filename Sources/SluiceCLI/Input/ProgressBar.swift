@@ -1,3 +1,4 @@
+#if CommandLineTool
 /// How far a long command is, redrawn on one line of a terminal.
 struct ProgressBar {
     /// Redrawn at most this often.
@@ -38,3 +39,4 @@ struct ProgressBar {
         return "[\(bar)] \(Int(min(max(fraction, 0), 1) * 100)) %  \(text)"
     }
 }
+#endif

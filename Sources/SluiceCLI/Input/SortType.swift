@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import ArgumentParser
 internal import Sluice
 
@@ -70,3 +71,4 @@ extension SortType {
         }
     }
 }
+#endif

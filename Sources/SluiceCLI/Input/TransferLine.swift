@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import Sluice
 
 /// An action as a line of JSON, as `sluice export` writes and `sluice import` reads it.
@@ -126,3 +127,4 @@ enum TransferLine {
         return Timestamp(microseconds: time.microseconds)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import Sluice
 
 /// How an action is shown.
@@ -48,3 +49,4 @@ extension ActionSummary {
         ]
     }
 }
+#endif

@@ -1,4 +1,5 @@
-internal import CTerminal
+#if CommandLineTool
+internal import CSluiceTerminal
 
 /// How many columns of a terminal a text takes: the C library knows it of each character.
 enum DisplayWidth {
@@ -46,3 +47,4 @@ enum DisplayWidth {
         return width > 0 ? result + "…" : ""
     }
 }
+#endif

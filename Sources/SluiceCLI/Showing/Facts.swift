@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import Sluice
 
 /// Names and values, one pair a line.
@@ -54,3 +55,4 @@ extension DeadLetter {
         ]
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 /// Writes JSON where the parts are JSON text already, or must keep their order.
 enum JSONText {
     /// A string in quotes, with everything escaped that JSON asks for, and what a terminal would obey.
@@ -66,3 +67,4 @@ enum JSONText {
         } ?? ""
     }
 }
+#endif

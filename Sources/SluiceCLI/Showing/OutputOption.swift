@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import ArgumentParser
 
 #if canImport(FoundationEssentials)
@@ -36,3 +37,4 @@ struct OutputOption: ParsableArguments {
         Terminal.answer(json ? JSONText.object(object) : Visible.text(sentence))
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import ArgumentParser
 internal import Sluice
 
@@ -40,3 +41,4 @@ struct Paint {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import Sluice
 
 /// How a queue is shown.
@@ -54,3 +55,4 @@ extension QueueStatus {
         ]
     }
 }
+#endif

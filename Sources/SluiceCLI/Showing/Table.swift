@@ -1,3 +1,4 @@
+#if CommandLineTool
 /// Rows under headings, in aligned columns.
 struct Table {
     /// A column: its heading, and whether its values are numbers, which stand to the right.
@@ -37,3 +38,4 @@ struct Table {
         }
     }
 }
+#endif

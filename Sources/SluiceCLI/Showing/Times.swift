@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import ArgumentParser
 internal import Sluice
 
@@ -75,3 +76,4 @@ struct Span: ExpressibleByArgument {
     /// A hundred years, beyond which the library counts no further.
     private static let longest = 3_153_600_000.0
 }
+#endif

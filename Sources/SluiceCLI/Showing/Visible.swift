@@ -1,3 +1,4 @@
+#if CommandLineTool
 /// Text as a person may see it: what a terminal would obey instead of showing is escaped.
 enum Visible {
     /// Text on one line, with control characters, and those that turn the direction of writing, as `\u{…}`.
@@ -31,3 +32,4 @@ enum Visible {
         }
     }
 }
+#endif

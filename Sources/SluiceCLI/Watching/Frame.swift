@@ -1,3 +1,4 @@
+#if CommandLineTool
 /// Draws lines on a screen, and of a further frame only the lines that are others.
 struct FrameWriter {
     private var shown: [String] = []
@@ -23,3 +24,4 @@ struct FrameWriter {
         return "\u{1B}[?2026h\(text)\u{1B}[?2026l"
     }
 }
+#endif

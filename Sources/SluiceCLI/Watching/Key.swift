@@ -1,3 +1,4 @@
+#if CommandLineTool
 /// A key that a person presses.
 enum Key: Hashable {
     case character(Character)
@@ -52,3 +53,4 @@ enum Key: Hashable {
         return (key, 2 + parameters.count)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 #if canImport(Darwin)
 internal import Darwin
 #elseif canImport(Glibc)
@@ -69,3 +70,4 @@ struct ScreenSize: Hashable {
     var columns: Int
     var rows: Int
 }
+#endif

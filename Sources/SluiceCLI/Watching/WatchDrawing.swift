@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import Sluice
 
 /// A watch's picture as lines of a screen.
@@ -208,3 +209,4 @@ extension WatchModel {
         (key: "q", short: "quit", long: "leave"),
     ]
 }
+#endif

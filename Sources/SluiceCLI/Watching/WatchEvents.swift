@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import Dispatch
 
 #if canImport(Darwin)
@@ -64,3 +65,4 @@ final class WatchEvents: Sendable {
         return source
     }
 }
+#endif

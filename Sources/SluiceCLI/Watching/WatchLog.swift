@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import Sluice
 
 /// A watch without a screen: a line for each change of a queue's state.
@@ -42,3 +43,4 @@ struct WatchLog {
         ])
     }
 }
+#endif

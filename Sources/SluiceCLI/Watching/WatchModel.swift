@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import Sluice
 
 /// What the person who watches sees and can do: keys and pictures in, acts and lines out; it touches neither
@@ -129,3 +130,4 @@ struct WatchModel {
         select(lanes.firstIndex { $0.name == selection } ?? selectedIndex)
     }
 }
+#endif

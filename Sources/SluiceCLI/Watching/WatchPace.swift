@@ -1,3 +1,4 @@
+#if CommandLineTool
 /// When to look at the file: soon after somebody has committed, and now and then in any case, since queues
 /// change their state with time alone; never so often that the looks are more than a fifth of the time.
 struct WatchPace {
@@ -32,3 +33,4 @@ struct WatchPace {
         lastLook = nil
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 internal import Sluice
 
 /// How things stand in the file at one moment.
@@ -102,3 +103,4 @@ struct WatchEye {
         return picture
     }
 }
+#endif

@@ -1,8 +1,8 @@
 import Dispatch
 import FaultVFS
 import Foundation
-import SQLite
 import Sluice
+import SluiceSQLite
 import SluiceTestKit
 
 /// Scenarios in which something fails, or the process is killed; each writes what is wrong, a line each that

@@ -1,7 +1,7 @@
 import FaultVFS
 import Foundation
-import SQLite
 import Sluice
+import SluiceSQLite
 import SluiceTestKit
 
 /// What a lack of memory does at each allocation of a few steps, where points spread over a scenario are too

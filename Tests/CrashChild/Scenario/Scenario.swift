@@ -1,6 +1,6 @@
 import Foundation
-import SQLite
 import Sluice
+import SluiceSQLite
 import Synchronization
 
 /// Some work with everything in it that writes: the making of the file, enqueues alone and in batches, runs,

@@ -1,6 +1,6 @@
 import Foundation
-import SQLite
 import Sluice
+import SluiceSQLite
 
 /// What a scenario's history and its file must be in the end.
 struct ScenarioCheck {

@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 
 /// What several processes have written down of themselves, and what was done to them.
@@ -116,3 +117,4 @@ struct History {
 }
 
 enum HistoryError: Error { case malformed(String) }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 extension HistoryChecker {
     /// How far a queue may have come.
     ///
@@ -58,3 +59,4 @@ extension HistoryChecker {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 /// Finds in a history what breaks a guarantee: overlap (G3), inversion (G2, G4), loss (G1), repetition for
 /// which there was no need (G5), effects that did not happen exactly once or in order (G5), and messages
 /// without their actions.
@@ -233,3 +234,4 @@ extension HistoryChecker {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Testing
 
 /// The checker finds each breach in histories that were made up for that.
@@ -365,3 +366,4 @@ extension HistoryCheckerTests {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import Sluice
 import SluiceTestKit
@@ -143,3 +144,4 @@ struct Foreigner {
                 elif chance < 0.2: db.execute("SELECT sum(length(filler)) FROM pages").fetchall()
         """#
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import SluiceTestKit
 import Subprocess
@@ -115,3 +116,4 @@ enum Shell {
         return result.standardOutput.split(separator: "\n").map(String.init)
     }
 }
+#endif

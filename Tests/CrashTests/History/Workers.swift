@@ -1,5 +1,6 @@
+#if CommandLineTool
 import Foundation
-import SQLite
+import SluiceSQLite
 import Sluice
 import SluiceTestKit
 import Subprocess
@@ -198,3 +199,4 @@ struct Workers {
         try await clock.sleep(untilUptime: clock.uptime + duration)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import SluiceTestKit
 import Subprocess
@@ -131,3 +132,4 @@ import Testing
     }
     #endif
 }
+#endif

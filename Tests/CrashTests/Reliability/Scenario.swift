@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import SluiceTestKit
 import Subprocess
@@ -36,3 +37,4 @@ enum Scenario {
         return Told(status: result.terminationStatus, lines: remarks + lines)
     }
 }
+#endif

@@ -1,5 +1,6 @@
+#if CommandLineTool
 import Foundation
-import SQLite
+import SluiceSQLite
 import Sluice
 import SluiceTestKit
 import Subprocess
@@ -66,3 +67,4 @@ import Testing
         return try OlderSchema.steps(of: copy.path)
     }
 }
+#endif

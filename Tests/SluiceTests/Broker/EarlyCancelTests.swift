@@ -1,5 +1,6 @@
+#if CommandLineTool
 import Dispatch
-import SQLite
+import SluiceSQLite
 import SluiceTestKit
 import Synchronization
 import Testing
@@ -114,3 +115,4 @@ private final class HeldExecutor: TaskExecutor {
         }
     }
 }
+#endif

@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
-import SQLite
 import Sluice
+import SluiceSQLite
 import SluiceTestKit
 import Synchronization
 import Testing

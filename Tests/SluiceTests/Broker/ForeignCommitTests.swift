@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import SluiceTestKit
 import Testing
@@ -204,4 +205,5 @@ private func watchCount() throws -> Int {
         return target?.contains("inotify") == true
     }
 }
+#endif
 #endif

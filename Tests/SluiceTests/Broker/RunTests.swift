@@ -1,5 +1,5 @@
 import Dispatch
-import SQLite
+import SluiceSQLite
 import SluiceTestKit
 import Synchronization
 import Testing

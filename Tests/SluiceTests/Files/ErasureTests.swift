@@ -1,5 +1,6 @@
+#if CommandLineTool
 import Foundation
-import SQLite
+import SluiceSQLite
 import SluiceTestKit
 import Subprocess
 import Testing
@@ -186,3 +187,4 @@ import Testing
         #expect(error?.code == .invalidOptions)
     }
 }
+#endif

@@ -1,6 +1,6 @@
-import CSQLite
+import CSluiceSQLite
 import Foundation
-import SQLite
+import SluiceSQLite
 import SluiceTestKit
 import Synchronization
 import Testing

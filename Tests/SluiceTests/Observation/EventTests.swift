@@ -1,5 +1,5 @@
 import Foundation
-import SQLite
+import SluiceSQLite
 import SluiceTestKit
 import Synchronization
 import Testing

@@ -1,5 +1,6 @@
+#if CommandLineTool
 import Foundation
-import SQLite
+import SluiceSQLite
 import SluiceTestKit
 import Subprocess
 import Testing
@@ -110,3 +111,4 @@ struct HealthTests {
     }
     #endif
 }
+#endif

@@ -1,6 +1,6 @@
 #if Tracing
 import InMemoryTracing
-import SQLite
+import SluiceSQLite
 import SluiceTestKit
 import Testing
 import Tracing

@@ -1,4 +1,5 @@
-import SQLite
+#if CommandLineTool
+import SluiceSQLite
 import SluiceTestKit
 import Testing
 
@@ -222,3 +223,4 @@ struct CascadeTests {
         await plain.store.close()
     }
 }
+#endif

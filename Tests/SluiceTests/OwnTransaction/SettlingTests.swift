@@ -1,5 +1,5 @@
-import CSQLite
-import SQLite
+import CSluiceSQLite
+import SluiceSQLite
 import SluiceTestKit
 import Testing
 

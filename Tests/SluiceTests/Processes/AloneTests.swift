@@ -1,4 +1,4 @@
-import CSQLite
+import CSluiceSQLite
 import SluiceTestKit
 import Testing
 

@@ -1,3 +1,4 @@
+#if CommandLineTool
 import SluiceTestKit
 import Testing
 
@@ -123,3 +124,4 @@ struct SQLControlTests {
         #expect(message.contains(named), "\(sql): \(message)")
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import SluiceTestKit
 import Testing
@@ -241,3 +242,4 @@ struct SQLLiveTests {
         await live.broker.close()
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import SluiceTestKit
 import Testing
@@ -190,3 +191,4 @@ extension SQLLockTests.Way {
         self == .pendingWrite && ending == .commit
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 import SluiceTestKit
 import Testing
 
@@ -272,3 +273,4 @@ struct SQLPresenceTests {
         if presence == .none { try await check() }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import SluiceTestKit
 import Subprocess
@@ -67,3 +68,4 @@ func closedFile() async throws -> (file: TemporaryFile, shell: SQLShell) {
 extension StoreFixture {
     var shell: SQLShell { SQLShell(file.path) }
 }
+#endif

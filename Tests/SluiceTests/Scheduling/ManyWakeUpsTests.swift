@@ -1,6 +1,7 @@
+#if CommandLineTool
 import Dispatch
 import Foundation
-import SQLite
+import SluiceSQLite
 import SluiceTestKit
 import Synchronization
 import TestSupport
@@ -241,4 +242,5 @@ private final class SharedConnection: Sendable {
 
     func execute(_ sql: String) throws { try connection.execute(sql) }
 }
+#endif
 #endif

@@ -1,7 +1,7 @@
 #if os(Linux)
 import Foundation
 import Glibc
-import SQLite
+import SluiceSQLite
 import SluiceTestKit
 import TestSupport
 import Testing

@@ -1,5 +1,5 @@
-import SQLite
 import Sluice
+import SluiceSQLite
 import SluiceTestKit
 import Testing
 

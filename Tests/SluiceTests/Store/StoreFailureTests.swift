@@ -1,4 +1,4 @@
-import SQLite
+import SluiceSQLite
 import SluiceTestKit
 import Testing
 

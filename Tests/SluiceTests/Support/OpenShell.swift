@@ -1,3 +1,4 @@
+#if CommandLineTool
 import Foundation
 import Subprocess
 import Synchronization
@@ -81,3 +82,4 @@ final class OpenShell: Sendable {
     /// Kills it, whatever it is at.
     func die() { kill(pid_t(processIdentifier), SIGKILL) }
 }
+#endif

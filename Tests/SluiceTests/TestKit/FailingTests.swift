@@ -1,4 +1,4 @@
-#if os(Linux)
+#if CommandLineTool && os(Linux)
 import Foundation
 import Sluice
 import SluiceTestKit

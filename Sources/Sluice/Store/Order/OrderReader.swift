@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// Reads the order of what waits from a snapshot of the file, without the memory that the writer keeps.
 struct OrderReader {

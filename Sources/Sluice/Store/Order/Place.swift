@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// The place of an action in the order of its queue: by sort key, then by sequence.
 struct Place: Sendable, Equatable {

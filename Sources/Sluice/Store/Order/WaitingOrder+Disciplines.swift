@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// The order of queues with a discipline of their own: from the back, or in passes.
 extension WaitingOrder {

@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 // MARK: - Heads
 

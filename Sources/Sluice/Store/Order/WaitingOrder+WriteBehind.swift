@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// When the order of what waits is written to the file.
 package struct WriteBehindLimits: Sendable, Hashable {

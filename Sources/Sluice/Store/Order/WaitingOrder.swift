@@ -1,4 +1,4 @@
-internal import SQLite
+internal import SluiceSQLite
 
 /// The order of what waits in each queue, written behind.
 ///

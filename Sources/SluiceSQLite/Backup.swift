@@ -1,0 +1,39 @@
+internal import CSluiceSQLite
+
+/// Copies of whole databases, by SQLite's backup interface.
+///
+/// Source: <https://www.sqlite.org/c3ref/backup_finish.html>
+extension Connection {
+    /// Copies this database into another one, whose content it replaces, some pages at a time.
+    ///
+    /// Call it inside ``snapshot(_:)``, behind a read: then all pages are of one moment, and writes of other
+    /// connections go on without having the copy begin anew.
+    ///
+    /// - Parameters:
+    ///   - destination: A connection with no transaction open.
+    ///   - pages: How many pages are copied at a time.
+    ///   - between: Called with the number of pages that are left, between two steps; an error of it ends the
+    ///     copy.
+    package func copy(
+        to destination: Connection,
+        pagesAtATime pages: Int,
+        between: (_ remaining: Int) throws -> Void = { _ in }
+    ) throws {
+        guard let backup = sqlite3_backup_init(destination.handle, "main", handle, "main") else {
+            throw SQLiteError(sqlite3_extended_errcode(destination.handle), on: destination.handle)
+        }
+        do {
+            while true {
+                let code = sqlite3_backup_step(backup, Int32(clamping: pages))
+                if code == SQLITE_DONE { break }
+                guard code == SQLITE_OK else { throw SQLiteError(code, on: destination.handle) }
+                try between(Int(sqlite3_backup_remaining(backup)))
+            }
+        } catch {
+            sqlite3_backup_finish(backup)
+            throw error
+        }
+        let code = sqlite3_backup_finish(backup)
+        guard code == SQLITE_OK else { throw SQLiteError(code, on: destination.handle) }
+    }
+}

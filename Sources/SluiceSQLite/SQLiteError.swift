@@ -1,0 +1,49 @@
+internal import CSluiceSQLite
+
+/// What SQLite reports when a call fails.
+///
+/// It carries the code, SQLite's words and the text of the statement with its `?` in place. Bound values are
+/// never part of it, so that a payload cannot reach a log through an error.
+package struct SQLiteError: Error, Hashable, Sendable {
+    /// The extended result code.
+    package let code: ResultCode
+
+    /// SQLite's message, for example `no such table: actions`.
+    package let message: String
+
+    /// The statement that failed, without its arguments; `nil` where no statement was involved.
+    package let sql: String?
+
+    /// The error of the operating system behind an I/O or open error; 0 where there is none.
+    package let systemErrno: Int32
+
+    package init(code: ResultCode, message: String, sql: String? = nil, systemErrno: Int32 = 0) {
+        self.code = code
+        self.message = message
+        self.sql = sql
+        self.systemErrno = systemErrno
+    }
+
+    /// Reads the error of the call that failed last on `handle`.
+    init(_ code: Int32, on handle: OpaquePointer?, sql: String? = nil) {
+        let extended = handle.map { sqlite3_extended_errcode($0) } ?? code
+        // The handle's code belongs to `code` only if both name the same kind of failure.
+        let isSame = extended & 0xFF == code & 0xFF
+        self.init(
+            code: ResultCode(rawValue: isSame ? extended : code),
+            message: isSame
+                ? handle.map { String(cString: sqlite3_errmsg($0)) } ?? String(cString: sqlite3_errstr(code))
+                : String(cString: sqlite3_errstr(code)),
+            sql: sql,
+            systemErrno: handle.map { sqlite3_system_errno($0) } ?? 0
+        )
+    }
+}
+
+extension SQLiteError: CustomStringConvertible {
+    package var description: String {
+        var text = "SQLite error \(code.rawValue): \(message)"
+        if let sql { text += " - while executing `\(sql)`" }
+        return text
+    }
+}
