@@ -1,4 +1,3 @@
-#if CommandLineTool
 import Dispatch
 import SluiceSQLite
 import SluiceTestKit
@@ -115,4 +114,3 @@ private final class HeldExecutor: TaskExecutor {
         }
     }
 }
-#endif

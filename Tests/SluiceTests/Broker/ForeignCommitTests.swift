@@ -1,4 +1,3 @@
-#if CommandLineTool
 import Foundation
 import SluiceTestKit
 import Testing
@@ -205,5 +204,4 @@ private func watchCount() throws -> Int {
         return target?.contains("inotify") == true
     }
 }
-#endif
 #endif

@@ -1,4 +1,3 @@
-#if CommandLineTool
 import SluiceSQLite
 import SluiceTestKit
 import Testing
@@ -223,4 +222,3 @@ struct CascadeTests {
         await plain.store.close()
     }
 }
-#endif

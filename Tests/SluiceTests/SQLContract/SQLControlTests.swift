@@ -1,4 +1,3 @@
-#if CommandLineTool
 import SluiceTestKit
 import Testing
 
@@ -124,4 +123,3 @@ struct SQLControlTests {
         #expect(message.contains(named), "\(sql): \(message)")
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if CommandLineTool
 import Foundation
 import SluiceTestKit
 import Testing
@@ -242,4 +241,3 @@ struct SQLLiveTests {
         await live.broker.close()
     }
 }
-#endif

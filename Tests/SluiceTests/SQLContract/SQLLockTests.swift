@@ -1,4 +1,3 @@
-#if CommandLineTool
 import Foundation
 import SluiceTestKit
 import Testing
@@ -191,4 +190,3 @@ extension SQLLockTests.Way {
         self == .pendingWrite && ending == .commit
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if CommandLineTool
 import SluiceTestKit
 import Testing
 
@@ -273,4 +272,3 @@ struct SQLPresenceTests {
         if presence == .none { try await check() }
     }
 }
-#endif

@@ -68,4 +68,6 @@ func closedFile() async throws -> (file: TemporaryFile, shell: SQLShell) {
 extension StoreFixture {
     var shell: SQLShell { SQLShell(file.path) }
 }
+#else
+#error("these tests start processes: swift test --enable-all-traits")
 #endif

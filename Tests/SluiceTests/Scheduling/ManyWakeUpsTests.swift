@@ -1,4 +1,3 @@
-#if CommandLineTool
 import Dispatch
 import Foundation
 import SluiceSQLite
@@ -242,5 +241,4 @@ private final class SharedConnection: Sendable {
 
     func execute(_ sql: String) throws { try connection.execute(sql) }
 }
-#endif
 #endif
