@@ -142,6 +142,22 @@ extension Connection {
     package var logFrames: Int { logFrameCounter.frames }
 }
 
+extension Connection {
+    /// Begins to count for ``writtenPages``.
+    package func countWrittenPages() { _ = cacheWrites(resetting: true) }
+
+    /// Pages that this connection has written since ``countWrittenPages()``, some of them perhaps twice.
+    package var writtenPages: Int { cacheWrites(resetting: false) }
+
+    private func cacheWrites(resetting: Bool) -> Int {
+        var count: Int32 = 0
+        var highest: Int32 = 0
+        // Fails only for a counter that the library does not know.
+        _ = sqlite3_db_status(handle, SQLITE_DBSTATUS_CACHE_WRITE, &count, &highest, resetting ? 1 : 0)
+        return Int(count)
+    }
+}
+
 /// What the WAL hook, a C function without context of its own, writes to.
 final class LogFrameCounter {
     var frames = 0

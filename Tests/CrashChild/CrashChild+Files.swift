@@ -78,6 +78,30 @@ extension CrashChild {
         _ = write(STDOUT_FILENO, bytes, bytes.count)
     }
 
+    /// `move DIRECTORY OTHER NAME`: opens a file by its bare name in one directory, and goes on in another one.
+    ///
+    /// It writes a line with what it sees in the file from there.
+    static func moveAway(from directory: String, to other: String, name: String) async throws {
+        guard chdir(directory) == 0 else { throw CrashChildError.usage }
+        let job = Job(lane: 1, isPoison: false)
+        let broker = try await Broker(file: name)
+        try await broker.enqueue(job)
+        guard chdir(other) == 0 else { throw CrashChildError.usage }
+        try await broker.enqueue(job)
+        await broker.suspend()
+        try await broker.resume()
+        try await broker.enqueue(job)
+        let depth = try await broker.status(of: job.queue).depth
+        let summaries = try await broker.actionSummaries(limit: 10).count
+        let health = try await broker.health()
+        try await broker.backup(to: "copy.sqlite")
+        try broker.route("lane/*", Job.self) { _, _ in .success }
+        try await broker.run { await broker.waitUntilIdle() }
+        let left = try await broker.actionCount()
+        await broker.close()
+        say("depth \(depth), summaries \(summaries), log \(health.logByteCount > 0), left \(left)")
+    }
+
     /// `files FILE`: does with a file what a program does with it.
     static func useFile(_ file: String) async throws {
         let broker = try await Broker(file: file)

@@ -30,6 +30,8 @@ struct CrashChild {
             try await worker.work(lease: .milliseconds(lease), untilIdle: arguments[6] == "idle")
         case "fork" where arguments.count == 3:
             try await fork(file: arguments[2])
+        case "move" where arguments.count == 5:
+            try await moveAway(from: arguments[2], to: arguments[3], name: arguments[4])
         case "files" where arguments.count == 3:
             try await useFile(arguments[2])
         case "contexts" where arguments.count == 5:

@@ -131,7 +131,7 @@ struct BackupCopy: Sendable {
     /// The snapshot is what keeps writers from having it begin anew; in return the log cannot begin anew
     /// before it ends.
     private func copyPages(from source: Connection, to path: String, _ goOn: () throws -> Void) throws {
-        let copy = try Connection(path: DatabaseFile.literalPath(path), mode: .write, vfs: vfs)
+        let copy = try Connection(path: path, mode: .write, vfs: vfs)
         defer { copy.close() }
         // What is not whole is thrown away: nothing is to be journalled, nor synced before the end.
         try copy.set(Pragma("locking_mode", "EXCLUSIVE"))
@@ -149,7 +149,7 @@ struct BackupCopy: Sendable {
 
     /// Takes out of the copy what belongs to processes that use the source, and has it on the disk.
     private func settle(_ path: String) throws {
-        let copy = try Connection(path: DatabaseFile.literalPath(path), mode: .write, vfs: vfs)
+        let copy = try Connection(path: path, mode: .write, vfs: vfs)
         defer { copy.close() }
         // The index of its log stays in memory: nobody else has it open, and there is no third file.
         for pragma in [

@@ -43,7 +43,7 @@ extension DatabaseFile {
         // Nobody writes to such a file, and SQLite could not make an index of its log.
         let isImmutable = mount?.isReadOnly == true && (Self.byteCount(of: "\(path)-wal") ?? 0) == 0
         let mode = isImmutable ? Connection.Mode.immutable : .write
-        let connection = try Connection(path: Self.literalPath(path), mode: mode, vfs: vfs)
+        let connection = try Connection(path: path, mode: mode, vfs: vfs)
         do {
             try prepareToRead(connection, path)
         } catch {

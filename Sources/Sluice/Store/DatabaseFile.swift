@@ -16,6 +16,13 @@ package struct DatabaseFile {
     package enum Location: Sendable, Hashable {
         case file(String)
         case memory
+
+        /// The same, with a path that is checked and absolute.
+        func absolute() throws(SluiceError) -> Location {
+            guard case .file(let path) = self else { return self }
+            try DatabaseFile.checkPath(path)
+            return .file(try DatabaseFile.absolutePath(path))
+        }
     }
 
     /// SQLite 3.37, for STRICT tables.
@@ -79,7 +86,7 @@ package struct DatabaseFile {
 
     /// Opens a second connection that only reads.
     func openReader(_ path: String) throws -> Connection {
-        let connection = try Connection(path: Self.literalPath(path), mode: .read, vfs: vfs)
+        let connection = try Connection(path: path, mode: .read, vfs: vfs)
         connection.setBusyTimeout(lockTimeout)
         try setReading(connection)
         return connection
@@ -96,7 +103,7 @@ package struct DatabaseFile {
 
     private func openFile(_ path: String, now: Timestamp) throws -> Connection {
         let hasLog = access("\(path)-wal", F_OK) == 0
-        let connection = try Connection(path: Self.literalPath(path), mode: .write, vfs: vfs)
+        let connection = try Connection(path: path, mode: .write, vfs: vfs)
         // A log that another process left stays beside a file that is refused: the close does not copy it.
         if hasLog { connection.setCheckpointOnClose(false) }
         connection.setBusyTimeout(lockTimeout)
@@ -255,12 +262,23 @@ extension DatabaseFile {
         }
     }
 
-    /// A path that SQLite takes as nothing but a path.
+    /// A path that means the same file after the process has changed its working directory.
     ///
-    /// A bare `:memory:` is no file to it, and a name that begins with `file:` is a URI where the library is
-    /// built so, as Debian's is (<https://www.sqlite.org/uri.html>).
-    static func literalPath(_ path: String) -> String {
-        path.hasPrefix(":") || path.hasPrefix("file:") ? "./\(path)" : path
+    /// SQLite takes it as nothing but a path: a bare `:memory:` is no file to it, and a name that begins with
+    /// `file:` is a URI where the library is built so, as Debian's is (<https://www.sqlite.org/uri.html>).
+    static func absolutePath(_ path: String) throws(SluiceError) -> String {
+        // Swift takes a slash that a combining letter follows for another character.
+        if path.utf8.first == UInt8(ascii: "/") { return path }
+        guard let directory = getcwd(nil, 0) else {
+            let reason = String(cString: strerror(errno))
+            throw SluiceError(
+                .cannotOpen,
+                "\(path) is relative to the working directory, which cannot be read: \(reason); give an "
+                    + "absolute path"
+            )
+        }
+        defer { free(directory) }
+        return String(cString: directory) + "/" + path
     }
 
     /// The size of the file at a path; `nil` when there is none.

@@ -24,7 +24,6 @@ final class FileCheck: Sendable {
         var onFailure: (@Sendable (SluiceError) -> Void)?
     }
 
-    /// Whatever directory the process changes to.
     private let path: String?
     let identity: DatabaseFile.Identity?
     private let forks: Int
@@ -35,7 +34,7 @@ final class FileCheck: Sendable {
     init(_ path: String?) {
         ForkCounter.install()
         forks = ForkCounter.current
-        self.path = path.map(Self.absolute)
+        self.path = path
         identity = path.flatMap { DatabaseFile.identity(of: $0) }
     }
 
@@ -149,15 +148,6 @@ final class FileCheck: Sendable {
         .forked,
         "this process is a child of the one that opened the file: open it here, after the fork"
     )
-
-    /// A path that means the same whatever directory the process changes to.
-    static func absolute(_ path: String) -> String {
-        // Not as Swift has it, to whom a slash with a combining letter behind it is another character.
-        if path.utf8.first == UInt8(ascii: "/") { return path }
-        guard let directory = getcwd(nil, 0) else { return path }
-        defer { free(directory) }
-        return String(cString: directory) + "/" + path
-    }
 }
 
 /// Whether the schema is one that this version knows, asked anew when it has changed.

@@ -67,6 +67,7 @@ package struct FileFacts: Sendable {
     /// - Throws: ``SluiceError`` when there is no such file, or no database in it.
     package init(of path: String, isFull: Bool) throws(SluiceError) {
         try DatabaseFile.checkPath(path)
+        let path = try DatabaseFile.absolutePath(path)
         do {
             try look(at: path, isFull)
         } catch let error as SQLiteError where error.code == .corrupt {
@@ -79,7 +80,7 @@ package struct FileFacts: Sendable {
 
     private mutating func look(at path: String, _ isFull: Bool) throws {
         let hasLog = access("\(path)-wal", F_OK) == 0
-        let connection = try Connection(path: DatabaseFile.literalPath(path), mode: .write)
+        let connection = try Connection(path: path, mode: .write)
         defer { connection.close() }
         if hasLog { connection.setCheckpointOnClose(false) }
         connection.setBusyTimeout(.zero)

@@ -54,6 +54,7 @@ extension GroupCommitter {
             if space == .none { space = .isDue }
         } catch {
             trouble.erased(false)
+            mustSetSynchronous = true
             logger.debug("erasing the log failed", metadata: ["error": "\(error)"])
         }
     }
@@ -93,7 +94,7 @@ extension GroupCommitter {
         do {
             let result =
                 if let logGuard {
-                    try logGuard.checkpoint(of: frames)
+                    try logGuard.checkpoint()
                 } else {
                     try connection.checkpoint(.passive)
                 }
@@ -105,6 +106,8 @@ extension GroupCommitter {
                 metadata: ["frames": "\(result.frames)", "copied": "\(result.copied)"]
             )
         } catch {
+            // It may have failed while it was asked whether another checkpoint is under way, with syncs off.
+            mustSetSynchronous = true
             logger.debug("checkpoint failed", metadata: ["error": "\(error)"])
         }
     }

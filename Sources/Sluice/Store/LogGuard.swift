@@ -19,22 +19,32 @@ internal import SluiceSQLite
 ///    the last commit; or when one is under way for so long that it waits for the pin itself, holding the
 ///    write lock, which a commit cannot get past either.
 ///
-/// A pin keeps others from copying the log, so it is not kept for long behind the last commit; and among
+/// A pin keeps others from copying the log, so it is not kept for long after the last commit; and among
 /// several processes of the engine only one keeps its own between commits (``CheckpointLease``).
+///
+/// When a reader keeps a checkpoint of the engine from copying the whole log, the pin is held only during
+/// each commit, until a checkpoint is complete again. That reader may belong to a program that replicates the
+/// log, such as Litestream: it ends its read transaction only for a checkpoint of its own, which the pin would
+/// keep from copying. Neither would then ever copy the log.
 ///
 /// Not thread-safe: the writer's leader alone uses it.
 final class LogGuard {
-    /// How long a checkpoint waits for readers and for the pins of others, and so lets others wait for the
-    /// write lock; what it could not copy by then is left to the next one.
+    /// How long a checkpoint waits for readers and for the pins of others, with the write lock held; what it
+    /// could not copy by then is left to the next one.
     static let patience: Duration = .milliseconds(50)
-    /// The same when the log has become this many times as long as it is to be.
-    static let longPatience: Duration = .seconds(1)
+    /// After a checkpoint has waited in vain, how long the next ones do not wait. It doubles each time, so that
+    /// a reader that never ends delays commits less and less; readers that follow each other need one wait.
+    static let firstWaitInterval: Duration = .seconds(1)
+    static let longestWaitInterval: Duration = .seconds(32)
+    /// Frames at which every process copies the log, whoever should do it.
     static let neglected = 4 * CheckpointPolicy.longLog
     /// That, in bytes, with SQLite's usual pages.
     static let neglectedByteCount = neglected * 4_096
     /// How often, in seconds, it is looked whether the pin is still needed: a commit within this time behind
     /// the last one finds it in place.
     static let restInterval = 1
+    /// The most frames that SQLite adds to a commit to fill a sector: of 64 KiB, with pages of 512 bytes.
+    private static let sectorFrames = 128
     /// How long a commit waits for the write lock before it looks whether somebody waits for the pin with it.
     static let lockPatience: Duration = .milliseconds(250)
     /// How long a close waits for the end of others' checkpoints.
@@ -50,6 +60,11 @@ final class LogGuard {
     private var isIdle = false
     /// The last checkpoint has copied all.
     private var isComplete = true
+    /// Before this time no checkpoint waits, if the last one was not complete.
+    private var nextWait = ContinuousClock.now
+    private var waitInterval = firstWaitInterval
+    /// The pin was taken in the open transaction.
+    private var isFresh = false
     /// Another checkpoint was under way at the last call of ``rest()``.
     private var hasWaited = false
 
@@ -88,8 +103,13 @@ final class LogGuard {
     func begun(othersCommitted: Bool) throws {
         if othersCommitted { try lease.read(connection) }
         (isIdle, hasWaited) = (false, false)
+        isFresh = !pin.isHeld
+        if mustYield { connection.countWrittenPages() }
         if !mutant("log pin") { try hold() }
     }
+
+    /// Whether the pin may not be held between commits.
+    private var mustYield: Bool { lease.isOthers || !isComplete }
 
     /// A commit has waited for the write lock for a while, and goes on waiting.
     func giveWay() throws {
@@ -115,8 +135,18 @@ final class LogGuard {
 
     func committed() {
         lease.committed()
-        // The one that has the lease keeps the log safe.
-        if lease.isOthers { pin.release() }
+        if mustYield { yieldPin() }
+    }
+
+    /// Lets the pin go after a commit, unless it protects the commit from a checkpoint of others.
+    ///
+    /// Such a checkpoint does harm only if the log has begun anew since it began. While the pin was held, only
+    /// the commit itself can have done that, and then the log holds its pages alone, and some frames more where
+    /// SQLite fills a sector of the disk.
+    private func yieldPin() {
+        if isFresh, connection.logFrames > connection.writtenPages + Self.sectorFrames { return pin.release() }
+        // An error leaves it held, and ``rest()`` asks again.
+        if (try? connection.isOtherCheckpointing()) == false { pin.release() }
     }
 
     func rolledBack() { lease.rolledBack() }
@@ -125,12 +155,13 @@ final class LogGuard {
     func leavesCheckpoint(of frames: Int) -> Bool { frames < Self.neglected && lease.isOthers }
 
     /// Copies the log, as far as readers allow.
-    func checkpoint(of frames: Int) throws(SQLiteError) -> Checkpoint {
-        // Who kept the last one from copying all is likely to be there still.
-        let patience = isComplete ? Self.patience : .zero
-        let result = try checkpoint(.full, frames < Self.neglected ? patience : Self.longPatience)
-        isComplete = result.copied == result.frames
-        lease.checkpointed(isComplete: isComplete)
+    func checkpoint() throws(SQLiteError) -> Checkpoint {
+        let waits = isComplete || ContinuousClock.now >= nextWait
+        let result = try checkpoint(.full, waits ? Self.patience : .zero)
+        if waits, !isComplete {
+            nextWait = .now + waitInterval
+            waitInterval = min(waitInterval * 2, Self.longestWaitInterval)
+        }
         return result
     }
 
@@ -139,14 +170,19 @@ final class LogGuard {
         try checkpoint(.truncate, patience)
     }
 
-    /// Takes the pin again behind a checkpoint, where other processes rely on it between their commits.
+    /// After a checkpoint, takes the pin again if other processes rely on it between their commits, or lets it
+    /// go if a reader is in the way.
     func checkpointed() throws {
-        if lease.isOwn { try hold() }
+        if isComplete {
+            if lease.isOwn { try hold() }
+        } else if pin.isHeld, try !connection.isOtherCheckpointing() {
+            pin.release()
+        }
     }
 
     private func checkpoint(_ mode: Checkpoint.Mode, _ patience: Duration) throws(SQLiteError) -> Checkpoint {
         let deadline = ContinuousClock.now + patience
-        return try connection.checkpoint(mode) { [self] in
+        let result = try connection.checkpoint(mode) { [self] in
             if pin.isHeld {
                 // It may be what is in the way, and no other checkpoint is under way now.
                 pin.release()
@@ -160,6 +196,10 @@ final class LogGuard {
             do { try hold() } catch { connection.interrupt() }
             return false
         }
+        isComplete = result.copied == result.frames
+        if isComplete { waitInterval = Self.firstWaitInterval }
+        lease.checkpointed(isComplete: isComplete)
+        return result
     }
 
     /// Lets the pin go when nothing has been committed since the last call, and nobody relies on it.
@@ -184,7 +224,7 @@ final class LogGuard {
     }
 
     private func isNeeded() throws -> Bool {
-        guard try connection.isOtherCheckpointing() else { return lease.isOwn }
+        guard try connection.isOtherCheckpointing() else { return lease.isOwn && isComplete }
         // One that holds the write lock may wait for the pin: the second time it is let go. Any other may
         // stand where it must not.
         guard try connection.isWriteLockTaken() else { return true }

@@ -58,7 +58,7 @@ enum OpenFiles {
                     "this process has a broker on \(path) already: share it, or close it first"
                 )
             }
-            let registration = Registration(FileCheck.absolute(path), identity)
+            let registration = Registration(path, identity)
             registrations[identity] = registration
             return registration
         }

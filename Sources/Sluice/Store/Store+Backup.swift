@@ -13,7 +13,7 @@ extension Store {
         let copy = adjusted(
             BackupCopy(
                 access: reader.access,
-                destination: destination,
+                destination: try DatabaseFile.absolutePath(destination),
                 vfs: file.vfs,
                 now: clock.now,
                 store: nonce,

@@ -55,6 +55,7 @@ package final class Store: Sendable {
         onCommit: @escaping @Sendable (CommitReport) -> Void
     ) throws(SluiceError) {
         try options.validate()
+        let location = try location.absolute()
         let file = DatabaseFile(location, options)
         (self.location, self.file) = (location, file)
         (clock, role) = (options.clock, options.role)
@@ -116,7 +117,6 @@ package final class Store: Sendable {
         _ options: BrokerOptions
     ) throws(SluiceError) -> (path: String, registration: OpenFiles.Registration?)? {
         guard case .file(let path) = location else { return nil }
-        try DatabaseFile.checkPath(path)
         try DatabaseFile.checkMount(path, options.mountFacts(path))
         if options.makesMissing, options.role != .readOnly { try DatabaseFile.createPrivateFile(path) }
         return (path, options.sharesFile ? nil : try OpenFiles.register(path))

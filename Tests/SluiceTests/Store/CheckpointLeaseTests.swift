@@ -16,7 +16,7 @@ struct CheckpointLeaseTests {
         site.commit(rows: 1...40, by: first)
         site.commit(rows: 1...4, by: second, othersCommitted: true)
         // Each has its pin, and that of the second is in the way.
-        #expect(try !first.log.checkpoint(of: 0).isComplete)
+        #expect(try !first.log.checkpoint().isComplete)
         #expect(try site.checkpointer() == [])
         site.commit(rows: 5...8, by: first, othersCommitted: true)
         #expect(try site.checkpointer() == ["1"])
@@ -25,7 +25,7 @@ struct CheckpointLeaseTests {
         site.commit(rows: 1...4, by: second, othersCommitted: true)
         #expect(!second.log.isPinned && second.log.leavesCheckpoint(of: 1_000))
         #expect(!second.log.leavesCheckpoint(of: LogGuard.neglected))
-        #expect(try first.log.checkpoint(of: 0).isComplete)
+        #expect(try first.log.checkpoint().isComplete)
         site.commit(rows: 1...4, by: second)
         #expect(!second.log.isPinned)
         // Nobody has renewed it: the second keeps its pin again.
@@ -91,7 +91,7 @@ struct CheckpointLeaseTests {
         // The other one is told, and lets its own go.
         try site.foreign.execute("UPDATE sluice_checkpointer SET pid = 2, process = 'elsewhere'")
         commit(1, by: first, othersCommitted: true)
-        #expect(try !first.log.isPinned && second.log.checkpoint(of: 0).isComplete)
+        #expect(try !first.log.isPinned && second.log.checkpoint().isComplete)
         // Behind its end it is free also where all commit in turns.
         clock.advance(by: CheckpointLease.length)
         commit(CheckpointLease.busy, by: first, othersCommitted: true)
@@ -116,11 +116,11 @@ struct CheckpointLeaseTests {
         #expect(second.log.isPinned && !second.log.leavesCheckpoint(of: 1_000))
         // The other one does not know yet, and keeps its own pin.
         #expect(first.log.isPinned)
-        #expect(try !second.log.checkpoint(of: 0).isComplete)
+        #expect(try !second.log.checkpoint().isComplete)
         try site.foreign.execute("UPDATE sluice_checkpointer SET pid = 2, process = 'elsewhere'")
         site.commit(rows: 5...8, by: first, othersCommitted: true)
         #expect(!first.log.isPinned && first.log.leavesCheckpoint(of: 1_000))
-        #expect(try second.log.checkpoint(of: 0).isComplete)
+        #expect(try second.log.checkpoint().isComplete)
         #expect(try site.isIntact())
     }
 
@@ -135,13 +135,13 @@ struct CheckpointLeaseTests {
         )
         site.commit(rows: 1...40, by: first)
         site.commit(rows: 1...4, by: second, othersCommitted: true)
-        #expect(try !first.log.checkpoint(of: 0).isComplete)
+        #expect(try !first.log.checkpoint().isComplete)
         site.commit(rows: 5...8, by: first, othersCommitted: true)
         try second.letGo()
         for _ in 0..<5 { #expect(try first.log.rest()) }
         #expect(first.log.isPinned)
         // Behind its checkpoints too.
-        _ = try first.log.checkpoint(of: 0)
+        _ = try first.log.checkpoint()
         #expect(!first.log.isPinned)
         try first.log.checkpointed()
         #expect(first.log.isPinned)
@@ -165,7 +165,7 @@ struct CheckpointLeaseTests {
         try reader.snapshot {
             _ = try reader.prepare("SELECT count(*) FROM t").first { $0.int(0) }
             site.commit(rows: 1...4, by: guarded)
-            #expect(try !guarded.log.checkpoint(of: 0).isComplete)
+            #expect(try !guarded.log.checkpoint().isComplete)
         }
         let first = try commit(besideOthers: false)
         #expect(first != "")

@@ -41,7 +41,7 @@ struct LogGuardTests {
         for rows in [1...20, 21...40, 1...40] { site.commit(rows: rows, by: guarded) }
         _ = try checkpointer.checkpoint(.passive)
         #expect(try site.isIntact())
-        #expect(try guarded.log.checkpoint(of: 0).isComplete)
+        #expect(try guarded.log.checkpoint().isComplete)
         #expect(try site.isIntact())
     }
 
@@ -60,7 +60,7 @@ struct LogGuardTests {
         }
         switch rule {
         case .none: _ = try guarded.connection.checkpoint(.passive)
-        case .guarded: #expect(try guarded.log.checkpoint(of: 0).isComplete)
+        case .guarded: #expect(try guarded.log.checkpoint().isComplete)
         }
         #expect(hasRun)
         // Under the guard it was refused: the write lock was ours.
@@ -85,14 +85,14 @@ struct LogGuardTests {
             site.write(rows: 1...4, site.foreign)
             site.commitForeign()
         }
-        #expect(try guarded.log.checkpoint(of: 0).wasBlocked)
+        #expect(try guarded.log.checkpoint().wasBlocked)
         #expect(hasRun && site.commits == 3)
         try site.fill()
         _ = try site.foreign.checkpoint(.passive)
         #expect(try site.isIntact())
         // The pin is in the way of the foreign checkpoint and not of ours.
         #expect(guarded.log.isPinned)
-        #expect(try guarded.log.checkpoint(of: 0).isComplete)
+        #expect(try guarded.log.checkpoint().isComplete)
         #expect(try site.isIntact())
     }
 
@@ -128,7 +128,7 @@ struct LogGuardTests {
         let site = try LogSite()
         let guarded = try site.guarded()
         site.commit(rows: 1...40, by: guarded)
-        #expect(try guarded.log.checkpoint(of: 0).isComplete)
+        #expect(try guarded.log.checkpoint().isComplete)
         site.commit(rows: 1...4, by: guarded)
         #expect(try site.foreign.checkpoint(.passive).copied == 0)
         #expect(try guarded.log.rest() && guarded.log.isPinned)

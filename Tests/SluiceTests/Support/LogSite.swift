@@ -69,6 +69,7 @@ final class LogSite {
         clock: any BrokerClock = ManualClock()
     ) throws -> Guarded {
         let connection = try connect(vfs)
+        connection.countLogFrames()
         let path = file.path
         let pin = LogPin { try Connection(path: path, mode: .read) }
         let lease = CheckpointLease(nonce: nonce, process: .current, clock: clock)

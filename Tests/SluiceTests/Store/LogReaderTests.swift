@@ -1,0 +1,98 @@
+import SluiceSQLite
+import SluiceTestKit
+import Testing
+
+@testable import Sluice
+
+/// Readers that keep the log from being copied, for a while or for ever.
+@Suite("Readers of the log", .timeLimit(.minutes(2)))
+struct LogReaderTests {
+    private let site: LogSite
+    private let guarded: LogSite.Guarded
+    private let reader: Connection
+
+    init() throws {
+        site = try LogSite()
+        guarded = try site.guarded()
+        reader = try site.connect()
+    }
+
+    private func beginReading() throws {
+        try reader.execute("BEGIN; SELECT count(*) FROM t")
+    }
+
+    /// A reader has kept a checkpoint of ours from copying all.
+    private func meetReader() throws {
+        site.commit(rows: 1...40, by: guarded)
+        try beginReading()
+        site.commit(rows: 1...40, by: guarded)
+        #expect(try !guarded.log.checkpoint().isComplete)
+        try guarded.log.checkpointed()
+    }
+
+    @Test("G12: a checkpoint does not wait again for a reader that stays")
+    func waitsOnce() throws {
+        try meetReader()
+        // The quickest of them: one that waits takes longer, whatever else the machine does.
+        var quickest = Duration.seconds(60)
+        for _ in 0..<5 {
+            site.commit(rows: 1...4, by: guarded)
+            quickest = try min(quickest, ContinuousClock().measure { _ = try guarded.log.checkpoint() })
+        }
+        #expect(quickest < LogGuard.patience)
+        reader.rollback()
+        #expect(try guarded.log.checkpoint().isComplete)
+    }
+
+    @Test("G12: beside a reader that stays, a program that replicates the log can copy it, and it begins anew")
+    func replicator() throws {
+        try meetReader()
+        let replicator = try site.connect()
+        for _ in 0..<3 {
+            site.commit(rows: 1...40, by: guarded)
+            // As Litestream does: nobody commits while its own reader makes room for its checkpoint.
+            try replicator.beginImmediate()
+            reader.rollback()
+            let result = try site.foreign.checkpoint(.passive)
+            #expect(result.isComplete)
+            try beginReading()
+            replicator.rollback()
+            site.commit(rows: 1...4, by: guarded)
+            #expect(guarded.connection.logFrames < result.frames)
+        }
+        #expect(try site.isIntact())
+    }
+
+    @Test("The pin is kept between commits again once a checkpoint is complete")
+    func returns() throws {
+        try meetReader()
+        site.commit(rows: 1...4, by: guarded)
+        #expect(!guarded.log.isPinned)
+        reader.rollback()
+        #expect(try guarded.log.checkpoint().isComplete)
+        try guarded.log.checkpointed()
+        site.commit(rows: 1...4, by: guarded)
+        #expect(guarded.log.isPinned)
+    }
+
+    @Test("G1: the pin stays when a commit begins the log anew under a checkpoint of others, also after a reader")
+    func restartUnderCheckpoint() throws {
+        let checkpointer = try site.connect(site.disk.name)
+        try meetReader()
+        site.commit(rows: 1...40, by: guarded)
+        reader.rollback()
+        #expect(try checkpointer.checkpoint(.passive).isComplete)
+        var answers: [Bool] = []
+        site.disk.onCheckpoint {
+            for _ in 0..<3 {
+                site.commit(rows: 1...4, by: guarded)
+                answers.append(guarded.log.isPinned)
+            }
+        }
+        _ = try checkpointer.checkpoint(.passive)
+        #expect(answers == [true, true, true])
+        for rows in [1...20, 21...40, 1...40] { site.commit(rows: rows, by: guarded) }
+        _ = try checkpointer.checkpoint(.passive)
+        #expect(try site.isIntact())
+    }
+}
