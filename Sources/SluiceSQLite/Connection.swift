@@ -13,8 +13,10 @@ package final class Connection {
         case write
         /// Read only; a missing file is an error.
         case read
-        /// Read only, without locks or side files: nobody can change the file while it is open, as on a disk
-        /// that is mounted read-only. A log beside it is not read.
+        /// Read only, with the log and its index that others have made: neither is created or changed.
+        case readShared
+        /// Read only, without locks or side files. A log beside it is not read, and whoever changes the file
+        /// spoils what is read.
         case immutable
     }
 
@@ -48,12 +50,17 @@ package final class Connection {
             case .create: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
             case .write: SQLITE_OPEN_READWRITE
             case .read: SQLITE_OPEN_READONLY
-            case .immutable: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
+            case .immutable, .readShared: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
             }
         ForkCounter.install()
         forks = ForkCounter.current
         var handle: OpaquePointer?
-        let name = mode == .immutable ? Self.immutableName(path) : path
+        let name =
+            switch mode {
+            case .immutable: Self.uri(path, "immutable")
+            case .readShared: Self.uri(path, "readonly_shm")
+            case .create, .write, .read: path
+            }
         let code = sqlite3_open_v2(name, &handle, access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, vfs)
         guard code == SQLITE_OK, let handle else {
             let error = SQLiteError(code, on: handle)
@@ -106,8 +113,8 @@ package final class Connection {
         sqlite3_close_v2(handle)
     }
 
-    /// A path as a URI that says that the file does not change (<https://www.sqlite.org/uri.html>).
-    private static func immutableName(_ path: String) -> String {
+    /// A path as a URI with a parameter that is set (<https://www.sqlite.org/uri.html>).
+    private static func uri(_ path: String, _ parameter: String) -> String {
         let digits = Array("0123456789abcdef")
         var name = path.hasPrefix("/") ? "file://" : "file:"
         for byte in path.utf8 {
@@ -116,7 +123,7 @@ package final class Connection {
             default: name += "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
             }
         }
-        return name + "?immutable=1"
+        return "\(name)?\(parameter)=1"
     }
 }
 

@@ -73,7 +73,7 @@ final class Backups: Sendable {
 /// One copy of a file of queues, made so that it runs at once.
 struct BackupCopy: Sendable {
     /// How the source is read.
-    let access: Reader.Access
+    let openSource: @Sendable () throws -> FileLook
     let destination: String
     let vfs: String?
     let now: Timestamp
@@ -96,9 +96,12 @@ struct BackupCopy: Sendable {
         let partial = "\(destination).partial-\(UInt64.random(in: 0...UInt64.max))"
         try createPrivately(partial)
         defer { for suffix in [""] + Self.sideFiles { unlink(partial + suffix) } }
-        let source = try access.open()
-        defer { access.close(source) }
-        try copyPages(from: source, to: partial, goOn)
+        let source = try openSource()
+        defer { source.close() }
+        try copyPages(from: source.connection, to: partial, goOn)
+        guard source.isCurrent else {
+            throw SluiceError(.databaseLocked, "the file was changed while it was copied: try again")
+        }
         try goOn()
         try settle(partial)
         try publish(partial)

@@ -25,41 +25,29 @@ extension DatabaseFile {
 
     /// Opens the file without the writer's help, and checks what the writer would have checked.
     ///
-    /// The connection could write, and is told not to: so it can take its log and the log's index away again
-    /// if it made them. See ``closeReading(_:)``.
-    func openToRead(_ path: String, _ mount: MountFacts?) throws(SluiceError) -> Connection {
+    /// The connection could write where the user may, and is told not to: so it can take its log and the log's
+    /// index away again if it made them.
+    func openToRead(_ path: String) throws(SluiceError) -> FileLook {
         do {
-            return try openForReading(path, mount)
+            return try openForReading(path)
         } catch {
             throw SluiceError(wrapping: error, doing: "opening \(path)")
         }
     }
 
-    private func openForReading(_ path: String, _ mount: MountFacts?) throws -> Connection {
+    private func openForReading(_ path: String) throws -> FileLook {
         try checkLibrary()
         guard Self.byteCount(of: path) != nil else {
             throw SluiceError(.cannotOpen, "there is no file \(path): check the path")
         }
-        // Nobody writes to such a file, and SQLite could not make an index of its log.
-        let isImmutable = mount?.isReadOnly == true && (Self.byteCount(of: "\(path)-wal") ?? 0) == 0
-        let mode = isImmutable ? Connection.Mode.immutable : .write
-        let connection = try Connection(path: path, mode: mode, vfs: vfs)
+        let look = try FileLook(path, vfs: vfs, lockTimeout: lockTimeout)
         do {
-            try prepareToRead(connection, path)
+            try prepareToRead(look.connection, path)
         } catch {
-            Self.closeReading(connection)
+            look.close()
             throw error
         }
-        return connection
-    }
-
-    /// Closes what ``openToRead(_:_:)`` has opened.
-    ///
-    /// The last one to close a file removes an empty log, and leaves one alone that others have left.
-    static func closeReading(_ connection: Connection) {
-        let log = connection.logPath.flatMap(byteCount(of:)) ?? 0
-        connection.setCheckpointOnClose(log == 0)
-        connection.close()
+        return look
     }
 
     /// Settings of a connection that only reads.
@@ -71,25 +59,10 @@ extension DatabaseFile {
     }
 
     private func prepareToRead(_ connection: Connection, _ path: String) throws {
-        connection.setBusyTimeout(lockTimeout)
-        try firstRead(connection, path)
         try setReading(connection)
         guard try connection.pragma("encoding") == "UTF-8" else {
             throw SluiceError(.unsupportedDatabase, "\(path) keeps its text in UTF-16: it has no queues")
         }
         try Migrator().check(connection, makesMissing: false)
-    }
-
-    private func firstRead(_ connection: Connection, _ path: String) throws {
-        let pages = Result { () throws(SQLiteError) in try connection.pragma("page_count") }
-        guard case .failure(let error) = pages else { return }
-        let isReadOnly = connection.isReadOnly && [.cannotOpen, .readOnly].contains(error.code.primary)
-        guard isReadOnly else { throw error }
-        throw SluiceError(
-            .readOnly,
-            "\(path) cannot be read where its directory cannot be written, unless a process that writes "
-                + "it has it open: SQLite keeps the log's index there; copy both, and open the copy",
-            sqliteCode: error.code.rawValue
-        )
     }
 }

@@ -102,6 +102,7 @@ package struct DatabaseFile {
     }
 
     private func openFile(_ path: String, now: Timestamp) throws -> Connection {
+        try StaleSideFiles.remove(besides: path)
         let hasLog = access("\(path)-wal", F_OK) == 0
         let connection = try Connection(path: path, mode: .write, vfs: vfs)
         // A log that another process left stays beside a file that is refused: the close does not copy it.
@@ -165,9 +166,10 @@ package struct DatabaseFile {
                 + "or only look at it, with BrokerRole.readOnly, as `sluice queues` does"
         )
         let pages = Result { () throws(SQLiteError) in try connection.pragma("page_count") }
-        if case .failure(let error) = pages, error.code.primary == .cannotOpen, connection.isReadOnly {
-            // The database itself is open: it is the index of its log that cannot be made beside it.
-            throw readOnly
+        if case .failure(let error) = pages {
+            // The database itself is open: it is the log or its index that cannot be made beside it.
+            let cannotMakeLog = error.code.primary == .cannotOpen && connection.isReadOnly
+            if cannotMakeLog || error.code.primary == .readOnly { throw readOnly }
         }
         let isEmpty = try pages.get() == "0"
         guard !connection.isReadOnly else { throw readOnly }
@@ -279,6 +281,13 @@ extension DatabaseFile {
         }
         defer { free(directory) }
         return String(cString: directory) + "/" + path
+    }
+
+    /// Whether a file or directory is there that this thread may not write.
+    ///
+    /// With the rights that an opening would have: `access` asks for those of who started the program.
+    static func isProtected(_ path: String) -> Bool {
+        faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0 && errno != ENOENT
     }
 
     /// The size of the file at a path; `nil` when there is none.

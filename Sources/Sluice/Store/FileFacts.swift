@@ -79,13 +79,9 @@ package struct FileFacts: Sendable {
     }
 
     private mutating func look(at path: String, _ isFull: Bool) throws {
-        let hasLog = access("\(path)-wal", F_OK) == 0
-        let connection = try Connection(path: path, mode: .write)
-        defer { connection.close() }
-        if hasLog { connection.setCheckpointOnClose(false) }
-        connection.setBusyTimeout(.zero)
-        // The first read: a file that is no database ends here.
-        _ = try connection.pragma("page_count")
+        let look = try FileLook(path)
+        let connection = look.connection
+        defer { look.close() }
         connection.harden()
         isReadOnly = connection.isReadOnly
         let mount = MountFacts.read(path)

@@ -89,6 +89,8 @@ package struct LockTable: Hashable, Sendable {
     package var writers: [Int] = []
     /// Processes that read a snapshot.
     package var readers: [Int] = []
+    /// Processes that hold any lock.
+    private(set) var users: [Int] = []
 
     /// Where SQLite keeps the locks: the write lock at 120, those of readers from 123 to 127
     /// (`walIndex` in <https://www.sqlite.org/walformat.html#locks>).
@@ -104,12 +106,14 @@ package struct LockTable: Hashable, Sendable {
             guard words[5].split(separator: ":").last.flatMap({ UInt64($0) }) == inode else { continue }
             guard let pid = Int(words[4]), pid > 0, let first = Int(words[6]) else { continue }
             let last = Int(words[7]) ?? .max
+            users.append(pid)
             if words[3] == "WRITE", (first...max(first, last)).contains(Self.writeByte) {
                 writers.append(pid)
             }
             if (first...max(first, last)).overlaps(Self.readBytes) { readers.append(pid) }
         }
         writers = Set(writers).sorted()
+        users = Set(users).sorted()
         readers = Set(readers).sorted()
     }
 
@@ -132,6 +136,15 @@ package struct LockTable: Hashable, Sendable {
         #else
         return LockTable()
         #endif
+    }
+
+    /// The processes that have a database open; empty where the system does not tell.
+    ///
+    /// - Parameter indexPath: The shared memory file, which each connection holds a lock on.
+    static func users(indexPath: String) -> [Int] {
+        guard let inode = FileFact(indexPath)?.inode else { return [] }
+        guard let text = ProcessIdentity.contents(of: "/proc/locks") else { return [] }
+        return LockTable(text, inode: inode).users
     }
 
     /// The locks on the database of a log.

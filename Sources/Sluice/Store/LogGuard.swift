@@ -144,7 +144,9 @@ final class LogGuard {
     /// the commit itself can have done that, and then the log holds its pages alone, and some frames more where
     /// SQLite fills a sector of the disk.
     private func yieldPin() {
-        if isFresh, connection.logFrames > connection.writtenPages + Self.sectorFrames { return pin.release() }
+        if isFresh, connection.logFrames > connection.writtenPages + Self.sectorFrames {
+            return pin.release()
+        }
         // An error leaves it held, and ``rest()`` asks again.
         if (try? connection.isOtherCheckpointing()) == false { pin.release() }
     }

@@ -6,18 +6,12 @@ internal import Synchronization
 ///
 /// A read sees one snapshot and holds nobody up; in WAL mode a long one keeps the log from beginning anew.
 final class Reader: Sendable {
-    /// How its connection comes and goes.
-    struct Access: Sendable {
-        let open: @Sendable () throws -> Connection
-        var close: @Sendable (Connection) -> Void = { $0.close() }
-    }
-
     private let path: String
-    let access: Access
+    let open: @Sendable () throws -> FileLook
     private let check: FileCheck
     private let queue: DispatchQueue
     /// Confined to `queue`.
-    private nonisolated(unsafe) var connection: Connection?
+    private nonisolated(unsafe) var look: FileLook?
     /// Confined to `queue`.
     private nonisolated(unsafe) var schema = SchemaCheck()
     /// Confined to `queue`: what SQLite has told of the file's version, which holds for one connection.
@@ -31,14 +25,14 @@ final class Reader: Sendable {
         _ path: String,
         _ check: FileCheck,
         _ engine: EngineContext,
-        _ access: Access,
-        opened connection: Connection? = nil
+        open: @escaping @Sendable () throws -> FileLook,
+        opened look: FileLook? = nil
     ) {
         self.path = path
         queue = engine.queue("sluice.reader", qos: .utility)
         self.check = check
-        self.access = access
-        self.connection = connection
+        self.open = open
+        self.look = look
     }
 
     func read<Output: Sendable>(
@@ -107,25 +101,40 @@ final class Reader: Sendable {
         return try await withCheckedContinuation { continuation in
             queue.async {
                 continuation.resume(
-                    returning: Result { try body(self.opened()) }
+                    returning: Result { try self.attempt(body) }
                         .mapError { SluiceError(wrapping: $0, doing: "reading \(self.path)") }
                 )
             }
         }.get()
     }
 
-    private func opened() throws -> Connection {
+    /// How often a file that is read without locks is read again when somebody has written to it.
+    private static let attempts = 5
+
+    private func attempt<Output>(_ body: (Connection) throws -> Output) throws -> Output {
+        for _ in 0..<Self.attempts {
+            let look = try opened()
+            let result = Result { try body(look.connection) }
+            // An error may be that of what is half written.
+            if look.isCurrent { return try result.get() }
+            closeConnection()
+        }
+        throw SluiceError(.databaseLocked, "the file changes faster than this user can read it: try again")
+    }
+
+    private func opened() throws -> FileLook {
         if isClosed { throw SluiceError(.closed, "the broker was closed") }
         try check.look()
-        if let connection { return connection }
-        let opened = try access.open()
-        connection = opened
+        if let look, look.isCurrent { return look }
+        closeConnection()
+        let opened = try open()
+        look = opened
         return opened
     }
 
     private func closeConnection() {
-        if let connection { access.close(connection) }
-        connection = nil
+        look?.close()
+        look = nil
         version = nil
     }
 

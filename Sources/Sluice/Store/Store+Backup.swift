@@ -12,7 +12,7 @@ extension Store {
         try check.look()
         let copy = adjusted(
             BackupCopy(
-                access: reader.access,
+                openSource: reader.open,
                 destination: try DatabaseFile.absolutePath(destination),
                 vfs: file.vfs,
                 now: clock.now,

@@ -12,16 +12,12 @@ extension Store {
         guard let path else {
             throw SluiceError(.invalidOptions, "queues in memory cannot be opened with the role readOnly")
         }
-        let mountFacts = options.mountFacts
         let reader = Reader(
             path,
             check,
             options.engine,
-            Reader.Access(
-                open: { try file.openToRead(path, mountFacts(path)) },
-                close: { DatabaseFile.closeReading($0) }
-            ),
-            opened: try file.openToRead(path, mountFacts(path))
+            open: { try file.openToRead(path) },
+            opened: try file.openToRead(path)
         )
         let refusal = SluiceError(
             .readOnly,

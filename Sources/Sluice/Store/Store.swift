@@ -106,7 +106,7 @@ package final class Store: Sendable {
         }
         registration = nil
         reader = entered.map { path, _ in
-            Reader(path, check, options.engine, Reader.Access { try file.openReader(path) })
+            Reader(path, check, options.engine, open: { FileLook(try file.openReader(path)) })
         }
         lookout = entered.map { [runners] path, _ in Lookout(file, path, runners, options.engine) }
     }

@@ -1,0 +1,109 @@
+internal import SluiceSQLite
+
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+/// A connection that looks at a file, and leaves nothing beside it that the file's owner cannot use.
+///
+/// SQLite makes a log and an index of it beside the file for whoever reads it, and they belong to that user:
+/// the owner of the file could not write any more. So a user who may not write the file makes none. While a
+/// program that writes has the file open, its index is there to be read; else all is in the file itself, and
+/// it is read without locks (`immutable` in <https://www.sqlite.org/c3ref/open.html>), and once more if
+/// somebody has written to it in the meantime.
+struct FileLook {
+    let connection: Connection
+    private let path: String
+    /// How the file was when it was opened without locks; `nil` where locks keep what is read as it is.
+    private let stamp: FileStamp?
+
+    /// Opens a file, and reads a page of it.
+    init(_ path: String, vfs: String? = nil, lockTimeout: Duration = .zero) throws {
+        do {
+            try self.init(path, vfs, lockTimeout, isProtected: Self.isProtected(path))
+        } catch let error as SQLiteError where [.cannotOpen, .readOnly].contains(error.code.primary) {
+            // The system refuses what the rights allow, or the files beside it have gone in the meantime.
+            try self.init(path, vfs, lockTimeout, isProtected: true)
+        }
+    }
+
+    private init(_ path: String, _ vfs: String?, _ lockTimeout: Duration, isProtected: Bool) throws {
+        let mode = isProtected ? try Self.protectedMode(path) : .write
+        self.path = path
+        stamp = mode == .immutable ? FileStamp(path) : nil
+        connection = try Connection(path: path, mode: mode, vfs: vfs)
+        connection.setBusyTimeout(lockTimeout)
+        do {
+            // A file that is no database ends here.
+            _ = try connection.pragma("page_count")
+        } catch {
+            close()
+            throw error
+        }
+    }
+
+    /// A connection that has been opened with locks.
+    init(_ connection: Connection) {
+        self.connection = connection
+        path = connection.path
+        stamp = nil
+    }
+
+    /// Whether what has been read is what the file holds.
+    var isCurrent: Bool { stamp.map { $0 == FileStamp(path) } ?? true }
+
+    /// Closes the connection.
+    ///
+    /// The last one to close a file removes an empty log, and leaves one alone that others have left.
+    func close() {
+        let log = connection.logPath.flatMap(DatabaseFile.byteCount(of:)) ?? 0
+        connection.setCheckpointOnClose(log == 0)
+        connection.close()
+    }
+
+    /// Whether SQLite could not make, change and remove a log and an index beside the file.
+    private static func isProtected(_ path: String) -> Bool {
+        [path, MountFacts.directory(of: path), "\(path)-wal", "\(path)-shm"].contains {
+            DatabaseFile.isProtected($0)
+        }
+    }
+
+    private static func protectedMode(_ path: String) throws(SluiceError) -> Connection.Mode {
+        let (log, index) = ("\(path)-wal", "\(path)-shm")
+        if [index, log].allSatisfy({ DatabaseFile.identity(of: $0) != nil }) { return .readShared }
+        if DatabaseFile.byteCount(of: log) ?? 0 == 0 { return .immutable }
+        throw SluiceError(
+            .readOnly,
+            "\(path) has a log and no index of it, as after a copy, and this user may not make one: have a user "
+                + "who may write the file and its directory open it once, or copy the file and its log and open "
+                + "the copy"
+        )
+    }
+}
+
+/// What changes about a file when somebody writes to it.
+private struct FileStamp: Equatable {
+    private let identity: DatabaseFile.Identity
+    private let byteCount: Int64
+    private let seconds: Int
+    private let nanoseconds: Int
+    private let hasLog: Bool
+
+    init?(_ path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        identity = DatabaseFile.Identity(status)
+        byteCount = Int64(status.st_size)
+        #if canImport(Darwin)
+        let modified = status.st_mtimespec
+        #else
+        let modified = status.st_mtim
+        #endif
+        (seconds, nanoseconds) = (modified.tv_sec, modified.tv_nsec)
+        hasLog = (DatabaseFile.byteCount(of: "\(path)-wal") ?? 0) > 0
+    }
+}

@@ -1,0 +1,57 @@
+internal import SluiceSQLite
+
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+/// A log and an index that another user has left beside a file, as the `sqlite3` shell does where that user may
+/// only read the file.
+enum StaleSideFiles {
+    /// Removes them where they hold nothing and nobody uses them; else says whose they are.
+    ///
+    /// Does nothing where this user may write them, or may not write the file.
+    static func remove(besides path: String) throws(SluiceError) {
+        guard !blocking(path).isEmpty else { return }
+        // Processes that open the file at the same time take turns: none removes what another has just made.
+        let directory = open(MountFacts.directory(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard directory >= 0 else { return }
+        defer { close(directory) }
+        while flock(directory, LOCK_EX) != 0, errno == EINTR {}
+        let files = blocking(path)
+        guard let first = files.first else { return }
+        let users = LockTable.users(indexPath: "\(path)-shm")
+        guard LockTable.isKnown, users.isEmpty, DatabaseFile.byteCount(of: "\(path)-wal") ?? 0 == 0 else {
+            throw refusal(path, first, users)
+        }
+        for file in files where unlink(file) != 0 && errno != ENOENT { throw refusal(path, file, []) }
+    }
+
+    /// Those that this user may not write, though the file itself.
+    private static func blocking(_ path: String) -> [String] {
+        guard !DatabaseFile.isProtected(path) else { return [] }
+        return ["\(path)-wal", "\(path)-shm"].filter { DatabaseFile.isProtected($0) }
+    }
+
+    private static func refusal(_ path: String, _ file: String, _ users: [Int]) -> SluiceError {
+        var status = stat()
+        let owner = stat(file, &status) == 0 ? " of user \(name(of: status.st_uid))" : ""
+        let programs = users.map { pid in
+            LockTable.programName(of: pid).map { "\($0) (process \(pid))" } ?? "process \(pid)"
+        }
+        let use = programs.isEmpty ? "" : ", which \(programs.joined(separator: " and ")) has open,"
+        return SluiceError(
+            .readOnly,
+            "\(path) cannot be written: \(file)\(owner)\(use) is in the way; end all programs that use the "
+                + "database, and have that user or root remove the file"
+        )
+    }
+
+    private static func name(of user: uid_t) -> String {
+        guard let entry = getpwuid(user), let name = entry.pointee.pw_name else { return "\(user)" }
+        return "\(String(cString: name)) (\(user))"
+    }
+}
