@@ -233,7 +233,16 @@ extension DatabaseFile {
     /// out: closing any descriptor of a database drops SQLite's locks on it
     /// (<https://www.sqlite.org/howtocorrupt.html>, 2.2). So an empty file with another name is created and
     /// closed, and then given this one.
-    static func createPrivateFile(_ path: String) throws(SluiceError) {
+    ///
+    /// Where files have one name only, as on exFAT, it is created under its own: a connection of this process
+    /// that opens it in the same instant could lose its locks. Such a file system has no permissions either;
+    /// the file is as private as the mount.
+    ///
+    /// - Parameter giveName: `link(2)`, or what a test has in its place.
+    static func createPrivateFile(
+        _ path: String,
+        giveName: (_ from: String, _ to: String) -> Int32 = { link($0, $1) }
+    ) throws(SluiceError) {
         if access(path, F_OK) == 0 { return }
         let temporary = "\(path).new-\(UInt64.random(in: 0...UInt64.max))"
         let descriptor = createExclusively(temporary)
@@ -241,7 +250,13 @@ extension DatabaseFile {
         close(descriptor)
         defer { unlink(temporary) }
         // A process that was faster is no error: its file is as private as ours.
-        guard link(temporary, path) == 0 || errno == EEXIST else { throw cannotCreate(path, errno) }
+        if giveName(temporary, path) == 0 || errno == EEXIST { return }
+        guard [EPERM, ENOSYS, EOPNOTSUPP, ENOTSUP, EMLINK].contains(errno) else {
+            throw cannotCreate(path, errno)
+        }
+        let file = createExclusively(path)
+        guard file >= 0 || errno == EEXIST else { throw cannotCreate(path, errno) }
+        close(file)
     }
 
     static func cannotCreate(_ path: String, _ code: Int32) -> SluiceError {

@@ -163,11 +163,14 @@ struct SchemaCheck {
 
     /// Called inside a transaction.
     ///
+    /// - Returns: Whether the schema's version has changed since the last call.
     /// - Throws: ``SluiceError/Code/newerSchema``, and ``SluiceError/Code/fileReplaced`` where tables have
     ///   gone that were there, or were made anew.
-    mutating func ensure(_ connection: Connection) throws {
+    @discardableResult
+    mutating func ensure(_ connection: Connection) throws -> Bool {
         let version = try connection.cached("PRAGMA schema_version").first { $0.int64(0) }
-        guard version != self.version, !mutant("newer schema") else { return }
+        guard version != self.version, !mutant("newer schema") else { return false }
+        let isFirst = self.version == nil
         do {
             // Whoever has opened the file has made what was missing.
             try Migrator().check(connection, makesMissing: false)
@@ -191,6 +194,7 @@ struct SchemaCheck {
             )
         }
         (self.version, self.madeAt) = (version, madeAt)
+        return !isFirst
     }
 }
 

@@ -75,6 +75,7 @@ extension WriteTransaction {
         .bind(1, next).bind(2, identity.pid).bind(3, identity.mark).bind(4, nonce)
         .bind(5, lease.wall.microseconds).bind(6, lease.onMachine).run()
         epoch = next
+        life.wrote(lease: lease.wall)
         isToRun = true
         claimCount = 0
         // What was asked before it was suspended or taken off.
@@ -111,6 +112,7 @@ extension WriteTransaction {
         noteLateness(try RunnerRow.all(connection))
         // The application's part of the transaction may have taken its time.
         let lease = LeaseEnd(after: leases.length, from: clock.now)
+        life.wrote(lease: lease.wall)
         return try connection.cached(
             "UPDATE sluice_runner_rows SET lease_until_us = ?2, lease_until_boot_us = ?3 WHERE epoch = ?1"
         )

@@ -81,6 +81,7 @@ package final class WriteTransaction {
     /// The counter `opening` as it was when others' openings were last looked for.
     var seenOpening: Int64 = 0
     private var schema = SchemaCheck()
+    var life = FileLife()
     /// What tells this file from others, as it was when the connection was closed for a while.
     var fileMark: FileMark?
     /// What has happened, while somebody observes.
@@ -139,7 +140,7 @@ extension WriteTransaction {
         hasTakenIn = version != dataVersion && !(mutant("commits of others") && dataVersion != nil)
         guard hasTakenIn else { return }
         journal.told.isStale = true
-        try schema.ensure(connection)
+        if try schema.ensure(connection) { try life.ensure(connection, epoch: epoch) }
         forget()
         // What others make of gates and holds is told to those who run the queues.
         if epoch == nil { knownControls = nil }
@@ -154,6 +155,7 @@ extension WriteTransaction {
         try keepToldControls()
         try connection.commit()
         before = nil
+        life.committed(lastAction: actionCounter)
         settledActions.committed()
         savedActionCounter = actionCounter
         if !news.isEmpty { news = News() }
@@ -176,6 +178,7 @@ extension WriteTransaction {
         before = nil
         forget()
         knownControls = nil
+        life.rolledBack()
         settledActions.rolledBack()
         order.rolledBack()
         if (epoch != nil) != order.isFollowed { followOrder() }

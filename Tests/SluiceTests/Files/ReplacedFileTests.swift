@@ -220,6 +220,73 @@ import Testing
         await second.close()
     }
 
+    /// When an older copy is read back, of those that were made before it.
+    enum Past: CaseIterable, Sendable { case beforeActions, beforeStart, beforeRenewal }
+
+    @Test(
+        "G3, G6: an older copy that is read back into the open file ends the broker",
+        arguments: Past.allCases
+    )
+    func restored(_ past: Past) async throws {
+        let site = try Site()
+        let path = try #require(site.file).path
+        let copy = try TemporaryFile()
+        let broker = try await site.broker()
+        try await broker.enqueue(Note("a"))
+        if past == .beforeActions {
+            try readBack(path, into: copy.path)
+            try await broker.enqueue(Note("b"))
+        }
+        if past == .beforeStart { try readBack(path, into: copy.path) }
+        let error = await #expect(throws: SluiceError.self) {
+            try await running(broker) {
+                if past == .beforeRenewal {
+                    try readBack(path, into: copy.path)
+                    let before = try lease(path)
+                    site.clock.advance(by: .seconds(11))
+                    try await until { try lease(path) != before }
+                }
+                try readBack(copy.path, into: path)
+                try await broker.enqueue(Note("c"))
+            }
+        }
+        #expect(error?.code == .fileReplaced)
+        await broker.close()
+    }
+
+    @Test("A change of the application's tables, or a copy that holds everything, ends no broker")
+    func sameLife() async throws {
+        let site = try Site()
+        let path = try #require(site.file).path
+        let broker = try await site.broker()
+        try await running(broker) {
+            try await broker.enqueue(Note("a"))
+            let connection = try Connection(path: path, mode: .write)
+            try connection.execute("CREATE TABLE own (a)")
+            try await broker.enqueue(Note("b"))
+        }
+        try await #expect(broker.actionCount() == 2)
+        await broker.close()
+    }
+
+    private func lease(_ path: String) throws -> Int64? {
+        let connection = try Connection(path: path, mode: .write)
+        defer { connection.close() }
+        return try connection.prepare("SELECT lease_until_us FROM sluice_runner_rows").first { $0.int64(0) }
+    }
+
+    /// Reads one database into another, as the shell's `.restore` does.
+    private func readBack(_ source: String, into destination: String) throws {
+        let from = try Connection(path: source, mode: .write)
+        let to = try Connection(path: destination, mode: .create)
+        from.setCheckpointOnClose(false)
+        to.setBusyTimeout(.seconds(10))
+        to.setCheckpointOnClose(false)
+        try from.copy(to: to, pagesAtATime: -1) { _ in }
+        from.close()
+        to.close()
+    }
+
     @Test("The close leaves alone what stands at the path by then, its log among it")
     func close() async throws {
         let site = try Site()
