@@ -48,6 +48,9 @@ CREATE TABLE sluice_queue_rows (
     -- 1: the queue runs its last first, so that what sorts before that action is behind it. Written with fail_key, and
     -- means nothing without.
     fail_is_reversed  INTEGER NOT NULL DEFAULT 0 CHECK (fail_is_reversed IN (0, 1)),
+    -- 1: it runs its last first (QueueDiscipline), so that this is its next. The discipline stands in code: written by
+    -- the claim that finds it otherwise, for those who do not have that code.
+    is_reversed       INTEGER NOT NULL DEFAULT 0 CHECK (is_reversed IN (0, 1)),
     CHECK ((blocked_by IS NULL) = (blocked_action_id IS NULL)),
     CHECK ((blocked_by IS NULL) = (blocked_at_us IS NULL)),
     CHECK ((blocked_by IS 'failing') = (fail_through_id IS NOT NULL)),
@@ -182,6 +185,9 @@ CREATE TABLE sluice_state_rows (
     -- The number that it would have had as a new action when it came to a queue that was failing: it is not set aside
     -- with what was there. Set by a move and a requeue.
     came_as_id         INTEGER,
+    -- The claim under which its payload was edited while it ran: that attempt has not seen the edit. Means nothing for
+    -- another claim.
+    edited_claim       INTEGER,
     CHECK ((next_attempt_at_us IS NULL) = (retry_delay_us IS NULL))
 ) STRICT;
 

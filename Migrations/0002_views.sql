@@ -229,7 +229,8 @@ SELECT name AS queue,
                || strftime('%Y-%m-%dT%H:%M:%S', started_at_us / 1000000, 'unixepoch')
                || printf('.%06dZ', started_at_us % 1000000)
                                || iif(head_id IS NULL, '', ', attempt ' || (coalesce(attempts, 0) + 1))
-           WHEN 'parked' THEN 'parked after failure (' || blocked_by || '): ' || blocked_error
+           WHEN 'parked' THEN 'parked by action ' || blocked_action_id || ' after failure (' || blocked_by || '): '
+                              || blocked_error
            WHEN 'held' THEN 'held by ' || holder || iif(reason = '', '', ': ' || reason)
            WHEN 'gate' THEN 'waiting for gate ' || closed_gate
            WHEN 'retry' THEN 'waiting for retry until '
@@ -258,7 +259,10 @@ SELECT name AS queue,
                || printf('.%06dZ', not_before_us % 1000000), not_before_us)
        END AS blocked_until,
        (now_us - oldest_us) / 1000000 AS oldest_age_s,
-       coalesce(last_error, iif(blocked_by = 'gate', NULL, blocked_error)) AS last_error,
+       -- Of the head: where another action has parked the queue, because has the error of that.
+       coalesce(last_error,
+                iif(blocked_by <> 'gate' AND (blocked_action_id = head_id OR blocked_by = 'failing'),
+                    blocked_error, NULL)) AS last_error,
        claim_pid AS process
 FROM judged;
 

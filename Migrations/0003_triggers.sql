@@ -68,7 +68,13 @@ BEGIN
       AND NOT EXISTS (SELECT 1 FROM sluice_state_rows AS s
                       WHERE s.moves_to_queue_id = sluice_queue_rows.queue_id);
 
-    SELECT RAISE(ABORT, 'sluice_actions.sort_key must have the type of the other sort keys of its queue: give it one, or wait until the queue is empty')
+    SELECT CASE q.sort_type
+        WHEN 'arrival' THEN RAISE(ABORT, 'sluice_actions.sort_key must be left out: the other actions of the queue are in the order of their arrival')
+        WHEN 'date' THEN RAISE(ABORT, 'sluice_actions.sort_key must be a date, as those of the other actions of the queue are: ISO 8601 in UTC, or microseconds since 1970')
+        WHEN 'integer' THEN RAISE(ABORT, 'sluice_actions.sort_key must be an integer, as those of the other actions of the queue are')
+        WHEN 'real' THEN RAISE(ABORT, 'sluice_actions.sort_key must be a number, as those of the other actions of the queue are')
+        ELSE RAISE(ABORT, 'sluice_actions.sort_key must be text, as those of the other actions of the queue are')
+    END
     FROM sluice_queue_rows AS q
     WHERE q.name = NEW.queue
       AND NOT CASE q.sort_type
@@ -237,7 +243,13 @@ BEGIN
       AND NOT EXISTS (SELECT 1 FROM sluice_state_rows AS s
                       WHERE s.moves_to_queue_id = sluice_queue_rows.queue_id);
 
-    SELECT RAISE(ABORT, 'sluice_actions.sort_key must have the type of the other sort keys of its queue: give it one, or wait until the queue is empty')
+    SELECT CASE q.sort_type
+        WHEN 'arrival' THEN RAISE(ABORT, 'sluice_actions.sort_key must be left out: the other actions of the queue are in the order of their arrival')
+        WHEN 'date' THEN RAISE(ABORT, 'sluice_actions.sort_key must be a date, as those of the other actions of the queue are: ISO 8601 in UTC, or microseconds since 1970')
+        WHEN 'integer' THEN RAISE(ABORT, 'sluice_actions.sort_key must be an integer, as those of the other actions of the queue are')
+        WHEN 'real' THEN RAISE(ABORT, 'sluice_actions.sort_key must be a number, as those of the other actions of the queue are')
+        ELSE RAISE(ABORT, 'sluice_actions.sort_key must be text, as those of the other actions of the queue are')
+    END
     FROM sluice_queue_rows AS q
     WHERE q.name = NEW.queue
       AND NOT CASE q.sort_type
@@ -297,8 +309,14 @@ BEGIN
     INSERT INTO sluice_state_rows (action_id)
     SELECT OLD.id
     WHERE (NEW.next_attempt_at IS NOT OLD.next_attempt_at
-           OR (NEW.queue IS NOT OLD.queue AND OLD.running_since IS NOT NULL))
+           OR (OLD.running_since IS NOT NULL
+               AND (NEW.queue IS NOT OLD.queue OR NEW.kind IS NOT OLD.kind OR NEW.payload IS NOT OLD.payload)))
       AND NOT EXISTS (SELECT 1 FROM sluice_state_rows WHERE action_id = OLD.id);
+    UPDATE sluice_state_rows
+    SET edited_claim = (SELECT c.claim FROM sluice_claim_rows AS c JOIN sluice_action_rows AS a ON a.id = OLD.id
+                        WHERE c.queue_id = a.queue_id AND c.action_id = a.id)
+    WHERE action_id = OLD.id AND OLD.running_since IS NOT NULL
+      AND (NEW.kind IS NOT OLD.kind OR NEW.payload IS NOT OLD.payload);
     UPDATE sluice_state_rows
     SET next_attempt_at_us = CASE typeof(NEW.next_attempt_at)
                WHEN 'text' THEN CAST(strftime('%s', substr(NEW.next_attempt_at, 1, 19)) AS INTEGER) * 1000000

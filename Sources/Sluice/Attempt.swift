@@ -1,3 +1,5 @@
+internal import Synchronization
+
 #if canImport(FoundationEssentials)
 public import struct FoundationEssentials.Date
 #else
@@ -33,6 +35,24 @@ public struct Attempt: Sendable, Hashable {
     var settler: AttemptSettler? = nil
     /// The claim that it runs under; `nil` where there is no store.
     package var claim: Int64? { settler?.action.receipt.claim }
+    /// The broker that runs the attempt, for what its handler enqueues, opens or asks.
+    ///
+    /// ```swift
+    /// try broker.route("upload/*", Upload.self) { upload, attempt in
+    ///     let place = try await server.upload(upload.file)
+    ///     try await attempt.broker.enqueue(Announce(place))
+    ///     return .success
+    /// }
+    /// ```
+    ///
+    /// A handler that captures its broker instead keeps it alive until that is closed. It is there while the
+    /// attempt runs, and must not be asked for later.
+    public var broker: Broker {
+        guard let broker = settler?.source.broker else {
+            preconditionFailure("\(self) has no broker: ask for it while the handler runs")
+        }
+        return broker
+    }
     /// The error of the attempt before, if one failed; at most ``SluiceError/maximumTextByteCount`` bytes.
     public let lastError: String?
 }
@@ -50,10 +70,28 @@ extension ActionID {
     }
 }
 
+/// Where attempts come from.
+final class AttemptSource: Sendable {
+    let store: Store
+    private let reference = Mutex(WeakReference())
+
+    private struct WeakReference {
+        weak var broker: Broker?
+    }
+
+    init(_ store: Store) { self.store = store }
+
+    /// The broker; `nil` when it has gone.
+    var broker: Broker? { reference.withLock { $0.broker } }
+
+    func connect(_ broker: Broker) { reference.withLock { $0.broker = broker } }
+}
+
 /// What settles an attempt in a transaction of the application's.
 struct AttemptSettler: Sendable, Hashable {
     let action: ClaimedAction
-    let store: Store
+    let source: AttemptSource
+    var store: Store { source.store }
 
     static func == (left: AttemptSettler, right: AttemptSettler) -> Bool {
         left.action.receipt == right.action.receipt

@@ -25,19 +25,21 @@ extension Broker {
         return try await store.move(action, to: queue, queueOptions(of: queue))
     }
 
-    /// Moves an action to the front of its queue, so that it is the next to start.
+    /// Makes an action the next to start of what waits in its queue, whatever the queue's discipline.
     ///
     /// It changes the sort key: the action gets that of the first, if its own number is smaller, and
     /// otherwise the next smaller one; a text is shortened by its last character. In a queue in order of
-    /// arrival the key goes below zero. A wait for a retry stays and is that of the head from now on; an
-    /// action that was scheduled for later is due at once.
+    /// arrival the key goes below zero. In a queue that runs its last first it is the key of the last, if the
+    /// action's number is greater, and otherwise the next greater one; a text gets a character more. A pass
+    /// through a queue begins anew at the front. A wait for a retry stays and is that of the head from now
+    /// on; an action that was scheduled for later is due at once.
     ///
     /// - Returns: ``ActionChange/running`` while it runs: nothing has been changed.
     /// - Throws: ``SluiceError/Code/noSmallerSortKey`` when the first has the smallest key that there is,
-    ///   such as an empty text.
+    ///   such as an empty text, or the last the greatest where that is the next.
     @discardableResult
     public func moveToFront(_ action: ActionID) async throws(SluiceError) -> ActionChange {
-        let change = try await store.moveToFront(action)
+        let change = try await store.moveToFront(action, by: scheduler.rules)
         if change == .done { scheduler.hasten(.admitScheduled) }
         return change
     }
@@ -47,26 +49,51 @@ extension Broker {
     /// Queue, place and attempts stay, whatever the new value says. If it was parked as undecodable, or its
     /// kind unknown, it is tried again.
     ///
+    /// - Parameter ifRunning: What becomes of it while the action runs: an attempt does not see an edit,
+    ///   and if it succeeds the action goes, with the edit. That is told as ``QueueEvent/Kind/editLost``
+    ///   and logged.
+    /// - Returns: ``ActionChange/deferred`` while it runs; with ``EditWhileRunning/refuse``
+    ///   ``ActionChange/running``, and nothing has been changed.
     /// - Throws: ``SluiceError/Code/payloadNotEncodable``, ``SluiceError/Code/payloadTooLarge``.
     @discardableResult
-    public func edit<A: Action>(_ action: ActionID, to new: A) async throws(SluiceError) -> ActionChange {
+    public func edit<A: Action>(
+        _ action: ActionID,
+        to new: A,
+        ifRunning: EditWhileRunning = .next
+    ) async throws(SluiceError) -> ActionChange {
         try validateKind(A.kind)
-        return try await store.edit(action, kind: A.kind, payload: coder.stored(new), version: A.version)
+        return try await store.edit(
+            action,
+            kind: A.kind,
+            payload: coder.stored(new),
+            version: A.version,
+            ifRunning: ifRunning
+        )
     }
 
     /// Gives an action another payload as JSON text, of the kind and version that it has.
     ///
-    /// See ``edit(_:to:)``.
+    /// See ``edit(_:to:ifRunning:)``.
     ///
     /// - Throws: ``SluiceError/Code/payloadNotJSON``, ``SluiceError/Code/payloadTooLarge``,
     ///   ``SluiceError/Code/payloadNotSealed``.
     @discardableResult
-    public func edit(_ action: ActionID, payload: String) async throws(SluiceError) -> ActionChange {
+    public func edit(
+        _ action: ActionID,
+        payload: String,
+        ifRunning: EditWhileRunning = .next
+    ) async throws(SluiceError) -> ActionChange {
         try coder.check(RawAction(queue: "", kind: "", payload: payload))
         guard coder.sealing != nil else {
-            return try await store.edit(action, kind: nil, payload: payload, version: nil)
+            return try await store.edit(
+                action,
+                kind: nil,
+                payload: payload,
+                version: nil,
+                ifRunning: ifRunning
+            )
         }
-        return try await store.edit(action) { [coder] kind, version in
+        return try await store.edit(action, ifRunning: ifRunning) { [coder] kind, version in
             try coder.seal(payload, SealingContext(kind: kind, version: version))
         }
     }
@@ -111,8 +138,12 @@ extension Broker {
         return try await store.setTag(action, tag)
     }
 
-    /// Sets the head of a queue aside as a dead letter and lets the next one through, also where the head
-    /// has parked its queue.
+    /// Sets the action that has parked a queue aside as a dead letter, or else the head, and lets the next
+    /// one through.
+    ///
+    /// The action that has parked the queue is the one that ``Because/parked(by:cause:error:since:)``
+    /// names. It is meant also where an action that sorts before it has arrived since, or others run
+    /// beside it. In a queue that is not parked the head is the next to start by the queue's discipline.
     ///
     /// - Parameters:
     ///   - queue: The queue.
@@ -124,8 +155,20 @@ extension Broker {
         reason: String = "skipped"
     ) async throws(SluiceError) -> HeadSkip {
         try queue.validate()
-        return try await store.skipHead(of: queue, error: reason)
+        return try await store.skipHead(
+            of: queue,
+            error: reason,
+            by: scheduler.rules.saidDiscipline(of: queue)
+        )
     }
+}
+
+/// What becomes of an edit of an action that runs.
+public enum EditWhileRunning: Sendable, Hashable {
+    /// It is stored, for the next attempt; if this one succeeds there is none.
+    case next
+    /// Nothing is changed.
+    case refuse
 }
 
 /// What became of an edit.

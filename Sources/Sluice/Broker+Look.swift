@@ -59,7 +59,7 @@ extension Broker {
         life.withLock { $0.look.end(look) }
         options.restWaiters?.changed()
         observers.poke(nil)
-        becameIdle()
+        rests()
     }
 
     func lookAroundAgain() {

@@ -12,7 +12,7 @@ extension Broker {
     ///   ``SluiceError/Code/invalidPattern``, ``SluiceError/Code/invalidOptions``, also when a route of the
     ///   pattern has said otherwise of its discipline or start.
     public func queues(_ pattern: QueuePattern, _ options: QueueOptions) throws(SluiceError) {
-        let form = try pattern.form()
+        let form = try pattern.formOfRule()
         try options.validate()
         guard drafter.options(form) == nil else {
             throw SluiceError(.duplicateQueueOptions, "the queues '\(pattern)' have options already")
@@ -131,15 +131,28 @@ extension Broker {
         _ options: RouteOptions,
         perform: @escaping @Sendable (ClaimedAction, Attempt) async -> HandlerResult
     ) throws(SluiceError) {
+        let form = try pattern.formOfRule()
         try routing.withLock { routing throws(SluiceError) in
+            guard !routing.isClosed else { throw SluiceError(.closed, "the broker was closed") }
             // A copy, so that a route that is refused leaves nothing.
             var routes = routing.routes
             try routes.add(pattern, kind: kind, options: options, perform: perform)
-            try scheduler.rules.add(pattern.form(), options.discipline, options.start)
+            try scheduler.rules.add(form, options.discipline, options.start)
             routing.routes = routes
         }
         scheduler.routesChanged()
         codeChanged()
+    }
+
+    /// Forgets the routes for good, and so what their handlers hold, which may be the broker itself.
+    func dropRoutes() {
+        let routes = routing.withLock { routing in
+            routing.isClosed = true
+            defer { if !mutant("routes go with close") { routing.routes = RouteTable() } }
+            return routing.routes
+        }
+        // What they hold goes here, outside the lock: it is the application's.
+        withExtendedLifetime(routes) {}
     }
 
     /// The discipline of a queue.

@@ -18,8 +18,13 @@ extension Broker {
         var hasThrown = false
         /// At all queues that have work: at the start, and when some may have been missed.
         var look = NeededLook(isNeeded: true)
-        var idleWaiters: [Int: CheckedContinuation<Void, Never>] = [:]
-        var lastIdleWaiter = 0
+        /// Who waits until nothing is left to do, or for the next time at which nothing may be.
+        var restWaiters: [Int: CheckedContinuation<Bool, Never>] = [:]
+        var lastRestWaiter = 0
+        /// How often the engine has come to rest.
+        var rests = 0
+        /// How often it was told to stop.
+        var stops = 0
 
         /// Whether it runs, and has found all queues that had work when it began.
         var hasLookedAround: Bool { state == .running && !look.isNeeded }
@@ -42,6 +47,9 @@ extension Broker {
 
     /// When time alone brings something next, whatever runs meanwhile; `nil`: nothing, as far as is known.
     package var nextDueTime: Duration? { scheduler.nextDueTime }
+
+    /// When a queue that waits here, or the time of an attempt, is due next, by the clock's uptime.
+    package var nextQueueTime: Duration? { scheduler.nextQueueTime }
 
     var isRunning: Bool { life.withLock { $0.state == .running || $0.state == .starting } }
 
@@ -67,6 +75,8 @@ extension Broker {
         let (drained, ended) = try beginRunning()
         defer { endRunning(ended) }
         try await store.startRunning()
+        options.logger.info("the broker runs")
+        defer { options.logger.info("the broker has stopped") }
         await withTaskCancellationHandler {
             await withGracefulStop {
                 guard open() else { return }
@@ -100,11 +110,13 @@ extension Broker {
     ///
     /// A ``run()`` that is still to begin is not stopped by this: cancel its task.
     ///
-    /// A handler must not wait for this itself: it would wait for its own return. While the broker is
-    /// suspended it returns only after ``resume()``, as what the handlers have done is to be written.
+    /// A handler must not wait for this itself: it would wait for its own return, and so it traps. It may
+    /// begin a task for it: `Task { await attempt.broker.stop() }`. While the broker is suspended it returns
+    /// only after ``resume()``, as what the handlers have done is to be written.
     ///
     /// - Parameter grace: `nil` is ``BrokerOptions/stopGrace``.
     public func stop(grace: Duration? = nil) async {
+        ensureNotInHandler("stop(grace:)")
         await beginStop(grace: grace)()
     }
 
@@ -122,48 +134,23 @@ extension Broker {
 
     /// Stops the broker and closes the file; every later call throws ``SluiceError/Code/closed``.
     ///
-    /// A broker that is suspended opens its file once more, to write what waits.
+    /// A broker that is suspended opens its file once more, to write what waits. The routes go, and with
+    /// them what their handlers hold. As for ``stop(grace:)``, a handler must not wait for this.
     public func close(grace: Duration? = nil) async {
         if store.check.isForked { return }
+        ensureNotInHandler("close(grace:)")
         // Nothing new is to start meanwhile.
         if isSuspended && isRunning { requestStop(grace: grace ?? options.stopGrace) }
         await resumeToClose()
         await stop(grace: grace)
         life.withLock { $0.state = .closed }
-        releaseIdleWaiters()
+        releaseRestWaiters()
         scheduler.silence()
         // Other processes that have the file open would keep the log.
         if options.erasesPayloads { _ = try? await store.eraseLog() }
         await store.close()
         observers.end()
-    }
-
-    /// Returns when a running broker has nothing left that it could run or wait for.
-    ///
-    /// Parked queues and those without a route do not count. Returns at once when the broker stops or the
-    /// task is cancelled, after a ``run()`` that has thrown, and in a role that runs nothing. Before the
-    /// first `run()` it waits for it.
-    public func waitUntilIdle() async {
-        if store.check.isForked { return }
-        let waiter = life.withLock { life in
-            life.lastIdleWaiter += 1
-            return life.lastIdleWaiter
-        }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isOver = life.withLock { life in
-                    if Task.isCancelled || life.state == .closed || life.state == .stopping { return true }
-                    if life.state == .idle && (life.hasThrown || options.role != .run) { return true }
-                    if life.hasLookedAround && scheduler.isIdle { return true }
-                    life.idleWaiters[waiter] = continuation
-                    return false
-                }
-                if isOver { continuation.resume() }
-            }
-        } onCancel: {
-            // The task counts as cancelled by now: a waiter that is not here yet will not wait.
-            life.withLock { $0.idleWaiters.removeValue(forKey: waiter) }?.resume()
-        }
+        dropRoutes()
     }
 }
 
@@ -188,7 +175,7 @@ extension Broker {
 
     private func endRunning(_ ended: Event) {
         life.withLock { $0.state = .idle }
-        releaseIdleWaiters()
+        releaseRestWaiters()
         observers.poke(nil)
         lookAtOthers()
         ended.happen()
@@ -234,6 +221,7 @@ extension Broker {
     func requestStop(grace: Duration) {
         life.withLock { life in
             if life.state == .starting || life.state == .running { life.state = .stopping }
+            life.stops += 1
         }
         // First: what is cancelled and released would start again. The stop is last: it may end the run.
         scheduler.close()
@@ -244,31 +232,18 @@ extension Broker {
             runner.cancelAll(.stop)
         }
         scheduler.stop()
-        releaseIdleWaiters()
+        releaseRestWaiters()
     }
 
     /// Stops because the broker cannot go on.
     func fail(_ error: SluiceError) {
-        options.logger.debug("the broker cannot go on", metadata: ["error": "\(error)"])
+        options.logger.error("the broker cannot go on", metadata: ["error": "\(error)"])
         life.withLock { $0.failure = error }
         requestStop(grace: .zero)
     }
 
     func stopped() {
         life.withLock { $0.drained }.happen()
-    }
-
-    func becameIdle() {
-        releaseIdleWaiters { [scheduler] in $0.hasLookedAround && scheduler.isIdle }
-    }
-
-    private func releaseIdleWaiters(if isOver: (Life) -> Bool = { _ in true }) {
-        let waiters = life.withLock { life -> [CheckedContinuation<Void, Never>] in
-            guard isOver(life) else { return [] }
-            defer { life.idleWaiters = [:] }
-            return Array(life.idleWaiters.values)
-        }
-        for waiter in waiters { waiter.resume() }
     }
 }
 

@@ -11,7 +11,9 @@ extension Broker {
         // The start looks around by itself.
         guard life.withLock({ $0.state == .running }) else { return }
         if changes.contains(.takenOff) {
-            options.logger.debug("taken for dead by another process, the broker begins anew")
+            options.logger.warning(
+                "taken for dead by another process: what ran is cancelled, and the broker begins anew"
+            )
             scheduler.schedule(.renewLease, within: .zero)
         }
         if store.runners.hasOthers { scheduler.schedule(.watchRunners, within: options.leases.watch) }

@@ -92,6 +92,7 @@ extension Broker {
             // What would move but for these: they say more than that the head is about to start.
             let obstacles = [
                 because.contains(where: \.needsWriteLock) ? lock : nil, scheduler.refusal(of: facts.id),
+                because.contains(where: \.needsHandler) ? blockage : nil,
             ]
             .compactMap { $0 }
             if !obstacles.isEmpty { because.removeAll { $0 == .ready } }
@@ -106,6 +107,11 @@ extension Broker {
             }
         }
         return QueueStatus(facts, because, now)
+    }
+
+    /// That handlers block their threads, if they do.
+    private var blockage: Because? {
+        runner.watch?.blockedSince.map { .handlersBlocked(since: $0.date) }
     }
 
     /// What the routes say about a queue's head; `nil` without one.
@@ -169,7 +175,9 @@ extension QueueFacts {
     private func becauseOfBlock(_ routing: Scheduler.Routing?) -> [Because] {
         if let block, !["gate", "unknown kind", "no route", "undecodable"].contains(block.reason) {
             let cause = FailureCause(rawValue: block.reason)
-            return [.parked(cause: cause, error: block.error ?? "", since: block.since.date)]
+            return [
+                .parked(by: block.action, cause: cause, error: block.error ?? "", since: block.since.date)
+            ]
         }
         guard runningSince == nil else { return [] }
         if let block, block.reason == "undecodable" {
@@ -182,6 +190,12 @@ extension QueueFacts {
             guard let block, block.action == head else { return [] }
             return Because(unroutable: block.reason).map { [$0] } ?? []
         }
+    }
+
+    /// The error of what blocks the queue, unless that is another action than the head, or a gate's name.
+    fileprivate var blockError: String? {
+        guard let block, block.reason != "gate" else { return nil }
+        return block.action == head || block.reason == "failing" ? block.error : nil
     }
 
     /// The gates that the head waits for if they are closed, each once.
@@ -207,7 +221,7 @@ extension QueueStatus {
             headKind: facts.headKind,
             attempt: facts.attempts + (facts.runningSince == nil ? 0 : 1),
             oldestAge: facts.oldest.map { max(now - $0, .zero) } ?? .zero,
-            lastError: facts.lastError ?? (facts.block?.reason == "gate" ? nil : facts.block?.error),
+            lastError: facts.lastError ?? facts.blockError,
             queueID: facts.id
         )
     }

@@ -1,3 +1,4 @@
+internal import Logging
 internal import Synchronization
 
 /// Letting go of the file while the system suspends the process.
@@ -23,6 +24,24 @@ extension Broker {
     /// checkpoints of others. A broker that is suspended stays so. In memory
     /// nothing happens.
     public func suspend() async {
+        guard let told = suspension.told else { return await letGo() }
+        // Whoever uses a broker that does not run leaves what it has enqueued to the next time to run.
+        var work: RemainingWork?
+        if !isRunning && !isSuspended {
+            do throws(SluiceError) {
+                let end = options.clock.uptime + Suspension.readingLimit
+                work = try await remainingWorkUnlessSuspended(until: end)
+            } catch {
+                options.logger.debug("the work left is unknown", metadata: ["error": "\(error)"])
+                work = .now
+            }
+        }
+        await letGo()
+        if let work { told(work) }
+    }
+
+    /// As ``suspend()``, without a word to who runs the broker in the background, as that is who calls.
+    func letGo() async {
         guard wakeUps != nil || store.isReadOnly, !store.check.isForked else { return }
         await suspension.pass { [self] in
             guard !suspension.isOn, !suspension.isOver else { return }
@@ -107,6 +126,22 @@ final class Suspension: Sendable {
     private let end = Atomic(false)
     private let last = Mutex<Task<Void, Never>?>(nil)
     private let executor: DispatchExecutor?
+    private let listener = Mutex<Listener?>(nil)
+
+    /// In a struct, so that it is not wrapped at each reading.
+    private struct Listener {
+        let tell: @Sendable (RemainingWork) -> Void
+    }
+
+    /// How long queues are read to find out what is left.
+    static let readingLimit: Duration = .seconds(2)
+
+    /// Who is told what is left when the broker is suspended that did not run.
+    var told: (@Sendable (RemainingWork) -> Void)? { listener.withLock { $0?.tell } }
+
+    func tell(_ tell: @escaping @Sendable (RemainingWork) -> Void) {
+        listener.withLock { $0 = Listener(tell: tell) }
+    }
 
     init(_ engine: EngineContext) { executor = engine.executor }
 

@@ -37,6 +37,8 @@ public final class Broker: Sendable {
     /// What is asked for each action, by the name of its queue.
     struct Routing {
         var routes = RouteTable()
+        /// The broker was closed.
+        var isClosed = false
     }
 
     /// Opens a file of queues, and creates it when it is missing, readable by its owner only.
@@ -100,6 +102,7 @@ public final class Broker: Sendable {
     deinit { scheduler.disconnect() }
 
     private func connect() {
+        runner.source.connect(self)
         scheduler.connect(
             Scheduler.Delegate(
                 routing: { [weak self] head in self?.route(head) ?? .unroutable(hasRoute: false) },
@@ -108,7 +111,7 @@ public final class Broker: Sendable {
                 timeOut: { [runner] claim in runner.timeOut(claim) },
                 perform: { [weak self] chore in self?.perform(chore) },
                 waits: { [weak self] queue in self?.observers.poke(queue) },
-                becameIdle: { [weak self] in self?.becameIdle() },
+                rests: { [weak self] in self?.rests() },
                 stopped: { [weak self] in self?.stopped() }
             )
         )
@@ -139,6 +142,8 @@ public final class Broker: Sendable {
         }
         if report.awaitsSync { scheduler.schedule(.sync, within: Self.syncInterval) }
         // At the end: who then asks for a status finds what the scheduler has made of it.
+        if !report.events.isEmpty { log(report.events) }
+        guard report.isObserved else { return }
         if !report.events.isEmpty { stalls.receive(report.events) }
         observers.publish(report.events, report.contents)
     }

@@ -58,6 +58,16 @@ public struct BrokerOptions: Sendable {
     /// Default: 10 seconds.
     public var lockTimeout: Duration = .seconds(10)
 
+    /// How long a write waits where a connection of this very process has the write lock, if that is
+    /// shorter than ``lockTimeout``: it may be the caller's own transaction, which cannot end before the
+    /// call returns.
+    ///
+    /// Inside a transaction of one's own call ``Broker/enqueue(_:_:in:)``. Raise it where transactions of the
+    /// application's take longer. It counts where the system tells who has the lock, as on Linux.
+    ///
+    /// Default: 1 second.
+    public var ownLockTimeout: Duration = .seconds(1)
+
     /// Registers functions and collations on the engine's writing connection, a `sqlite3 *`, for the
     /// application's tables that ``Outcome/success(_:)`` writes to; `nil` by default.
     ///
@@ -146,6 +156,18 @@ public struct BrokerOptions: Sendable {
     /// A ``DispatchExecutor`` has them run on a dispatch queue.
     public var handlerExecutor: (any TaskExecutor)?
 
+    /// How long nothing may have run on the handlers' executor, while handlers run, before that is told: by a
+    /// warning of the ``logger`` and by ``Because/handlersBlocked(since:)``; `nil` is never.
+    ///
+    /// It shows handlers that block their threads, as by a semaphore, `sleep()` or a synchronous request.
+    /// On Swift's own executor, which has a thread for each core, as many of them halt all queues and the
+    /// rest of the program; give handlers that must block a ``handlerExecutor`` of their own. It costs a
+    /// job that does nothing, each time, while handlers run. Told between once and twice that time after
+    /// the last one has run.
+    ///
+    /// Default: 5 seconds.
+    public var blockedHandlerThreshold: Duration? = .seconds(5)
+
     /// What the engine's own queues target, and where its timer and its chores run; `nil`, the default, is
     /// the system's queues and Swift's global executor.
     ///
@@ -169,7 +191,14 @@ public struct BrokerOptions: Sendable {
     public var metrics: MetricsOptions?
     #endif
 
-    /// Where the engine writes, at debug and trace only, and never a payload (G13).
+    /// Where the engine writes, with structured keys, once for each change of state, and never a payload
+    /// (G13).
+    ///
+    /// At `warning` what needs a person: a queue is parked, an action is set aside, nobody has a route,
+    /// another connection keeps the write lock, the file refuses a write, this process was taken for dead,
+    /// handlers block. At `notice` what somebody has asked for, at `info` the start and the end of
+    /// ``Broker/run()``, at `debug` each attempt. Its level when the file is opened counts. The default
+    /// writes nothing.
     public var logger = Logger(label: "sluice", factory: { _ in SwiftLogNoOpLogHandler() })
 
     /// The defaults.
@@ -185,9 +214,14 @@ public struct BrokerOptions: Sendable {
             "maximumPayloadByteCount is \(maximumPayloadByteCount); give 1 to 500,000,000"
         )
         try check(lockTimeout >= .zero, "lockTimeout is negative")
+        try check(ownLockTimeout >= .zero, "ownLockTimeout is negative")
         try check(foreignChangeInterval > .zero, "foreignChangeInterval is not positive")
         try check(logErasureInterval > .zero, "logErasureInterval is not positive")
         try check(stopGrace >= .zero, "stopGrace is negative")
+        try check(
+            blockedHandlerThreshold.map { $0 > .zero } ?? true,
+            "blockedHandlerThreshold is not positive"
+        )
         try check(stallThreshold.map { $0 > .zero } ?? true, "stallThreshold is not positive")
         #if Metrics
         try metrics?.validate()

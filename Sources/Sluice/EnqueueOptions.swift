@@ -79,7 +79,9 @@ public struct DeduplicationKey: Sendable, Hashable {
         /// settled.
         case keepFirst
         /// If that action waits, it gets the new one's kind, payload, tag, gate, expiry and row, and keeps
-        /// its number, its place and its attempts. If it runs or has been settled, the new action is
+        /// its number, its place, its attempts and its wait. If it has parked its queue, the queue stays
+        /// parked, unless it was for a payload that did not decode: ``Broker/retryNow(_:)`` has the new one
+        /// tried. If it runs or has been settled, the new action is
         /// enqueued behind it and has the key from now on.
         case replace
         /// The call throws ``SluiceError/Code/duplicateKey``.

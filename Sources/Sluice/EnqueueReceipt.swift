@@ -44,14 +44,32 @@ extension Broker {
     /// While the broker runs it learns of what others do as it does otherwise; while it does not, it looks
     /// every ``BrokerOptions/foreignChangeInterval`` for as long as anybody waits.
     ///
-    /// A handler that waits for an action behind its own, in the same queue, waits for ever.
+    /// A handler cannot wait for its own action, nor for one that starts only behind that, as any other of a
+    /// queue with one slot.
     ///
     /// - Throws: `CancellationError` when the task is cancelled, ``SluiceError`` with
+    ///   ``SluiceError/Code/waitsForItself`` in a handler that would wait for its own return, with
     ///   ``SluiceError/Code/closed`` when the broker is closed, and errors of the file.
     public func settled(_ action: ActionID) async throws -> SettledAs {
-        try await store.settled(action) { [weak self] in self?.lookAtOthers() }
+        if let place = HandlerPlace.own(of: runner) { try await ensureIsNotBehind(place, action) }
+        return try await store.settled(action) { [weak self] in self?.lookAtOthers() }
     }
 
     /// How many settled actions the broker remembers the end of: 4,096.
     public static var rememberedOutcomes: Int { SettledActions.capacity }
+
+    /// Refuses to wait, in a handler, for an action that cannot go before the handler has returned.
+    private func ensureIsNotBehind(_ place: HandlerPlace, _ action: ActionID) async throws(SluiceError) {
+        let own = place.task.current
+        var isBehind = action == own.receipt.action
+        if !isBehind, discipline(of: own.queue).slots == 1 {
+            isBehind = try await store.isWaiting(action, in: own.receipt.queue)
+        }
+        guard isBehind else { return }
+        throw SluiceError(
+            .waitsForItself,
+            "the handler of action \(own.receipt.action) would wait for action \(action) of the same "
+                + "queue, which cannot go before the handler has returned: wait for it elsewhere"
+        )
+    }
 }

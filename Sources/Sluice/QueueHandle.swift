@@ -10,11 +10,12 @@
 /// }
 /// ```
 ///
-/// To a handle the queue is what waits in its order, whatever keeps that waiting: a retry, a closed gate, a
-/// hold. What runs has left it, and what ran in a process that has died since is back; what is scheduled for
-/// later has not come yet; what has expired is not handed out, nor what stands aside (<doc:Disciplines>). The
-/// order is that of the sort keys and then of arrival, gone through from its front, whatever the discipline
-/// by which handlers run the queue.
+/// To a handle the queue is what waits in its order, whatever keeps that waiting: a retry, a closed gate,
+/// a hold. What runs has left it, and what ran in a process that has died since is back; what is scheduled
+/// for later has not come yet; what has expired is not handed out, nor what stands aside
+/// (<doc:Disciplines>). The order is that of the sort keys and then of arrival, and the next is the action
+/// that would start next by the queue's discipline: the last where the queue runs its last first, and the
+/// first behind its mark in a pass.
 ///
 /// A handle is a name: making one costs nothing and writes nothing, any number may be in use, in several
 /// processes too, and beside handlers. Each method is a transaction of its own. It keeps its broker open for
@@ -105,7 +106,11 @@ extension QueueHandle {
         while true {
             let taking: Taking<QueuedAction<A>>
             do throws(SluiceError) {
-                taking = try await broker.store.takeNext(of: name, limit: limit - taken.count) {
+                taking = try await broker.store.takeNext(
+                    of: name,
+                    limit: limit - taken.count,
+                    by: discipline
+                ) {
                     [name, reader = broker.reader] in reader.queued(A.self, from: $0, in: name)
                 }
             } catch {
@@ -154,7 +159,7 @@ extension QueueHandle {
         try name.validate()
         let stored = actions.map(\.stored)
         guard !stored.isEmpty else { return [] }
-        let ids = try await broker.store.putBack(stored, to: name)
+        let ids = try await broker.store.putBack(stored, to: name, by: discipline)
         if let end = stored.compactMap(\.expiresAt).min() { broker.scheduleSweep(at: end) }
         return ids
     }
@@ -199,9 +204,14 @@ extension QueueHandle {
     /// - Returns: `nil` when nothing waits.
     /// - Throws: ``SluiceError/Code/undecodable``, and errors of the file.
     public func peek() async throws(SluiceError) -> QueuedAction<A>? {
-        var first = contents(pageSize: 1).makeAsyncIterator()
-        return try await first.next()
+        let next = try await broker.store.waiting(in: name, from: .next, limit: 1, by: discipline).first
+        return try next.map { stored throws(SluiceError) in
+            try broker.reader.queued(A.self, from: stored, in: name).get()
+        }
     }
+
+    /// What the broker has been told of the queue's discipline.
+    var discipline: QueueDiscipline? { broker.scheduler.rules.saidDiscipline(of: name) }
 
     /// How many actions wait, whatever their kind.
     ///
@@ -210,7 +220,7 @@ extension QueueHandle {
         try await broker.store.waitingCount(in: name)
     }
 
-    /// What waits, in its order, read a page at a time.
+    /// What waits, in its order, read a page at a time; the last first in a queue that runs its last first.
     ///
     /// - Parameter pageSize: How many actions are read and kept at once; at least 1.
     public func contents(pageSize: Int = 100) -> QueueContents<A> {

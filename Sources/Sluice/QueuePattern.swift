@@ -44,6 +44,28 @@ public struct QueuePattern: Sendable, Hashable {
         return .prefix(Array(rawValue.utf8.dropLast()))
     }
 
+    /// The pattern of a route or of options, which would be in vain for a name that looks like another
+    /// library's pattern: that is refused with what is meant most likely.
+    func formOfRule() throws(SluiceError) -> Form {
+        let form = try form()
+        guard case .exact = form,
+            let last = rawValue.split(separator: "/", omittingEmptySubsequences: false).last,
+            rawValue.contains("/")
+        else { return form }
+        func isWord(_ text: Substring) -> Bool {
+            !text.isEmpty && text.allSatisfy { $0.isLetter || $0 == "_" }
+        }
+        let isPlaceholder =
+            last.hasPrefix(":") && isWord(last.dropFirst())
+            || last.hasPrefix("{") && last.hasSuffix("}") && isWord(last.dropFirst().dropLast())
+        guard last.isEmpty || isPlaceholder else { return form }
+        throw SluiceError(
+            .invalidPattern,
+            "the pattern '\(rawValue)' is the name of one queue, as written; for all queues that "
+                + "begin with it write '\(rawValue.dropLast(last.count))*'"
+        )
+    }
+
     /// Whether both patterns have the same bytes.
     public static func == (left: QueuePattern, right: QueuePattern) -> Bool {
         left.rawValue.utf8.elementsEqual(right.rawValue.utf8)

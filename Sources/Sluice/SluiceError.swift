@@ -53,7 +53,7 @@ extension SluiceError {
             case cannotOpen, notADatabase, newerSchema, schemaMissing
             case unsupportedSQLite, readOnly, unsupportedDatabase
             case networkFileSystem, forked, fileReplaced, wrongRole, suspended, destinationExists
-            case alreadyOpen, alreadyRunning, closed
+            case alreadyOpen, alreadyRunning, closed, waitsForItself
             case databaseLocked, diskFull, inputOutput, corrupt, outOfMemory, interrupted
             case unknownCommit, storage
             case noTransaction, otherDatabase, statementUnderWay, staleReceipt, transactionOver
@@ -139,6 +139,8 @@ extension SluiceError {
         public static let alreadyRunning = Code(.alreadyRunning)
         /// The broker was closed.
         public static let closed = Code(.closed)
+        /// A handler was to wait for an action that cannot go before the handler has returned.
+        public static let waitsForItself = Code(.waitsForItself)
         /// Another connection held the write lock for longer than ``BrokerOptions/lockTimeout``.
         public static let databaseLocked = Code(.databaseLocked)
         /// The disk or a quota is full.

@@ -6,9 +6,9 @@ public import struct Foundation.Date
 
 /// What an action is ordered by inside its queue; among equals, by its sequence.
 ///
-/// All actions of a queue have one type of sort key: that of the first action in the empty queue. Another
-/// type, and a real that is not a number, is refused with ``SluiceError/Code/sortKeyMismatch`` and
-/// ``SluiceError/Code/sortKeyNotANumber``.
+/// All actions of a queue have one type of sort key: that which ``QueueOptions/sortKey`` says, and
+/// otherwise that of the first action in the empty queue. Another type, and a real that is not a number,
+/// is refused with ``SluiceError/Code/sortKeyMismatch`` and ``SluiceError/Code/sortKeyNotANumber``.
 public struct SortKey: Sendable, Hashable {
     /// The type of a sort key.
     public enum Kind: String, Sendable, Hashable, CaseIterable {

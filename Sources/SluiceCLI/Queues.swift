@@ -9,10 +9,11 @@ struct Queues: AsyncParsableCommand {
         discussion: """
             Works while another process runs the file. Times are in UTC. The table has the first reason of \
             each, with the last error behind it; `sluice show` has them all. With --json: queue, depth, \
-            state, because (the first), reasons (all), head, head_kind, attempt, blocked_until, \
-            oldest_age_s, last_error. A process that keeps the write lock is named on standard error. `no \
-            route` means that a process that runs the queues has none for it: it was started for others \
-            (--queue), or its program has no handler for it. Of several, another one may have it, in its turn.
+            state, because (the first), reasons (all), parked_by (the action that parked it), head, \
+            head_kind, attempt, blocked_until, oldest_age_s, last_error. A process that keeps the write \
+            lock is named on standard error. `no route` means that a process that runs the queues has none \
+            for it: it was started for others (--queue), or its program has no handler for it. Of several, \
+            another one may have it, in its turn.
 
             Example:
               sluice queues --file q.sqlite --queue 'conversation/*'

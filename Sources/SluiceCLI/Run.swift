@@ -144,7 +144,7 @@ struct Run: AsyncParsableCommand {
         _ stop: StopRequests
     ) async throws {
         let serving = process.map { process in Task { await process.serve() } }
-        let waiting = untilEmpty ? Task { await broker.waitUntilIdle() } : nil
+        let waiting = untilEmpty ? Task { await broker.waitUntilIdle(telling: Leftovers.tell) } : nil
         let running = Task {
             // A broker that does not run never becomes idle.
             defer { waiting?.cancel() }

@@ -5,11 +5,12 @@ internal import Sluice
 /// Sets the head of a queue aside.
 struct Skip: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Make the head of a queue a dead letter, so that the queue goes on.",
+        abstract: "Make the action that parked a queue, or its head, a dead letter, so that it goes on.",
         discussion: """
-            A queue that its head has parked goes on too. The action keeps its number, payload and errors: \
-            `sluice dead requeue` puts it back. A head that runs is left as it is; `sluice remove` cancels \
-            it. With --json: queue, result (skipped, running or empty), id (null if the queue is empty).
+            In a queue that is parked it is the action that parked it, whatever has arrived since. The \
+            action keeps its number, payload and errors: `sluice dead requeue` puts it back. A head that \
+            runs is left as it is; `sluice remove` cancels it. With --json: queue, result (skipped, running \
+            or empty), id (null if the queue is empty).
 
             Example:
               sluice skip --file q.sqlite conversation/42 --reason 'the room is gone'

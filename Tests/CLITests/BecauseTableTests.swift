@@ -181,6 +181,7 @@ extension BecauseTableTests {
         case .permit: "permit"
         case .locked: "locked"
         case .refused: "refused"
+        case .handlersBlocked: "handlersBlocked"
         case .ready: "ready"
         case .owned: "owned"
         case .stopped: "stopped"

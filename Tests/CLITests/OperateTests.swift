@@ -192,7 +192,7 @@ import Testing
         let human = try await place.sluice("show", "q")
         for line in [
             "state        parked", "hold 1       * by ops: why not", "head         1, waiting",
-            "because      parked after failure (failed): the command ended with status 65",
+            "because      parked by action 1 after failure (failed): the command ended with status 65",
             "and because  held by ops: why not", "and because  broker stopped",
             #"ATTEMPT  OUTCOME"#, " 2  q      k",
         ] {
@@ -200,7 +200,7 @@ import Testing
         }
         let shown = try #require(try await place.sluice("show", "q", "--json").objects().first)
         #expect(shown["state"] as? String == "parked")
-        let first = "parked after failure (failed): the command ended with status 65"
+        let first = "parked by action 1 after failure (failed): the command ended with status 65"
         #expect(shown["because"] as? String == first)
         #expect(shown["reasons"] as? [String] == [first, "held by ops: why not", "broker stopped"])
         #expect((shown["holds"] as? [[String: Any]])?.map { $0["holder"] as? String } == ["ops"])

@@ -8,7 +8,12 @@ import Testing
 
 @Suite("The parts of sluice watch") struct WatchPartsTests {
     private static let run = Because.running(since: Date(timeIntervalSince1970: 0), attempt: 1)
-    private static let parking = Because.parked(cause: .failed, error: "no such room", since: .distantPast)
+    private static let parking = Because.parked(
+        by: ActionID(rawValue: 7),
+        cause: .failed,
+        error: "no such room",
+        since: .distantPast
+    )
     private static let hold = Because.held(by: "ops", reason: "", until: nil)
 
     private func queue(_ name: String, _ because: Because, depth: Int = 1, age: Int = 0) -> QueueStatus {
@@ -93,7 +98,7 @@ import Testing
         #expect(lines.count == 12)
         #expect(lines[1].hasPrefix("10004 queues  10004 actions"))
         #expect(lines[4].hasPrefix("▶ p2 "))
-        #expect(lines[4].contains("parked after failure"))
+        #expect(lines[4].contains("parked by action 7 after failure"))
     }
 
     @Test(
@@ -273,7 +278,7 @@ import Testing
         #expect(
             first == [
                 "1970-01-01T00:00:00.000000Z  b  parked  depth 1  "
-                    + "parked after failure (failed): no such room",
+                    + "parked by action 7 after failure (failed): no such room",
                 #"1970-01-01T00:00:00.000000Z  a\u{1b}  running  depth 1  "#
                     + "running since 1970-01-01T00:00:00.000000Z, attempt 1",
             ]

@@ -61,7 +61,7 @@ struct RecordTests {
         let queue = try #require(queues.first)
         #expect(queue.process == nil)
         #expect(queues.count == 1 && queue.id == "parked" && queue.depth == 2 && queue.state == .parked)
-        #expect(queue.because == "parked after failure (failed): no" && queue.lastError == "no")
+        #expect(queue.because == "parked by action 2 after failure (failed): no" && queue.lastError == "no")
         #expect(queue.head == ActionID(rawValue: 2) && queue.headKind == "note" && queue.blockedUntil == nil)
         #expect(attempts.map(\.action) == [1, 2].map { ActionID(rawValue: $0) })
         let attempt = try #require(attempts.first)

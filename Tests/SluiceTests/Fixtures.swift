@@ -41,6 +41,8 @@ extension BrokerOptions {
     static func on(_ clock: ManualClock, concurrency: Int = 64) -> BrokerOptions {
         var options = BrokerOptions()
         options.lockTimeout = patience
+        // Tests hold the lock by connections of their own.
+        options.ownLockTimeout = patience
         options.clock = clock
         options.concurrency = concurrency
         return options

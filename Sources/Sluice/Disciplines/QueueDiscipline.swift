@@ -51,11 +51,10 @@ public enum QueueStart: Sendable, Hashable {
     /// In batches: when `count` actions wait, or when the oldest of them was enqueued a duration ago,
     /// whichever is first.
     ///
-    /// A batch that has started goes on until nothing is left to start, with what comes meanwhile.
-    /// In a queue that passes over, what a pass has left is due with the next batch: a duration after the
-    /// pass ended, or when `count` others have come.
-    /// ``Broker/runNow(_:)`` starts it before its time. It saves a device's radio and battery, not the file's
-    /// work.
+    /// A batch that has started goes on until nothing is left to start, with what comes meanwhile. In a
+    /// queue that passes over, what a pass has left is due with the next batch: a duration after the pass
+    /// ended, or when `count` others have come. ``Broker/runNow(_:includingRetries:)`` starts it before
+    /// its time. It saves a device's radio and battery, not the file's work.
     case batch(count: Int = 10, after: Duration = .seconds(30))
 
     func validate() throws(SluiceError) {

@@ -66,6 +66,13 @@ package final class QueueRuleBook: Sendable {
         hasEntries.store(true, ordering: .releasing)
     }
 
+    /// The discipline of a queue by the most specific pattern that says something of it; `nil` where none
+    /// does.
+    func saidDiscipline(of queue: QueueName) -> QueueDiscipline? {
+        guard !isEmpty else { return nil }
+        return table.withLock { $0.matches(queue).lazy.compactMap(\.discipline).first }
+    }
+
     /// The rules of a queue: each by the most specific pattern that says something of it.
     package func rules(of queue: QueueName) -> QueueRules {
         guard !isEmpty else { return .plain }

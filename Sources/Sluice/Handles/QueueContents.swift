@@ -25,7 +25,7 @@ public struct QueueContents<A: Action>: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol {
         let contents: QueueContents<A>
         private var page: ArraySlice<StoredAction> = []
-        private var last = Place.beforeAll
+        private var last: Place?
         private var isAtEnd = false
 
         init(contents: QueueContents<A>) { self.contents = contents }
@@ -42,8 +42,9 @@ public struct QueueContents<A: Action>: AsyncSequence, Sendable {
         private mutating func readPage() async throws(SluiceError) {
             let found = try await contents.broker.store.waiting(
                 in: contents.queue,
-                behind: last,
-                limit: contents.pageSize
+                from: last.map(HandleStart.behind) ?? .front,
+                limit: contents.pageSize,
+                by: contents.broker.scheduler.rules.saidDiscipline(of: contents.queue)
             )
             isAtEnd = found.count < contents.pageSize
             if let end = found.last { last = end.place }

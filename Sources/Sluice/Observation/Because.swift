@@ -21,8 +21,10 @@ public enum Because: Sendable, Hashable {
     case running(since: Date, attempt: Int)
     /// A failure policy has stopped the queue; what arrives does not lift that.
     ///
-    /// `cause` is `nil` while the whole queue is being set aside, in batches.
-    case parked(cause: FailureCause?, error: String, since: Date)
+    /// `action` has parked it, which need not be the head: an action that sorts before it may have arrived
+    /// since. `cause` is `nil` while the whole queue is being set aside, in batches; `action` has failed
+    /// then.
+    case parked(by: ActionID, cause: FailureCause?, error: String, since: Date)
     /// The head's payload does not decode as the type of its route.
     case undecodable(error: String, since: Date)
     /// The queue has routes, but none for its head's kind.
@@ -52,6 +54,10 @@ public enum Because: Sendable, Hashable {
     ///
     /// It is tried again each second. SQL cannot show this.
     case refused(error: String, since: Date)
+    /// Nothing has run on the handlers' executor since then: handlers block its threads.
+    ///
+    /// Give them a ``BrokerOptions/handlerExecutor``, or have them await. SQL cannot show this.
+    case handlersBlocked(since: Date)
     /// The head could run, and this broker is about to start it.
     case ready
     /// Another process runs the head; or nobody does, and that process is one of those that may.
@@ -78,8 +84,8 @@ extension Because: CustomStringConvertible {
         switch self {
         case .running(let since, let attempt):
             "running since \(Timestamp(since).iso8601), attempt \(attempt)"
-        case .parked(let cause, let error, _):
-            "parked after failure (\(cause?.rawValue ?? "failing")): \(error)"
+        case .parked(let action, let cause, let error, _):
+            "parked by action \(action) after failure (\(cause?.rawValue ?? "failing")): \(error)"
         case .undecodable: "undecodable"
         case .unknownKind: "unknown kind"
         case .noRoute: "no route"
@@ -91,6 +97,8 @@ extension Because: CustomStringConvertible {
         case .locked(let since, let processes):
             "waiting for the write lock of \(Self.names(of: processes)) since \(Timestamp(since).iso8601)"
         case .refused(let error, let since): "refused since \(Timestamp(since).iso8601): \(error)"
+        case .handlersBlocked(let since):
+            "handlers block their threads since \(Timestamp(since).iso8601)"
         case .ready: "ready"
         case .owned(let process): "owned by process \(process)"
         case .stopped: "broker stopped"
@@ -127,7 +135,7 @@ extension Because: CustomStringConvertible {
         case .gate: .gate
         case .retry: .retry
         case .scheduled: .scheduled
-        case .permit, .locked, .refused, .ready, .owned: .ready
+        case .permit, .locked, .refused, .handlersBlocked, .ready, .owned: .ready
         case .stopped: .stopped
         }
     }
@@ -139,6 +147,9 @@ extension Because: CustomStringConvertible {
         default: false
         }
     }
+
+    /// Whether a handler has to go on, or to start, for the queue to move.
+    var needsHandler: Bool { needsWriteLock }
 
     /// Whether it keeps what needs the write lock from being written.
     var isObstruction: Bool {
@@ -155,7 +166,7 @@ extension Because: CustomStringConvertible {
         // About to start, and not started: it should never last, and whoever observes is told if it does.
         case .ready: true
         case .parked, .undecodable, .unknownKind, .noRoute: true
-        case .held, .gate, .retry, .permit, .locked, .refused: true
+        case .held, .gate, .retry, .permit, .locked, .refused, .handlersBlocked: true
         }
     }
 }

@@ -25,7 +25,7 @@ public final class ObservationToken: Sendable {
         self.init(observers, subscriber) { callbacks.cancel() }
     }
 
-    deinit { cancel() }
+    deinit { if !mutant("token dropped") { cancel() } }
 
     /// Ends the callbacks: none begins once this has returned.
     ///
@@ -81,7 +81,7 @@ final class ObserverCallbacks<Buffer: ObserverBuffer>: Sendable {
             if state.isCancelled { return false }
             for input in inputs { state.buffer.add(input) }
             defer { state.isScheduled = true }
-            return !state.isScheduled
+            return !state.isScheduled || mutant("callbacks in turn")
         }
         if isFirst { schedule { self.work() } }
     }

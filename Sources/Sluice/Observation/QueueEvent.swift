@@ -90,7 +90,7 @@ extension QueueEvent {
             case enqueued, started, succeeded, retrying, failed, released, removed, taken, moved, edited
             case expired
             case deadLettered, requeued, blocked, changed, held, resumed, gateOpened, gateClosed
-            case stalled, idle, emptyWake
+            case stalled, idle, emptyWake, crashed, editLost
         }
 
         private let value: Value
@@ -150,6 +150,11 @@ extension QueueEvent {
         public static let stalled = Kind(.stalled)
         /// A queue has become empty.
         public static let idle = Kind(.idle)
+        /// An attempt succeeds that has not seen an edit of its action, made while it ran: the edit goes
+        /// with the action.
+        public static let editLost = Kind(.editLost)
+        /// An action ran alone when its process died: that counts as an attempt (G7).
+        public static let crashed = Kind(.crashed)
         /// A running broker was woken for a queue in which nothing waits.
         public static let emptyWake = Kind(.emptyWake)
     }

@@ -94,11 +94,24 @@ extension Undecodable {
             case .typeMismatch(let type, let context): ("it is not a \(type)", context)
             case .valueNotFound(let type, let context): ("there is no \(type)", context)
             case .keyNotFound(let key, let context): ("the key '\(Self.name(key))' is missing", context)
-            case .dataCorrupted(let context): ("it is malformed", context)
+            case .dataCorrupted(let context): (Self.fault(context), context)
             @unknown default: ("it does not fit", .init(codingPath: [], debugDescription: ""))
             }
         let path = context.codingPath.map(Self.name).joined(separator: ".")
         reason = "the payload does not decode as '\(kind)': \(path.isEmpty ? "" : "at '\(path)' ")\(what)"
+    }
+
+    /// What is wrong with a value: of an enumeration, that it is none of its cases.
+    ///
+    /// Swift's own words name the type, which is the program's, and the value, which is the payload's.
+    private static func fault(_ context: DecodingError.Context) -> String {
+        let words = context.debugDescription.split(separator: " ")
+        guard words.count > 5, words.starts(with: ["Cannot", "initialize"]),
+            words[3...4] == ["from", "invalid"]
+        else {
+            return "it is malformed"
+        }
+        return "it is none of the cases of \(words[2])"
     }
 
     /// A key as the code spells it.

@@ -48,7 +48,9 @@ public struct ExponentialRetry: RetryPolicy, Hashable {
     ) -> RetryDecision {
         let longest = limit / .seconds(1)
         // The power may be infinite; the limit is not. Nothing times infinity would be no number.
-        let grown = first == .zero ? 0 : (first / .seconds(1)) * exponential(failure.attempt.number - 1)
+        let grown =
+            first == .zero || mutant("backoff")
+            ? 0 : (first / .seconds(1)) * exponential(failure.attempt.number - 1)
         let delay = grown < longest ? grown : longest
         let reduction = delay * jitter * Double.random(in: 0..<1, using: &generator)
         return .retry(after: .seconds(delay - reduction))

@@ -18,7 +18,8 @@ public struct LimitedRetry<Base: RetryPolicy>: RetryPolicy {
         after failure: AttemptFailure,
         using generator: inout any RandomNumberGenerator
     ) -> RetryDecision {
-        failure.attempt.number >= attempts ? .giveUp : base.decision(after: failure, using: &generator)
+        let isLast = failure.attempt.number >= attempts && !mutant("attempts")
+        return isLast ? .giveUp : base.decision(after: failure, using: &generator)
     }
 }
 

@@ -26,7 +26,10 @@ struct PatternTable<Value: Sendable>: Sendable {
             case .prefix(let bytes):
                 prefixes.removeAll { $0.bytes == bytes }
                 guard let newValue else { return }
-                let index = prefixes.firstIndex { $0.bytes.count < bytes.count } ?? prefixes.endIndex
+                let index =
+                    mutant("longest prefix")
+                    ? prefixes.endIndex
+                    : prefixes.firstIndex { $0.bytes.count < bytes.count } ?? prefixes.endIndex
                 prefixes.insert((bytes, newValue), at: index)
             }
         }

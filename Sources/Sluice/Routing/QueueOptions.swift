@@ -1,6 +1,10 @@
 /// What holds for the queues of a pattern, whatever the kinds of their actions.
 public struct QueueOptions: Sendable, Hashable {
     /// The type of sort key that the queues' actions have; `nil`, the default, leaves it to the first action.
+    ///
+    /// It holds whatever type the file has, as after an `INSERT` by SQL: the next enqueue brings the keys
+    /// of what waits to the type, and sets aside, as dead letters, actions whose keys cannot be brought to
+    /// it.
     public var sortKey: SortKey.Kind?
 
     /// The most actions that a queue may hold; `nil`, the default, is no limit.

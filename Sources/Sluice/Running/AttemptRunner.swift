@@ -17,9 +17,12 @@ final class AttemptRunner: Sendable {
 
     private let state: Mutex<State>
     private let scheduler: Scheduler
+    let source: AttemptSource
     private let reader: PayloadReader
     private let drafter: Drafter
     let options: BrokerOptions
+    /// Whether handlers block the threads that they run on.
+    let watch: HandlerWatch?
     /// Told of every attempt; mostly there is none.
     let observer: (any EngineObserver)?
 
@@ -28,7 +31,9 @@ final class AttemptRunner: Sendable {
         state = Mutex(State(randomness: options.randomness))
         self.reader = reader
         observer = options.observer
+        watch = HandlerWatch(options)
         self.scheduler = scheduler
+        source = AttemptSource(scheduler.store)
         self.options = options
     }
 
@@ -101,10 +106,14 @@ extension AttemptRunner {
 
     /// Runs the handler of a claimed action, in a task of its own.
     func start(_ action: ClaimedAction, _ route: Route) {
-        let attemptTask = AttemptTask(claim: action.receipt.claim)
+        let attemptTask = AttemptTask(action)
         enter(action, attemptTask)
+        watch?.began { [weak self] in self?.state.withLock { !$0.tasks.isEmpty } ?? false }
         attemptTask.attach(
-            Task(executorPreference: options.handlerExecutor) { await self.work(action, route, attemptTask) }
+            Task(executorPreference: mutant("handlers where asked") ? nil : options.handlerExecutor) {
+                let place = HandlerPlace(runner: ObjectIdentifier(self), task: attemptTask)
+                await HandlerPlace.$current.withValue(place) { await self.work(action, route, attemptTask) }
+            }
         )
     }
 
@@ -112,7 +121,7 @@ extension AttemptRunner {
     private func work(_ first: ClaimedAction, _ firstRoute: Route, _ task: AttemptTask) async {
         var (action, route) = (first, firstRoute)
         while true {
-            let attempt = Attempt(action, of: scheduler.store)
+            let attempt = Attempt(action, of: source)
             let revision = reader.revision
             let startedAt = observer == nil ? .zero : options.clock.uptime
             observer?.started(action)
@@ -138,7 +147,7 @@ extension AttemptRunner {
                 scheduler.schedule(.liftUndecodable, within: .zero)
             }
             guard let next else { return }
-            guard task.proceed(to: next.0.receipt.claim) else { return start(next.0, next.1) }
+            guard task.proceed(to: next.0) else { return start(next.0, next.1) }
             (action, route) = next
             enter(action, task)
         }
@@ -200,9 +209,9 @@ extension AttemptRunner {
 }
 
 extension Attempt {
-    /// - Parameter store: Where it can be settled in a transaction of the application's.
-    init(_ action: ClaimedAction, of store: Store? = nil) {
-        settler = store.map { AttemptSettler(action: action, store: $0) }
+    /// - Parameter source: Where it comes from, and can be settled in a transaction of the application's.
+    init(_ action: ClaimedAction, of source: AttemptSource? = nil) {
+        settler = source.map { AttemptSettler(action: action, source: $0) }
         id = action.receipt.action
         queue = action.queue
         kind = action.kind

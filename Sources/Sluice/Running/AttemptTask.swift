@@ -20,14 +20,18 @@ final class AttemptTask: Sendable {
     private struct State {
         var task: Task<Void, Never>?
         var claim: Int64
+        var current: ClaimedAction
         var reason: CancelReason?
     }
 
     private let state: Mutex<State>
 
-    init(claim: Int64) {
-        state = Mutex(State(claim: claim))
+    init(_ action: ClaimedAction) {
+        state = Mutex(State(claim: action.receipt.claim, current: action))
     }
+
+    /// What it runs.
+    var current: ClaimedAction { state.withLock { $0.current } }
 
     /// Hands over the task itself, which may have been cancelled before it was there.
     func attach(_ task: Task<Void, Never>) {
@@ -56,10 +60,11 @@ final class AttemptTask: Sendable {
     /// Goes on with another attempt.
     ///
     /// - Returns: `false` when the task has been cancelled and must end.
-    func proceed(to claim: Int64) -> Bool {
+    func proceed(to action: ClaimedAction) -> Bool {
         state.withLock { state in
             guard state.reason == nil else { return false }
-            state.claim = claim
+            state.claim = action.receipt.claim
+            state.current = action
             return true
         }
     }

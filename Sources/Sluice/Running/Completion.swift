@@ -46,7 +46,7 @@ public final class Completion: Sendable {
         guard let retryTimeout, retryTimeout >= .zero else {
             return callAsFunction(.halt("paused by its handler"))
         }
-        callAsFunction(.retry(after: retryTimeout))
+        callAsFunction(mutant("retry timeout") ? .retry : .retry(after: retryTimeout))
     }
 
     /// Ends the attempt as one that threw.

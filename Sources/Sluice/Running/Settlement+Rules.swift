@@ -18,7 +18,7 @@ extension Settlement {
             case .fail(let reason):
                 self = .fail(.failed, options.failure.failed, error: reason)
             case .halt(let reason):
-                self = .fail(.failed, .block, error: reason)
+                self = .fail(.failed, mutant("halt") ? options.failure.failed : .block, error: reason)
             case .retry(let delay, let gate):
                 self.init(
                     retrying: attempt,

@@ -43,6 +43,8 @@ struct DeadlineQueue {
         case attempt(Int64)
         case chore(Chore)
 
+        fileprivate var isChore: Bool { if case .chore = self { true } else { false } }
+
         fileprivate var isWork: Bool {
             switch self {
             case .queue, .attempt: true
@@ -86,9 +88,14 @@ struct DeadlineQueue {
     }
 
     /// The earliest time behind a moment at which anything but a routine chore is due; it looks at all.
-    func nextDueTime(after now: Duration) -> Duration? {
+    ///
+    /// - Parameter ofChores: Whether the chores count that are none of routine.
+    func nextDueTime(after now: Duration, ofChores: Bool = true) -> Duration? {
         heap.unordered.lazy
-            .filter { [live] in $0.time > now && $0.subject.isWork && live.contains($0.number) }
+            .filter { [live] in
+                $0.time > now && live.contains($0.number) && $0.subject.isWork
+                    && (ofChores || !$0.subject.isChore)
+            }
             .map(\.time).min()
     }
 

@@ -21,19 +21,27 @@ final class Refusals: Sendable {
     private let queues = Mutex<[QueueID: [Write: Refusal]]>([:])
     /// Whether there are any: asked for each write of a queue, and mostly there are none.
     private let isEmpty = Atomic(true)
+    /// Another connection has kept the write lock for longer than a write waits.
+    private let isLocked = Atomic(false)
 
     /// Something was not written.
-    func note(_ write: Write, of queue: QueueID, _ error: SluiceError, at now: Timestamp) {
+    ///
+    /// - Returns: Whether it was not refused before, and so is news.
+    @discardableResult
+    func note(_ write: Write, of queue: QueueID, _ error: SluiceError, at now: Timestamp) -> Bool {
+        guard !error.endsBroker else { return false }
         // Who holds the lock is known to the writer, and for the whole file.
-        guard error.code != .databaseLocked, !error.endsBroker else { return }
-        change { queues in
-            let since = queues[queue]?[write]?.since ?? now
-            queues[queue, default: [:]][write] = Refusal(error: error, since: since)
+        if error.code == .databaseLocked { return !isLocked.exchange(true, ordering: .relaxed) }
+        return change { queues in
+            let known = queues[queue]?[write]
+            queues[queue, default: [:]][write] = Refusal(error: error, since: known?.since ?? now)
+            return known == nil
         }
     }
 
     /// Something was written, or is not to be any more.
     func clear(_ write: Write, of queue: QueueID) {
+        if isLocked.load(ordering: .relaxed) { isLocked.store(false, ordering: .relaxed) }
         guard !isEmpty.load(ordering: .relaxed) else { return }
         change { Self.remove(write, of: queue, from: &$0) }
     }
@@ -78,10 +86,10 @@ final class Refusals: Sendable {
         if queues[queue]?.isEmpty == true { queues[queue] = nil }
     }
 
-    private func change(_ body: (inout [QueueID: [Write: Refusal]]) -> Void) {
+    private func change<Output: Sendable>(_ body: (inout [QueueID: [Write: Refusal]]) -> Output) -> Output {
         queues.withLock { queues in
-            body(&queues)
-            isEmpty.store(queues.isEmpty, ordering: .relaxed)
+            defer { isEmpty.store(queues.isEmpty, ordering: .relaxed) }
+            return body(&queues)
         }
     }
 }

@@ -16,7 +16,8 @@ extension Scheduler {
         let perform: @Sendable (Chore) -> Void
         /// A claim has ended without a run.
         let waits: @Sendable (QueueID) -> Void
-        let becameIdle: @Sendable () -> Void
+        /// Nothing is to be done at the moment, whatever waits for a time.
+        let rests: @Sendable () -> Void
         let stopped: @Sendable () -> Void
 
         init(
@@ -26,7 +27,7 @@ extension Scheduler {
             timeOut: @escaping @Sendable (_ claim: Int64) -> Void,
             perform: @escaping @Sendable (Chore) -> Void,
             waits: @escaping @Sendable (QueueID) -> Void,
-            becameIdle: @escaping @Sendable () -> Void,
+            rests: @escaping @Sendable () -> Void,
             stopped: @escaping @Sendable () -> Void
         ) {
             self.routing = routing
@@ -35,7 +36,7 @@ extension Scheduler {
             self.timeOut = timeOut
             self.perform = perform
             self.waits = waits
-            self.becameIdle = becameIdle
+            self.rests = rests
             self.stopped = stopped
         }
 
@@ -47,7 +48,7 @@ extension Scheduler {
             timeOut: { _ in },
             perform: { _ in },
             waits: { _ in },
-            becameIdle: {},
+            rests: {},
             stopped: {}
         )
     }

@@ -4,6 +4,9 @@ internal import Synchronization
 extension Scheduler {
     var isIdle: Bool { machine.withLock { $0.isIdle } }
 
+    /// Whether there is nothing to do at the moment, but for what waits for a time or another process.
+    var isResting: Bool { machine.withLock { $0.isResting } }
+
     /// What there is to do by itself.
     var workAhead: RemainingWork {
         let now = clock.uptime
@@ -35,6 +38,12 @@ extension Scheduler {
     var nextDueTime: Duration? {
         let now = clock.uptime
         return machine.withLock { $0.deadlines.nextDueTime(after: now) }
+    }
+
+    /// The next time at which a queue or an attempt is due; `nil` when there is none.
+    var nextQueueTime: Duration? {
+        let now = clock.uptime
+        return machine.withLock { $0.deadlines.nextDueTime(after: now, ofChores: false) }
     }
 
     /// A look for scheduled actions that are due is over.

@@ -216,9 +216,13 @@ extension Scheduler {
     }
 
     func update(_ change: (inout SchedulerStateMachine) -> [SchedulerStateMachine.Decision]) {
-        let (decisions, deadline) = machine.withLock { machine in (change(&machine), machine.nextDeadline) }
+        let (decisions, deadline, rests) = machine.withLock { machine in
+            let wasResting = machine.isResting
+            return (change(&machine), machine.nextDeadline, machine.isResting && !wasResting)
+        }
         if let deadline { alarm.set(deadline) { [weak self] in self?.ring() } }
         for decision in decisions { perform(decision) }
+        if rests { delegate.rests() }
         restWaiters?.changed()
     }
 }
@@ -231,7 +235,7 @@ extension Scheduler {
         case .claim(let orders): claim(orders)
         case .timeOut(let claim): delegate.timeOut(claim)
         case .perform(let chore): delegate.perform(chore)
-        case .becameIdle: delegate.becameIdle()
+        case .becameIdle: delegate.rests()
         case .stopped: delegate.stopped()
         }
     }
@@ -374,7 +378,13 @@ extension Scheduler {
     }
 
     private func noteRefusal(_ write: Refusals.Write, of queue: QueueID, _ error: SluiceError) {
-        refusals.note(write, of: queue, error, at: clock.now)
+        if refusals.note(write, of: queue, error, at: clock.now) {
+            logger.warning(
+                error.code == .databaseLocked
+                    ? "another connection keeps the write lock" : "the file refuses what is to be written",
+                metadata: ["error": "\(error)"]
+            )
+        }
         delegate.waits(queue)
     }
 

@@ -57,6 +57,13 @@ extension SchedulerStateMachine {
             && !overlooked.isNeeded && deadlines.time(of: .admitScheduled) == nil
     }
 
+    /// Whether nothing is ready, runs or is being looked for: what is left waits for a time, for another
+    /// process, or for somebody.
+    var isResting: Bool {
+        permitsInUse == 0 && settling == 0 && ready.isEmpty && suspects.isEmpty && beside.isEmpty
+            && settlingBeside.isEmpty && !isAdmitting && !overlooked.isNeeded
+    }
+
     /// Whether nothing is left to do before a time, but for as many attempts as are in their handlers.
     ///
     /// - Parameter paused: Outcomes that could not be written and wait for a time.

@@ -12,8 +12,10 @@ package struct CommitReport: Sendable {
     package let openings: [GateOpening]
     /// Whether holds may have come or gone.
     package let changesHolds: Bool
-    /// What has happened, if somebody observes.
+    /// What has happened, if somebody observes, or the log asks for it.
     package let events: [QueueEvent]
+    /// Whether somebody observes: else the events are the log's alone.
+    package let isObserved: Bool
     /// What some of them are about, if somebody asks for it.
     let contents: ObservedContents?
     /// When something is due first that this commit has set aside.

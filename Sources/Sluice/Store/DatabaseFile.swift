@@ -213,6 +213,16 @@ extension DatabaseFile {
                     + "of that name"
             )
         }
+        // No such folder is there, most likely: a shell would have put another in its place.
+        if path == "~" || path.hasPrefix("~/"), !isThere("~") {
+            throw refusal(
+                "\(path) begins with a ~, which shells expand and files do not: give the whole path, as from "
+                    + "FileManager.default.homeDirectoryForCurrentUser"
+            )
+        }
+        if path.hasPrefix("file://"), !isThere("file:") {
+            throw refusal("\(path) is a URL; give its path, as by url.path(percentEncoded: false)")
+        }
         // C would take the part before it.
         guard !path.utf8.contains(0) else { throw refusal("the path of the file holds a NUL") }
         var status = stat()
@@ -225,6 +235,11 @@ extension DatabaseFile {
         case S_IFDIR: throw refusal("\(path) is a directory; give the path of a file in it")
         default: throw refusal("\(path) is no plain file but a pipe, a socket or a device; give another path")
         }
+    }
+
+    private static func isThere(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0
     }
 
     /// Creates an empty file that only its owner can read, unless there is one.

@@ -1,3 +1,4 @@
+package import Logging
 internal import SluiceSQLite
 internal import Synchronization
 
@@ -11,7 +12,13 @@ package final class Interest: Sendable {
     /// committed.
     private let isComparisonDue = Atomic(false)
 
-    package init() {}
+    /// The least level of the events that the log asks for, observers or not; `nil`: it asks for none.
+    let logged: Logger.Level?
+
+    /// - Parameter level: That of the logger.
+    package init(loggingFrom level: Logger.Level = .critical) {
+        logged = level <= .warning ? level : nil
+    }
 
     /// An observer has come; transactions that begin from now on collect events.
     package func begin() { count.add(1, ordering: .acquiringAndReleasing) }
@@ -100,7 +107,12 @@ struct EventJournal {
     mutating func add(_ event: QueueEvent, about action: StoredAction? = nil) {
         if let action { contents?.actions[events.count] = action }
         events.append(event)
-        told.add(event)
+        if isOn { told.add(event) }
+    }
+
+    /// Whether an event is collected, for observers or for the log.
+    func collects(_ kind: QueueEvent.Kind) -> Bool {
+        isOn || (interest.logged.map { $0 <= kind.logLevel } ?? false)
     }
 
     mutating func add(_ change: FoundChange) { contents?.found.append(change) }
@@ -117,17 +129,17 @@ struct EventJournal {
     }
 
     mutating func takeEvents() -> [QueueEvent] {
-        guard isOn else { return [] }
+        defer { if !events.isEmpty { events = [] } }
+        guard isOn else { return events }
         taken.removeAll()
         told.committed()
         committedControls = toldControls
-        defer { events = [] }
         return events
     }
 
     mutating func rollBack() {
+        if !events.isEmpty { events.removeAll() }
         guard isOn else { return }
-        events.removeAll()
         forgetContents()
         told.rollBack()
         left.formUnion(taken)
@@ -169,7 +181,7 @@ extension WriteTransaction {
         in queue: QueueID,
         _ fill: (inout QueueEvent) -> Void = { _ in }
     ) throws(SQLiteError) {
-        guard journal.isOn else { return }
+        guard journal.collects(kind) else { return }
         var event = QueueEvent(kind, at: now.date, queue: try queueName(queue))
         event.action = action
         event.actionKind = try connection.cached("SELECT kind FROM sluice_action_rows WHERE id = ?1")
@@ -178,7 +190,7 @@ extension WriteTransaction {
         var contents: StoredAction?
         if journal.asksForAction(of: event) { contents = try StoredAction.read(action, on: connection) }
         journal.add(event, about: contents)
-        if kind.takesAway { journal.leaves(queue) }
+        if kind.takesAway && isObserved { journal.leaves(queue) }
     }
 
     /// Notes what happens to an action whose queue and kind the caller has at hand.
@@ -192,7 +204,7 @@ extension WriteTransaction {
         contents: @autoclosure () -> StoredAction? = nil,
         _ fill: (inout QueueEvent) -> Void = { _ in }
     ) {
-        guard journal.isOn else { return }
+        guard journal.collects(kind) else { return }
         var event = QueueEvent(kind, at: now.date, queue: queue)
         event.action = action
         event.actionKind = actionKind
@@ -222,19 +234,28 @@ extension WriteTransaction {
 
     /// A claim has been made.
     func tellStarted(_ head: Head, attempt: Int, in queue: QueueID) {
-        guard journal.isOn else { return }
-        _ = journal.hasLeft(queue)
+        guard journal.collects(.started) else { return }
+        if isObserved { _ = journal.hasLeft(queue) }
         tell(.started, head.action, of: head.kind, in: head.queue) { $0.attempt = attempt }
     }
 
     /// An attempt is about to be settled with success.
     func tellSucceeded(_ receipt: Receipt) throws(SQLiteError) {
         // One that was removed while it ran has been told as removed.
-        guard journal.isOn, try exists(receipt.action) else { return }
-        let earlier =
-            try connection.cached("SELECT attempts FROM sluice_state_rows WHERE action_id = ?1")
-            .bind(1, receipt.action.rawValue).first { $0.int(0) } ?? 0
-        try tell(.succeeded, receipt.action, in: receipt.queue) { $0.attempt = earlier + 1 }
+        guard journal.collects(.editLost) else { return }
+        let known = try connection.cached(
+            """
+            SELECT coalesce(s.attempts, 0), s.edited_claim
+            FROM sluice_action_rows AS a LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id
+            WHERE a.id = ?1
+            """
+        )
+        .bind(1, receipt.action.rawValue).first { (earlier: $0.int(0), editedClaim: $0.optionalInt64(1)) }
+        guard let known else { return }
+        if known.editedClaim == receipt.claim {
+            try tell(.editLost, receipt.action, in: receipt.queue) { $0.attempt = known.earlier + 1 }
+        }
+        try tell(.succeeded, receipt.action, in: receipt.queue) { $0.attempt = known.earlier + 1 }
     }
 
     func queueName(_ queue: QueueID) throws(SQLiteError) -> QueueName? {

@@ -16,6 +16,8 @@ final class GroupCommitter {
     let logGuard: LogGuard?
     let durability: Durability
     private let lockTimeout: Duration
+    /// How long what this process has itself is waited for.
+    private let ownLockTimeout: Duration
     private let clock: any BrokerClock
     private let onCommit: @Sendable (CommitReport) -> Void
     private var isSynchronousFull = true
@@ -60,7 +62,7 @@ final class GroupCommitter {
         self.logGuard = logGuard
         trouble = WriterTrouble()
         durability = options.durability
-        lockTimeout = options.lockTimeout
+        (lockTimeout, ownLockTimeout) = (options.lockTimeout, options.ownLockTimeout)
         clock = options.clock
         logger = options.logger
         self.onCommit = onCommit
@@ -74,7 +76,7 @@ final class GroupCommitter {
         check = other.check
         trouble = other.trouble
         durability = other.durability
-        lockTimeout = other.lockTimeout
+        (lockTimeout, ownLockTimeout) = (other.lockTimeout, other.ownLockTimeout)
         clock = other.clock
         onCommit = other.onCommit
         logger = other.logger
@@ -219,7 +221,15 @@ final class GroupCommitter {
         trouble.waits(since: clock.now)
         defer { trouble.gaveUp() }
         let start = clock.uptime
-        try waitForLock(lockTimeout - brief)
+        let left = lockTimeout - brief
+        let first = min(left, max(ownLockTimeout - brief, .zero))
+        do {
+            try waitForLock(first)
+        } catch {
+            // What this process has it may have for the caller, who waits for this.
+            guard first < left, isLocked(error), !isLockOwn else { throw error }
+            try waitForLock(left - first)
+        }
         transaction.hasWaited(since: start)
         trouble.hasLock()
     }
@@ -232,15 +242,18 @@ final class GroupCommitter {
     /// Why nothing has begun: a call inside a transaction of this process waits for its own caller.
     private func failureToBegin(_ error: any Error) -> SluiceError {
         let failure = SluiceError(wrapping: error, doing: "beginning a write")
-        guard failure.code == .databaseLocked, let log = connection.logPath,
-            LockTable.read(logPath: log).isWriteLockOwn
-        else { return failure }
+        guard failure.code == .databaseLocked, isLockOwn else { return failure }
         return SluiceError(
             .databaseLocked,
             "beginning a write: a transaction of this process holds the write lock: end it first, or inside "
                 + "it call enqueue(_:in:)",
             sqliteCode: failure.sqliteCode
         )
+    }
+
+    /// Whether a connection of this process has the write lock, as far as the system tells.
+    private var isLockOwn: Bool {
+        connection.logPath.map { LockTable.read(logPath: $0).isWriteLockOwn } ?? false
     }
 
     /// Other processes that run the queues commit all the time, and are in nobody's way.

@@ -21,6 +21,8 @@ struct HeadRow {
     let retryDelay: Duration
     let lastError: String?
     let isCancelled: Bool
+    /// The file says of the queue that it runs its last first.
+    let isReversed: Bool
 
     /// Reads a row of ``WriteTransaction/headRow(at:of:)``; `nil` when the action has another place by now.
     init?(_ row: Row, at place: Place, _ now: Timestamp) {
@@ -53,6 +55,7 @@ struct HeadRow {
         payload = row.text(16)
         version = row.int(21)
         trace = row.optionalText(22)
+        isReversed = row.bool(23)
     }
 
     /// Values of `blocked_by` that hold for one action and not for another that becomes the head.
@@ -75,7 +78,7 @@ extension WriteTransaction {
                    s.is_suspect, s.crashes, s.is_cancelled,
                    (SELECT c.claim FROM sluice_claim_rows AS c WHERE c.queue_id = ?2),
                    s.last_error, q.blocked_action_id, a.payload, a.gate, s.waits_for_gate, a.expires_at_us,
-                   q.blocked_error, a.version, a.trace
+                   q.blocked_error, a.version, a.trace, q.is_reversed
             FROM sluice_action_rows AS a
             JOIN sluice_queue_rows AS q ON q.queue_id = ?2
             LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id

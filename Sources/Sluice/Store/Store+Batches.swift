@@ -4,12 +4,18 @@ internal import SluiceSQLite
 extension Store {
     /// Starts the batches of queues that have something to start.
     ///
-    /// - Parameter isBatched: Whether a queue runs in batches; of one whose batch gathers the file says so.
+    /// - Parameters:
+    ///   - endsWaits: What waits for a retry is tried now too.
+    ///   - isBatched: Whether a queue runs in batches; of one whose batch gathers the file says so.
     package func runNow(
         _ form: QueuePattern.Form,
+        endsWaits: Bool = false,
         _ isBatched: @escaping @Sendable (QueueName) -> Bool
     ) async throws(SluiceError) -> Int {
-        try await write(sync: .owed) { try $0.runNow(form, isBatched) }
+        try await write(sync: .owed) { transaction in
+            let waiting = endsWaits ? try transaction.endWaits(form) : []
+            return try transaction.runNow(form, isBatched).union(waiting).count
+        }
     }
 }
 
@@ -24,7 +30,7 @@ extension WriteTransaction {
 
     /// Whether the batch of a queue still gathers: then what its claim ends with.
     func gather(_ request: ClaimRequest, _ rules: QueueRules) throws(SQLiteError) -> ClaimResult? {
-        guard case .batch(let count, let delay) = rules.start else { return nil }
+        guard case .batch(let count, let delay) = rules.start, !mutant("batch") else { return nil }
         let batch = try batch(of: request.queue)
         if batch?.isOpen == true { return nil }
         let (waiting, since) = try gathered(by: request, upTo: count, batch?.rest)
@@ -110,7 +116,7 @@ extension WriteTransaction {
     func runNow(
         _ form: QueuePattern.Form,
         _ isBatched: (QueueName) -> Bool
-    ) throws(SQLiteError) -> Int {
+    ) throws(SQLiteError) -> Set<QueueID> {
         let (first, last) = form.bounds
         let queues = try connection.cached(
             """
@@ -128,11 +134,11 @@ extension WriteTransaction {
             (id: QueueID(rawValue: $0.int64(0)), name: QueueName($0.text(1)), isGathering: $0.bool(2))
         }
         let started = queues.filter { $0.isGathering || isBatched($0.name) }
-        for queue in started {
+        for queue in started where !mutant("run now") {
             try setBatch(of: queue.id, dueAt: now, isOpen: true)
             touch(queue.id)
         }
-        return started.count
+        return Set(started.map(\.id))
     }
 
     private func batch(of queue: QueueID) throws(SQLiteError) -> Batch? {

@@ -292,6 +292,9 @@ extension WriteTransaction {
             .bind(4, receipt.claim).bind(5, now.microseconds).bind(6, isAlone).bind(7, opening).run()
         // What kept the head from running before it was claimed no longer does.
         if row.blockedBy != nil { try unblock(queue) }
+        if row.isReversed != (turn.discipline == .lastInFirstOut) {
+            try note(isReversed: !row.isReversed, queue)
+        }
         tellStarted(head, attempt: row.attempts + 1, in: queue)
         return ClaimedAction(
             receipt: receipt,

@@ -172,7 +172,9 @@ extension WriteTransaction {
                 try setNextAttempt(of: action, at: time)
             }
             try setAside(action, until: time)
-        } else if turn.discipline == .passOver, try isGroupClosed(for: place, in: request.queue) {
+        } else if turn.discipline == .passOver, try isGroupClosed(for: place, in: request.queue),
+            !mutant("closed group")
+        {
             try order.passOver(place, of: request.queue, wasTried: false)
             return true
         } else {
@@ -180,5 +182,78 @@ extension WriteTransaction {
         }
         try order.pass(place, of: request.queue, isLeftover: true)
         return true
+    }
+}
+
+// MARK: - The next to start
+
+extension WriteTransaction {
+    /// The discipline of a queue.
+    ///
+    /// - Parameter said: What code says of it; `nil`, where it says nothing, is what the file tells of
+    ///   those who ran it last.
+    func discipline(of queue: QueueID, said: QueueDiscipline?) throws(SQLiteError) -> QueueDiscipline {
+        if let said { return said }
+        return try QueueDiscipline.noted(of: queue, on: connection)
+    }
+
+    /// Notes in the file, for those who do not know its discipline, whether a queue runs its last first.
+    func note(isReversed: Bool, _ queue: QueueID) throws(SQLiteError) {
+        try connection.cached("UPDATE sluice_queue_rows SET is_reversed = ?2 WHERE queue_id = ?1")
+            .bind(1, queue.rawValue).bind(2, isReversed).run()
+    }
+
+    /// The key that makes an action the next to start of what waits: its own, if it is that already.
+    ///
+    /// A pass through the queue begins anew, so that what is in front is next.
+    func frontKey(
+        of own: Place,
+        in queue: QueueID,
+        by discipline: QueueDiscipline
+    ) throws(SQLiteError) -> Result<PlaceKey, SluiceError> {
+        guard let next = try nextPlace(of: queue, by: discipline), next != own, !mutant("front") else {
+            return .success(own.key)
+        }
+        if discipline == .lastInFirstOut {
+            if next < own { return .success(own.key) }
+            guard let key = PlaceKey.behind(next, for: own.action) else {
+                return .failure(
+                    SluiceError(
+                        .noSmallerSortKey,
+                        "no sort key is greater than that of action \(next.action), the last of its queue, "
+                            + "which runs its last first"
+                    )
+                )
+            }
+            return .success(key)
+        }
+        if discipline == .passOver { try order.restartPass(of: queue) }
+        guard let first = try nextPlace(of: queue, by: .firstInFirstOut), first < own else {
+            return .success(own.key)
+        }
+        guard let key = PlaceKey.inFront(of: first, for: own.action) else {
+            return .failure(
+                SluiceError(
+                    .noSmallerSortKey,
+                    "no sort key is smaller than that of action \(first.action), the first of its queue"
+                )
+            )
+        }
+        return .success(key)
+    }
+}
+
+extension QueueDiscipline {
+    /// What a file tells of the discipline of a queue.
+    static func noted(of queue: QueueID, on connection: Connection) throws(SQLiteError) -> QueueDiscipline {
+        let noted = try connection.cached(
+            """
+            SELECT is_reversed, EXISTS (SELECT 1 FROM sluice_pass_rows WHERE queue_id = ?1)
+            FROM sluice_queue_rows WHERE queue_id = ?1
+            """
+        )
+        .bind(1, queue.rawValue).first { (isReversed: $0.bool(0), isInPass: $0.bool(1)) }
+        guard let noted else { return .firstInFirstOut }
+        return noted.isReversed ? .lastInFirstOut : noted.isInPass ? .passOver : .firstInFirstOut
     }
 }

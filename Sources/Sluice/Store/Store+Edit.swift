@@ -10,8 +10,12 @@ extension Store {
         try await write(sync: .owed) { try $0.move(action, to: queue, options) }.get()
     }
 
-    package func moveToFront(_ action: ActionID) async throws(SluiceError) -> ActionChange {
-        try await write(sync: .owed) { try $0.moveToFront(action) }.get()
+    /// - Parameter rules: What code says of the disciplines of queues.
+    package func moveToFront(
+        _ action: ActionID,
+        by rules: QueueRuleBook? = nil
+    ) async throws(SluiceError) -> ActionChange {
+        try await write(sync: .owed) { try $0.moveToFront(action, by: rules) }.get()
     }
 
     /// - Parameters:
@@ -21,10 +25,11 @@ extension Store {
         _ action: ActionID,
         kind: String?,
         payload: String,
-        version: Int?
+        version: Int?,
+        ifRunning: EditWhileRunning = .next
     ) async throws(SluiceError) -> ActionChange {
         try await write(sync: .owed) {
-            try $0.edit(action, kind: kind, payload: payload, version: version)
+            try $0.edit(action, kind: kind, payload: payload, version: version, ifRunning: ifRunning)
         }
     }
 
@@ -32,11 +37,13 @@ extension Store {
     ///   called inside the transaction.
     package func edit(
         _ action: ActionID,
+        ifRunning: EditWhileRunning = .next,
         payload: @escaping @Sendable (_ kind: String, _ version: Int) throws -> String
     ) async throws(SluiceError) -> ActionChange {
         try await write(sync: .owed) {
             guard let (kind, version) = try $0.kind(of: action) else { return .missing }
-            return try $0.edit(action, kind: nil, payload: payload(kind, version), version: nil)
+            let new = try payload(kind, version)
+            return try $0.edit(action, kind: nil, payload: new, version: nil, ifRunning: ifRunning)
         }
     }
 
@@ -55,8 +62,13 @@ extension Store {
         try await write(sync: .owed) { try $0.setTag(action, tag) }
     }
 
-    package func skipHead(of queue: QueueName, error: String) async throws(SluiceError) -> HeadSkip {
-        try await write(sync: .owed) { try $0.skipHead(of: queue, error: error) }
+    /// - Parameter discipline: What code says of the queue's; `nil` is what the file tells.
+    package func skipHead(
+        of queue: QueueName,
+        error: String,
+        by discipline: QueueDiscipline? = nil
+    ) async throws(SluiceError) -> HeadSkip {
+        try await write(sync: .owed) { try $0.skipHead(of: queue, error: error, by: discipline) }
     }
 }
 
@@ -122,9 +134,13 @@ extension WriteTransaction {
         {
             return .failure(full(name, depthLimit))
         }
-        let target = try queue(named: name, sorting: standing.sortKind)
+        let target = try queue(
+            named: name,
+            sorting: standing.sortKind,
+            isFixed: options?.sortKey != nil
+        )
         guard standing.isRunning else {
-            try relocate(action, from: standing.queue, to: target)
+            if !mutant("move") { try relocate(action, from: standing.queue, to: target) }
             return .success(.done)
         }
         try connection.cached(
@@ -156,21 +172,20 @@ extension WriteTransaction {
         if let place { try restore(place, in: target) } else { touch(target) }
     }
 
-    func moveToFront(_ action: ActionID) throws -> Result<ActionChange, SluiceError> {
+    func moveToFront(
+        _ action: ActionID,
+        by rules: QueueRuleBook?
+    ) throws(SQLiteError) -> Result<ActionChange, SluiceError> {
         guard let standing = try standing(of: action) else { return .success(.missing) }
         guard !standing.isRunning else { return .success(.running) }
-        let first = try nextPlace(in: standing.name)
-        var key = standing.place.key
-        if let first, first < standing.place {
-            guard let front = PlaceKey.inFront(of: first, for: action) else {
-                return .failure(
-                    SluiceError(
-                        .noSmallerSortKey,
-                        "no sort key is smaller than that of action \(first.action), the first of its queue"
-                    )
-                )
-            }
-            key = front
+        let discipline = try discipline(
+            of: standing.queue,
+            said: rules?.saidDiscipline(of: standing.name)
+        )
+        let key: PlaceKey
+        switch try frontKey(of: standing.place, in: standing.queue, by: discipline) {
+        case .success(let front): key = front
+        case .failure(let refusal): return .failure(refusal)
         }
         if standing.isScheduled || key != standing.place.key {
             try order.leaving(action, of: standing.queue)
@@ -184,15 +199,6 @@ extension WriteTransaction {
         return .success(.done)
     }
 
-    /// The first place in a queue, that of what runs left out.
-    private func nextPlace(in queue: QueueName) throws(SQLiteError) -> Place? {
-        for action in try OrderReader(connection).actions(.exact(queue), limit: 2) {
-            guard let standing = try standing(of: action), !standing.isRunning else { continue }
-            return standing.isScheduled ? nil : standing.place
-        }
-        return nil
-    }
-
     fileprivate func kind(of action: ActionID) throws(SQLiteError) -> (String, version: Int)? {
         try connection.cached("SELECT kind, version FROM sluice_action_rows WHERE id = ?1")
             .bind(1, action.rawValue).first { ($0.text(0), $0.int(1)) }
@@ -203,9 +209,14 @@ extension WriteTransaction {
         _ action: ActionID,
         kind: String?,
         payload: String,
-        version: Int?
+        version: Int?,
+        ifRunning: EditWhileRunning = .next
     ) throws(SQLiteError) -> ActionChange {
         guard let standing = try standing(of: action) else { return .missing }
+        if standing.isRunning {
+            if ifRunning == .refuse { return .running }
+            try connection.cached(Self.noteEditWhileRunning).bind(1, action.rawValue).run()
+        }
         try connection.cached(
             """
             UPDATE sluice_action_rows
@@ -226,6 +237,15 @@ extension WriteTransaction {
         try tell(.edited, action, in: standing.queue)
         return standing.isRunning ? .deferred : .done
     }
+
+    /// An attempt that succeeds tells what it has not seen.
+    private static let noteEditWhileRunning: StaticString = """
+        INSERT INTO sluice_state_rows (action_id, edited_claim)
+        SELECT a.id, c.claim FROM sluice_action_rows AS a
+        JOIN sluice_claim_rows AS c ON c.queue_id = a.queue_id AND c.action_id = a.id
+        WHERE a.id = ?1
+        ON CONFLICT (action_id) DO UPDATE SET edited_claim = excluded.edited_claim
+        """
 
     func reschedule(_ action: ActionID, notBefore: Timestamp?) throws(SQLiteError) -> ActionChange {
         guard let standing = try standing(of: action) else { return .missing }
@@ -264,17 +284,42 @@ extension WriteTransaction {
         return .done
     }
 
-    func skipHead(of name: QueueName, error: String) throws(SQLiteError) -> HeadSkip {
+    func skipHead(
+        of name: QueueName,
+        error: String,
+        by discipline: QueueDiscipline?
+    ) throws(SQLiteError) -> HeadSkip {
         guard let queue = try knownQueue(named: name)?.id else { return .empty }
+        let parked = try connection.cached(Self.parkingAction).bind(1, queue.rawValue).first {
+            ActionID(rawValue: $0.int64(0))
+        }
+        if let parked, !mutant("skip of what parked") {
+            return .skipped(try skip(parked, of: queue, error: error))
+        }
         let running = try connection.cached("SELECT action_id FROM sluice_claim_rows WHERE queue_id = ?1")
             .bind(1, queue.rawValue).first { ActionID(rawValue: $0.int64(0)) }
         if let running { return .running(running) }
-        guard let head = try nextPlace(in: name)?.action else { return .empty }
-        try bury(head, of: queue, DeadLetterCause.skipped.rawValue, error: error)
-        try liftBlock(of: head, in: queue)
-        touch(queue)
-        return .skipped(head)
+        let next = try nextPlace(of: queue, by: self.discipline(of: queue, said: discipline))
+        guard let next else { return .empty }
+        return .skipped(try skip(next.action, of: queue, error: error))
     }
+
+    private func skip(_ action: ActionID, of queue: QueueID, error: String) throws(SQLiteError) -> ActionID {
+        try bury(action, of: queue, DeadLetterCause.skipped.rawValue, error: error)
+        try liftBlock(of: action, in: queue)
+        touch(queue)
+        return action
+    }
+
+    /// The action that has parked a queue, which need not be the next by now; what runs beside it does not
+    /// matter.
+    private static let parkingAction: StaticString = """
+        SELECT a.id FROM sluice_queue_rows AS q
+        JOIN sluice_action_rows AS a ON a.id = q.blocked_action_id AND a.queue_id = q.queue_id
+        WHERE q.queue_id = ?1 AND q.blocked_by NOT IN ('failing', 'unknown kind', 'no route', 'gate')
+          AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c
+                          WHERE c.queue_id = q.queue_id AND c.action_id = a.id)
+        """
 }
 
 extension PlaceKey {
@@ -288,6 +333,18 @@ extension PlaceKey {
         case .real(let key): return key > -.infinity ? .real(key.nextDown) : nil
         // A text's beginning sorts before it.
         case .text(let key): return key.isEmpty ? nil : .text(String(key.unicodeScalars.dropLast()))
+        }
+    }
+    /// A key that puts an action behind a place: the same where the action is newer, else a greater one.
+    ///
+    /// - Returns: `nil` where none is greater.
+    static func behind(_ last: Place, for action: ActionID) -> PlaceKey? {
+        if action > last.action { return last.key }
+        switch last.key {
+        case .integer(let key): return key < .max ? .integer(key + 1) : nil
+        case .real(let key): return key < .infinity ? .real(key.nextUp) : nil
+        // Any longer text sorts behind its beginning.
+        case .text(let key): return .text(key + "!")
         }
     }
 }

@@ -5,6 +5,8 @@ package struct ActionDraft: Sendable {
     package let queue: QueueName
     package let kind: String
     package let sortKey: SortKey
+    /// Its queue's options give the type of its key: it holds whatever type the file has.
+    package let fixesSortKind: Bool
     /// One JSON value.
     package let payload: String
     /// The version of the kind that the payload is written in.
@@ -22,12 +24,14 @@ package struct ActionDraft: Sendable {
         queue: QueueName,
         kind: String,
         sortKey: SortKey,
+        fixesSortKind: Bool = false,
         payload: String,
         version: Int = 1,
         notBefore: Timestamp? = nil,
         depthLimit: Int? = nil,
         extras: DraftExtras? = nil
     ) {
+        self.fixesSortKind = fixesSortKind
         self.queue = queue
         self.kind = kind
         self.sortKey = sortKey
@@ -163,8 +167,12 @@ extension WriteTransaction {
     }
 
     private func number(_ draft: ActionDraft) throws -> NewAction {
-        let queue = try queue(named: draft.queue, sorting: draft.sortKey.kind)
-        return NewAction(id: try nextActionID(), queue: queue, key: PlaceKey(draft.sortKey))
+        let queue = try queue(of: draft)
+        return NewAction(
+            id: try nextActionID(),
+            queue: queue,
+            key: mutant("sort key") ? .integer(0) : PlaceKey(draft.sortKey)
+        )
     }
 
     private func bind(

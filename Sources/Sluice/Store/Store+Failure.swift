@@ -325,6 +325,6 @@ extension WriteTransaction {
             """
         )
         .bind(1, queue.rawValue).bind(2, action.rawValue).hasRow()
-        if isCause { try unblock(queue) }
+        if isCause && !mutant("removal unblocks") { try unblock(queue) }
     }
 }

@@ -2,27 +2,31 @@ internal import SluiceSQLite
 
 /// What the handle of a queue writes. See `Store+HandleReading` for what it reads.
 ///
-/// To a handle the queue is what waits in its order, from the front whatever its discipline: not what runs,
-/// and not what is scheduled for later or stands aside.
+/// To a handle the queue is what waits in its order, the next to start first: not what runs, and not what is
+/// scheduled for later or stands aside.
 extension Store {
     /// Takes the first actions out of a queue, durably when it returns.
     ///
-    /// - Parameter read: Makes something of an action, or says why it stays; called in the transaction,
-    ///   perhaps more than once, so that what cannot be read is not lost.
+    /// - Parameters:
+    ///   - discipline: What code says of the queue's; `nil` is what the file tells.
+    ///   - read: Makes something of an action, or says why it stays; called in the transaction, perhaps
+    ///     more than once, so that what cannot be read is not lost.
     func takeNext<Output: Sendable>(
         of queue: QueueName,
         limit: Int,
+        by discipline: QueueDiscipline? = nil,
         _ read: @escaping @Sendable (StoredAction) -> Result<Output, SluiceError>
     ) async throws(SluiceError) -> Taking<Output> {
-        try await write(sync: .owed) { try $0.takeNext(of: queue, limit: limit, read) }
+        try await write(sync: .owed) { try $0.takeNext(of: queue, limit: limit, by: discipline, read) }
     }
 
     /// Stores actions that were taken out again, in front of what waits, all or none.
     func putBack(
         _ actions: [StoredAction],
-        to queue: QueueName
+        to queue: QueueName,
+        by discipline: QueueDiscipline? = nil
     ) async throws(SluiceError) -> [ActionID] {
-        try await write(sync: .owed) { try $0.putBack(actions, to: queue) }
+        try await write(sync: .owed) { try $0.putBack(actions, to: queue, by: discipline) }
     }
 
     /// Removes a batch of what waits or is scheduled in a queue and is not newer than an action.
@@ -73,11 +77,16 @@ extension WriteTransaction {
     func takeNext<Output: Sendable>(
         of name: QueueName,
         limit: Int,
+        by said: QueueDiscipline?,
         _ read: (StoredAction) -> Result<Output, SluiceError>
     ) throws(SQLiteError) -> Taking<Output> {
         var taking = Taking<Output>()
         guard let queue = try knownQueue(named: name)?.id else { return taking }
-        var walk = Walk(budget: limit + Self.lookLimit, living: try livingClaims())
+        var walk = Walk(
+            budget: limit + Self.lookLimit,
+            living: try livingClaims(),
+            discipline: try discipline(of: queue, said: said)
+        )
         var admitted = try admitInOrder(of: queue)
         while taking.outputs.count < limit {
             guard let place = try firstWaiting(of: queue, &walk, &admitted),
@@ -107,7 +116,7 @@ extension WriteTransaction {
     }
 
     func clear(_ name: QueueName, through last: ActionID) throws(SQLiteError) -> Int {
-        guard let queue = try knownQueue(named: name)?.id else { return 0 }
+        guard let queue = try knownQueue(named: name)?.id, !mutant("clear") else { return 0 }
         let found = try connection.cached(
             """
             SELECT f.id FROM sluice_action_facts AS f
@@ -139,7 +148,9 @@ extension WriteTransaction {
             "SELECT 1 FROM sluice_hold_rows WHERE scope = ?1 AND holder = ?2 AND until_us IS NULL"
         )
         .bind(1, name.rawValue).bind(2, holder).hasRow()
-        if !isStopped { _ = try hold(QueuePattern(name.rawValue), by: holder, reason: reason, for: nil) }
+        if !isStopped && !mutant("stop of a handle") {
+            _ = try hold(QueuePattern(name.rawValue), by: holder, reason: reason, for: nil)
+        }
     }
 
     /// Removes an action that does not run, as one that somebody has taken.
@@ -165,6 +176,7 @@ extension WriteTransaction {
         var budget: Int
         /// The epochs whose claims stand.
         let living: String
+        let discipline: QueueDiscipline
         /// Places that were taken out of the order in memory, to be put back.
         var passed: [Place] = []
     }
@@ -179,9 +191,27 @@ extension WriteTransaction {
     ) throws(SQLiteError) -> Place? {
         while true {
             let first = try firstWaiting(of: queue, &walk)
-            guard let last = admitted, walk.budget > 0, first.map({ $0 > last }) ?? true else { return first }
+            guard let last = admitted, walk.budget > 0 else { return first }
+            // Only in order does one that is due and behind the last that was placed not come before this.
+            let isInOrder = walk.discipline.slots > 1 || walk.discipline == .firstInFirstOut
+            if isInOrder, let first, first <= last { return first }
             admitted = try admitInOrder(of: queue)
         }
+    }
+
+    /// The place in a queue that comes first by its discipline, or in the next pass through it.
+    private func head(of queue: QueueID, by discipline: QueueDiscipline) throws(SQLiteError) -> Place? {
+        if let place = try order.head(of: queue, by: discipline) { return place }
+        return try discipline == .passOver ? order.head(of: queue, by: .firstInFirstOut) : nil
+    }
+
+    /// The place in a queue whose action is the next to start, of those that wait in its order; it stays
+    /// there.
+    func nextPlace(of queue: QueueID, by discipline: QueueDiscipline) throws(SQLiteError) -> Place? {
+        var walk = Walk(budget: .max, living: try livingClaims(), discipline: discipline)
+        let next = try firstWaiting(of: queue, &walk)
+        try putDown(walk, in: queue)
+        return next
     }
 
     /// The first place in a queue whose action waits; it stays in the order.
@@ -190,7 +220,7 @@ extension WriteTransaction {
     private func firstWaiting(of queue: QueueID, _ walk: inout Walk) throws(SQLiteError) -> Place? {
         // Until another connection commits, or a broker begins to run here, memory knows the order.
         if !order.isFollowed { order.follow() }
-        while walk.budget > 0, let place = try order.head(of: queue, by: .firstInFirstOut) {
+        while walk.budget > 0, let place = try head(of: queue, by: walk.discipline) {
             walk.budget -= 1
             let isRunning: Bool? =
                 try connection.cached(
@@ -208,7 +238,7 @@ extension WriteTransaction {
                 try order.pass(place, of: queue, isLeftover: true)
                 continue
             }
-            guard isRunning else { return place }
+            guard isRunning, !mutant("running is not taken") else { return place }
             try order.pass(place, of: queue, isLeftover: false)
             walk.passed.append(place)
         }
@@ -225,22 +255,32 @@ extension WriteTransaction {
 // MARK: - Putting back
 
 extension WriteTransaction {
-    func putBack(_ actions: [StoredAction], to name: QueueName) throws -> [ActionID] {
+    func putBack(
+        _ actions: [StoredAction],
+        to name: QueueName,
+        by discipline: QueueDiscipline?
+    ) throws -> [ActionID] {
         // The last one first, and each in front of the one before.
         var ids: [ActionID] = []
-        for action in actions.reversed() { ids.append(try putBack(action, to: name)) }
+        for action in actions.reversed() { ids.append(try putBack(action, to: name, by: discipline)) }
         return ids.reversed()
     }
 
     /// Stores an action in front of what waits, under its own number, if that is free.
-    private func putBack(_ action: StoredAction, to name: QueueName) throws -> ActionID {
+    private func putBack(
+        _ action: StoredAction,
+        to name: QueueName,
+        by said: QueueDiscipline?
+    ) throws -> ActionID {
         let present = try connection.cached("SELECT nonce FROM sluice_action_rows WHERE id = ?1")
             .bind(1, action.id.rawValue).first { $0.int64(0) }
         if present == action.nonce { return action.id }
         let queue = try queue(named: name, sorting: action.sortKind)
         let isFree = try present == nil && isUnused(action.id)
         let id = isFree ? action.id : try nextActionID()
-        let key = try frontKey(of: Place(key: action.key, action: id), in: queue)
+        _ = try admitInOrder(of: queue)
+        let discipline = try discipline(of: queue, said: said)
+        let key = try frontKey(of: Place(key: action.key, action: id), in: queue, by: discipline).get()
         try connection.cached(
             """
             INSERT INTO sluice_action_rows
@@ -273,21 +313,5 @@ extension WriteTransaction {
         guard id <= (try lastActionID()) else { return false }
         return try !connection.cached("SELECT 1 FROM sluice_dead_rows WHERE id = ?1").bind(1, id.rawValue)
             .hasRow()
-    }
-
-    /// The key that puts an action before what waits: its own, if that does.
-    private func frontKey(of own: Place, in queue: QueueID) throws -> PlaceKey {
-        _ = try admitInOrder(of: queue)
-        var walk = Walk(budget: .max, living: try livingClaims())
-        let first = try firstWaiting(of: queue, &walk)
-        try putDown(walk, in: queue)
-        guard let first, first < own else { return own.key }
-        guard let front = PlaceKey.inFront(of: first, for: own.action) else {
-            throw SluiceError(
-                .noSmallerSortKey,
-                "no sort key is smaller than that of action \(first.action), the first of its queue"
-            )
-        }
-        return front
     }
 }

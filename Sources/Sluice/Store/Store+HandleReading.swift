@@ -5,15 +5,20 @@ internal import SluiceSQLite
 /// What runs has left it, what is scheduled for later has not come yet, and what has expired is no more
 /// handed out than started.
 extension Store {
-    /// The first actions behind a place, in their order.
+    /// Actions that wait, in the order in which the queue is gone through: its last first, where it runs
+    /// that first.
+    ///
+    /// - Parameter discipline: What code says of the queue's; `nil` is what the file tells.
     func waiting(
         in queue: QueueName,
-        behind place: Place,
-        limit: Int
+        from start: HandleStart,
+        limit: Int,
+        by discipline: QueueDiscipline? = nil
     ) async throws(SluiceError) -> [StoredAction] {
         try await read { [reading = HandleReading(self)] connection in
             guard let reader = try reading.reader(of: queue, on: connection) else { return [] }
-            let places = try reader.places(behind: place, limit: limit)
+            let discipline = try discipline ?? QueueDiscipline.noted(of: reader.queue, on: connection)
+            let places = try reader.places(from: start, limit: limit, by: discipline)
             return try places.compactMap { try StoredAction.read($0.action, on: connection) }
         }
     }
@@ -36,9 +41,12 @@ extension Store {
     }
 }
 
-extension Place {
-    /// Before every place: no sort key is smaller, and no number.
-    static let beforeAll = Place(key: .real(-.infinity), action: ActionID(rawValue: .min))
+/// Where a handle begins to read.
+enum HandleStart: Sendable {
+    case front
+    /// The next to start, which is not in front while a pass is under way.
+    case next
+    case behind(Place)
 }
 
 /// Who reads, and when.
@@ -74,55 +82,120 @@ private struct HandleReader {
     /// The epochs whose claims stand.
     let living: String
 
+    func places(
+        from start: HandleStart,
+        limit: Int,
+        by discipline: QueueDiscipline
+    ) throws(SQLiteError) -> [Place] {
+        let isReversed = discipline == .lastInFirstOut
+        switch start {
+        case .front: return try places(behind: nil, isReversed: isReversed, limit: limit)
+        case .behind(let place): return try places(behind: place, isReversed: isReversed, limit: limit)
+        case .next:
+            guard discipline == .passOver else {
+                return try places(behind: nil, isReversed: isReversed, limit: limit)
+            }
+            let mark = try connection.cached(
+                "SELECT sort_key, action_id FROM sluice_pass_rows WHERE queue_id = ?1"
+            )
+            .bind(1, queue.rawValue).first {
+                Place(key: PlaceKey($0, 0), action: ActionID(rawValue: $0.int64(1)))
+            }
+            let rest = try mark.map { mark throws(SQLiteError) in
+                try places(behind: mark, isReversed: false, limit: limit)
+            }
+            if let rest, !rest.isEmpty { return rest }
+            return try places(behind: nil, isReversed: false, limit: limit)
+        }
+    }
+
     /// Of what has its place in the file, of what is newer, and of what has become due since: the first.
-    func places(behind place: Place, limit: Int) throws(SQLiteError) -> [Place] {
-        let statements = try [
-            connection.cached(
-                """
-                SELECT o.sort_key, o.action_id
-                FROM sluice_order_rows AS o
-                CROSS JOIN sluice_action_rows AS a
-                    ON a.id = o.action_id AND a.queue_id = o.queue_id AND a.sort_key = o.sort_key
-                WHERE o.queue_id = ?1 AND (o.sort_key, o.action_id) > (?2, ?3) AND a.not_before_us IS NULL
-                  AND (a.expires_at_us IS NULL OR a.expires_at_us > ?4)
-                  AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c
-                                  WHERE c.queue_id = ?1 AND c.action_id = a.id
-                                    AND c.claim >> 32 IN (SELECT value FROM json_each(?6)))
-                ORDER BY o.sort_key, o.action_id LIMIT ?5
-                """
-            ),
-            connection.cached(
-                """
-                SELECT a.sort_key, a.id
-                FROM sluice_action_rows AS a
-                WHERE a.id > (SELECT value FROM sluice_counters WHERE name = 'ordered') AND a.queue_id = ?1
-                  AND (a.sort_key, a.id) > (?2, ?3) AND a.not_before_us IS NULL
-                  AND (a.expires_at_us IS NULL OR a.expires_at_us > ?4)
-                  AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c
-                                  WHERE c.queue_id = ?1 AND c.action_id = a.id
-                                    AND c.claim >> 32 IN (SELECT value FROM json_each(?6)))
-                ORDER BY a.sort_key, a.id LIMIT ?5
-                """
-            ),
-            connection.cached(
-                """
-                SELECT a.sort_key, a.id
-                FROM sluice_action_rows AS a
-                WHERE ?6 IS NOT NULL AND a.queue_id = ?1
-                  AND a.not_before_us <= ?4 AND (a.sort_key, a.id) > (?2, ?3)
-                  AND (a.expires_at_us IS NULL OR a.expires_at_us > ?4)
-                ORDER BY a.sort_key, a.id LIMIT ?5
-                """
-            ),
-        ]
+    ///
+    /// - Parameter place: `nil` is before all of them.
+    private func places(behind place: Place?, isReversed: Bool, limit: Int) throws(SQLiteError) -> [Place] {
+        let texts = isReversed ? Self.textsBefore : Self.textsBehind
+        // No sort key is smaller than this real, and none greater than a blob, which none is.
+        let bound: Value = isReversed ? .blob([]) : .real(-.infinity)
         var places: [Place] = []
-        for statement in statements {
-            places += try statement.bind(1, queue.rawValue).bind(2, place.key).bind(3, place.action.rawValue)
+        for text in texts {
+            let statement = try connection.cached(text).bind(1, queue.rawValue)
+            if let place { try statement.bind(2, place.key) } else { try statement.bind(2, bound) }
+            places += try statement.bind(3, place?.action.rawValue ?? .min)
                 .bind(4, now.microseconds).bind(5, limit).bind(6, living)
                 .all { Place(key: PlaceKey($0, 0), action: ActionID(rawValue: $0.int64(1))) }
         }
-        return Array(places.sorted().prefix(limit))
+        places.sort()
+        if isReversed { places.reverse() }
+        return Array(places.prefix(limit))
     }
+
+    private static let textsBehind: [StaticString] = [
+        """
+        SELECT o.sort_key, o.action_id
+        FROM sluice_order_rows AS o
+        CROSS JOIN sluice_action_rows AS a
+            ON a.id = o.action_id AND a.queue_id = o.queue_id AND a.sort_key = o.sort_key
+        WHERE o.queue_id = ?1 AND (o.sort_key, o.action_id) > (?2, ?3) AND a.not_before_us IS NULL
+          AND (a.expires_at_us IS NULL OR a.expires_at_us > ?4)
+          AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c
+                          WHERE c.queue_id = ?1 AND c.action_id = a.id
+                            AND c.claim >> 32 IN (SELECT value FROM json_each(?6)))
+        ORDER BY o.sort_key, o.action_id LIMIT ?5
+        """,
+        """
+        SELECT a.sort_key, a.id
+        FROM sluice_action_rows AS a
+        WHERE a.id > (SELECT value FROM sluice_counters WHERE name = 'ordered') AND a.queue_id = ?1
+          AND (a.sort_key, a.id) > (?2, ?3) AND a.not_before_us IS NULL
+          AND (a.expires_at_us IS NULL OR a.expires_at_us > ?4)
+          AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c
+                          WHERE c.queue_id = ?1 AND c.action_id = a.id
+                            AND c.claim >> 32 IN (SELECT value FROM json_each(?6)))
+        ORDER BY a.sort_key, a.id LIMIT ?5
+        """,
+        """
+        SELECT a.sort_key, a.id
+        FROM sluice_action_rows AS a
+        WHERE ?6 IS NOT NULL AND a.queue_id = ?1
+          AND a.not_before_us <= ?4 AND (a.sort_key, a.id) > (?2, ?3)
+          AND (a.expires_at_us IS NULL OR a.expires_at_us > ?4)
+        ORDER BY a.sort_key, a.id LIMIT ?5
+        """,
+    ]
+
+    private static let textsBefore: [StaticString] = [
+        """
+        SELECT o.sort_key, o.action_id
+        FROM sluice_order_rows AS o
+        CROSS JOIN sluice_action_rows AS a
+            ON a.id = o.action_id AND a.queue_id = o.queue_id AND a.sort_key = o.sort_key
+        WHERE o.queue_id = ?1 AND (o.sort_key, o.action_id) < (?2, ?3) AND a.not_before_us IS NULL
+          AND (a.expires_at_us IS NULL OR a.expires_at_us > ?4)
+          AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c
+                          WHERE c.queue_id = ?1 AND c.action_id = a.id
+                            AND c.claim >> 32 IN (SELECT value FROM json_each(?6)))
+        ORDER BY o.sort_key DESC, o.action_id DESC LIMIT ?5
+        """,
+        """
+        SELECT a.sort_key, a.id
+        FROM sluice_action_rows AS a
+        WHERE a.id > (SELECT value FROM sluice_counters WHERE name = 'ordered') AND a.queue_id = ?1
+          AND (a.sort_key, a.id) < (?2, ?3) AND a.not_before_us IS NULL
+          AND (a.expires_at_us IS NULL OR a.expires_at_us > ?4)
+          AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c
+                          WHERE c.queue_id = ?1 AND c.action_id = a.id
+                            AND c.claim >> 32 IN (SELECT value FROM json_each(?6)))
+        ORDER BY a.sort_key DESC, a.id DESC LIMIT ?5
+        """,
+        """
+        SELECT a.sort_key, a.id
+        FROM sluice_action_rows AS a
+        WHERE ?6 IS NOT NULL AND a.queue_id = ?1
+          AND a.not_before_us <= ?4 AND (a.sort_key, a.id) < (?2, ?3)
+          AND (a.expires_at_us IS NULL OR a.expires_at_us > ?4)
+        ORDER BY a.sort_key DESC, a.id DESC LIMIT ?5
+        """,
+    ]
 
     func count() throws(SQLiteError) -> Int {
         try connection.cached(

@@ -1,6 +1,14 @@
 internal import SluiceSQLite
 
 extension Store {
+    /// Whether an action stands in a queue.
+    func isWaiting(_ action: ActionID, in queue: QueueID) async throws(SluiceError) -> Bool {
+        try await read { connection in
+            try connection.cached("SELECT 1 FROM sluice_action_rows WHERE id = ?1 AND queue_id = ?2")
+                .bind(1, action.rawValue).bind(2, queue.rawValue).hasRow()
+        }
+    }
+
     /// Actions that wait or run, by queue and in the order in which each queue runs them.
     package func actionSummaries(
         _ form: QueuePattern.Form,

@@ -54,7 +54,7 @@ extension WriteTransaction {
         }
         if let refusal = try refusalByDepth([draft]) { return .failure(refusal) }
         let id = try enqueue(draft)
-        try remember(key, of: id, in: try queue(named: draft.queue, sorting: draft.sortKey.kind))
+        try remember(key, of: id, in: try queue(of: draft))
         return .success((id, true))
     }
 

@@ -40,8 +40,10 @@ package enum CancelResult: Sendable, Hashable {
 }
 
 extension WriteTransaction {
-    func retryNow(_ form: QueuePattern.Form) throws(SQLiteError) -> Int {
-        var queues: Set<Int64> = []
+    /// Ends the retry waits of queues, also of what stands aside.
+    ///
+    /// - Returns: The queues that waited.
+    func endWaits(_ form: QueuePattern.Form) throws(SQLiteError) -> Set<QueueID> {
         let (first, last) = form.bounds
         try putBackWaiting(form)
         let waiting = try connection.cached(
@@ -58,8 +60,18 @@ extension WriteTransaction {
             RETURNING (SELECT queue_id FROM sluice_action_rows WHERE id = action_id)
             """
         )
-        .bind(1, first).bind(2, last).all { $0.int64(0) }
-        queues.formUnion(waiting)
+        .bind(1, first).bind(2, last).all { QueueID(rawValue: $0.int64(0)) }
+        let queues = Set(waiting)
+        for queue in queues {
+            touch(queue)
+            try tell(.changed, queue: queue)
+        }
+        return queues
+    }
+
+    func retryNow(_ form: QueuePattern.Form) throws(SQLiteError) -> Int {
+        let (first, last) = form.bounds
+        let waiting = try endWaits(form)
         // With its deaths it would be parked again without being tried. It stays a suspect, and runs alone.
         try connection.cached(
             """
@@ -78,11 +90,12 @@ extension WriteTransaction {
             RETURNING queue_id
             """
         )
-        .bind(1, first).bind(2, last).all { $0.int64(0) }
-        queues.formUnion(parked)
-        for queue in queues { touch(QueueID(rawValue: queue)) }
-        for queue in queues { try tell(.changed, queue: QueueID(rawValue: queue)) }
-        return queues.count
+        .bind(1, first).bind(2, last).all { QueueID(rawValue: $0.int64(0)) }
+        for queue in Set(parked).subtracting(waiting) {
+            touch(queue)
+            try tell(.changed, queue: queue)
+        }
+        return waiting.union(parked).count
     }
 
     func cancel(_ action: ActionID) throws(SQLiteError) -> CancelResult {

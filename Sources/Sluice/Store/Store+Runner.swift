@@ -251,7 +251,11 @@ extension WriteTransaction {
             .bind(1, orphan.run.action.rawValue).all { $0.int(0) }.first
             guard let number else { continue }
             let run = FailedRun(receipt: orphan.run, startedAt: orphan.startedAt, number: number)
-            try record(run, "crashed", error: "the process died while the action ran alone")
+            let error = "the process died while the action ran alone"
+            try record(run, "crashed", error: error)
+            try tell(.crashed, orphan.run.action, in: orphan.run.queue) {
+                ($0.attempt, $0.error) = (number, error)
+            }
         }
         // Their slots are free; what was asked for while they were taken can be done.
         try connection.cached(

@@ -31,7 +31,7 @@ package final class Store: Sendable {
     /// The process that this store stands for.
     let identity: ProcessIdentity
     /// Who observes the events that commits report.
-    let interest = Interest()
+    let interest: Interest
     /// Those who wait for an action to be settled.
     let waiters = SettlementWaiters()
     /// Attempts that the application has settled in transactions of its own.
@@ -60,8 +60,9 @@ package final class Store: Sendable {
         (self.location, self.file) = (location, file)
         (clock, role) = (options.clock, options.role)
         (executor, logger) = (options.engine.executor, options.logger)
-        (backups, runners) = (Backups(options.engine), RunnerState(primaryTerm: options.leases.primary))
+        (backups, interest) = (Backups(options.engine), Interest(loggingFrom: options.logger.logLevel))
         (identity, mountFacts) = (options.identity ?? .current, options.mountFacts)
+        runners = RunnerState(primaryTerm: options.leases.primary)
         let entered = try Self.enter(location, options)
         let check = FileCheck(entered?.path)
         self.check = check

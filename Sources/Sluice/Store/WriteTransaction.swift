@@ -207,6 +207,7 @@ extension WriteTransaction {
             openings: openings,
             changesHolds: controlChanges.contains(.holds),
             events: journal.takeEvents(),
+            isObserved: journal.isOn,
             contents: journal.takeContents(),
             dueAt: disciplines.takeDueTime(),
             awaitsSync: !isSynced && changes != changesBefore

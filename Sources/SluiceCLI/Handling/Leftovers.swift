@@ -28,6 +28,12 @@ enum Leftovers {
         return isLimited ? .unfinished : .leftover
     }
 
+    /// Says once what a run waits for that has nothing to do at the moment.
+    static func tell(_ wait: IdleWait) {
+        let time = wait.delay.map { "the first is due in \(Times.span($0))" } ?? "another process runs it"
+        Terminal.remark("\(queues(wait.queueCount)) work for later, which is waited for: \(time)")
+    }
+
     private static func queues(_ count: Int) -> String {
         count == 1 ? "1 queue still has" : "\(count) queues still have"
     }

@@ -36,6 +36,11 @@ extension QueueStatus {
         untoldError.map { "\(firstReason); \($0)" } ?? firstReason
     }
 
+    /// The action that has parked the queue.
+    private var parkingAction: ActionID? {
+        because.lazy.compactMap { if case .parked(let action, _, _, _) = $0 { action } else { nil } }.first
+    }
+
     var json: String { JSONText.object(members) }
 
     /// The facts of a queue, as every verb names them.
@@ -46,6 +51,7 @@ extension QueueStatus {
             ("state", JSONText.string(state.rawValue)),
             ("because", JSONText.string(firstReason)),
             ("reasons", JSONText.array(because.map { JSONText.string($0.description) })),
+            ("parked_by", parkingAction?.description ?? "null"),
             ("head", head?.description ?? "null"),
             ("head_kind", JSONText.string(headKind)),
             ("attempt", String(attempt)),

@@ -74,6 +74,34 @@ import Testing
         await broker.close()
     }
 
+    @Test("What a push has enqueued while the application slept has processing time asked for")
+    func push() async throws {
+        let site = try Site()
+        let broker = try await site.broker()
+        let (background, system) = try site.background(broker)
+        let log = EventLog<String>()
+        try broker.routeNotes(to: log)
+        try await following(background) {
+            background.enterForeground()
+            try await until { broker.workAhead == .none }
+            await background.leaveForeground()
+            #expect(background.state == .asleep)
+            // As the system wakes the application for a push, and nothing is enqueued.
+            try await broker.resume()
+            await broker.suspend()
+            #expect(background.state == .asleep)
+            try await broker.resume()
+            try await broker.enqueue(Note("from the push"))
+            await broker.suspend()
+            #expect(background.state == .awaitingProcessing)
+            #expect(system.log.elements == ["cancel request", "request after 60 s"])
+            system.beginProcessing()
+            _ = try await log.wait(forCount: 1)
+        }
+        #expect(log.elements == ["from the push"])
+        await broker.close()
+    }
+
     @Test("A long wait for a retry is no work in progress: processing time is asked for when it is due")
     func longWait() async throws {
         let site = try Site()

@@ -73,6 +73,11 @@ struct BackgroundTable {
         ("stopped (nothing left)", { [.stopped($0, .none)] }),
         ("stopped (ready)", { [.stopped($0, .now), .stopped($0, .later(.seconds(5)))] }),
         ("stopped (later)", { [.stopped($0, .later(.seconds(6))), .stopped($0, .later(.seconds(3_600)))] }),
+        ("workCame (nothing left)", { _ in [.workCame(.none)] }),
+        (
+            "workCame (work left)",
+            { _ in [.workCame(.now), .workCame(.later(.seconds(5))), .workCame(.later(.seconds(3_600)))] }
+        ),
         ("ended", { _ in [.ended] }),
     ]
 

@@ -61,11 +61,12 @@ final class Keeper: Sendable {
     func queueWaits() async throws {
         let site = try Site(.memory)
         let broker = try await site.broker()
-        let log = EventLog<String>()
+        let (log, inside) = (EventLog<String>(), HandlersInside())
         let keeper = Keeper()
         try broker.route(
             "*",
-            to: NoteHandler { note, _, completion in
+            to: NoteHandler { note, attempt, completion in
+                inside.enter(attempt.queue)
                 keeper.keep(completion)
                 log.append(note.text)
             }
@@ -73,7 +74,9 @@ final class Keeper: Sendable {
         try await broker.enqueue([Note("a"), Note("b"), Note("other", in: "other")])
         try await running(broker) {
             _ = try await log.wait(forCount: 2)
-            #expect(Set(log.elements) == ["a", "other"])
+            try await inside.settle(broker)
+            #expect(Set(log.elements) == ["a", "other"] && inside.most == 1)
+            for queue in ["notes", "other"] as [QueueName] { inside.leave(queue) }
             keeper.take()?(.success)
             keeper.take()?(.success)
             _ = try await log.wait(forCount: 3)

@@ -51,6 +51,43 @@ import Testing
         await broker.close()
     }
 
+    @Test("One whose handlers have captured it goes when it was closed")
+    func captured() async throws {
+        let parts = Parts()
+        do {
+            let broker = try await Site(.memory).broker()
+            parts.note(broker)
+            try broker.route("*", Note.self) { note, _ in
+                if note.text == "first" { try await broker.enqueue(Note("second")) }
+                return .success
+            }
+            try await broker.enqueue(Note("first"))
+            try await running(broker) { await broker.waitUntilIdle() }
+            #expect(broker.statistics.succeeded == 2)
+            await broker.close()
+            let refusal = #expect(throws: SluiceError.self) { try broker.routeNotes(to: EventLog<String>()) }
+            #expect(refusal?.code == .closed)
+        }
+        try await until { parts.areGone }
+    }
+
+    @Test("One whose handlers use the broker of their attempt goes without being closed")
+    func brokerOfAttempt() async throws {
+        let parts = Parts()
+        do {
+            let broker = try await Site(.memory).broker()
+            parts.note(broker)
+            try broker.route("*", Note.self) { note, attempt in
+                if note.text == "first" { try await attempt.broker.enqueue(Note("second")) }
+                return .success
+            }
+            try await broker.enqueue(Note("first"))
+            try await running(broker) { await broker.waitUntilIdle() }
+            #expect(broker.statistics.succeeded == 2)
+        }
+        try await until { parts.areGone }
+    }
+
     @Test("G7: while a handler runs it stays, and goes when that has returned and its outcome is written")
     func whileRunning() async throws {
         let site = try Site()

@@ -119,7 +119,7 @@ import Testing
             await broker.waitUntilIdle()
             let status = try await broker.status(of: "notes")
             #expect(status.state == .parked)
-            #expect(status.because.first?.description == "parked after failure (failed): broken")
+            #expect(status.because.first?.description == "parked by action 1 after failure (failed): broken")
             #expect(status.attempt == 1)
         }
         #expect(broker.statistics.started == 1)
@@ -247,7 +247,11 @@ import Testing
             let status = try await broker.status(of: "notes")
             #expect(status.state == .parked)
             let because = try #require(status.because.first).description
-            #expect(because.hasPrefix("parked after failure (crashed): the process died 3 times"))
+            #expect(
+                because.hasPrefix(
+                    "parked by action \(ids[0]) after failure (crashed): the process died 3 times"
+                )
+            )
             try await #expect(broker.retryNow("notes") == 1)
             await broker.waitUntilIdle()
         }

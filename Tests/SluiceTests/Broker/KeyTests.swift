@@ -322,4 +322,26 @@ import Testing
         try await #expect(broker.actionCount() == 0)
         await broker.close()
     }
+
+    @Test("A head that has parked its queue and is replaced by its key stays parked, until it is tried again")
+    func parkedHead() async throws {
+        let broker = try await Site(.memory).broker()
+        let log = EventLog<String>()
+        try broker.route("*", Note.self) { note, _ in
+            log.append(note.text)
+            return note.text == "bad" ? .fail("no") : .success
+        }
+        let key = EnqueueOptions(key: DeduplicationKey("k", policy: .replace))
+        let first = try await broker.enqueue(Note("bad"), key).id
+        try await running(broker) {
+            await broker.waitUntilIdle()
+            try await #expect(broker.enqueue(Note("good"), key).id == first)
+            await broker.waitUntilIdle()
+            try await #expect(broker.status(of: "notes").state == .parked)
+            try await broker.retryNow("notes")
+            await broker.waitUntilIdle()
+        }
+        #expect(log.elements == ["bad", "good"])
+        await broker.close()
+    }
 }

@@ -1,23 +1,6 @@
-import Logging
 import Sluice
 import SluiceTestKit
 import Testing
-
-/// A log handler that keeps every line with its metadata.
-private struct KeepingLogHandler: LogHandler {
-    let lines: EventLog<String>
-    var metadata: Logger.Metadata = [:]
-    var logLevel: Logger.Level = .trace
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-    }
-
-    func log(event: LogEvent) {
-        lines.append("\(event.level) \(event.message) \(event.metadata ?? [:]) \(metadata)")
-    }
-}
 
 /// An action whose encoding fails with an error that carries its content.
 private struct Unencodable: Action {
@@ -46,8 +29,7 @@ private struct Detailed: Action {
         let lines = EventLog<String>()
         let site = try Site(place)
         let broker = try await site.broker {
-            $0.logger = Logger(label: "test", factory: { _ in KeepingLogHandler(lines: lines) })
-            $0.logger.logLevel = .trace
+            $0.logger = .keeping(lines)
             $0.maximumPayloadByteCount = 300
         }
         var texts: [String] = []

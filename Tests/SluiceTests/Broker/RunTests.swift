@@ -281,7 +281,7 @@ import Testing
         try broker.route("*", Note.self) { _, _ in .retry(after: .seconds(9)) }
         try await broker.enqueue(Note("a"))
         async let idle: Void = broker.waitUntilIdle()
-        try await until { broker.life.withLock { !$0.idleWaiters.isEmpty } }
+        try await until { broker.life.withLock { !$0.restWaiters.isEmpty } }
         if runs {
             try await running(broker) { try await until { broker.statistics.retried == 1 } }
         } else {
@@ -301,7 +301,7 @@ import Testing
         let error = await #expect(throws: SluiceError.self) { try await broker.run() }
         #expect(error?.code == .databaseLocked)
         await broker.waitUntilIdle()
-        #expect(broker.life.withLock { $0.idleWaiters.isEmpty })
+        #expect(broker.life.withLock { $0.restWaiters.isEmpty })
         await broker.close()
     }
 
@@ -309,7 +309,7 @@ import Testing
     func waitUntilIdleCancelled() async throws {
         let broker = try await Site(.memory).broker()
         let waiting = Task { await broker.waitUntilIdle() }
-        try await until { broker.life.withLock { !$0.idleWaiters.isEmpty } }
+        try await until { broker.life.withLock { !$0.restWaiters.isEmpty } }
         waiting.cancel()
         await waiting.value
         let late = Task {
@@ -318,7 +318,7 @@ import Testing
         }
         late.cancel()
         await late.value
-        #expect(broker.life.withLock { $0.idleWaiters.isEmpty })
+        #expect(broker.life.withLock { $0.restWaiters.isEmpty })
         await broker.close()
     }
 

@@ -57,6 +57,16 @@ private final class WatchedClock: BrokerClock {
         await broker.close()
     }
 
+    @Test("SDL: the engine's queues have the quality of service of the queue that is named, or else one each")
+    func qualityOfService() {
+        let named = DispatchQueue(label: "test.engine", qos: .background)
+        #expect(EngineContext(named).queue("a", qos: .userInitiated).qos != .userInitiated)
+        for qos in [DispatchQoS.utility, .userInitiated] {
+            #expect(EngineContext(nil).queue("a", qos: qos).qos == qos)
+        }
+        #expect(DispatchExecutor(named).queue.qos == .background)
+    }
+
     @Test("SDL: no more handlers run at a time than are allowed, all of them on the queue that is named")
     func bounded() async throws {
         let handlers = NamedQueue("test.handlers", attributes: .concurrent)

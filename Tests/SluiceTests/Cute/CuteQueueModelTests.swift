@@ -101,12 +101,12 @@ import Testing
     private func compare(_ pair: Pair, _ seed: UInt64) async throws {
         let store = pair.mine.store
         let expected = pair.waiting.map(\.id)
-        let all = try await store.waiting(in: "q", behind: .beforeAll, limit: 1_000)
+        let all = try await store.waiting(in: "q", from: .front, limit: 1_000)
         #expect(all.map(\.id.rawValue) == expected, "seed \(seed)")
         #expect(all.map(\.key) == pair.waiting.map { .integer($0.key) }, "seed \(seed)")
         #expect(try await store.waitingCount(in: "q") == expected.count, "seed \(seed)")
         guard all.count > 2 else { return }
-        let behind = try await store.waiting(in: "q", behind: all[1].place, limit: 1)
+        let behind = try await store.waiting(in: "q", from: .behind(all[1].place), limit: 1)
         #expect(behind.map(\.id) == [all[2].id], "seed \(seed)")
     }
 

@@ -233,7 +233,7 @@ extension QueueHandle<Note> {
         let taken = try await store.takeNext(of: "q", limit: 2) { .success($0) }
         #expect(try await store.putBack(taken.outputs, to: "q") == taken.outputs.map(\.id))
         #expect(try await store.cancel(taken.outputs[0].id, in: "q") == .removed)
-        #expect(try await store.waiting(in: "q", behind: .beforeAll, limit: 3).count == 3)
+        #expect(try await store.waiting(in: "q", from: .front, limit: 3).count == 3)
         #expect(try await store.waitingCount(in: "q") == 8)
         let last = try await store.lastActionID()
         #expect(try await store.clear("q", through: last) == 8)

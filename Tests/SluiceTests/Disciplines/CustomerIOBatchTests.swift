@@ -169,4 +169,40 @@ struct CustomerIOBatchTests {
         }
         await broker.close()
     }
+
+    @Test("Customer.io: one call runs a pass through all that is left, also what waits for a retry")
+    func runWithRetries() async throws {
+        let site = try Site(.memory)
+        let broker = try await site.broker()
+        let log = EventLog<String>()
+        try broker.queues("tracking", QueueOptions(discipline: .passOver, start: .batch(count: 10)))
+        try broker.route("tracking", Note.self, retrying(.fixed(.seconds(600)))) { note, attempt in
+            log.append("\(note.text) \(attempt.number)")
+            return attempt.number == 1 && note.text != "c" ? .retry : .success
+        }
+        try await broker.enqueue([Note("a", in: "tracking"), Note("b", in: "tracking")])
+        try await running(broker) {
+            try await #expect(broker.runNow("tracking") == 1)
+            try await until { broker.statistics.retried == 2 }
+            try await broker.enqueue(Note("c", in: "tracking"))
+            try await #expect(broker.runNow("tracking", includingRetries: true) == 1)
+            await broker.waitUntilIdle()
+        }
+        #expect(log.elements == ["a 1", "b 1", "a 2", "b 2", "c 1"])
+        #expect(site.clock.uptime == .zero)
+        await broker.close()
+    }
+
+    @Test("A call that includes retries lifts no parking")
+    func parkedStays() async throws {
+        let broker = try await Site(.memory).broker()
+        try broker.route("*", Note.self) { _, _ in .fail("no") }
+        try await broker.enqueue(Note("a"))
+        try await running(broker) {
+            await broker.waitUntilIdle()
+            try await #expect(broker.runNow(includingRetries: true) == 0)
+            try await #expect(broker.status(of: "notes").state == .parked)
+        }
+        await broker.close()
+    }
 }

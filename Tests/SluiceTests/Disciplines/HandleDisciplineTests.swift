@@ -50,21 +50,38 @@ struct HandleDisciplineTests {
         await broker.close()
     }
 
-    @Test("A handle takes from the front of the order while handlers take the last")
-    func bothEnds() async throws {
+    @Test("A handle and handlers both take the next to start: of a stack, the last")
+    func stack() async throws {
         let fixture = try await StoreFixture()
         let store = fixture.store
         for number in 0..<21 { try await store.add("\(number)") }
-        var (front, back): ([String], [String]) = ([], [])
+        var taken: [String] = []
         for _ in 0..<7 {
             let running = try await claim(store, by: .lastInFirstOut)
-            back.append(running.text)
-            front += texts(try await take(store, 2))
+            taken.append(running.text)
+            taken += texts(try await take(store, 2))
             try await store.settle(running, .success)
         }
-        #expect(front == (0..<14).map { "\($0)" })
-        #expect(back == (14..<21).reversed().map { "\($0)" })
+        #expect(taken == (0..<21).reversed().map { "\($0)" })
         #expect(try await store.waitingCount(in: "q") == 0)
+    }
+
+    @Test("A stack's contents begin with the last, in pages, of those in the file's order and those in none")
+    func contents() async throws {
+        let fixture = try await StoreFixture()
+        let store = fixture.store
+        for number in 0..<20 { try await store.add("\(number)") }
+        let running = try await claim(store, by: .lastInFirstOut)
+        #expect(running.text == "19")
+        var (read, start): ([String], HandleStart) = ([], .front)
+        while true {
+            let page = try await store.waiting(in: "q", from: start, limit: 3)
+            guard let last = page.last else { break }
+            read += texts(page)
+            start = .behind(last.place)
+        }
+        #expect(read == (0..<19).reversed().map { "\($0)" })
+        #expect(texts(try await store.waiting(in: "q", from: .next, limit: 1)) == ["18"])
     }
 
     @Test("What stands aside is not there for a handle until it is due, whether a broker runs or not")
@@ -75,30 +92,40 @@ struct HandleDisciplineTests {
         let action = try await claim(store, by: .concurrent(2))
         try await store.settle(action, .retry(after: .seconds(5), error: "e"))
         #expect(try await store.waitingCount(in: "q") == 1)
-        #expect(texts(try await store.waiting(in: "q", behind: .beforeAll, limit: 9)) == ["b"])
+        #expect(texts(try await store.waiting(in: "q", from: .front, limit: 9)) == ["b"])
         #expect(texts(try await take(store, 9)) == ["b"])
         fixture.clock.advance(by: .seconds(5))
         #expect(try await store.waitingCount(in: "q") == 1)
         #expect(texts(try await take(store, 9)) == ["a"])
     }
 
-    @Test("The mark of a pass is none for a handle, and stands where it stood when it is done")
+    @Test("A handle takes what is behind the mark of a pass, and then what was passed over")
     func mark() async throws {
         let fixture = try await StoreFixture()
         let store = fixture.store
         for text in ["a", "b", "c", "d", "e", "f", "g"] { try await store.add(text) }
         let a = try await claim(store, by: .passOver)
         try await store.settle(a, .retry(after: .zero, error: "e"))
+        #expect(texts(try await store.waiting(in: "q", from: .next, limit: 1)) == ["b"])
         let taken = try await take(store, 2)
-        #expect(texts(taken) == ["a", "b"])
+        #expect(texts(taken) == ["b", "c"])
+        // In front of all that waits: the pass begins anew.
         #expect(try await store.putBack(taken, to: "q") == taken.map(\.id))
-        var order: [String] = []
-        for _ in 0..<7 {
-            let action = try await claim(store, by: .passOver)
-            order.append(action.text)
-            try await store.settle(action, .success)
-        }
-        #expect(order == ["b", "c", "d", "e", "f", "g", "a"])
+        #expect(texts(try await take(store, 9)) == ["b", "c", "a", "d", "e", "f", "g"])
+    }
+
+    @Test(
+        "A handle that is behind the mark comes to what was passed over last, and the pass goes on as before"
+    )
+    func passedOver() async throws {
+        let fixture = try await StoreFixture()
+        let store = fixture.store
+        for text in ["a", "b", "c"] { try await store.add(text) }
+        let a = try await claim(store, by: .passOver)
+        try await store.settle(a, .retry(after: .zero, error: "e"))
+        #expect(texts(try await take(store, 1)) == ["b"])
+        #expect(try await claim(store, by: .passOver).text == "c")
+        #expect(texts(try await take(store, 2)) == ["a"])
     }
 
     @Test("A look past what runs that is rolled back leaves it running by its discipline")
@@ -110,7 +137,7 @@ struct HandleDisciplineTests {
         #expect(running.text == "0")
         let refused = await refusal {
             try await store.write(sync: .later) { transaction in
-                let taking = try transaction.takeNext(of: "q", limit: 1) { .success($0.payload) }
+                let taking = try transaction.takeNext(of: "q", limit: 1, by: nil) { .success($0.payload) }
                 throw SluiceError(.invalidOptions, "took \(taking.outputs)")
             }
         }

@@ -97,8 +97,8 @@ struct BecauseTests {
     func parked() async throws {
         let broker = try await site.broker()
         try fail(broker, .fail("no such room"))
-        try await broker.enqueue([Note("a"), Note("b")])
-        let parked = Because.parked(cause: .failed, error: "no such room", since: now)
+        let ids = try await broker.enqueue([Note("a"), Note("b")])
+        let parked = Because.parked(by: ids[0], cause: .failed, error: "no such room", since: now)
         try await whileRunning(broker) {
             await broker.waitUntilIdle()
             try await check(broker, queue, parked)

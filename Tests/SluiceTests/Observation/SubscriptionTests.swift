@@ -94,6 +94,8 @@ struct SubscriptionTests {
         let depth = Atomic(0)
         let token = broker.observe(on: queue) { element in
             let isAlone = depth.add(1, ordering: .relaxed).newValue == 1
+            // Time enough for another thread to come, were it let.
+            for _ in 0..<1_000 where depth.load(ordering: .relaxed) != 1 { break }
             let isThere = DispatchQueue.getSpecific(key: key) == true
             log.append("\(element.line) \(isAlone && isThere)")
             depth.subtract(1, ordering: .relaxed)

@@ -54,7 +54,7 @@ struct SQLViewTests {
         #expect(
             try await shell.run("SELECT \(columns) FROM sluice_queues ORDER BY head_id") == [
                 "running|2|running|running since \(iso(now)), attempt 1|1|note|1||",
-                "parked|2|parked|parked after failure (exhausted): no room|3|note|1||no room",
+                "parked|2|parked|parked by action 3 after failure (exhausted): no room|3|note|1||no room",
                 "undecodable|2|undecodable|undecodable|5|note|0||no number",
                 "unknown|2|unknown kind|unknown kind|7|note|0||", "unrouted|2|no route|no route|9|note|0||",
                 "retry|2|retry|waiting for retry until \(iso(now + .seconds(60)))|11|note|1"
@@ -73,7 +73,8 @@ struct SQLViewTests {
         let fixture = try await fixture()
         try await fill(fixture)
         let expected = [
-            "running|stopped|broker stopped", "parked|parked|parked after failure (exhausted): no room",
+            "running|stopped|broker stopped",
+            "parked|parked|parked by action 3 after failure (exhausted): no room",
             "undecodable|undecodable|undecodable", "unknown|unknown kind|unknown kind",
             "unrouted|no route|no route",
             "retry|retry|waiting for retry until \(iso(fixture.clock.now + .seconds(60)))",

@@ -18,7 +18,7 @@ struct StoreFailureTests {
         fixture = try await fixture.reopened()
         #expect(try await fixture.store.claim().word == "parked")
         let shown = try fixture.row("SELECT state || '|' || because FROM sluice_queues")
-        #expect(shown == "parked|parked after failure (failed): no such room")
+        #expect(shown == "parked|parked by action 1 after failure (failed): no such room")
         #expect(try await fixture.store.retryNow(.exact("q")) == 1)
         #expect(try await fixture.store.drain() == ["a", "b", "c"])
     }

@@ -138,6 +138,11 @@ extension ActionDraft {
     }
 }
 
+extension Attempt {
+    /// An attempt of no broker's.
+    init(_ action: ClaimedAction, of store: Store) { self.init(action, of: AttemptSource(store)) }
+}
+
 extension ClaimedAction {
     /// The payload of ``ActionDraft/init(_:in:kind:by:notBefore:depthLimit:extras:)`` without its quotes.
     var text: String { String(payload.dropFirst().dropLast()) }

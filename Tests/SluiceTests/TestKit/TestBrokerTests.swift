@@ -192,6 +192,24 @@ struct TestBrokerTests {
         try await test.close()
         #expect(await refusal { try await test.drain() } == .closed)
     }
+
+    @Test("Time passes from one due time to the next, also when the wall clock has gone back meanwhile")
+    func drainAfterStepBack() async throws {
+        let log = EventLog<Duration>()
+        let test = try await TestBroker(.file)
+        try test.broker.route("*", Note.self, retrying(.fixed(.seconds(60)))) {
+            [clock = test.clock] _, attempt in
+            log.append(clock.uptime)
+            return attempt.number == 1 ? .retry : .success
+        }
+        try await test.broker.enqueue(Note("a"))
+        try await test.drain()
+        test.clock.jumpWall(by: .seconds(-10))
+        try await test.drain(for: .seconds(120))
+        #expect(log.elements == [.zero, .seconds(60)])
+        #expect(test.clock.uptime == .seconds(120))
+        try await test.close()
+    }
 }
 
 @Suite("The trait of a broker", .broker(.file) { try $0.route("*", to: ScriptedHandler<Note>()) })

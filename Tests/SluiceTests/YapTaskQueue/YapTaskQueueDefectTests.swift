@@ -24,11 +24,12 @@ import Testing
     func removalOfRunningHead() async throws {
         let site = try Site(.memory)
         let broker = try await site.broker()
-        let log = EventLog<String>()
+        let (log, inside) = (EventLog<String>(), HandlersInside())
         let keeper = Keeper()
         try broker.route(
             "*",
-            to: NoteHandler { note, _, completion in
+            to: NoteHandler { note, attempt, completion in
+                inside.enter(attempt.queue)
                 keeper.keep(completion)
                 log.append(note.text)
             }
@@ -37,16 +38,19 @@ import Testing
         try await running(broker) {
             _ = try await log.wait(forCount: 1)
             try await #expect(broker.cancel(ids[0]) == .signalled)
-            try await broker.flush()
-            #expect(log.elements == ["a"])
+            try await inside.settle(broker)
+            #expect(log.elements == ["a"] && inside.most == 1)
             let late = try #require(keeper.take())
+            inside.leave("notes")
             late(.retry)
             _ = try await log.wait(forCount: 2)
             late(.success)
-            try await broker.flush()
-            #expect(log.elements == ["a", "b"])
+            try await inside.settle(broker)
+            #expect(log.elements == ["a", "b"] && inside.most == 1)
+            inside.leave("notes")
             keeper.take()?(.success)
             _ = try await log.wait(forCount: 3)
+            inside.leave("notes")
             keeper.take()?(.success)
             await broker.waitUntilIdle()
         }
@@ -59,11 +63,12 @@ import Testing
     func insertBeforeRunningHead() async throws {
         let site = try Site(.memory)
         let broker = try await site.broker()
-        let log = EventLog<String>()
+        let (log, inside) = (EventLog<String>(), HandlersInside())
         let keeper = Keeper()
         try broker.route(
             "*",
-            to: NoteHandler { note, _, completion in
+            to: NoteHandler { note, attempt, completion in
+                inside.enter(attempt.queue)
                 keeper.keep(completion)
                 log.append(note.text)
             }
@@ -72,13 +77,18 @@ import Testing
         try await running(broker) {
             _ = try await log.wait(forCount: 1)
             try await broker.enqueue(Note("early", order: .integer(1)))
-            try await broker.flush()
-            #expect(log.elements == ["late"])
+            try await inside.settle(broker)
+            #expect(log.elements == ["late"] && inside.most == 1)
+            inside.leave("notes")
             keeper.take()?(.retry(after: .zero))
             // The retry is due, but the head is another one now.
             _ = try await log.wait(forCount: 2)
+            try await inside.settle(broker)
+            #expect(inside.most == 1)
+            inside.leave("notes")
             keeper.take()?(.success)
             _ = try await log.wait(forCount: 3)
+            inside.leave("notes")
             keeper.take()?(.success)
             await broker.waitUntilIdle()
         }

@@ -33,6 +33,11 @@ import Testing
             log.append("messages: \(note.text)")
             return .success
         }
+        // Of two prefixes the longer one wins, whichever was added first.
+        try broker.route("messages/work/*", Note.self) { note, _ in
+            log.append("work: \(note.text)")
+            return .success
+        }
         try broker.route("messages/vip", completing: Note.self) { note, _, completion in
             log.append("vip: \(note.text)")
             completion(success: true, retryTimeout: .seconds(9))
@@ -40,11 +45,13 @@ import Testing
         try await broker.enqueue(Photo(album: "uploads/1", width: 1))
         try await broker.enqueue([
             Note("a", in: "messages/1"), Note("b", in: "receipts/1"), Note("c", in: "messages/vip"),
-            Note("d", in: "uploads/1"),
+            Note("d", in: "uploads/1"), Note("e", in: "messages/work/7"),
         ])
         try await running(broker) { await broker.waitUntilIdle() }
         #expect(
-            log.elements.sorted() == ["messages: a", "receipts: b", "uploader: uploads/1", "vip: c"]
+            log.elements.sorted() == [
+                "messages: a", "receipts: b", "uploader: uploads/1", "vip: c", "work: e",
+            ]
         )
         // A queue is not handed to a handler that does not know the kind.
         try await #expect(broker.status(of: "uploads/1").state == .unknownKind)
@@ -57,9 +64,15 @@ import Testing
         let brokers = try await [
             site.broker { $0.standFor(process: 1) }, site.broker { $0.standFor(process: 2) },
         ]
-        let log = EventLog<String>()
+        let (log, inside, goOn) = (EventLog<String>(), HandlersInside(), Signal())
         for (name, broker) in zip(["handler1", "handler2"], brokers) {
-            try broker.routeNotes(QueuePattern("\(name)/*"), to: log)
+            try broker.route("\(name)/*", Note.self) { note, attempt in
+                inside.enter(attempt.queue)
+                defer { inside.leave(attempt.queue) }
+                log.append(note.text)
+                try await goOn.received()
+                return .success
+            }
         }
         try await running(brokers[0]) {
             try await running(brokers[1]) {
@@ -68,9 +81,14 @@ import Testing
                     try await brokers[1].enqueue(Note("1 \(number)", in: "handler1/queue"))
                 }
                 for broker in brokers { try await broker.store.takeInForeignChanges() }
+                _ = try await log.wait(forCount: 2)
+                try await inside.settle(brokers[0], brokers[1])
+                #expect(inside.count == 2 && inside.most == 1)
+                goOn.send()
                 _ = try await log.wait(forCount: 20)
             }
         }
+        #expect(inside.most == 1)
         for handler in ["1", "2"] {
             #expect(log.elements.filter { $0.hasPrefix(handler) } == (0..<10).map { "\(handler) \($0)" })
         }
@@ -145,9 +163,11 @@ import Testing
             site.clock.advance(by: .seconds(1_000_000))
             await broker.waitUntilIdle()
             for name in ["paused", "paused too"] as [QueueName] {
-                try await #expect(
-                    "\(broker.status(of: name))"
-                        == "\(name): parked after failure (failed): paused by its handler"
+                let status = try await broker.status(of: name)
+                #expect(
+                    status.description
+                        == "\(name): parked by action \(try #require(status.head)) after failure "
+                        + "(failed): paused by its handler"
                 )
             }
             try await #expect(broker.retryNow("paused") == 1)
@@ -162,6 +182,52 @@ import Testing
         )
         #expect(log.elements.dropFirst(6) == ["later 2 at 5.0 seconds", "paused 2 at 1000005.0 seconds"])
         try await #expect(broker.deadLetters().isEmpty)
+    }
+
+    @Test(
+        "YapTaskQueue: the removal of a head that has paused its queue lets the next one through, by SQL too"
+    )
+    func removalUnblocks() async throws {
+        let site = try Site()
+        let broker = try await site.broker()
+        let log = EventLog<String>()
+        try broker.route("*", Note.self) { note, _ in
+            log.append(note.text)
+            return note.text.hasPrefix("bad") ? .halt("no connection") : .success
+        }
+        let ids = try await broker.enqueue([Note("bad 1"), Note("bad 2"), Note("good")])
+        try await running(broker) {
+            try await until { broker.statistics.failed == 1 }
+            try await #expect(broker.status(of: "notes").state == .parked)
+            try await #expect(broker.cancel(ids[0]) == .removed)
+            try await until { broker.statistics.failed == 2 }
+            try site.shell("DELETE FROM sluice_actions WHERE id = \(ids[1])")
+            await broker.waitUntilIdle()
+        }
+        #expect(log.elements == ["bad 1", "bad 2", "good"])
+        await broker.close()
+    }
+
+    @Test("YapTaskQueue: an action moves to another queue as it is, and is run there")
+    func moved() async throws {
+        let broker = try await Site(.memory).broker()
+        let log = EventLog<String>()
+        try broker.route("from", Note.self) { _, _ in .halt("no connection") }
+        try broker.route("to", Note.self) { note, attempt in
+            log.append("\(note.text) \(attempt.id) \(attempt.number) in \(attempt.queue)")
+            return .success
+        }
+        let ids = try await broker.enqueue([Note("it", in: "from"), Note("next", in: "from")])
+        try await running(broker) {
+            try await until { broker.statistics.failed == 1 }
+            try await #expect(broker.move(ids[0], to: "to") == .done)
+            await broker.waitUntilIdle()
+            // The parking that it had caused has gone with it: the next one was tried.
+            #expect(broker.statistics.failed == 2)
+        }
+        #expect(log.elements == ["it \(ids[0]) 2 in to"])
+        try await #expect(broker.actionSummaries("from").map(\.id) == [ids[1]])
+        await broker.close()
     }
 
     @Test("YapTaskQueue: paused queues are restarted by their names, and the rest all together")

@@ -32,7 +32,7 @@ extension BackgroundCoordinator {
     var executor: DispatchExecutor? { broker.options.engine.executor }
 
     private func followCommands(_ number: Int) async throws {
-        if !state.isRunning { await broker.suspend() }
+        if !state.isRunning { await broker.letGo() }
         var current: BrokerRun?
         var isToRun = false
         for await command in commands {
@@ -48,7 +48,7 @@ extension BackgroundCoordinator {
                 isToRun = false
                 if let current { await stop(current) }
                 let work = await workLeft()
-                await broker.suspend()
+                await broker.letGo()
                 handle(.stopped(number, work))
             case .brokerEnded(let run) where run === current:
                 try run.result?.get()
@@ -90,13 +90,10 @@ extension BackgroundCoordinator {
         await wait(atMost: options.patience) { await run.ended.wait() }
     }
 
-    /// How long queues are read to find out what is to be asked for.
-    private static let readingLimit: Duration = .seconds(2)
-
     /// What is to be asked for; something if it cannot be told, or not in time.
     private func workLeft() async -> RemainingWork {
         do throws(SluiceError) {
-            let end = broker.options.clock.uptime + Self.readingLimit
+            let end = broker.options.clock.uptime + Suspension.readingLimit
             // The time may be over before the broker was resumed for it.
             return try await broker.remainingWorkUnlessSuspended(until: end) ?? .now
         } catch {

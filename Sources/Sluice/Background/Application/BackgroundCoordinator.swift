@@ -21,9 +21,10 @@ internal import Synchronization
 /// - A return to the foreground takes the request back, and the broker runs at once.
 ///
 /// An extension and processing time are never held at the same time, and before either is given back the
-/// broker is suspended (``Broker/suspend()``): no transaction is open and no lock is held. What is enqueued
-/// then waits until the broker runs again; code that the system wakes for something else, such as a push,
-/// calls ``Broker/resume()`` before it enqueues, and ``Broker/suspend()`` behind that.
+/// broker is suspended (``Broker/suspend()``): no transaction is open and no lock is held. What is
+/// enqueued then waits until the broker runs again; code that the system wakes for something else, such as
+/// a push, calls ``Broker/resume()`` before it enqueues, and ``Broker/suspend()`` behind that, which has
+/// processing time asked for.
 public final class BackgroundCoordinator: Sendable {
     /// What the task of ``run()`` is to do.
     enum Command: Sendable {
@@ -82,6 +83,7 @@ public final class BackgroundCoordinator: Sendable {
         self.processingTime = processingTime
         life = Mutex(Life(machine: BackgroundStateMachine(options: options)))
         (commands, command) = AsyncStream.makeStream()
+        broker.suspension.tell { [weak self] in self?.handle(.workCame($0)) }
         processingTime.connect { [weak self] in
             self?.handle(.processingBegan)
         } expired: { [weak self] in

@@ -20,6 +20,9 @@ struct BackgroundStateMachine: Sendable {
         case rested(RemainingWork)
         /// A stop is over: no transaction is open and no lock is held; so much is left.
         case stopped(Int, RemainingWork)
+        /// Somebody has used the broker while it did not run, and it has let go of the file again; so much is
+        /// left.
+        case workCame(RemainingWork)
         /// The broker cannot go on, or nobody is to run it any more.
         case ended
     }
@@ -60,6 +63,7 @@ struct BackgroundStateMachine: Sendable {
         case .requestRefused: refuseRequest()
         case .rested(let work): rest(work)
         case .stopped(let number, let work): number == lastStop ? stopped(work) : []
+        case .workCame(let work): workCame(work)
         case .ended: end()
         }
     }
@@ -96,7 +100,7 @@ extension BackgroundStateMachine {
 
     private mutating func leaveForeground(_ work: RemainingWork) -> [Effect] {
         guard state == .foreground else { return [] }
-        guard isInProgress(work) else { return stop(.leaving) }
+        guard isInProgress(work), !mutant("extension") else { return stop(.leaving) }
         state = .extended
         return [.beginExtension]
     }
@@ -140,12 +144,21 @@ extension BackgroundStateMachine {
         case .endingProcessing: end = [.endProcessing(isDone: !isInProgress(work))]
         case .foreground, .extended, .processing, .asleep, .awaitingProcessing: return []
         }
-        guard let delay = delay(of: work) else {
+        guard let delay = delay(of: work), !mutant("processing request") else {
             state = .asleep
             return end
         }
         state = .awaitingProcessing
         return [.requestProcessing(after: max(delay, options.processingDelay))] + end
+    }
+
+    /// Asks for processing time if anything is left, sooner if it was asked for already.
+    private mutating func workCame(_ work: RemainingWork) -> [Effect] {
+        guard state == .asleep || state == .awaitingProcessing, !mutant("work has come"),
+            let delay = delay(of: work)
+        else { return [] }
+        state = .awaitingProcessing
+        return [.requestProcessing(after: max(delay, options.processingDelay))]
     }
 
     private mutating func end() -> [Effect] {

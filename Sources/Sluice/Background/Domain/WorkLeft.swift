@@ -70,7 +70,7 @@ package struct WorkLeft: Sendable {
         var (time, head): (Timestamp, Timestamp?) = (now, now)
         for reason in because {
             switch reason {
-            case .running, .ready, .permit, .locked, .refused, .owned, .stopped: break
+            case .running, .ready, .permit, .locked, .refused, .handlersBlocked, .owned, .stopped: break
             case .parked: return .obstacle(.parked)
             case .undecodable: return .obstacle(.undecodable)
             case .unknownKind, .noRoute: return .obstacle(.unknownKind)

@@ -6,7 +6,7 @@ extension WaitingOrder {
     /// know; in a pass, the first behind its mark.
     func head(of queue: QueueID, by discipline: QueueDiscipline) throws(SQLiteError) -> Place? {
         try load()
-        lanes[queue, default: Lane()].turn(isReversed: discipline == .lastInFirstOut)
+        lanes[queue, default: Lane()].turn(isReversed: discipline == .lastInFirstOut && !mutant("last first"))
         if discipline == .passOver {
             try followPass(of: queue)
         } else if lanes[queue]?.pass != nil {
@@ -76,6 +76,13 @@ extension WaitingOrder {
             .run()
         lanes[queue]?.endPass()
         return true
+    }
+
+    /// The pass under way is over, and the next one begins at the front.
+    func restartPass(of queue: QueueID) throws(SQLiteError) {
+        try connection.cached("DELETE FROM sluice_pass_rows WHERE queue_id = ?1").bind(1, queue.rawValue)
+            .run()
+        lanes[queue]?.endPass()
     }
 
     /// Whether something has been passed over in the pass under way.

@@ -1,0 +1,82 @@
+internal import Logging
+
+/// What has happened to actions and queues, told to the application's logger.
+///
+/// Each change of state is told once, with structured keys and without payloads (G13): at *warning* what
+/// needs a person, at *notice* what somebody has asked for, at *debug* attempts.
+extension Broker {
+    /// Logs what a commit has done.
+    func log(_ events: [QueueEvent]) {
+        let logger = options.logger
+        guard logger.logLevel <= .warning else { return }
+        var behind: [QueueName: Int] = [:]
+        for event in events {
+            // What goes with a queue that fails as a whole is one line, however many they are.
+            if event.deadLetterCause == .behind, let queue = event.queue {
+                behind[queue, default: 0] += 1
+                continue
+            }
+            guard let (level, message) = event.line else { continue }
+            logger.log(level: level, message, metadata: event.facts)
+        }
+        for (queue, count) in behind.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            logger.warning(
+                "actions set aside with their queue",
+                metadata: ["queue": "\(queue)", "count": "\(count)", "cause": "behind"]
+            )
+        }
+    }
+}
+
+extension QueueEvent.Kind {
+    /// The most urgent level at which it is logged.
+    var logLevel: Logger.Level {
+        switch self {
+        case .failed, .expired, .deadLettered, .blocked, .crashed: .warning
+        case .editLost: .notice
+        case .started, .succeeded, .retrying, .released: .debug
+        default: .trace
+        }
+    }
+}
+
+extension QueueEvent {
+    /// At which level it is logged, and with what words; `nil`: it is not.
+    fileprivate var line: (Logger.Level, Logger.Message)? {
+        switch kind {
+        case .failed, .expired:
+            if policy == .block { return (.warning, "queue parked") }
+            return (.debug, kind == .expired ? "action expired" : "action failed")
+        case .deadLettered:
+            let isAsked = deadLetterCause == .skipped || deadLetterCause == .expired
+            return (isAsked ? .notice : .warning, "action set aside")
+        case .blocked:
+            switch because {
+            case .noRoute: return (.warning, "no route for the queue")
+            case .unknownKind: return (.warning, "no route for the kind")
+            default: return (.debug, "queue waits for a gate")
+            }
+        case .crashed: return (.warning, "the process died while an action ran alone")
+        case .editLost: return (.notice, "an attempt has succeeded that had not seen an edit of its action")
+        case .started: return (.debug, "attempt started")
+        case .succeeded: return (.debug, "attempt succeeded")
+        case .retrying: return (.debug, "attempt failed, and is tried again")
+        case .released: return (.debug, "attempt released")
+        default: return nil
+        }
+    }
+
+    /// What it is about.
+    fileprivate var facts: Logger.Metadata {
+        var facts: Logger.Metadata = [:]
+        if let queue { facts["queue"] = "\(queue)" }
+        if let action { facts["action"] = "\(action)" }
+        if let actionKind { facts["kind"] = "\(actionKind)" }
+        if let attempt { facts["attempt"] = "\(attempt)" }
+        if let cause = deadLetterCause?.rawValue ?? cause?.rawValue { facts["cause"] = "\(cause)" }
+        if let delay { facts["delay"] = "\(delay)" }
+        if let gate { facts["gate"] = "\(gate)" }
+        if let error { facts["error"] = "\(error)" }
+        return facts
+    }
+}

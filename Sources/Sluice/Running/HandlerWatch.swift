@@ -1,0 +1,128 @@
+internal import Dispatch
+internal import Logging
+internal import Synchronization
+
+/// Whether handlers block the threads that they run on: looks and answers in, decisions out; no clock, no
+/// thread.
+///
+/// While handlers run, a probe that does nothing is put on their executor from time to time. One that has
+/// not run for the threshold shows that nothing runs there.
+struct HandlerWatchStateMachine {
+    enum Decision: Equatable {
+        /// Put a probe on the handlers' executor.
+        case probe
+        /// Nothing has run there since a time.
+        case tell(since: Timestamp)
+        case wait
+        /// Nothing runs, and nothing is left to find out.
+        case end
+    }
+
+    private let threshold: Duration
+    private var probe: (uptime: Duration, time: Timestamp)?
+    /// Since when nothing has run, from when it was told to when a probe has run.
+    private(set) var blockedSince: Timestamp?
+
+    init(threshold: Duration) { self.threshold = threshold }
+
+    /// - Parameter isBusy: Whether handlers run.
+    mutating func look(at uptime: Duration, _ time: Timestamp, isBusy: Bool) -> Decision {
+        guard let probe else {
+            guard isBusy else { return .end }
+            self.probe = (uptime, time)
+            return .probe
+        }
+        guard uptime - probe.uptime >= threshold, blockedSince == nil, !mutant("blocked handlers") else {
+            return .wait
+        }
+        blockedSince = probe.time
+        return .tell(since: probe.time)
+    }
+
+    /// The probe has run.
+    ///
+    /// - Returns: Whether that was told to be overdue.
+    mutating func answered() -> Bool {
+        defer { (probe, blockedSince) = (nil, nil) }
+        return blockedSince != nil
+    }
+}
+
+/// Looks, while handlers run, whether anything runs on their executor, and tells the logger if nothing does.
+///
+/// By a timer of the system's, on a queue of its own: Swift's executor, on which clocks sleep, may be the
+/// very one that is blocked.
+final class HandlerWatch: Sendable {
+    private let machine: Mutex<HandlerWatchStateMachine>
+    private let threshold: Duration
+    private let options: BrokerOptions
+    private let queue: DispatchQueue
+    /// Whether the timer goes; asked for each handler that starts.
+    private let isOn = Atomic(false)
+    /// Only used under the lock.
+    private let timer = Mutex<Timer?>(nil)
+
+    // A dispatch source may be used from any thread.
+    private struct Timer: @unchecked Sendable {
+        let source: any DispatchSourceTimer
+    }
+
+    /// - Returns: `nil` where nothing is to be watched.
+    init?(_ options: BrokerOptions) {
+        guard let threshold = options.blockedHandlerThreshold else { return nil }
+        self.threshold = threshold
+        self.options = options
+        machine = Mutex(HandlerWatchStateMachine(threshold: threshold))
+        queue = options.engine.queue("sluice.handlers", qos: .utility)
+    }
+
+    deinit { timer.withLock { $0?.source.cancel() } }
+
+    /// Since when nothing has run on the handlers' executor; `nil`: it runs.
+    var blockedSince: Timestamp? { machine.withLock { $0.blockedSince } }
+
+    /// A handler starts.
+    ///
+    /// - Parameter isBusy: Whether handlers run.
+    func began(_ isBusy: @escaping @Sendable () -> Bool) {
+        guard !isOn.load(ordering: .relaxed), !isOn.exchange(true, ordering: .relaxed) else { return }
+        let source = DispatchSource.makeTimerSource(queue: queue)
+        let interval = DispatchTimeInterval.microseconds(Int(clamping: threshold.wholeMicroseconds))
+        source.schedule(deadline: .now() + interval, repeating: interval, leeway: .milliseconds(10))
+        source.setEventHandler { [weak self] in self?.look(isBusy) }
+        source.activate()
+        timer.withLock { timer in
+            timer?.source.cancel()
+            timer = Timer(source: source)
+        }
+    }
+
+    private func look(_ isBusy: @escaping @Sendable () -> Bool) {
+        let decision = machine.withLock {
+            $0.look(at: options.clock.uptime, options.clock.now, isBusy: isBusy())
+        }
+        switch decision {
+        case .wait: break
+        case .probe:
+            Task(executorPreference: options.handlerExecutor) { self.answered() }
+        case .tell(let since):
+            options.logger.warning(
+                "handlers block their threads: await instead, or set BrokerOptions.handlerExecutor",
+                metadata: ["since": "\(since.iso8601)"]
+            )
+        case .end:
+            timer.withLock { timer in
+                timer?.source.cancel()
+                timer = nil
+            }
+            isOn.store(false, ordering: .relaxed)
+            // One may have started in between, and found the timer going.
+            if isBusy() { began(isBusy) }
+        }
+    }
+
+    private func answered() {
+        guard machine.withLock({ $0.answered() }) else { return }
+        options.logger.notice("handlers run again")
+    }
+}
