@@ -171,10 +171,14 @@ CREATE TABLE sluice_state_rows (
     -- The delay that was asked for: after a wall-clock jump the wait is never longer than this.
     retry_delay_us     INTEGER CHECK (retry_delay_us >= 0),
     last_error         TEXT,
-    -- 1: it ran when its process died, and runs alone until it has finished once.
+    -- 1: it ran when its process died, and is tried before others start. Cleared when an attempt finishes, or
+    -- survives a trial.
     is_suspect         INTEGER NOT NULL DEFAULT 0 CHECK (is_suspect IN (0, 1)),
-    -- Deaths of a process while this action ran alone. Cleared when an attempt finishes.
+    -- Deaths of a process while this action ran alone. Cleared when an attempt finishes, or survives a trial.
     crashes            INTEGER NOT NULL DEFAULT 0 CHECK (crashes >= 0),
+    -- What speaks against it when a process has died: raised by a death in its trial, lowered by a trial that it
+    -- survives, cleared when an attempt finishes. Those with the highest value are tried first.
+    suspicion          INTEGER NOT NULL DEFAULT 0,
     -- 1: cancelled while it ran. Anything but success removes the action.
     is_cancelled       INTEGER NOT NULL DEFAULT 0 CHECK (is_cancelled IN (0, 1)),
     -- The queue it moves to when the running attempt ends.
@@ -192,6 +196,9 @@ CREATE TABLE sluice_state_rows (
 ) STRICT;
 
 -- What a queue that is failing has to spare.
+-- For the start: what a dead process may have died of.
+CREATE INDEX sluice_state_suspect ON sluice_state_rows (action_id) WHERE is_suspect = 1;
+
 CREATE INDEX sluice_state_came ON sluice_state_rows (came_as_id) WHERE came_as_id IS NOT NULL;
 
 -- One row for each slot that is taken. Written before the handler starts, deleted by the settling that names
@@ -205,8 +212,9 @@ CREATE TABLE sluice_claim_rows (
     -- again. The claim holds as long as that epoch has its row in sluice_runner_rows.
     claim         INTEGER NOT NULL,
     started_at_us INTEGER NOT NULL,
-    -- 1: the action is a suspect, and nothing else ran in its process.
-    is_alone      INTEGER NOT NULL CHECK (is_alone IN (0, 1)),
+    -- How many suspects were tried together when it was claimed, with nothing beside them in their process; 0: none.
+    -- Cleared when it has survived its trial.
+    trial_size    INTEGER NOT NULL CHECK (trial_size >= 0),
     -- The counter 'opening' at that time: a gate opened since has opened during the attempt.
     opening       INTEGER NOT NULL DEFAULT 0,
     -- How many slots the queue has. Where it is more than one, other processes claim from the queue too.

@@ -116,7 +116,7 @@ static void claim(const struct slot *slot, int parses) {
     static sqlite3_stmt *insert, *head;
     if (!insert) {
         insert = prepare(
-            "INSERT INTO sluice_claim_rows (queue_id, slot, action_id, claim, started_at_us, is_alone)"
+            "INSERT INTO sluice_claim_rows (queue_id, slot, action_id, claim, started_at_us, trial_size)"
             " VALUES (?1, 0, ?2, ?3, ?4, 0)");
         head = prepare(
             "SELECT q.name, q.blocked_by, a.queue_id = ?2 AND a.not_before_us IS NULL, a.sort_key, a.kind,"

@@ -55,6 +55,7 @@ extension Broker {
     /// Wakes every queue with work.
     func lookAround() async throws(SluiceError) {
         let look = life.withLock { $0.look.need() }
+        scheduler.suspected(try await store.suspects())
         try await readQueuesWithWork { scheduler.wake($0) }
         life.withLock { $0.look.end(look) }
         options.restWaiters?.changed()

@@ -56,7 +56,7 @@ extension Broker {
     /// Runs the queues until ``stop(grace:)`` is called or the task is cancelled.
     ///
     /// Every queue with work resumes, whoever enqueued it and when (G8). Actions that ran when an earlier
-    /// process died are run alone, one at a time, and nothing else starts until they have been (G7).
+    /// process died are tried first, for ``BrokerOptions/crashTrialLimit`` at most (G7).
     ///
     /// Other processes may run the queues of the file at the same time, and share the work: a queue is one
     /// process's while that has an action of it to run. What a process leaves that dies, the others run
@@ -257,6 +257,7 @@ extension Broker {
         case .renewLease: attempt(chore, again: options.leases.renewal) { try await $0.renewLease() }
         case .watchRunners: watchRunners()
         case .endStandby: endStandby()
+        case .endTrial: scheduler.endTrial()
         case .lookAround: lookAroundAgain()
         case .findOverlooked: findOverlooked()
         case .lookForChanges: lookForChanges()

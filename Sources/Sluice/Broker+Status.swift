@@ -124,6 +124,7 @@ extension Broker {
                 kind: kind,
                 isSuspect: false,
                 crashes: 0,
+                suspicion: 0,
                 isExpired: false
             )
         )
@@ -134,7 +135,7 @@ extension Broker {
         switch scheduler.standing(of: facts.id) {
         case .standsBy: return file.primary.map { .owned(process: $0) } ?? .ready
         case .lacksPermit: return .permit(.broker)
-        case .awaitsLone: return .permit(.alone)
+        case .awaitsTrial: return .permit(.crashTrial(of: scheduler.tried))
         case .free: return .ready
         case .lacksRoutePermit:
             guard case .route(let route) = route(facts) else { return .ready }

@@ -19,6 +19,17 @@ public struct BrokerOptions: Sendable {
     /// cores.
     public var concurrency = 64
 
+    /// How long everything else waits, in all, while actions are tried that ran when a process died.
+    ///
+    /// One of them may have killed it. After a start, or the death of another process on the file, they start
+    /// first and in halves, with nothing beside them, until it is known that none of them kills the process
+    /// soon after its start. What has not been tried when this time is over starts beside the others. Actions
+    /// that end soon are tried in the time that they take. Zero tries nothing: an action that kills its process
+    /// is then never found.
+    ///
+    /// Default: five seconds.
+    public var crashTrialLimit: Duration = .seconds(5)
+
     /// The most bytes that the JSON text of a payload may have; 1 to 500,000,000.
     ///
     /// Default: 16 MiB. Larger things belong in files whose names the payload carries.
@@ -213,6 +224,7 @@ public struct BrokerOptions: Sendable {
             (1...500_000_000).contains(maximumPayloadByteCount),
             "maximumPayloadByteCount is \(maximumPayloadByteCount); give 1 to 500,000,000"
         )
+        try check(crashTrialLimit >= .zero, "crashTrialLimit is negative")
         try check(lockTimeout >= .zero, "lockTimeout is negative")
         try check(ownLockTimeout >= .zero, "ownLockTimeout is negative")
         try check(foreignChangeInterval > .zero, "foreignChangeInterval is not positive")

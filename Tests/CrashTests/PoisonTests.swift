@@ -7,7 +7,7 @@ import SystemPackage
 import Testing
 
 @Suite("A process that its own handlers kill") struct PoisonTests {
-    private static let lanes = 32
+    private static let lanes = 64
 
     /// Runs the child once.
     ///
@@ -24,7 +24,7 @@ import Testing
         return true
     }
 
-    @Test("G7: a poison action among 32 that run ends as crashed, and its neighbours lose nothing")
+    @Test("G7: a poison action among 64 is set aside within ten deaths, and its neighbours lose nothing")
     func poisonIsFound() async throws {
         let file = try TemporaryFile()
         let log = file.path + ".log"
@@ -34,13 +34,11 @@ import Testing
         await broker.close()
 
         #expect(try await runChild(file, log: log, "first") == false)
-        var restarts = 0
+        var deaths = 1
         while try await !runChild(file, log: log, "later") {
-            restarts += 1
-            try #require(restarts <= 5, "the poison action is not set aside")
+            deaths += 1
+            try #require(deaths <= 10, "the poison action is not set aside")
         }
-        // Three deaths alone, and the one among the others.
-        #expect(restarts == 3)
 
         let after = try await Broker(file: file.path)
         let dead = try await after.deadLetters()
@@ -52,13 +50,14 @@ import Testing
         let starts = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n").map {
             $0.split(separator: " ").map(String.init)
         }
-        // Each neighbour ran twice, once in the process that died, and both as attempt 1.
+        // Each neighbour ran once more at least, and always as attempt 1.
         for id in ids where id != poison {
-            #expect(
-                starts.filter { $0[1] == "\(id)" } == [["first", "\(id)", "1"], ["later", "\(id)", "1"]]
-            )
+            let attempts = starts.filter { $0[1] == "\(id)" }.map { $0[2] }
+            #expect(attempts.count >= 2 && Set(attempts) == ["1"])
         }
-        #expect(starts.filter { $0[1] == "\(poison)" }.map { $0[2] } == ["1", "1", "2", "3"])
+        // The last three deaths were its own.
+        let own = starts.filter { $0[1] == "\(poison)" }.map { $0[2] }
+        #expect(own.count == deaths && own.suffix(3) == ["1", "2", "3"] && Set(own.dropLast(2)) == ["1"])
     }
 }
 #endif

@@ -72,10 +72,21 @@ public enum PermitScope: Sendable, Hashable {
     case route(QueuePattern)
     /// As many handlers run as ``BrokerOptions/concurrency`` allows.
     case broker
-    /// An action that ran when its process died runs alone, or is about to; this may be it (G7).
-    case alone
+    /// Actions that ran when a process died are tried with nothing beside them, or are about to be; this may be
+    /// one of them (G7). `nil`: none of them has started.
+    case crashTrial(of: TriedAction?)
     /// Other actions run in the processes that run the queues; only they know what is missing.
     case otherProcess
+}
+
+/// An action that is tried after a crash.
+public struct TriedAction: Sendable, Hashable {
+    /// Its queue.
+    public let queue: QueueName
+    /// Its number.
+    public let action: ActionID
+    /// How many others are tried at the same time.
+    public let otherCount: Int
 }
 
 extension Because: CustomStringConvertible {
@@ -93,6 +104,8 @@ extension Because: CustomStringConvertible {
         case .gate(let gate): "waiting for gate \(gate)"
         case .retry(let until): "waiting for retry until \(Timestamp(until).iso8601)"
         case .scheduled(let date): "scheduled for \(Timestamp(date).iso8601)"
+        case .permit(.crashTrial(let tried)):
+            tried.map(Self.words) ?? "waits for actions that are tried after a crash"
         case .permit: "waiting for a permit"
         case .locked(let since, let processes):
             "waiting for the write lock of \(Self.names(of: processes)) since \(Timestamp(since).iso8601)"
@@ -112,6 +125,13 @@ extension Because: CustomStringConvertible {
         case Self.noRoute.description: self = .noRoute
         default: return nil
         }
+    }
+
+    private static func words(_ tried: TriedAction) -> String {
+        let name = "action \(tried.action) of \(tried.queue)"
+        return tried.otherCount == 0
+            ? "waits while \(name) runs alone after a crash"
+            : "waits while \(name) and \(tried.otherCount) more are tried after a crash"
     }
 
     private static func names(of processes: [Int]) -> String {

@@ -32,6 +32,8 @@ package enum Chore: Hashable, Sendable, CaseIterable {
     case eraseLog
     /// Look for queues that have stood still for too long.
     case findStalled
+    /// Suspects have been tried for long enough: what waits for them starts.
+    case endTrial
     /// The time that handlers had to finish by themselves is over.
     case endGrace
 }

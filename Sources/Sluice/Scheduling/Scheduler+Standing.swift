@@ -60,4 +60,9 @@ extension Scheduler {
     func standing(of queue: QueueID) -> SchedulerStateMachine.Standing {
         machine.withLock { $0.standing(of: queue) }
     }
+
+    /// These scheduled actions, and no others, are due and have no place.
+    func keepPlaces(_ unplaced: [UnplacedAction]) {
+        for queue in refusals.keepPlaces(unplaced, at: clock.now) { delegate.waits(queue) }
+    }
 }

@@ -14,7 +14,9 @@ final class Scheduler: Sendable {
     let rules = QueueRuleBook()
     let clock: any BrokerClock
     private let alarm: Alarm
-    private let executor: DispatchExecutor?
+    let executor: DispatchExecutor?
+    /// How long everything waits for suspects, in all, after a process has died.
+    let crashTrialLimit: Duration
     let logger: Logger
     /// Looks for scheduled actions that are due, under way: what they find is not known yet.
     let admissions = Atomic(0)
@@ -23,6 +25,8 @@ final class Scheduler: Sendable {
     /// Until when outcomes wait that could not be written.
     let pauses = Mutex<[Duration]>([])
     let refusals = Refusals()
+    /// What was claimed to be tried after a crash, by its claim, since the last trial began.
+    let triedActions = Mutex<[Int64: ClaimedAction]>([:])
     let restWaiters: RestWaiters?
     /// Set once, by ``connect(_:)``.
     private let connection = Mutex<Delegate?>(nil)
@@ -32,6 +36,7 @@ final class Scheduler: Sendable {
         self.store = store
         clock = options.clock
         executor = options.engine.executor
+        crashTrialLimit = options.crashTrialLimit
         alarm = Alarm(clock: options.clock, executor: executor)
         logger = options.logger
         restWaiters = options.restWaiters
@@ -48,7 +53,7 @@ final class Scheduler: Sendable {
         connect(.none)
     }
 
-    private var delegate: Delegate {
+    var delegate: Delegate {
         guard let delegate = connection.withLock({ $0 }) else {
             preconditionFailure("the scheduler was used before it was connected")
         }
@@ -235,6 +240,8 @@ extension Scheduler {
         case .claim(let orders): claim(orders)
         case .timeOut(let claim): delegate.timeOut(claim)
         case .perform(let chore): delegate.perform(chore)
+        case .beginTrial(let isLong): beginTrial(isLong: isLong)
+        case .survived(let claims): survived(claims)
         case .becameIdle: delegate.rests()
         case .stopped: delegate.stopped()
         }
@@ -309,12 +316,13 @@ extension Scheduler {
                     queue,
                     to: route.id,
                     limit: route.options.concurrency,
-                    isSuspect: head.isSuspect,
-                    crashes: head.crashes
+                    suspect: head.suspect(in: queue),
+                    now: head.isSuspect ? clock.uptime : .zero
                 )
             }
             admission.state.withLock { $0 = (route, conclusion) }
-            return conclusion == nil ? .run(isAlone: head.isSuspect) : .notNow
+            guard conclusion == nil else { return .notNow }
+            return .run(trialSize: head.isSuspect ? machine.withLock { $0.trialSize(of: queue) } : 0)
         }
     }
 
@@ -327,6 +335,7 @@ extension Scheduler {
         switch result {
         case .claimed(let action):
             guard let route else { preconditionFailure("a claim was admitted without a route") }
+            if action.isTried { triedActions.withLock { $0[action.receipt.claim] = action } }
             let timeOutAt = route.options.timeout.map { clock.uptime + $0 }
             update {
                 $0.started(queue, claim: action.receipt.claim, timeOutAt: timeOutAt, room: action.room)
@@ -347,15 +356,15 @@ extension Scheduler {
         case .notAdmitted:
             guard let refusal else { preconditionFailure("a claim was refused without a reason") }
             conclusion = refusal
+            if case .awaitsTrial = refusal { limitTrial() }
         }
         update { $0.concluded(queue, conclusion) }
         delegate.waits(queue)
         return nil
     }
 
-    /// Leaves a queue's own next claim to when the outcome of its run is written.
-    ///
-    /// - Returns: `false` where it is another queue's, or the queue has several slots.
+    /// Leaves a queue's own next claim to when its outcome is written; `false` where it is another queue's, or
+    /// the queue has several slots.
     private func withdraw(_ order: SchedulerStateMachine.Order, behind receipt: Receipt) -> Bool {
         guard order.queue == receipt.queue else { return false }
         var isWithdrawn = true
@@ -386,10 +395,5 @@ extension Scheduler {
             )
         }
         delegate.waits(queue)
-    }
-
-    /// These scheduled actions, and no others, are due and have no place.
-    func keepPlaces(_ unplaced: [UnplacedAction]) {
-        for queue in refusals.keepPlaces(unplaced, at: clock.now) { delegate.waits(queue) }
     }
 }

@@ -60,7 +60,7 @@ extension SchedulerStateMachine {
     /// Whether nothing is ready, runs or is being looked for: what is left waits for a time, for another
     /// process, or for somebody.
     var isResting: Bool {
-        permitsInUse == 0 && settling == 0 && ready.isEmpty && suspects.isEmpty && beside.isEmpty
+        permitsInUse == 0 && settling == 0 && ready.isEmpty && !trial.isActive && beside.isEmpty
             && settlingBeside.isEmpty && !isAdmitting && !overlooked.isNeeded
     }
 

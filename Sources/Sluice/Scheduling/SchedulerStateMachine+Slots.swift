@@ -26,7 +26,7 @@ extension SchedulerStateMachine {
         if let freed = routes.release(claim: claim) { callNext(for: freed) }
         // Its permit goes to the next claim, or back.
         permitsInUse -= 1
-        guard isOpen, suspects.isEmpty, standbyUntil == nil else { return nil }
+        guard isOpen, !trial.isActive, standbyUntil == nil else { return nil }
         if let next = ready.popFirst() { return order(next) }
         return phases[queue] == .full ? order(queue) : nil
     }
@@ -47,6 +47,7 @@ extension SchedulerStateMachine {
         if settlingBeside.contains(claim) { return nil }
         precondition(isClaiming(queue), "a claim was withdrawn that was not under way")
         permitsInUse -= 1
+        trial.left(queue)
         releaseRoute(of: queue)
         endCall(of: queue)
         waits[queue] = nil

@@ -5,8 +5,8 @@ extension SchedulerStateMachine {
         case lacksRoutePermit
         /// As many handlers run as the broker allows.
         case lacksPermit
-        /// A suspect runs alone, or is about to; it may be this queue's.
-        case awaitsLone
+        /// Suspects are tried with nothing beside them, or are about to be; this queue's may be one of them.
+        case awaitsTrial
         /// Another process runs the queues alone for a while.
         case standsBy
         /// None of these.
@@ -16,8 +16,8 @@ extension SchedulerStateMachine {
     func standing(of queue: QueueID) -> Standing {
         switch phases[queue] {
         case .lackingPermit: .lacksRoutePermit
-        case .suspect: .awaitsLone
-        case .ready where lone != nil || !suspects.isEmpty: .awaitsLone
+        case .suspect: .awaitsTrial
+        case .ready where trial.isActive: .awaitsTrial
         case .ready where standbyUntil != nil: .standsBy
         case nil where standbyUntil != nil && overlooked.isNeeded: .standsBy
         case .ready where permitsInUse >= concurrency: .lacksPermit

@@ -13,7 +13,7 @@ internal import HeapModule
 ///                     ▲                       │ nothing to run, parked: forgotten
 ///                     │ time reached          ├─▶ waiting (retry)
 ///                     │ permit released       ├─▶ lacking a permit of its route
-///                     │ nothing runs          └─▶ waiting to be alone (a suspect, G7)
+///                     │ nothing runs          └─▶ waiting for its trial (a suspect, G7)
 /// ```
 package struct SchedulerStateMachine {
     /// What is known of an active queue.
@@ -51,8 +51,8 @@ package struct SchedulerStateMachine {
         /// The head waits until a time.
         case waiting(RetryWait, until: Duration)
         case lacksPermit(RouteID)
-        /// The head is a suspect; its deaths so far.
-        case mustBeAlone(crashes: Int)
+        /// The head is a suspect.
+        case awaitsTrial(CrashTrial.Suspect)
         /// There is no route for the head: a new route changes that, or a wake.
         case unroutable
         /// The head asks for a gate that is closed.
@@ -69,6 +69,10 @@ package struct SchedulerStateMachine {
         /// The attempt's time is over: cancel its handler.
         case timeOut(claim: Int64)
         case perform(Chore)
+        /// Suspects are about to be claimed; `isLong`: all the time that is left is theirs.
+        case beginTrial(isLong: Bool)
+        /// These claims were tried, and their process lives.
+        case survived([Int64])
         /// Nothing is ready, runs or waits for a time.
         case becameIdle
         /// It was told to stop, and nothing runs any more.
@@ -86,7 +90,8 @@ package struct SchedulerStateMachine {
     var taken = QueueLine()
     /// Those of them that were asked again, until it is known whether they are free.
     var askedAgain: Set<QueueID> = []
-    private(set) var suspects: [(queue: QueueID, crashes: Int)] = []
+    /// What is done about those that may have killed a process.
+    var trial = CrashTrial()
     /// Waits whose queues are looked at again: because they are over, or because of a wake before, where a
     /// wall clock that jumped back must not make the wait begin anew (G8).
     var waits: [QueueID: (wait: RetryWait, until: Duration, isOver: Bool)] = [:]
@@ -116,8 +121,6 @@ package struct SchedulerStateMachine {
     var standbyUntil: Duration?
     /// Queues were told of while its line was full.
     var overlooked = NeededLook()
-    /// The queue whose suspect is being claimed to run alone, or runs.
-    private(set) var lone: QueueID?
     private(set) var isOpen = false
     private var isStopping = false
 
@@ -166,18 +169,13 @@ extension SchedulerStateMachine {
         _ queue: QueueID,
         to route: RouteID,
         limit: Int?,
-        isSuspect: Bool,
-        crashes: Int
+        suspect: CrashTrial.Suspect?,
+        now: Duration
     ) -> Conclusion? {
         if let freed = routes.release(queue), freed != route { callNext(for: freed) }
-        if lone == queue { lone = nil }
-        if isSuspect {
-            // Its own claim holds one permit.
-            guard permitsInUse == 1 || mutant("alone") else { return .mustBeAlone(crashes: crashes) }
-            lone = queue
-        }
-        guard routes.take(route, limit: limit, for: queue, isAlone: isSuspect) else {
-            if lone == queue { lone = nil }
+        if let refusal = admitBesideTrial(queue, suspect: suspect, at: now) { return refusal }
+        let isTried = trial.group.contains(queue)
+        guard routes.take(route, limit: limit, for: queue, isAlone: isTried) else {
             return .lacksPermit(route)
         }
         return nil
@@ -198,9 +196,10 @@ extension SchedulerStateMachine {
         hasRoute(queue)
         askNextTaken(behindStarted: queue)
         handlers += 1
+        trial.started(queue, claim: claim)
         if room == .single { phases[queue] = .running } else { goBeside(queue, claim: claim, room) }
         if let timeOutAt { deadlines.add(.attempt(claim), at: timeOutAt) }
-        return decide()
+        return (trial.isLate(queue) ? [.survived([claim])] : []) + decide()
     }
 
     /// A claim ended without a run.
@@ -209,6 +208,8 @@ extension SchedulerStateMachine {
             preconditionFailure("a claim was concluded that was not under way")
         }
         permitsInUse -= 1
+        trial.left(queue)
+        _ = trial.isLate(queue)
         releaseRoute(of: queue)
         endCall(of: queue)
         // One that is over comes again only from a claim that has failed behind it, with a delay of its own.
@@ -230,11 +231,9 @@ extension SchedulerStateMachine {
             phases[queue] = .lackingPermit(route)
             // The permit may have come back between the transaction and now.
             if !routes.enqueue(queue, for: route) { makeReady(queue) }
-        case .mustBeAlone(let crashes):
+        case .awaitsTrial(let suspect):
             phases[queue] = .suspect
-            // Those that have never died alone first: they are most likely innocent, and cleared soon.
-            let index = suspects.firstIndex { $0.crashes > crashes } ?? suspects.endIndex
-            suspects.insert((queue, crashes), at: index)
+            trial.add(suspect)
         case .unroutable:
             phases[queue] = nil
             obstacles[queue] = .route
@@ -259,13 +258,14 @@ extension SchedulerStateMachine {
         if beside[claim] != nil { return finishingBeside(queue, claim: claim) }
         precondition(phases[queue] == .running, "a queue finished that was not running")
         deadlines.remove(.attempt(claim))
+        trial.left(queue)
         releaseRoute(of: queue)
         phases[queue] = .settling
         settling += 1
         handlers -= 1
         // Its permit goes to the next claim, or back.
         permitsInUse -= 1
-        guard isOpen, suspects.isEmpty, standbyUntil == nil else { return nil }
+        guard isOpen, !trial.isActive, standbyUntil == nil else { return nil }
         if let next = ready.popFirst() { return order(next) }
         settling -= 1
         return order(queue)
@@ -318,7 +318,6 @@ extension SchedulerStateMachine {
     }
 
     mutating func releaseRoute(of queue: QueueID) {
-        if lone == queue { lone = nil }
         if let freed = routes.release(queue) { callNext(for: freed) }
     }
 
@@ -330,19 +329,10 @@ extension SchedulerStateMachine {
             return [.stopped]
         }
         guard standbyUntil == nil || mutant("standby") else { return isIdle ? [.becameIdle] : [] }
+        if trial.isActive { return decideTrial() }
         var orders: [Order] = []
-        if !suspects.isEmpty {
-            if permitsInUse == 0 {
-                let queue = suspects.removeFirst().queue
-                // From the claim on: a wake before its conclusion must not start others, who would send it
-                // back.
-                lone = queue
-                orders.append(order(queue))
-            }
-        } else if lone == nil {
-            while permitsInUse < concurrency || mutant("permits"), let queue = ready.popFirst() {
-                orders.append(order(queue))
-            }
+        while permitsInUse < concurrency || mutant("permits"), let queue = ready.popFirst() {
+            orders.append(order(queue))
         }
         if !orders.isEmpty { return [.claim(orders)] }
         return isIdle ? [.becameIdle] : []
@@ -371,14 +361,13 @@ extension SchedulerStateMachine {
         isPrimary = false
         standbyUntil = nil
         overlooked.forget()
-        suspects.removeAll()
+        trial = CrashTrial()
         waits.removeAll()
         routes = RoutePermits()
         // What was written before is still to be synced.
         let sync = deadlines.time(of: .sync)
         deadlines = DeadlineQueue()
         deadlines.set(.sync, at: sync)
-        lone = nil
     }
 }
 
@@ -389,7 +378,7 @@ extension SchedulerStateMachine.Conclusion {
     fileprivate var isOutdatedByWake: Bool {
         switch self {
         case .nothing, .waiting, .unroutable, .gated, .held, .takenElsewhere: true
-        case .unfinished, .lacksPermit, .mustBeAlone: false
+        case .unfinished, .lacksPermit, .awaitsTrial: false
         }
     }
 }

@@ -33,6 +33,7 @@ struct HeadRow {
             kind: row.text(4),
             isSuspect: row.bool(10),
             crashes: row.count(11),
+            suspicion: row.isNull(24) ? 0 : row.int(24),
             isExpired: row.optionalInt64(19).map { $0 <= now.microseconds && !mutant("expiry") } ?? false
         )
         claim = row.optionalInt64(13)
@@ -78,7 +79,7 @@ extension WriteTransaction {
                    s.is_suspect, s.crashes, s.is_cancelled,
                    (SELECT c.claim FROM sluice_claim_rows AS c WHERE c.queue_id = ?2),
                    s.last_error, q.blocked_action_id, a.payload, a.gate, s.waits_for_gate, a.expires_at_us,
-                   q.blocked_error, a.version, a.trace, q.is_reversed
+                   q.blocked_error, a.version, a.trace, q.is_reversed, s.suspicion
             FROM sluice_action_rows AS a
             JOIN sluice_queue_rows AS q ON q.queue_id = ?2
             LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id

@@ -32,8 +32,10 @@ final class LogGuard {
     /// How long a checkpoint waits for readers and for the pins of others, with the write lock held; what it
     /// could not copy by then is left to the next one.
     static let patience: Duration = .milliseconds(50)
-    /// After a checkpoint has waited in vain, how long the next ones do not wait. It doubles each time, so that
-    /// a reader that never ends delays commits less and less; readers that follow each other need one wait.
+    /// After a checkpoint has waited in vain, how long the next ones do not wait.
+    ///
+    /// It doubles each time, so that a reader that never ends delays commits less and less; readers that follow
+    /// each other need one wait.
     static let firstWaitInterval: Duration = .seconds(1)
     static let longestWaitInterval: Duration = .seconds(32)
     /// Frames at which every process copies the log, whoever should do it.

@@ -46,14 +46,16 @@ package struct Head: Sendable, Hashable {
     package let isSuspect: Bool
     /// Deaths of a process while it ran alone.
     package let crashes: Int
+    /// What speaks against a suspect: see ``CrashTrial``.
+    package let suspicion: Int
     /// Its time is over.
     package let isExpired: Bool
 }
 
 /// Whether a head may run.
 package enum Admission: Sendable, Hashable {
-    /// It may; `isAlone`: nothing else runs in this process meanwhile.
-    case run(isAlone: Bool)
+    /// It may. `trialSize`: how many suspects are tried together, with nothing beside them; 0 for all others.
+    case run(trialSize: Int)
     /// It may not run again.
     case fail(FailureCause, FailurePolicy, error: String)
     /// Its queue has no route at all, or none for its kind: stands in the file for SQL to show.
@@ -109,6 +111,8 @@ package final class ClaimedAction: Sendable {
     package let lastError: String?
     /// What its queue has left to start beside it.
     package let room: SlotRoom
+    /// It ran when a process died, and is tried with nothing beside it but others of the kind.
+    let isTried: Bool
 
     init(
         receipt: Receipt,
@@ -121,9 +125,11 @@ package final class ClaimedAction: Sendable {
         nonce: Int64,
         enqueuedAt: Timestamp,
         lastError: String?,
-        room: SlotRoom = .single
+        room: SlotRoom = .single,
+        isTried: Bool = false
     ) {
         self.room = room
+        self.isTried = isTried
         self.receipt = receipt
         self.queue = queue
         self.kind = kind
@@ -251,8 +257,8 @@ extension WriteTransaction {
         }
         let admission = request.admit(head, controls)
         switch admission {
-        case .run(let isAlone):
-            return .claimed(try run(row, at: place, in: request.queue, isAlone, controls.opening, turn))
+        case .run(let trialSize):
+            return .claimed(try run(row, at: place, in: request.queue, trialSize, controls.opening, turn))
         case .fail(let cause, let policy, let error):
             try leavePass(head.action, of: request.queue, by: turn.discipline, policy)
             try fail(head.action, in: request.queue, by: turn.discipline, cause, policy, error: error)
@@ -272,7 +278,7 @@ extension WriteTransaction {
         _ row: HeadRow,
         at place: Place,
         in queue: QueueID,
-        _ isAlone: Bool,
+        _ trialSize: Int,
         _ opening: Int64,
         _ turn: Turn
     ) throws -> ClaimedAction {
@@ -289,7 +295,7 @@ extension WriteTransaction {
         let insert = try connection.cached(turn.slots == 1 ? Self.insertClaim : Self.insertSharedClaim)
         if turn.slots > 1 { try insert.bind(8, turn.slots) }
         try insert.bind(1, queue.rawValue).bind(2, receipt.slot).bind(3, head.action.rawValue)
-            .bind(4, receipt.claim).bind(5, now.microseconds).bind(6, isAlone).bind(7, opening).run()
+            .bind(4, receipt.claim).bind(5, now.microseconds).bind(6, trialSize).bind(7, opening).run()
         // What kept the head from running before it was claimed no longer does.
         if row.blockedBy != nil { try unblock(queue) }
         if row.isReversed != (turn.discipline == .lastInFirstOut) {
@@ -307,18 +313,19 @@ extension WriteTransaction {
             nonce: row.nonce,
             enqueuedAt: row.enqueuedAt,
             lastError: row.lastError,
-            room: isAlone ? .single : turn.room
+            room: trialSize > 0 ? .single : turn.room,
+            isTried: trialSize > 0
         )
     }
 
     private static let insertClaim: StaticString = """
-        INSERT INTO sluice_claim_rows (queue_id, slot, action_id, claim, started_at_us, is_alone, opening)
+        INSERT INTO sluice_claim_rows (queue_id, slot, action_id, claim, started_at_us, trial_size, opening)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
         """
 
     private static let insertSharedClaim: StaticString = """
         INSERT INTO sluice_claim_rows
-            (queue_id, slot, action_id, claim, started_at_us, is_alone, opening, slots)
+            (queue_id, slot, action_id, claim, started_at_us, trial_size, opening, slots)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
         """
 

@@ -19,6 +19,26 @@ extension Store {
         try await write(sync: .later) { try $0.renewLease() }
     }
 
+    /// The queues of actions that ran when their process died, with what speaks against them.
+    func suspects() async throws(SluiceError) -> [(queue: QueueID, level: Int, crashes: Int)] {
+        try await read { connection in
+            try connection.cached(
+                """
+                SELECT a.queue_id, s.suspicion, s.crashes
+                FROM sluice_state_rows AS s JOIN sluice_action_rows AS a ON a.id = s.action_id
+                WHERE s.is_suspect = 1
+                AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c WHERE c.queue_id = a.queue_id)
+                """
+            )
+            .all { (queue: QueueID(rawValue: $0.int64(0)), level: $0.int(1), crashes: $0.int(2)) }
+        }
+    }
+
+    /// Writes that runs which were tried have not killed their process.
+    func survived(_ claims: [Int64]) async throws(SluiceError) {
+        try await write(sync: .later) { try $0.survived(claims) }
+    }
+
     /// Gives the right up, and leaves the queues to the others.
     package func stopRunning() async throws(SluiceError) {
         try await write(sync: .later) { try $0.stopRunning() }
@@ -215,15 +235,15 @@ extension WriteTransaction {
 extension WriteTransaction {
     /// Makes suspects of the actions that ran when their process died (G7).
     ///
-    /// A death while an action ran alone is an attempt, and counts against it. One among several gets its
-    /// attempt back: nobody knows which of them it was. So does what a process ran that has not certainly
-    /// ended.
+    /// A death while an action ran alone in its trial is an attempt, and counts against it. One among several
+    /// gets its attempt back: nobody knows which of them it was, and a death in a trial makes those that were
+    /// tried more suspect. So does what a process ran that has not certainly ended.
     ///
     /// - Parameter ended: The epochs of those that have.
     private func suspectOrphans(of ended: Set<Int64>) throws {
         let orphans = try connection.cached(
             """
-            SELECT queue_id, slot, action_id, claim, started_at_us, is_alone FROM sluice_claim_rows
+            SELECT queue_id, slot, action_id, claim, started_at_us, trial_size FROM sluice_claim_rows
             WHERE ifnull(claim, 0) >> 32 NOT IN (SELECT epoch FROM sluice_runner_rows)
             """
         )
@@ -234,13 +254,18 @@ extension WriteTransaction {
                     claim: $0.int64(3),
                     queue: QueueID(rawValue: $0.int64(0)),
                     slot: $0.int(1)
-                ), startedAt: Timestamp(microseconds: $0.int64(4)), wasAlone: $0.bool(5)
+                ), startedAt: Timestamp(microseconds: $0.int64(4)), trialSize: $0.int(5)
             )
         }
         guard !orphans.isEmpty else { return }
         if !mutant("suspect") { try suspectClaims(butOf: try RunnerRow.all(connection)) }
         for orphan in orphans {
-            guard orphan.wasAlone, ended.contains(orphan.run.claim >> 32) else { continue }
+            guard orphan.trialSize > 0, ended.contains(orphan.run.claim >> 32) else { continue }
+            try connection.cached(
+                "UPDATE sluice_state_rows SET suspicion = suspicion + 1 WHERE action_id = ?1"
+            )
+            .bind(1, orphan.run.action.rawValue).run()
+            guard orphan.trialSize == 1 else { continue }
             let number = try connection.cached(
                 """
                 UPDATE sluice_state_rows SET attempts = attempts + 1, crashes = crashes + 1
@@ -272,6 +297,24 @@ extension WriteTransaction {
             try came(place.action, to: queue)
             try restore(place, in: queue)
         }
+    }
+
+    /// Runs that were tried have not killed their process: a later death is not theirs.
+    fileprivate func survived(_ claims: [Int64]) throws(SQLiteError) {
+        let list = "[" + claims.map(String.init).joined(separator: ",") + "]"
+        try connection.cached(
+            """
+            UPDATE sluice_state_rows SET is_suspect = 0, crashes = 0, suspicion = suspicion - 1
+            WHERE action_id IN (
+                SELECT action_id FROM sluice_claim_rows WHERE claim IN (SELECT value FROM json_each(?1))
+            )
+            """
+        )
+        .bind(1, list).run()
+        try connection.cached(
+            "UPDATE sluice_claim_rows SET trial_size = 0 WHERE claim IN (SELECT value FROM json_each(?1))"
+        )
+        .bind(1, list).run()
     }
 
     /// Makes suspects of what others than these have claimed.

@@ -191,7 +191,7 @@ extension WriteTransaction {
                 attempts = excluded.attempts, next_attempt_at_us = excluded.next_attempt_at_us,
                 retry_delay_us = excluded.retry_delay_us, last_error = excluded.last_error,
                 is_released = excluded.is_released, waits_for_gate = excluded.waits_for_gate,
-                is_suspect = 0, crashes = 0
+                is_suspect = 0, crashes = 0, suspicion = 0
             """
         )
         .bind(1, action.rawValue).bind(2, state.attempts + (spendingAttempt ? 1 : 0))
@@ -200,8 +200,10 @@ extension WriteTransaction {
     }
 
     private func clearSuspicion(_ action: ActionID) throws(SQLiteError) {
-        try connection.cached("UPDATE sluice_state_rows SET is_suspect = 0, crashes = 0 WHERE action_id = ?1")
-            .bind(1, action.rawValue).run()
+        try connection.cached(
+            "UPDATE sluice_state_rows SET is_suspect = 0, crashes = 0, suspicion = 0 WHERE action_id = ?1"
+        )
+        .bind(1, action.rawValue).run()
     }
 
     /// Writes that an attempt failed; the failure policy says what follows.
@@ -211,7 +213,7 @@ extension WriteTransaction {
             INSERT INTO sluice_state_rows (action_id, attempts, last_error) VALUES (?1, ?2, ?3)
             ON CONFLICT (action_id) DO UPDATE SET
                 attempts = attempts + excluded.attempts, last_error = excluded.last_error,
-                is_suspect = 0, crashes = 0
+                is_suspect = 0, crashes = 0, suspicion = 0
             """
         )
         .bind(1, action.rawValue).bind(2, attempts).bind(3, bounded(error)).run()

@@ -309,7 +309,7 @@ extension Store {
         let book = QueueRuleBook()
         try book.add(.prefix([]), rules.discipline, rules.start)
         let request = ClaimRequest(queue: queue, waitedFor: nil, rules: book) { head, _ in
-            .run(isAlone: head.isSuspect)
+            .run(trialSize: head.isSuspect ? 1 : 0)
         }
         return try await withCheckedThrowingContinuation { continuation in
             claim([request]) { continuation.resume(with: $0.map { $0[0] }) }

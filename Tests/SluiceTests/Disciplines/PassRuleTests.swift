@@ -258,7 +258,7 @@ struct PassRuleTests {
         try book.add(.prefix([]), .passOver, nil)
         func next() async throws -> ClaimResult {
             let request = ClaimRequest(queue: queue, waitedFor: nil, rules: book) { head, _ in
-                head.isExpired ? .expired(.skip) : .run(isAlone: head.isSuspect)
+                head.isExpired ? .expired(.skip) : .run(trialSize: head.isSuspect ? 1 : 0)
             }
             return try await withCheckedThrowingContinuation { continuation in
                 store.claim([request]) { continuation.resume(with: $0.map { $0[0] }) }

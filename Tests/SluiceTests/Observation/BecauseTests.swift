@@ -246,8 +246,9 @@ struct BecauseTests {
             let id = try await broker.enqueue(Note("b")).id
             try site.shell("INSERT INTO sluice_state_rows (action_id, is_suspect) VALUES (\(id), 1)")
             try await broker.resume("notes")
-            try await until { try await broker.status(of: queue).because == [.permit(.alone)] }
-            try await check(broker, queue, .permit(.alone))
+            let because = Because.permit(.crashTrial(of: nil))
+            try await until { try await broker.status(of: queue).because == [because] }
+            try await check(broker, queue, because)
             goOn.send()
         }
         await broker.close()
@@ -295,7 +296,7 @@ struct BecauseTests {
         try await check(broker, queue, .owned(process: 4711))
         try site.shell(
             """
-            INSERT INTO sluice_claim_rows (queue_id, slot, action_id, claim, started_at_us, is_alone, opening)
+            INSERT INTO sluice_claim_rows (queue_id, slot, action_id, claim, started_at_us, trial_size, opening)
             SELECT queue_id, 0, 2, 99 << 32, \(site.clock.now.microseconds), 0, 0
             FROM sluice_queue_rows WHERE name = 'busy'
             """

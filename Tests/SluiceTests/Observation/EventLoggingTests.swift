@@ -84,7 +84,7 @@ struct EventLoggingTests {
         let clock = ManualClock()
         let store = try await StoreFixture(file: file, clock: clock)
         let action = try await store.store.add("poison")
-        _ = try await store.store.claim { _ in .run(isAlone: true) }
+        _ = try await store.store.claim { _ in .run(trialSize: 1) }
         await store.store.close()
         try store.killRunner()
         let next = try await StoreFixture(file: file, clock: clock, adjust: { $0.logger = .keeping(lines) })

@@ -29,7 +29,7 @@ import Testing
         let first = try await a.store.take()
         #expect(try await b.store.claim().word == "takenElsewhere")
         let queue = try await a.store.queueID("q")
-        let next = ClaimRequest(queue: queue, waitedFor: nil) { _, _ in .run(isAlone: false) }
+        let next = ClaimRequest(queue: queue, waitedFor: nil) { _, _ in .run(trialSize: 0) }
         guard case .claimed(let second) = try await a.store.settle(first, .success, then: next).next else {
             throw Unexpected(description: "nothing was claimed")
         }
@@ -56,7 +56,7 @@ import Testing
         try await a.store.add((1...count).map { ActionDraft("\($0)") })
         try await b.store.takeInForeignChanges()
         let queue = try await a.store.queueID("q")
-        let next = ClaimRequest(queue: queue, waitedFor: nil) { _, _ in .run(isAlone: false) }
+        let next = ClaimRequest(queue: queue, waitedFor: nil) { _, _ in .run(trialSize: 0) }
         var running = try await a.store.take()
         for _ in 1..<count {
             guard case .claimed(let following) = try await a.store.settle(running, .success, then: next).next
@@ -176,7 +176,7 @@ import Testing
         #expect(try b.rows("SELECT pid FROM sluice_runner_rows") == ["2"])
         #expect(try b.row("SELECT count(*) FROM sluice_changes") == "0")
         #expect(
-            try await b.store.claim { $0.isSuspect ? .notNow : .run(isAlone: false) }.word == "notAdmitted"
+            try await b.store.claim { $0.isSuspect ? .notNow : .run(trialSize: 0) }.word == "notAdmitted"
         )
         // What the other ran itself is none.
         #expect(try await b.store.settle(own, .success).result == .settled)

@@ -62,12 +62,6 @@ private struct Model {
     var lanes: [QueueID: Lane] = [:]
     var claims: [Claim] = []
     var running: [QueueID] = []
-    var loneSuspect: QueueID?
-    /// Suspects that were sent back, and the one that has been asked again, until its claim is concluded.
-    var waitingSuspects: Set<QueueID> = []
-    var claimedSuspect: QueueID?
-    /// The suspect whose handler has returned: what waits behind it starts when that is written.
-    var settlingSuspect: QueueID?
     /// Handlers that have returned and whose outcome is not written, with the claim that goes along.
     var settling: [(queue: QueueID, order: Machine.Order?)] = []
     var now = Duration.zero
@@ -115,7 +109,10 @@ private struct Model {
         if isStandingBy, !decisions.claimed.isEmpty { complaint = "a claim is made while it stands by" }
         claims += decisions.orders.map { Claim(order: $0) }
         if decisions.contains(.perform(.findOverlooked)) { isLookDue = true }
-        for queue in decisions.claimed where waitingSuspects.remove(queue) != nil { claimedSuspect = queue }
+        for decision in decisions {
+            guard case .survived(let claims) = decision else { continue }
+            for claim in claims { lanes[QueueID(rawValue: claim)]?.isSuspect = false }
+        }
     }
 }
 
@@ -198,10 +195,6 @@ extension Model {
     mutating func finishHandler() {
         guard let index = running.indices.randomElement(using: &generator) else { return }
         let queue = running.remove(at: index)
-        if loneSuspect == queue {
-            loneSuspect = nil
-            settlingSuspect = queue
-        }
         let order = machine.finishing(queue, claim: queue.rawValue)
         if isStandingBy, order != nil { complaint = "a claim goes with an outcome while it stands by" }
         settling.append((queue, order))
@@ -211,7 +204,6 @@ extension Model {
         guard let index = settling.indices.randomElement(using: &generator) else { return }
         let (queue, order) = settling.remove(at: index)
         lanes[queue]?.isSuspect = false
-        if settlingSuspect == queue { settlingSuspect = nil }
         switch Int.random(in: 0..<(isDraining ? 1 : isBusy ? 20 : 4), using: &generator) {
         case 0, 1, 4...: lanes[queue]?.work -= 1
         case 2:
@@ -302,18 +294,16 @@ extension Model {
             order.queue,
             to: route,
             limit: Self.limits[route],
-            isSuspect: lane.isSuspect,
-            crashes: lane.crashes
+            suspect: lane.isSuspect
+                ? CrashTrial.Suspect(queue: order.queue, level: lane.crashes, crashes: 0) : nil,
+            now: now
         )
         if let refusal { return .conclusion(refusal) }
-        if lane.isSuspect { loneSuspect = order.queue }
         return .run
     }
 
     mutating func conclude(_ claim: Claim) {
         let queue = claim.order.queue
-        if claimedSuspect == queue { claimedSuspect = nil }
-        if case .conclusion(.mustBeAlone) = claim.result { waitingSuspects.insert(queue) }
         switch claim.result {
         case .run:
             lanes[queue]?.retry = nil
@@ -337,22 +327,18 @@ extension Model {
         if permits > concurrency { complaint = "\(permits) permits of \(concurrency) are in use" }
         if Set(inHand).count != inHand.count { complaint = "a queue is claimed or runs twice: \(inHand)" }
         if Set(claiming).count != claiming.count { complaint = "a queue is claimed twice: \(claiming)" }
-        if let loneSuspect, running.contains(where: { $0 != loneSuspect }) {
-            complaint = "\(running) run beside the suspect \(loneSuspect)"
+        let tried = machine.trial.group
+        if !tried.isEmpty, inHand.contains(where: { !tried.contains($0) }) {
+            complaint = "\(inHand) are in hand beside the trial of \(tried)"
         }
         for (route, limit) in Self.limits {
             let count = running.count { lanes[$0]?.route == route }
             if count > limit { complaint = "\(count) handlers of a route with a cap of \(limit)" }
         }
-        if let claimedSuspect, lanes[claimedSuspect]?.isSuspect == true, permits != 1 {
-            complaint = "\(inHand) are in hand beside the claim of the suspect \(claimedSuspect)"
-        }
         if machine.handlers != running.count {
             complaint = "\(machine.handlers) handlers are counted of \(running)"
         }
-        let isHeldBack =
-            loneSuspect != nil || claimedSuspect != nil || settlingSuspect != nil
-            || machine.phases.values.contains(.suspect) || isStandingBy
+        let isHeldBack = machine.trial.isActive || isStandingBy
         if !isHeldBack, permits < concurrency, machine.readyCount > 0 {
             complaint = "a ready queue is left while a permit is free"
         }

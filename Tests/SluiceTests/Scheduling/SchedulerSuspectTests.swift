@@ -28,24 +28,59 @@ import Testing
         #expect([order].compactMap { $0?.queue } + decisions.claimed == [4, 2, 3, 5])
     }
 
-    @Test("G7: suspects run one at a time, those with the fewest deaths first")
-    func fewestDeathsFirst() {
+    @Test("G7: half of the most suspect start together, and the next when they have returned")
+    func halves() {
         let machine = TestMachine(concurrency: 8)
-        let crashes: [QueueID: Int] = [1: 2, 2: 0, 3: 1, 4: 0]
-        #expect(machine.wake([1, 2, 3, 4, 5]).claimed.count == 5)
-        for queue in [1, 2, 3, 4] as [QueueID] {
-            _ = machine.claim(queue, isSuspect: true, crashes: crashes[queue] ?? 0)
+        let levels: [QueueID: Int] = [1: 1, 2: 0, 3: 1, 4: -1, 5: 1]
+        let queues = levels.keys.sorted()
+        #expect(machine.wake(queues + [6]).claimed == queues + [6])
+        for queue in queues { _ = machine.claim(queue, isSuspect: true, level: levels[queue] ?? 0) }
+        var decisions = machine.concluded(6, .nothing)
+        var groups: [[QueueID]] = []
+        while !decisions.claimed.isEmpty {
+            #expect(decisions.contains(.beginTrial(isLong: false)))
+            let group = decisions.claimed
+            groups.append(group)
+            for queue in group { #expect(machine.claim(queue, isSuspect: true).isEmpty) }
+            for queue in group { #expect(machine.finishing(queue) == nil || groups.count == 4) }
+            decisions = group.flatMap { machine.settled($0) }
         }
-        var decisions = machine.concluded(5, .nothing)
-        var order: [QueueID] = []
-        while order.count < 4, let queue = decisions.claimed.first {
-            #expect(decisions.claimed.count == 1)
-            order.append(queue)
-            #expect(machine.claim(queue, isSuspect: true, crashes: crashes[queue] ?? 0).isEmpty)
-            #expect(machine.finishing(queue) == nil || order.count == 4)
-            decisions = machine.settled(queue)
-        }
-        #expect(order == [2, 4, 3, 1])
+        #expect(groups == [[1, 3], [5], [2], [4]])
+    }
+
+    @Test("G7, G9: when its time is over a trial ends: who runs has survived, the others start beside them")
+    func timeIsOver() {
+        let machine = TestMachine(concurrency: 8)
+        let suspects = (1...4).map { (queue: QueueID(rawValue: $0), level: 0, crashes: 0) }
+        #expect(machine.suspected(suspects, until: .seconds(5)).claimed == [1, 2])
+        #expect(machine.wake([7, 8]).isEmpty)
+        _ = machine.started(1, claim: 11)
+        // The claim of 2 is still under way when the time is over.
+        let decisions = machine.endTrial()
+        #expect(decisions.contains(.survived([11])))
+        #expect(decisions.claimed == [7, 8, 3, 4])
+        #expect(machine.started(2, claim: 12).contains(.survived([12])))
+        #expect(machine.endTrial().isEmpty)
+        // They are suspect still, and there is no other trial.
+        #expect(machine.admit(3, isSuspect: true, now: .seconds(5)) == nil)
+    }
+
+    @Test("G9: suspects that wait for running handlers wait no longer than the trial may take")
+    func handlersStay() {
+        let machine = TestMachine(concurrency: 8)
+        machine.runAll([1])
+        #expect(machine.suspected([(queue: 2, level: 0, crashes: 0)], until: .seconds(5)).isEmpty)
+        #expect(machine.wake([3]).isEmpty)
+        #expect(machine.endTrial().claimed == [3, 2])
+    }
+
+    @Test("G7: an action whose process has died while it ran alone has all the time that is left")
+    func longTrial() {
+        let machine = TestMachine(concurrency: 8)
+        let suspects: [(queue: QueueID, level: Int, crashes: Int)] = [(1, 6, 1), (2, 0, 0)]
+        let decisions = machine.suspected(suspects, until: .seconds(5))
+        #expect(decisions.contains(.beginTrial(isLong: true)))
+        #expect(decisions.claimed == [1])
     }
 
     @Test("G7: a wake while a suspect is being claimed starts nothing that would send it back")

@@ -44,7 +44,7 @@ struct LogReaderTests {
         #expect(try guarded.log.checkpoint().isComplete)
     }
 
-    @Test("G12: beside a reader that stays, a program that replicates the log can copy it, and it begins anew")
+    @Test("G12: beside a reader that stays, who replicates the log can copy it, and it begins anew")
     func replicator() throws {
         try meetReader()
         let replicator = try site.connect()
@@ -75,7 +75,7 @@ struct LogReaderTests {
         #expect(guarded.log.isPinned)
     }
 
-    @Test("G1: the pin stays when a commit begins the log anew under a checkpoint of others, also after a reader")
+    @Test("G1: the pin stays when a commit begins the log anew under a foreign checkpoint, too")
     func restartUnderCheckpoint() throws {
         let checkpointer = try site.connect(site.disk.name)
         try meetReader()

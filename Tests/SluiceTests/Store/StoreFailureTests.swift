@@ -178,7 +178,7 @@ struct StoreFailureTests {
         try await fixture.store.add("a")
         try await fixture.store.add("b")
         let result = try await fixture.store.claim { head in
-            head.action.rawValue == 1 ? .fail(.crashed, policy, error: "poison") : .run(isAlone: false)
+            head.action.rawValue == 1 ? .fail(.crashed, policy, error: "poison") : .run(trialSize: 0)
         }
         switch policy {
         case .block: #expect(result.word == "parked")

@@ -185,7 +185,7 @@ extension Store {
     func claim(
         _ name: QueueName = "q",
         waitedFor: RetryWait? = nil,
-        admit: @escaping @Sendable (Head) -> Admission = { .run(isAlone: $0.isSuspect) }
+        admit: @escaping @Sendable (Head) -> Admission = { .run(trialSize: $0.isSuspect ? 1 : 0) }
     ) async throws -> ClaimResult {
         let queue = try await queueID(name)
         let request = ClaimRequest(queue: queue, waitedFor: waitedFor) { head, _ in admit(head) }

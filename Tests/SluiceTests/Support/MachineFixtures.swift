@@ -122,11 +122,23 @@ final class TestMachine {
         route: Int = 0,
         limit: Int? = nil,
         isSuspect: Bool = false,
-        crashes: Int = 0
+        crashes: Int = 0,
+        level: Int = 0,
+        now: Duration = .zero
     ) -> Machine.Conclusion? {
+        let suspect = CrashTrial.Suspect(queue: queue, level: level, crashes: crashes)
         let route = RouteID(rawValue: route)
-        return machine.admit(queue, to: route, limit: limit, isSuspect: isSuspect, crashes: crashes)
+        return machine.admit(queue, to: route, limit: limit, suspect: isSuspect ? suspect : nil, now: now)
     }
+
+    func suspected(
+        _ suspects: [(queue: QueueID, level: Int, crashes: Int)],
+        until: Duration
+    ) -> [Machine.Decision] {
+        machine.suspected(suspects, until: until)
+    }
+
+    func endTrial() -> [Machine.Decision] { machine.endTrial() }
 
     /// Claims a queue's head: starts it, or concludes with what speaks against it.
     func claim(
@@ -135,9 +147,17 @@ final class TestMachine {
         limit: Int? = nil,
         isSuspect: Bool = false,
         crashes: Int = 0,
+        level: Int = 0,
         timeOutAt: Duration? = nil
     ) -> [Machine.Decision] {
-        let refusal = admit(queue, route: route, limit: limit, isSuspect: isSuspect, crashes: crashes)
+        let refusal = admit(
+            queue,
+            route: route,
+            limit: limit,
+            isSuspect: isSuspect,
+            crashes: crashes,
+            level: level
+        )
         if let refusal { return concluded(queue, refusal) }
         return started(queue, timeOutAt: timeOutAt)
     }
