@@ -36,6 +36,8 @@ package struct FileFacts: Sendable {
     package var isWriteLockHeld = false
     /// Whether the file or its directory cannot be written.
     package var isReadOnly = false
+    /// Whether nothing can be written where it lies.
+    package var isOnReadOnlyMount = false
     /// The name of the network file system that the file lies on; `nil`: it lies on a disk of this machine.
     package var network: String?
     package var runners: [Store.Runner] = []
@@ -79,7 +81,13 @@ package struct FileFacts: Sendable {
 
     private mutating func look(at path: String, _ isFull: Bool) throws {
         let hasLog = access("\(path)-wal", F_OK) == 0
-        let connection = try Connection(path: DatabaseFile.literalPath(path), mode: .write)
+        let mount = MountFacts.read(path)
+        // As for any look: nobody writes there, and SQLite could not make an index of a log.
+        let isImmutable = mount?.isReadOnly == true && Self.size(of: "\(path)-wal") == 0
+        let connection = try Connection(
+            path: DatabaseFile.literalPath(path),
+            mode: isImmutable ? .immutable : .write
+        )
         defer { connection.close() }
         if hasLog { connection.setCheckpointOnClose(false) }
         connection.setBusyTimeout(.zero)
@@ -87,7 +95,7 @@ package struct FileFacts: Sendable {
         _ = try connection.pragma("page_count")
         connection.harden()
         isReadOnly = connection.isReadOnly
-        let mount = MountFacts.read(path)
+        isOnReadOnlyMount = mount?.isReadOnly == true
         (network, isMountPoint) = (mount?.network, mount?.isMountPoint ?? false)
         if !isReadOnly { isWriteLockHeld = try Self.isLockHeld(connection) }
         try connection.set(Pragma("query_only", true))
