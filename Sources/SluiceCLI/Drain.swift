@@ -61,6 +61,7 @@ struct Drain: AsyncParsableCommand {
         let stop = StopRequests()
         let broker = try await file.open(try policy.brokerOptions(times, keeper, isExec: handler.exec != nil))
         do {
+            await Descriptors.takeTimers()
             await broker.remarkOnLeftovers()
             try await drain(broker, times, clock, keeper, stop)
             let status = try await Leftovers.report(broker, isLimited: true)

@@ -121,6 +121,7 @@ struct Run: AsyncParsableCommand {
         let stop = StopRequests()
         let broker = try await file.open(try policy.brokerOptions(times, keeper, isExec: handler.exec != nil))
         do {
+            await Descriptors.takeTimers()
             await broker.remarkOnLeftovers()
             let process = try handler.route(broker, policy, times, keeper, stop)
             let status = try await run(broker, process, times, clock, stop) {

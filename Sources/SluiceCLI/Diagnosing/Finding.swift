@@ -88,7 +88,7 @@ struct Finding {
             )
         }
         let mode = facts.pragmas.first { $0.name == "journal_mode" }?.value ?? ""
-        if !facts.steps.isEmpty && mode != "wal" {
+        if !facts.steps.isEmpty && mode != "wal" && !facts.isOnReadOnlyMount {
             findings.append(
                 .note("journal_mode is \(mode), not wal", "the next program that opens the file sets it")
             )

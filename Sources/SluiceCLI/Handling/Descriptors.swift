@@ -19,6 +19,14 @@ enum Descriptors {
     /// The output of a command; and while it starts, its payload and the other end.
     private static let perCommand = 3
 
+    /// Takes the descriptors that the runtime's timers need.
+    ///
+    /// It takes them at their first use otherwise, and ends in a trap should there be none left then.
+    static func takeTimers() async {
+        try? await ContinuousClock().sleep(for: .nanoseconds(1))
+        try? await SuspendingClock().sleep(for: .nanoseconds(1))
+    }
+
     /// Raises the limit as far as is needed and allowed.
     ///
     /// Commands that were to inherit it have been forked from this process before.
