@@ -109,15 +109,17 @@ let package = Package(
         .target(name: "SluiceTestKit", dependencies: ["Sluice"]),
         // The width of characters on a terminal: the C library knows it, and Swift's module of it does not.
         .target(name: "CSluiceTerminal"),
+        // The process that starts the tool's commands and ends them if the tool is killed: it is forked.
+        .target(name: "CSluiceCommands"),
         // The command-line tool.
         .executableTarget(
             name: "SluiceCLI",
             dependencies: [
+                "CSluiceCommands",
                 "CSluiceTerminal",
                 "Sluice",
                 argumentParser,
                 .product(name: "Logging", package: "swift-log"),
-                subprocess,
                 systemPackage,
             ]
         ),

@@ -406,3 +406,34 @@ CREATE TRIGGER sluice_cascade_end AFTER DELETE ON sluice_cascade_rows
 BEGIN
     DELETE FROM sluice_link_rows WHERE source_id = OLD.source_id;
 END;
+
+-- A queue's name that reads like a pattern could not be addressed alone. Rows of an earlier version stay.
+CREATE TRIGGER sluice_queue_name BEFORE INSERT ON sluice_queue_rows WHEN instr(NEW.name, '*') > 0
+BEGIN
+    SELECT RAISE(ABORT, 'sluice_actions.queue must not contain ''*'', which only patterns have: leave it out');
+END;
+
+-- Arrays and objects inside each other: as many as an enqueue takes. Only what has so many brackets is read for that.
+CREATE TRIGGER sluice_actions_insert_depth INSTEAD OF INSERT ON sluice_actions
+WHEN length(NEW.payload) - length(replace(replace(NEW.payload, '[', ''), '{', '')) > 512 AND json_valid(NEW.payload)
+BEGIN
+    SELECT RAISE(ABORT, 'sluice_actions.payload must not be nested deeper than 512')
+    WHERE (WITH RECURSIVE
+               part (id, parent) AS (SELECT id, parent FROM json_tree(NEW.payload) WHERE type IN ('array', 'object')),
+               placed (id, depth) AS (SELECT id, 1 FROM part WHERE parent IS NULL
+                                      UNION ALL
+                                      SELECT p.id, d.depth + 1 FROM placed AS d JOIN part AS p ON p.parent = d.id)
+           SELECT max(depth) FROM placed) > 512;
+END;
+
+CREATE TRIGGER sluice_actions_update_depth INSTEAD OF UPDATE OF payload ON sluice_actions
+WHEN length(NEW.payload) - length(replace(replace(NEW.payload, '[', ''), '{', '')) > 512 AND json_valid(NEW.payload)
+BEGIN
+    SELECT RAISE(ABORT, 'sluice_actions.payload must not be nested deeper than 512')
+    WHERE (WITH RECURSIVE
+               part (id, parent) AS (SELECT id, parent FROM json_tree(NEW.payload) WHERE type IN ('array', 'object')),
+               placed (id, depth) AS (SELECT id, 1 FROM part WHERE parent IS NULL
+                                      UNION ALL
+                                      SELECT p.id, d.depth + 1 FROM placed AS d JOIN part AS p ON p.parent = d.id)
+           SELECT max(depth) FROM placed) > 512;
+END;

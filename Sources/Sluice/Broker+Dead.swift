@@ -87,15 +87,23 @@ extension Broker {
         _ pattern: QueuePattern,
         cause: DeadLetterCause? = nil
     ) async throws(SluiceError) -> Int {
+        try await requeueLetters(pattern, cause: cause).count
+    }
+
+    /// The same, and says what stays and why.
+    package func requeueLetters(
+        _ pattern: QueuePattern,
+        cause: DeadLetterCause?
+    ) async throws(SluiceError) -> RequeuedLetters {
         let filter = DeadLetterFilter(form: try pattern.form(), cause: cause)
-        var count = 0
+        var letters = RequeuedLetters()
         var page: CancelPage? = CancelPage(through: try await store.lastDeadLetter())
         while let current = page {
             let (requeued, next) = try await store.requeue(filter, current)
-            count += requeued
+            letters.add(requeued)
             page = next
         }
-        return count
+        return letters
     }
 
     /// Removes a dead letter for ever, with its history.

@@ -21,7 +21,7 @@ extension Broker {
     ///   ``SluiceError/Code/invalidQueueName``.
     @discardableResult
     public func move(_ action: ActionID, to queue: QueueName) async throws(SluiceError) -> ActionChange {
-        try queue.validate()
+        try queue.validateForActions()
         return try await store.move(action, to: queue, queueOptions(of: queue))
     }
 

@@ -97,12 +97,13 @@ extension Broker {
             .compactMap { $0 }
             if !obstacles.isEmpty { because.removeAll { $0 == .ready } }
             because += obstacles
-        } else if file.runners.isEmpty {
+        } else if file.runners.allSatisfy(\.hasDied) {
             because.append(.stopped)
         } else {
             if because.isEmpty && file.hasClaims { because = [.permit(.otherProcess)] }
             // A queue that waits is nobody's: each of them may run it, but for those that stand by.
-            because += (file.primary.map { [$0] } ?? file.runners.map(\.process)).map {
+            let runners = file.runners.filter { !$0.hasDied }
+            because += (file.primary.map { [$0] } ?? runners.map(\.process)).map {
                 .owned(process: $0)
             }
         }

@@ -9,7 +9,7 @@ extension Broker {
     }
 
     private func check(_ action: TransferredAction) throws(SluiceError) {
-        try action.queue.validate()
+        try action.queue.validateForActions()
         try validateKind(action.kind)
         if case .real(let value) = action.sortKey.value, value.isNaN {
             throw SluiceError(.sortKeyNotANumber, "the sort key is not a number")

@@ -91,7 +91,7 @@ final class Drafter: Sendable {
         _ version: Int,
         _ key: SortKey
     ) throws(SluiceError) -> QueueOptions? {
-        try queue.validate()
+        try queue.validateForActions()
         try validateKind(kind)
         try validateVersion(version, of: kind)
         if case .real(let value) = key.storage, value.isNaN {

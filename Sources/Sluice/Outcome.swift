@@ -10,6 +10,7 @@ public struct Outcome: Sendable, Hashable {
         case fail(reason: String)
         case halt(reason: String)
         case release(untilOpen: GateName?)
+        case lack(of: String, after: Duration)
     }
 
     let storage: Storage
@@ -95,5 +96,14 @@ public struct Outcome: Sendable, Hashable {
     /// delay.
     public static func release(untilOpen gate: GateName) -> Outcome {
         Outcome(storage: .release(untilOpen: gate))
+    }
+
+    /// Give the action back without spending the attempt: the process lacks something that a start needs.
+    ///
+    /// - Parameters:
+    ///   - reason: What it lacks; it is shown as the action's last error.
+    ///   - delay: How long the head waits at most.
+    package static func release(after delay: Duration, because reason: String) -> Outcome {
+        Outcome(storage: .lack(of: reason, after: delay))
     }
 }

@@ -3,8 +3,9 @@
 /// A queue exists as soon as an action names it. Names are compared by their UTF-8 bytes, as SQLite compares
 /// them: two spellings of `é` that Swift's `String` holds equal are two queues.
 ///
-/// A name has 1 to 512 bytes of UTF-8 and no NUL. It can be written as a literal and is checked where it is
-/// used: enqueuing under a name outside these limits throws ``SluiceError/Code/invalidQueueName``.
+/// A name has 1 to 512 bytes of UTF-8, no NUL and no `*`, which patterns are made of. It can be written as a
+/// literal and is checked where it is used: enqueuing under a name outside these limits throws
+/// ``SluiceError/Code/invalidQueueName``.
 public struct QueueName: Sendable {
     /// The most bytes of UTF-8 that a name can have.
     ///
@@ -36,6 +37,20 @@ public struct QueueName: Sendable {
         }
         guard !rawValue.utf8.contains(0) else {
             throw SluiceError(.invalidQueueName, "a queue name contains a NUL character")
+        }
+    }
+
+    /// Throws unless actions may be put under the name.
+    ///
+    /// A name that reads like a pattern could not be addressed alone by whatever takes patterns. A file of an
+    /// earlier version may hold such a queue: it runs, and its actions can be moved and removed.
+    func validateForActions() throws(SluiceError) {
+        try validate()
+        guard !rawValue.utf8.contains(UInt8(ascii: "*")) else {
+            throw SluiceError(
+                .invalidQueueName,
+                "the queue name '\(rawValue.prefix(40))' contains '*', which only patterns have: leave it out"
+            )
         }
     }
 }

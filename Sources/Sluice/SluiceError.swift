@@ -193,15 +193,19 @@ extension SluiceError {
             switch error.code {
             case .busy, .locked: (.databaseLocked, "another connection holds its lock")
             case .full: (.diskFull, "the disk is full; free some space and try again")
-            case .ioError: (.inputOutput, "input or output failed (errno \(error.systemErrno))")
+            case .ioError: (.inputOutput, Self.failure(error.systemErrno))
             case .corrupt: (.corrupt, "the file is damaged; run `PRAGMA integrity_check` on a copy")
             case .notADatabase: (.notADatabase, "the file is not a SQLite database")
             case .readOnly:
-                (.readOnly, "the file or its directory cannot be written; \(Self.permissionAdvice)")
+                (
+                    .readOnly,
+                    "the file or its directory cannot be written; "
+                        + "check the permissions of it and of its directory"
+                )
             case .permission, .cannotOpen:
                 (
-                    .cannotOpen,
-                    "the file cannot be opened (errno \(error.systemErrno)); \(Self.permissionAdvice)"
+                    SystemRefusal(number: error.systemErrno).code,
+                    "the file cannot be opened: \(SystemRefusal(number: error.systemErrno).description)"
                 )
             case .outOfMemory: (.outOfMemory, "SQLite could not allocate memory")
             case .interrupted:
@@ -212,8 +216,12 @@ extension SluiceError {
         self.init(code, "\(task): \(advice)", sqliteCode: error.code.rawValue)
     }
 
-    /// What to do where an operating system says no.
-    private static let permissionAdvice = "check the permissions of it and of its directory"
+    private static func failure(_ number: Int32) -> String {
+        let refusal = SystemRefusal(number: number)
+        // Of permissions there is no question once a file is open.
+        return refusal.code == .cannotOpen && !refusal.isOfDescriptors
+            ? "input or output failed (errno \(number))" : "input or output failed: \(refusal.description)"
+    }
 
     /// Any error of the storage layers as one of ours.
     package init(wrapping error: any Error, doing task: String) {

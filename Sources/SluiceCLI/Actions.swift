@@ -3,7 +3,7 @@ internal import ArgumentParser
 internal import Sluice
 
 /// Lists actions that wait or run.
-struct Actions: AsyncParsableCommand {
+struct Actions: AsyncParsableCommand, Look {
     static let configuration = CommandConfiguration(
         abstract: "List actions that wait or run, in the order in which each queue runs them.",
         discussion: """

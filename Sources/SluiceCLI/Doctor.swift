@@ -9,7 +9,7 @@ internal import Foundation
 #endif
 
 /// Looks whether a file is well.
-struct Doctor: AsyncParsableCommand {
+struct Doctor: AsyncParsableCommand, Look {
     static let configuration = CommandConfiguration(
         abstract: "Check the file, the library and who is in the way, and say what to do.",
         discussion: """
@@ -85,6 +85,9 @@ struct Doctor: AsyncParsableCommand {
         guard !runners.isEmpty else { return "none" }
         let hasPrimary = runners.contains { $0.isPrimary && !$0.isDead }
         return runners.map { runner in
+            if let keeper = runner.keeper {
+                return "process \(runner.pid) (has died; process \(keeper) ends its commands)"
+            }
             guard !runner.isDead else { return "process \(runner.pid) (has died)" }
             let part = runner.isPrimary ? "primary, " : hasPrimary ? "stands by, " : ""
             return "process \(runner.pid) (\(part)\(runner.runningCount) running)"

@@ -17,9 +17,9 @@ struct Drain: AsyncParsableCommand {
             THE DEADLINE is a span from the start, such as 50s or 10m, or a time, such as \
             2026-05-01T06:00:00Z; by then all has ended. So long before it that all can, nothing is \
             started any more: with the defaults in the last third, at most 25 seconds. What runs gets \
-            --grace to finish; what has not is cancelled and released, which costs no attempt. SIGTERM and \
-            SIGINT do the same at once, a second one without the grace. Only another connection that keeps \
-            the file's write lock delays the end, by some seconds.
+            --grace to finish; what has not is cancelled and released, which costs no attempt. SIGTERM, \
+            SIGINT, SIGQUIT and SIGHUP do the same at once, a second one without the grace. Only another \
+            connection that keeps the file's write lock delays the end, by some seconds.
 
             What is left runs the next time. The exit status says whether anything is, also when a \
             signal has ended it: 0 nothing, 1 actions that somebody must see to, else 10 work that could \
@@ -52,17 +52,21 @@ struct Drain: AsyncParsableCommand {
 
     func run() async throws {
         let clock = SystemClock()
-        // A handler that ends without reading all of its input is no reason to end with it.
-        Signals.ignoreBrokenPipes()
         let limit = deadline?.span(from: clock.wallMicroseconds)
         let times = try policy.times(within: limit, of: "--deadline")
+        let keeper = try handler.keeper(policy, times)
+        // A handler that ends without reading all of its input is no reason to end with it.
+        Signals.ignoreBrokenPipes()
         times.remarkIfNone(of: "the deadline has passed")
         let stop = StopRequests()
-        let broker = try await file.open(policy.brokerOptions(times, handlesInProcess: handler.exec != nil))
+        let broker = try await file.open(try policy.brokerOptions(times, keeper, isExec: handler.exec != nil))
         do {
-            try await drain(broker, times, clock, stop)
+            await Descriptors.takeTimers()
+            await broker.remarkOnLeftovers()
+            try await drain(broker, times, clock, keeper, stop)
             let status = try await Leftovers.report(broker, isLimited: true)
             await broker.close()
+            keeper.close()
             if status != .success { throw Failure(status) }
         } catch {
             await broker.close()
@@ -75,9 +79,10 @@ struct Drain: AsyncParsableCommand {
         _ broker: Broker,
         _ times: RunTimes,
         _ clock: SystemClock,
+        _ keeper: CommandKeeper,
         _ stop: StopRequests
     ) async throws {
-        let process = try handler.route(broker, policy, times)
+        let process = try handler.route(broker, policy, times, keeper, stop)
         let time = ProcessTime(clock: clock, end: times.work)
         var options = BackgroundOptions()
         // As long as there is time.
@@ -91,7 +96,7 @@ struct Drain: AsyncParsableCommand {
             processing: time,
             options: options
         )
-        let serving = process.map { process in Task { await process.serve() } }
+        let serving = process.map { process in Task { await process.serve(by: keeper) } }
         time.begin()
         let running = Task {
             // Whatever ends it, nobody is to wait for it.

@@ -14,9 +14,11 @@ struct Enqueue: AsyncParsableCommand {
             MANY ACTIONS. With --from each line of the file is one JSON value, and becomes a payload as it \
             is; empty lines are passed over. The queue is --queue, or the field of the line that \
             --queue-field names, behind --queue-prefix; the order is that of the lines, or of the field \
-            --sort-field. Lines are stored in batches, each durable when it is counted. Each line that is \
-            refused is reported on standard error with its number and the reason, and the others are \
-            stored; if the command is interrupted, whole batches are.
+            --sort-field. Lines are stored in batches; a line that has come is durable within a second, \
+            also where others are still to come, as from `tail -f`. Each line that is refused is reported \
+            on standard error with its number and the reason, and the others are stored. SIGTERM, SIGINT, \
+            SIGHUP and SIGQUIT store what has come, say how much that was, and end the command as they end \
+            others; a last line without a line break is not stored then.
 
             SORT KEYS. A date is ISO 8601, such as 2017-05-11T15:46:08.512661: without a zone it is UTC, \
             and digits behind the microseconds are cut off. With --sort-type auto a text that is such a \
@@ -159,14 +161,15 @@ extension Enqueue {
             sortType: sortType
         )
         var importer = Importer(
-            .init(store: { try await broker.enqueue(raw: $0, facts.options).count }, batchSize: batchSize)
+            .init(store: { try await broker.enqueue(raw: $0, facts.options).count }, batchSize: batchSize),
+            StopRequests()
         )
         do {
             try await importer.run(&reader) { bytes throws(Refusal) in try plan.action(bytes) }
         } catch {
             await broker.close()
-            // How far it came stands first, the reason follows.
-            Terminal.remark("stopped at line \(importer.line): \(importer.enqueued) enqueued")
+            // How far it came stands first, the reason follows; a signal ends the process.
+            importer.remarkOnStop(error)
             throw error
         }
         await broker.close()
@@ -177,7 +180,7 @@ extension Enqueue {
         if importer.refused > 0 { throw Failure(.refused) }
     }
 
-    /// All of standard input, but for the line break that editors and `echo` put at its end.
+    /// All of standard input, but for what editors and `echo` put around it: a byte order mark, a line break.
     private static func standardInput() throws -> String {
         if Terminal.hasKeyboard {
             Terminal.remark("reading the payload from the keyboard; end it with Ctrl-D")
@@ -196,6 +199,9 @@ extension Enqueue {
             throw Failure(.noInput, "standard input cannot be read: \(error)")
         }
         if bytes.last == 0x0A { bytes.removeLast() }
+        if bytes.starts(with: JSONGrammar.byteOrderMark) {
+            bytes.removeFirst(JSONGrammar.byteOrderMark.count)
+        }
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw Failure(.refused, "the payload is not UTF-8")
         }

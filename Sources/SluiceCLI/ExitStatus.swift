@@ -11,6 +11,9 @@ enum ExitStatus: Int32 {
     /// `drain`, `run --for`: the time was over, and work is left that more time would have done. The number
     /// is one to which neither sysexits.h nor systemd gives a meaning.
     case unfinished = 10
+    /// What changes something has done so, and standard output could not be written, such as with the number
+    /// of the action that is stored.
+    case unreported = 11
     case usage = 64
     case refused = 65
     case noInput = 66
@@ -51,6 +54,8 @@ enum ExitStatus: Int32 {
               nothing to do, the status is 0
           10  run --for, drain: work is left that could run, is due later, or runs
               in another process
+          11  it is done, as an action is stored, but standard output could not be
+              written; of what only looks that is 74
           64  the arguments are wrong
           65  an action, a line or an entry was refused; of enqueue --from and of
               import from a folder all others are stored, of import of lines with

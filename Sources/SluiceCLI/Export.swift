@@ -3,7 +3,7 @@ internal import ArgumentParser
 internal import Sluice
 
 /// Writes actions as lines of JSON.
-struct Export: AsyncParsableCommand {
+struct Export: AsyncParsableCommand, Look {
     static let configuration = CommandConfiguration(
         abstract: "Write the actions that wait or run as JSON lines, for `sluice import`.",
         discussion: """

@@ -22,7 +22,7 @@ struct Gate: AsyncParsableCommand {
         defaultSubcommand: List.self
     )
 
-    struct List: AsyncParsableCommand {
+    struct List: AsyncParsableCommand, Look {
         static let configuration = CommandConfiguration(
             abstract: "List the gates that have been opened or closed.",
             discussion: """

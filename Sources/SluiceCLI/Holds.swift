@@ -3,7 +3,7 @@ internal import ArgumentParser
 internal import Sluice
 
 /// Lists holds.
-struct Holds: AsyncParsableCommand {
+struct Holds: AsyncParsableCommand, Look {
     static let configuration = CommandConfiguration(
         abstract: "List the holds that stand: who holds which queues, since when and why.",
         discussion: """

@@ -11,7 +11,8 @@ struct Import: AsyncParsableCommand {
             integer, date, real or text) and sort_key, version, tag, gate, not_before, expires_at, \
             starts_groups and member_of (arrays of names) and trace; id is not read. The actions are \
             enqueued in the order of the lines, behind what is there, with numbers and idempotency keys of \
-            their own and no attempts. Lines are stored in batches; empty ones are passed over.
+            their own and no attempts. Lines are stored in batches, and within a second; empty ones are \
+            passed over, and signals end it, as in `sluice enqueue --from`.
 
             The first line that is refused ends the import: the lines before it are stored, and the message \
             says how to go on. With --skip-bad all others are stored.
@@ -109,7 +110,8 @@ extension Import {
                 store: { try await broker.take($0).count },
                 batchSize: batchSize,
                 passesOverRefused: skipBad
-            )
+            ),
+            StopRequests()
         )
         do {
             try await importer.run(&reader, from: firstLine) { bytes throws(Refusal) in
@@ -117,7 +119,7 @@ extension Import {
             }
         } catch {
             await broker.close()
-            Terminal.remark("stopped at line \(importer.line): \(importer.enqueued) enqueued")
+            importer.remarkOnStop(error)
             throw error
         }
         await broker.close()

@@ -26,10 +26,12 @@ struct Run: AsyncParsableCommand {
                      standard output says, or else by the policy
               other  retry by the policy, as when a signal ended it
             The policy is that of --retry-delay, --retry-limit and --max-attempts. \
-            Other lines of standard output are passed on. Commands run in process groups of their own: a \
-            Ctrl-C reaches sluice alone. One that is cancelled, by --timeout or a stop, gets SIGTERM and \
-            after --kill-after SIGKILL; its attempt is over when all of its group is. \
-            If sluice itself is killed with SIGKILL, its commands run on.
+            Other lines of standard output are passed on. Standard input is a file, which holds the whole \
+            payload before the command starts. Commands run in process groups of their own and have no \
+            terminal: a Ctrl-C reaches sluice alone. One that is cancelled, by --timeout or a stop, gets \
+            SIGTERM and after --kill-after SIGKILL; its attempt is over when all of its group is. If sluice \
+            itself is killed, a process that it has started for that, command-keeper, ends its commands in \
+            the same way, and nothing that they were at starts again before all of them are gone.
 
             WITH --pipe, /bin/sh -c starts the command once, and it handles many actions at the same time. \
             Requests come on its standard input, one JSON object a line:
@@ -45,11 +47,18 @@ struct Run: AsyncParsableCommand {
             it, a handler must not answer an action twice: a second answer may meet the action's next attempt.
             When an attempt is cancelled, by --timeout or a stop, the line {"cancel":7} follows; the \
             process should answer soon. If it has not after --kill-after it is ended, since its queue \
-            cannot go on before. Lines that are no answer are reported on standard error. When the \
+            cannot go on before. Lines that are no answer are reported on standard error; one that begins \
+            with {"id":7 ends that attempt as a retry, as nothing else would. When the \
             process ends, what it had in work is retried by the policy, and it is started again, after a \
             delay that doubles up to \(Int(HandlerProcess.longestRestartDelay.components.seconds)) seconds \
-            while it answers nothing. When its standard input ends it should finish and exit: then sluice \
-            stops, or has been killed.
+            while it answers nothing. When its standard input ends it should finish and exit, as sluice \
+            stops; if sluice has been killed, SIGTERM comes at once. A last line without a line break is no \
+            request.
+
+            WITHOUT DESCRIPTORS, processes or memory no command starts: its action waits a second and is \
+            tried again, which costs no attempt, and says why as its last error. Of --concurrency only as \
+            many commands run as `ulimit -n` allows, which is raised as far as it may be; commands have the \
+            limit that sluice was started with.
 
             AFTER A FAILURE. What --on-failure skip and fail-queue set aside is listed by `sluice dead \
             list`; it does not count for the exit status. A parked queue stays parked at the next run, until \
@@ -63,9 +72,10 @@ struct Run: AsyncParsableCommand {
             earlier when nothing is left, and waits for what is due later as long as it has time; `sluice \
             drain` waits only for what is due within it, and takes a deadline.
 
-            SIGNALS. SIGTERM and SIGINT start no more actions and let those that run finish, up to --grace; \
-            a second signal cancels them at once. Neither costs an attempt. The exit status is 0 then, \
-            whatever is left.
+            SIGNALS. SIGTERM, SIGINT, SIGQUIT and SIGHUP (unless it was ignored, as by nohup) start no more \
+            actions and let those that run finish, up to --grace; a second signal cancels them at once. \
+            Neither costs an attempt, and nor does the end of a command by a signal at that time, as when \
+            a service manager signals all processes. The exit status is 0 then, whatever is left.
 
             \(RunPolicy.orderHelp)
 
@@ -103,16 +113,22 @@ struct Run: AsyncParsableCommand {
 
     func run() async throws {
         let clock = SystemClock()
+        let times = try policy.times(within: span?.duration, of: "--for")
+        let keeper = try handler.keeper(policy, times)
         // A handler that ends without reading all of its input is no reason to end with it.
         Signals.ignoreBrokenPipes()
-        let times = try policy.times(within: span?.duration, of: "--for")
         times.remarkIfNone(of: "--for leaves no time")
         let stop = StopRequests()
-        let options = policy.brokerOptions(times, handlesInProcess: handler.exec != nil)
-        let broker = try await file.open(options)
+        let broker = try await file.open(try policy.brokerOptions(times, keeper, isExec: handler.exec != nil))
         do {
-            let status = try await run(broker, times, clock, stop)
+            await Descriptors.takeTimers()
+            await broker.remarkOnLeftovers()
+            let process = try handler.route(broker, policy, times, keeper, stop)
+            let status = try await run(broker, process, times, clock, stop) {
+                await process?.serve(by: keeper)
+            }
             await broker.close()
+            keeper.close()
             if status != .success { throw Failure(status) }
         } catch {
             await broker.close()
@@ -125,12 +141,13 @@ struct Run: AsyncParsableCommand {
     /// - Returns: What tells whether it has done what was asked for.
     private func run(
         _ broker: Broker,
+        _ process: HandlerProcess?,
         _ times: RunTimes,
         _ clock: SystemClock,
-        _ stop: StopRequests
+        _ stop: StopRequests,
+        serve: @escaping @Sendable () async -> Void
     ) async throws -> ExitStatus {
-        let process = try handler.route(broker, policy, times)
-        try await runUntilStopped(broker, process, times, clock, stop)
+        try await runUntilStopped(broker, process, times, clock, stop, serve)
         if stop.count > 0 { return .success }
         guard untilEmpty || span != nil else { return .success }
         return try await Leftovers.report(broker, isLimited: span != nil)
@@ -141,9 +158,10 @@ struct Run: AsyncParsableCommand {
         _ process: HandlerProcess?,
         _ times: RunTimes,
         _ clock: SystemClock,
-        _ stop: StopRequests
+        _ stop: StopRequests,
+        _ serve: @escaping @Sendable () async -> Void
     ) async throws {
-        let serving = process.map { process in Task { await process.serve() } }
+        let serving = Task { await serve() }
         let waiting = untilEmpty ? Task { await broker.waitUntilIdle(telling: Leftovers.tell) } : nil
         let running = Task {
             // A broker that does not run never becomes idle.
@@ -172,7 +190,7 @@ struct Run: AsyncParsableCommand {
         let result = await running.result
         timer?.cancel()
         process?.close()
-        await serving?.value
+        await serving.value
         try result.get()
     }
 }

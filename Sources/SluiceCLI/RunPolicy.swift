@@ -117,10 +117,31 @@ extension RunPolicy {
 
     var patterns: [QueuePattern] { queue.isEmpty ? [.all] : queue.map { QueuePattern($0) } }
 
-    func brokerOptions(_ times: RunTimes, handlesInProcess: Bool) -> BrokerOptions {
+    /// How many actions are to run at the same time.
+    ///
+    /// - Parameter isExec: Each is a command of its own.
+    func concurrency(isExec: Bool) -> Int {
+        concurrency
+            ?? (isExec ? max(ProcessInfo.processInfo.activeProcessorCount, 1) : BrokerOptions().concurrency)
+    }
+
+    /// - Parameter isExec: Each action is a command of its own.
+    func brokerOptions(
+        _ times: RunTimes,
+        _ keeper: CommandKeeper,
+        isExec: Bool
+    ) throws(Failure) -> BrokerOptions {
         var options = BrokerOptions()
-        let cores = ProcessInfo.processInfo.activeProcessorCount
-        options.concurrency = concurrency ?? (handlesInProcess ? max(cores, 1) : options.concurrency)
+        let asked = concurrency(isExec: isExec)
+        let possible = try Descriptors.concurrency(upTo: isExec ? asked : 1)
+        options.concurrency = isExec ? possible : asked
+        if isExec, possible < asked {
+            Terminal.remark(
+                "\(possible) instead of \(asked) commands run at the same time: a process may have no more "
+                    + "files open; raise `ulimit -n`, or LimitNOFILE= of the service"
+            )
+        }
+        options.leases.keeper = .of(Int64(keeper.pid))
         options.stopGrace = times.grace
         options.lockTimeout = times.lockTimeout ?? options.lockTimeout
         return options

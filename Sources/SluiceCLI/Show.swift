@@ -3,7 +3,7 @@ internal import ArgumentParser
 internal import Sluice
 
 /// Shows all there is to know of one queue.
-struct Show: AsyncParsableCommand {
+struct Show: AsyncParsableCommand, Look {
     static let configuration = CommandConfiguration(
         abstract: "Show one queue: all reasons why it stands, its head with all errors, what follows.",
         discussion: """

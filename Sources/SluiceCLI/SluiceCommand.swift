@@ -59,6 +59,19 @@ struct SluiceCommand: AsyncParsableCommand {
     /// The version of this tool and its library.
     static let version = "0.1.0-dev"
 
+    /// Says that there is no such verb, and which was meant: the parser would speak of the options behind it.
+    private static func checkVerb(_ word: String?) throws(Failure) {
+        guard let word, !word.hasPrefix("-"), word != "help" else { return }
+        let verbs = configuration.subcommands.compactMap { $0._commandName }
+        guard !verbs.contains(word) else { return }
+        let meant = Verbs.meant(by: word, among: verbs)
+        throw Failure(
+            .usage,
+            "there is no verb '\(word)'" + (meant.map { "; did you mean \($0)?" } ?? ";")
+                + " `sluice --help` lists all"
+        )
+    }
+
     /// What stands before the parser's messages.
     private static let parserPrefix = "Error: "
 
@@ -75,13 +88,16 @@ struct SluiceCommand: AsyncParsableCommand {
     /// Parses the arguments and runs the verb.
     static func main() async {
         do {
+            Surroundings.prepare()
+            try Surroundings.checkArguments()
+            try checkVerb(CommandLine.arguments.dropFirst().first)
             var command = try await asyncParseAsRoot()
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {
                 try command.run()
             }
-            try Terminal.finish()
+            try Terminal.finish(command is any Look ? .inputOutput : .unreported)
         } catch let failure as Failure {
             if let message = failure.message { Terminal.remark(message) }
             exit(withError: failure.status.exitCode)

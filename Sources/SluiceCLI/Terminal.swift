@@ -92,10 +92,16 @@ enum Terminal {
     private static let loss = Mutex<String?>(nil)
 
     /// Fails if an answer was lost.
-    static func finish() throws(Failure) {
-        if let error = loss.withLock({ $0 }) {
-            throw Failure(.inputOutput, "standard output cannot be written: \(error)")
-        }
+    ///
+    /// - Parameter status: What that means for the verb.
+    static func finish(_ status: ExitStatus) throws(Failure) {
+        guard let error = loss.withLock({ $0 }) else { return }
+        throw Failure(
+            status,
+            status == .unreported
+                ? "what was asked for is done, but standard output cannot be written: \(error)"
+                : "standard output cannot be written: \(error)"
+        )
     }
 }
 #endif

@@ -9,7 +9,7 @@ internal import Foundation
 #endif
 
 /// Shows the queues as they move.
-struct Watch: AsyncParsableCommand {
+struct Watch: AsyncParsableCommand, Look {
     static let configuration = CommandConfiguration(
         abstract: "Watch the queues live, and act on them by keys.",
         discussion: """

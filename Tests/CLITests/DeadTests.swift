@@ -96,5 +96,24 @@ import Testing
         )
         #expect(try await place.actions().map { $0["id"] as? Int } == [5, 6, 2, 3, 4])
     }
+
+    @Test("requeue --queue says what stays a dead letter and why, and when there is none")
+    func kept() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q", "q")
+        _ = try await place.sluice("run", "--exec", "exit 65", "--on-failure", "skip", "--until-empty")
+        let other = ["enqueue", "--file", place.path, "--queue", "q", "--kind", "k", "--payload", "1"]
+        #expect(try await Tool.run(other + ["--sort-key", "7"]).status == .exited(0))
+        let kept = try await dead(place, "requeue", "--queue", "q", "--json")
+        #expect(kept.status == .exited(1))
+        #expect(kept.output == "{\"requeued\":0,\"kept\":2}\n")
+        #expect(kept.errors.hasPrefix("sluice: 1 stays a dead letter: "), "\(kept)")
+        #expect(kept.errors.contains("ordered by integer"), "\(kept)")
+        #expect(kept.errors.contains("1 more stay too"), "\(kept)")
+        let none = try await dead(place, "requeue", "--queue", "nobody")
+        #expect(none.status == .exited(0))
+        #expect(none.output == "0 dead letters are requeued\n")
+        #expect(none.errors.contains("no dead letter matches"))
+    }
 }
 #endif

@@ -22,7 +22,7 @@ import Testing
     @Test("A cancellation that comes at any moment ends an attempt that the process has not been sent")
     func cancellations() async throws {
         // Nobody serves it: what is not cancelled waits for ever.
-        let process = HandlerProcess(command: "true", patience: .zero)
+        let process = HandlerProcess(patience: .zero)
         var ended = 0
         for number in 1...2_000 {
             let task = Task { try await process.handle("1", Self.attempt(Int64(number))) }

@@ -3,6 +3,9 @@ import Foundation
 import Subprocess
 import Testing
 
+@testable import Sluice
+@testable import SluiceCLI
+
 @Suite("sluice run --pipe", .timeLimit(.minutes(2))) struct RunPipeTests {
     /// Runs a handler until the file is empty.
     private func run(
@@ -133,6 +136,65 @@ import Testing
                     + "{\"id\": 1, \"outcome\": \"maybe\"}",
             ]
         )
+    }
+
+    @Test(
+        "An answer that cannot be read ends its attempt as a retry with that reason",
+        arguments: [
+            #"{"id":1,"outcome":"retry","reason":"\ud800"}"#, #"{"id":1,"outcome":"retry","after":NaN}"#,
+            #"{ "id" : 1 , "outcome": 7}"#, #"{"id":1}"#,
+        ]
+    )
+    func unreadable(answer: String) async throws {
+        let place = try Workplace()
+        try await place.enqueue("q")
+        let bytes = answer.replacing("\\", with: "\\\\")
+        let result = try await run(place, "os.write(1, b'\(bytes)\\n')", "--max-attempts", "1")
+        #expect(result.status == .exited(1), "\(result)")
+        let queue = try #require(try await place.queues().first)
+        let error = try #require(queue["last_error"] as? String)
+        #expect(error.hasPrefix("the handler's answer cannot be read: "), "\(error)")
+    }
+
+    @Test("Half a line is neither a request nor an answer")
+    func halves() throws {
+        let attempt = Attempt(
+            id: ActionID(rawValue: 17),
+            queue: "q",
+            kind: "k",
+            version: 1,
+            number: 1,
+            nonce: 1,
+            enqueuedAt: .now,
+            lastError: nil
+        )
+        let request = PipeProtocol.request(#"{"a": [1, {"b": "}"}]}"#, attempt)
+        #expect(JSONGrammar.accepts(request))
+        for count in 0..<request.utf8.count {
+            #expect(!JSONGrammar.accepts(String(decoding: request.utf8.prefix(count), as: UTF8.self)))
+        }
+        let answer = Array(#"{"id":17,"attempt":12,"outcome":"retry","after":10.5}"#.utf8)
+        #expect(try PipeProtocol.answer(answer).after == 10.5)
+        for count in 0..<answer.count {
+            #expect(throws: Refusal.self) { try PipeProtocol.answer(Array(answer.prefix(count))) }
+        }
+    }
+
+    @Test("What a process has written of an answer when it dies counts for nothing")
+    func cutAnswer() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q")
+        let body = """
+            note(str(r["attempt"]))
+            if r["attempt"] == 1:
+                os.write(1, b'{"id":1,"outcome":"fail","reason":"cut')
+                sys.exit(3)
+            say({"id": r["id"], "outcome": "success"})
+            """
+        let result = try await run(place, body)
+        #expect(result.status == .exited(0), "\(result)")
+        #expect(result.errors.contains("the handler process ended with status 3; it had 1 action in work"))
+        #expect(try log(place) == ["1", "2", "end of input"])
     }
 
     @Test("A process that dies is started again, and what it had in work is retried by the policy")

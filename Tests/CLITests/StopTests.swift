@@ -5,8 +5,8 @@ import Testing
 
 @Suite("Stopping sluice run and sluice drain", .timeLimit(.minutes(2))) struct StopTests {
     @Test(
-        "G7: SIGTERM and SIGINT let what runs finish, and start nothing more",
-        arguments: [Signal.terminate, .interrupt],
+        "G7: SIGTERM, SIGINT, SIGHUP and SIGQUIT let what runs finish, and start nothing more",
+        arguments: [Signal.terminate, .interrupt, .terminalClosed, .quit],
         ["run", "drain"]
     )
     func graceful(signal: Signal, command: String) async throws {
@@ -113,8 +113,30 @@ import Testing
             #expect(ids == ["2", "1"])
         }
         #expect(status == .signaled(9))
-        // The command of the killed process goes on; here it is let go.
-        try place.release(pipe)
+    }
+
+    @Test("Where the end of the terminal is ignored, as by nohup, it stops nothing")
+    func nohup() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q")
+        let pipe = try place.makePipe("go")
+        let script = "echo started; read line < '\(pipe)'; echo \"$line\""
+        let shell = """
+            trap '' HUP
+            exec "$0" run --file "$1" --exec "$2" --until-empty
+            """
+        var lines: [String] = []
+        let status = try await Tool.follow(
+            ["-c", shell, Tool.path, place.path, script],
+            of: "/bin/sh"
+        ) { line, send in
+            lines.append(line)
+            guard line == "started" else { return }
+            try send(.terminalClosed)
+            try place.release(pipe)
+        }
+        #expect(status == .exited(0))
+        #expect(lines == ["started", "go"])
     }
 }
 #endif

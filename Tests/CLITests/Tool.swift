@@ -63,10 +63,11 @@ enum Tool {
     /// - Returns: How it ended.
     static func follow(
         _ arguments: [String],
+        of program: String = path,
         _ body: (String, (Signal) throws -> Void) async throws -> Void
     ) async throws -> TerminationStatus {
         try await Subprocess.run(
-            .path(FilePath(path)),
+            .path(FilePath(program)),
             arguments: Arguments(arguments),
             input: .none,
             output: .sequence,
@@ -126,6 +127,11 @@ final class Workplace {
     /// Lets a command go on that reads a line from a pipe.
     func release(_ pipe: String) throws {
         _ = try #require(pipes[pipe]).writeAll(Array("go\n".utf8))
+    }
+
+    /// Writes to a pipe.
+    func write(to pipe: String, _ text: String) throws {
+        _ = try #require(pipes[pipe]).writeAll(Array(text.utf8))
     }
 
     /// Runs a verb on the file.

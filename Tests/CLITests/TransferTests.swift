@@ -224,7 +224,7 @@ import Testing
     }
 
     @Test(
-        "An answer that is lost ends any verb with 74, and what was to be done is done",
+        "An answer that is lost ends a look with 74, and with 11 what has been done all the same",
         arguments: ["queues", "actions --json", "show q", "doctor", "enqueue --queue r --kind k --payload 1"]
     )
     func lostAnswer(verb: String) async throws {
@@ -234,7 +234,7 @@ import Testing
             "/bin/sh",
             ["-c", "'\(Tool.path)' \(verb) --file '\(place.path)' > /dev/full"]
         )
-        #expect(result.status == .exited(74), "\(result)")
+        #expect(result.status == .exited(verb.hasPrefix("enqueue") ? 11 : 74), "\(result)")
         #expect(result.errors.contains("standard output cannot be written"))
         #expect(try await place.actions().count == (verb.hasPrefix("enqueue") ? 2 : 1))
     }

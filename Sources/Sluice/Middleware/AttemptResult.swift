@@ -50,7 +50,7 @@ public struct AttemptResult: Sendable, Hashable {
     /// or make it longer.
     public var delay: Duration? {
         switch settlement {
-        case .retry(let delay, _, _), .release(let delay, _): isRemoved ? nil : delay
+        case .retry(let delay, _, _), .release(let delay, _, _): isRemoved ? nil : delay
         case .success, .successWriting, .fail, .stop: nil
         }
     }
@@ -58,7 +58,7 @@ public struct AttemptResult: Sendable, Hashable {
     /// The gate that the action waits for.
     public var gate: GateName? {
         switch settlement {
-        case .retry(_, let gate, _), .release(_, let gate): isRemoved ? nil : gate
+        case .retry(_, let gate, _), .release(_, let gate, _): isRemoved ? nil : gate
         case .success, .successWriting, .fail, .stop: nil
         }
     }

@@ -61,6 +61,8 @@ public enum Because: Sendable, Hashable {
     /// The head could run, and this broker is about to start it.
     case ready
     /// Another process runs the head; or nobody does, and that process is one of those that may.
+    ///
+    /// Where a run of the tool `sluice` was killed, it is the process that still ends its commands (G3).
     case owned(process: Int)
     /// No broker runs the queues of the file.
     case stopped

@@ -5,18 +5,35 @@
 /// read with `->>` nor edited.
 package struct JSONGrammar {
     /// Arrays and objects inside each other: as many as Foundation decodes.
-    static let maximumDepth = 512
+    package static let maximumDepth = 512
 
+    private let depthLimit: Int
     private var rest: Slice<UnsafeBufferPointer<UInt8>>
 
     /// Whether a text is one JSON value.
-    package static func accepts(_ text: String) -> Bool {
+    ///
+    /// - Parameter depth: The most arrays and objects inside each other.
+    package static func accepts(_ text: String, depth: Int = maximumDepth) -> Bool {
         var text = text
         return text.withUTF8 { bytes in
-            var grammar = JSONGrammar(rest: bytes[...])
+            var grammar = JSONGrammar(depthLimit: depth, rest: bytes[...])
             return grammar.value(depth: 0) && grammar.rest.isEmpty
         }
     }
+
+    /// What is wrong with a text that is not accepted, as far as that can be said in a few words.
+    package static func fault(of text: String) -> String {
+        if text.utf8.starts(with: byteOrderMark) {
+            return "is not JSON: it begins with a byte order mark (EF BB BF)"
+        }
+        return accepts(text, depth: deepest) ? "is nested deeper than \(maximumDepth)" : "is not JSON"
+    }
+
+    /// How deep is looked to tell one fault from another: the stack is not without an end.
+    private static let deepest = 4_096
+
+    /// What some editors put before UTF-8.
+    package static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
     private mutating func value(depth: Int) -> Bool {
         skipSpace()
@@ -34,7 +51,7 @@ package struct JSONGrammar {
 
     /// An array, or an object.
     private mutating func members(until end: UInt8, depth: Int) -> Bool {
-        guard depth < Self.maximumDepth else { return false }
+        guard depth < depthLimit else { return false }
         rest.removeFirst()
         skipSpace()
         if skip(end) { return true }

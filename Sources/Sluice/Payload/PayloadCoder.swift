@@ -44,7 +44,16 @@ package struct PayloadCoder: Sendable {
             )
         }
         try check(data.count, kind: A.kind)
-        return String(decoding: data, as: UTF8.self)
+        let text = String(decoding: data, as: UTF8.self)
+        // A decimal that is not a number is written all the same, and read by nobody.
+        guard JSONGrammar.accepts(text) else {
+            throw SluiceError(
+                .payloadNotEncodable,
+                "an action of kind '\(A.kind)' does not encode: it \(JSONGrammar.fault(of: text)); "
+                    + "a Decimal that is NaN has no JSON"
+            )
+        }
+        return text
     }
 
     /// Checks a payload that is JSON text already.
@@ -53,7 +62,7 @@ package struct PayloadCoder: Sendable {
         guard JSONGrammar.accepts(action.payload) else {
             throw SluiceError(
                 .payloadNotJSON,
-                "the payload of an action of kind '\(action.kind)' is not JSON"
+                "the payload of an action of kind '\(action.kind)' \(JSONGrammar.fault(of: action.payload))"
             )
         }
     }

@@ -192,7 +192,7 @@ extension AttemptRunner {
             switch outcome.storage {
             case .success: return .success
             case .successWriting(let closure): return .successWriting(SettlingWork(closure, drafter))
-            case .retry, .fail, .halt, .release: break
+            case .retry, .fail, .halt, .release, .lack: break
             }
         }
         // A generator of its own, so that the user's policy runs without the lock.

@@ -15,6 +15,8 @@ extension Settlement {
                 self = .success
             case .release(let gate):
                 self = .release(after: options.releaseDelay, untilOpen: gate)
+            case .lack(let reason, let delay):
+                self = .release(after: delay, error: reason)
             case .fail(let reason):
                 self = .fail(.failed, options.failure.failed, error: reason)
             case .halt(let reason):

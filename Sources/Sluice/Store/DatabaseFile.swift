@@ -227,9 +227,14 @@ extension DatabaseFile {
         guard !path.utf8.contains(0) else { throw refusal("the path of the file holds a NUL") }
         var status = stat()
         guard stat(path, &status) == 0 else {
-            guard errno == EACCES else { return }
-            throw refusal("\(path) cannot be reached; check the permissions of its directories")
+            switch errno {
+            case EACCES: throw refusal("\(path) cannot be reached; check the permissions of its directories")
+            case ENAMETOOLONG, ELOOP, ENOTDIR:
+                throw refusal("\(path) cannot be reached: \(SystemRefusal(number: errno).description)")
+            default: return try checkLength(of: path)
+            }
         }
+        try checkLength(of: path)
         switch status.st_mode & S_IFMT {
         case S_IFREG: return
         case S_IFDIR: throw refusal("\(path) is a directory; give the path of a file in it")
@@ -275,11 +280,10 @@ extension DatabaseFile {
     }
 
     static func cannotCreate(_ path: String, _ code: Int32) -> SluiceError {
-        let reason = String(cString: strerror(code))
-        let isReadOnly = code == EROFS || code == EACCES || code == EPERM
+        let refusal = SystemRefusal(number: code)
         return SluiceError(
-            isReadOnly ? .readOnly : code == ENOSPC || code == EDQUOT ? .diskFull : .cannotOpen,
-            "\(path) cannot be created: \(reason); check that its directory exists and can be written"
+            code == EACCES || code == EPERM ? .readOnly : refusal.code,
+            "\(path) cannot be created: \(refusal.description)"
         )
     }
 

@@ -36,6 +36,8 @@ package struct FileFacts: Sendable {
     package var isWriteLockHeld = false
     /// Whether the file or its directory cannot be written.
     package var isReadOnly = false
+    /// Whether nothing can be written where it lies.
+    package var isOnReadOnlyMount = false
     /// The name of the network file system that the file lies on; `nil`: it lies on a disk of this machine.
     package var network: String?
     package var runners: [Store.Runner] = []
@@ -82,9 +84,10 @@ package struct FileFacts: Sendable {
         let look = try FileLook(path)
         let connection = look.connection
         defer { look.close() }
+        let mount = MountFacts.read(path)
         connection.harden()
         isReadOnly = connection.isReadOnly
-        let mount = MountFacts.read(path)
+        isOnReadOnlyMount = mount?.isReadOnly == true
         (network, isMountPoint) = (mount?.network, mount?.isMountPoint ?? false)
         if !isReadOnly { isWriteLockHeld = try Self.isLockHeld(connection) }
         try connection.set(Pragma("query_only", true))

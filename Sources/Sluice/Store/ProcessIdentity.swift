@@ -19,9 +19,11 @@ package struct ProcessIdentity: Sendable, Hashable {
     }
 
     /// This process.
-    package static var current: ProcessIdentity {
-        let pid = Int64(getpid())
-        return switch look(at: pid, in: "/proc") {
+    package static var current: ProcessIdentity { of(Int64(getpid())) }
+
+    /// The process that has a pid now.
+    package static func of(_ pid: Int64) -> ProcessIdentity {
+        switch look(at: pid, in: "/proc") {
         case .lives(let mark): ProcessIdentity(pid: pid, mark: mark)
         case .hasEnded, .isHidden: ProcessIdentity(pid: pid, mark: "")
         }

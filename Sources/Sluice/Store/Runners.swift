@@ -13,6 +13,8 @@ package struct LeaseTimes: Sendable, Hashable {
     package var watch: Duration = .seconds(1)
     /// For how long a process runs the queues alone that has asked to be the primary.
     package var primary: Duration = PrimaryPlan.term
+    /// The process that ends what this one's handlers have started, should this one die; it ends after that.
+    package var keeper: ProcessIdentity?
 
     package init() {}
 }
@@ -49,6 +51,8 @@ struct LeaseEnd: Sendable, Hashable {
 struct RunnerRow: Sendable {
     let epoch: Int64
     let process: ProcessIdentity
+    /// Who ends what it has started, if it dies.
+    let keeper: ProcessIdentity?
     /// That of its store.
     let nonce: Int64
     let lease: LeaseEnd
@@ -64,14 +68,33 @@ struct RunnerRow: Sendable {
             """
         )
         .all {
-            RunnerRow(
+            let (mark, keeper) = marks(in: $0.text(2))
+            return RunnerRow(
                 epoch: $0.int64(0),
-                process: ProcessIdentity(pid: $0.int64(1), mark: $0.text(2)),
+                process: ProcessIdentity(pid: $0.int64(1), mark: mark),
+                keeper: keeper,
                 nonce: $0.int64(3),
                 lease: LeaseEnd($0.int64(4), $0.optionalInt64(5)),
                 primaryUntil: $0.optionalInt64(6)
             )
         }
+    }
+
+    /// The column `process`: the mark of the process, and behind it pid and start of its keeper.
+    ///
+    /// Both are seen in one pid namespace, or not at all.
+    static func text(_ process: ProcessIdentity, keptBy keeper: ProcessIdentity?) -> String {
+        guard let keeper, keeper.sharesMachine(with: process) else { return process.mark }
+        return "\(process.mark) \(keeper.pid) \(keeper.mark.split(separator: " ")[2])"
+    }
+
+    private static func marks(in text: String) -> (process: String, keeper: ProcessIdentity?) {
+        let words = text.split(separator: " ")
+        guard words.count == 5, let pid = Int64(words[3]) else { return (text, nil) }
+        return (
+            words[..<3].joined(separator: " "),
+            ProcessIdentity(pid: pid, mark: "\(words[0]) \(words[1]) \(words[4])")
+        )
     }
 
     /// Those whose claims hold.
@@ -97,7 +120,7 @@ struct RunnerRow: Sendable {
     /// Whether it runs nothing any more: its process has ended, or has given no sign of life for as long as
     /// its lease.
     func hasGone(seenFrom me: ProcessIdentity, at now: Timestamp) -> Bool {
-        hasEnded(seenFrom: me) || isLeaseOver(at: now)
+        hasEnded(seenFrom: me) || (isLeaseOver(at: now) && leftover(seenFrom: me) == nil)
     }
 
     /// Whether it runs nothing any more, for who does not take it off.
@@ -105,15 +128,23 @@ struct RunnerRow: Sendable {
     /// One that is seen to live keeps what it has claimed until another one that runs the queues takes it
     /// off: it may only have waited for a lock.
     func seemsGone(seenFrom me: ProcessIdentity, at now: Timestamp) -> Bool {
-        hasEnded(seenFrom: me) || (isLeaseOver(at: now) && process.lives(seenFrom: me) != true)
+        hasEnded(seenFrom: me)
+            || (isLeaseOver(at: now) && process.lives(seenFrom: me) != true && leftover(seenFrom: me) == nil)
     }
 
-    /// Whether its process has certainly ended.
+    /// Whether its process has certainly ended, and all that its handlers had started.
     ///
     /// A process has one store on the file. What it finds of itself, but for its own row, an earlier store
     /// has left.
     func hasEnded(seenFrom me: ProcessIdentity) -> Bool {
-        (process == me && !me.mark.isEmpty) || process.isDead(seenFrom: me)
+        (process == me && !me.mark.isEmpty)
+            || (process.isDead(seenFrom: me) && (mutant("keeper") || leftover(seenFrom: me) == nil))
+    }
+
+    /// Where its process has died: the keeper that still ends what that has started.
+    func leftover(seenFrom me: ProcessIdentity) -> ProcessIdentity? {
+        guard let keeper, process.isDead(seenFrom: me), keeper.lives(seenFrom: me) == true else { return nil }
+        return keeper
     }
 
     /// Whether it runs the queues alone at this moment, as far as the system tells the time that terms are

@@ -10,8 +10,8 @@ package enum Settlement: Sendable, Hashable {
     case retry(after: Duration, untilOpen: GateName? = nil, error: String)
     /// It cannot go on.
     case fail(FailureCause, FailurePolicy, error: String)
-    /// It is given back, the attempt not spent, and waits.
-    case release(after: Duration, untilOpen: GateName? = nil)
+    /// It is given back, the attempt not spent, and waits; the error replaces the last one, if there is one.
+    case release(after: Duration, untilOpen: GateName? = nil, error: String? = nil)
     /// It is given back by a broker that stops, and waits for nothing.
     case stop
 }

@@ -69,7 +69,7 @@ extension Store {
     package func requeue(
         _ filter: DeadLetterFilter,
         _ page: CancelPage
-    ) async throws(SluiceError) -> (requeued: Int, next: CancelPage?) {
+    ) async throws(SluiceError) -> (requeued: RequeuedLetters, next: CancelPage?) {
         try await write(sync: .owed) { try $0.requeue(filter, page) }
     }
 
@@ -121,6 +121,22 @@ extension Store {
 
     /// The most dead letters that one transaction puts back or purges.
     package static let deadBatchSize = 500
+}
+
+/// What has become of dead letters that were to be put back.
+package struct RequeuedLetters: Sendable {
+    /// How many went back.
+    package var count = 0
+    /// How many stay what they are.
+    package var keptCount = 0
+    /// The first of those, and why.
+    package var firstKept: (action: ActionID, reason: String)?
+
+    mutating func add(_ other: RequeuedLetters) {
+        count += other.count
+        keptCount += other.keptCount
+        firstKept = firstKept ?? other.firstKept
+    }
 }
 
 /// Which dead letters are meant.
@@ -238,7 +254,7 @@ extension WriteTransaction {
     func requeue(
         _ filter: DeadLetterFilter,
         _ page: CancelPage
-    ) throws -> (requeued: Int, next: CancelPage?) {
+    ) throws -> (requeued: RequeuedLetters, next: CancelPage?) {
         let (first, end) = filter.form.bounds
         let found = try connection.cached(
             """
@@ -251,12 +267,14 @@ extension WriteTransaction {
         )
         .bind(1, page.after.rawValue).bind(2, page.through.rawValue).bind(3, first).bind(4, end)
         .bind(5, filter.cause?.rawValue).bind(6, Store.deadBatchSize).all { ActionID(rawValue: $0.int64(0)) }
-        var requeued = 0
+        var requeued = RequeuedLetters()
         for action in found {
             do {
-                if try requeue(action) { requeued += 1 }
+                if try requeue(action) { requeued.count += 1 }
             } catch let error as SluiceError where error.code == .sortKeyMismatch {
                 // Refused before anything was written: it stays what it is.
+                requeued.keptCount += 1
+                requeued.firstKept = requeued.firstKept ?? (action, error.message)
             }
         }
         guard found.count == Store.deadBatchSize, let last = found.last else { return (requeued, nil) }

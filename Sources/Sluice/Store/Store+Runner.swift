@@ -92,7 +92,8 @@ extension WriteTransaction {
             VALUES (?1, ?2, ?3, ?4, ?5, ?6)
             """
         )
-        .bind(1, next).bind(2, identity.pid).bind(3, identity.mark).bind(4, nonce)
+        .bind(1, next).bind(2, identity.pid).bind(3, RunnerRow.text(identity, keptBy: leases.keeper))
+        .bind(4, nonce)
         .bind(5, lease.wall.microseconds).bind(6, lease.onMachine).run()
         epoch = next
         life.wrote(lease: lease.wall)

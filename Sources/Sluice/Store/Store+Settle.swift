@@ -54,9 +54,10 @@ extension WriteTransaction {
                 ($0.delay, $0.gate) = (wait.delay, wait.gate)
             }
             try giveWay(place, in: receipt.queue, by: discipline, delay: wait.delay, gate: wait.gate)
-        case .release(let delay, let gate):
+        case .release(let delay, let gate, let error):
             let wait = try Wait(delay, untilOpen: gate, openedSince: opening, controls())
-            try begin(wait, of: receipt.action, after: state, spendingAttempt: false, error: state.lastError)
+            let error = error ?? state.lastError
+            try begin(wait, of: receipt.action, after: state, spendingAttempt: false, error: error)
             try tell(.released, receipt.action, in: receipt.queue) {
                 ($0.attempt, $0.delay, $0.gate) = (state.attempts + 1, wait.delay, wait.gate)
             }

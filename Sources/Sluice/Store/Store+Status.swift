@@ -36,7 +36,9 @@ struct QueueFacts: Sendable {
 struct StatusFacts: Sendable {
     /// The processes that run the queues, those first that have done so longest: they have not died, and
     /// their leases have not ended.
-    let runners: [(epoch: Int64, process: Int)]
+    ///
+    /// Of one that has died and left something running, `process` is the one that ends that.
+    let runners: [(epoch: Int64, process: Int, hasDied: Bool)]
     /// The process that runs the queues alone for a while; `nil`: none does.
     let primary: Int?
     /// Whether any of them runs something.
@@ -65,7 +67,7 @@ extension Store {
             // What a process left that died is no run.
             let living = try RunnerRow.living(connection, own: nonce, seenFrom: identity, at: now)
             let live = RunnerRow.epochs(living)
-            let file = try StatusFacts(connection, runners, living, now: now)
+            let file = try StatusFacts(connection, runners, living, seenFrom: identity, now: now)
             let bounds = form.bounds
             let first = name.map { max(bounds.first, $0.rawValue + "\u{0}") } ?? bounds.first
             var end: QueueID?
@@ -171,9 +173,13 @@ extension StatusFacts {
         _ connection: Connection,
         _ state: RunnerState,
         _ rows: [RunnerRow],
+        seenFrom me: ProcessIdentity,
         now: Timestamp
     ) throws(SQLiteError) {
-        let runners = rows.map { (epoch: $0.epoch, process: Int($0.process.pid)) }
+        let runners = rows.map {
+            let keeper = $0.leftover(seenFrom: me)
+            return (epoch: $0.epoch, process: Int((keeper ?? $0.process).pid), hasDied: keeper != nil)
+        }
         self.runners = runners
         primary =
             rows.first {

@@ -63,6 +63,8 @@ extension Store {
         package let isPrimary: Bool
         /// How many actions it runs, or ran when it ended.
         package let runningCount: Int
+        /// Where it has died: the process that still ends what its handlers had started.
+        package var keeper: Int64?
 
         /// Whether the process has certainly ended.
         package var isDead: Bool { lives == false }
@@ -90,7 +92,8 @@ extension Store.Runner {
                 isLeaseOver: $0.isLeaseOver(at: now),
                 lives: $0.process.lives(seenFrom: me),
                 isPrimary: $0.isPrimary,
-                runningCount: running[$0.epoch] ?? 0
+                runningCount: running[$0.epoch] ?? 0,
+                keeper: $0.leftover(seenFrom: me)?.pid
             )
         }
     }

@@ -23,7 +23,7 @@ struct Dead: AsyncParsableCommand {
     )
 }
 
-struct DeadList: AsyncParsableCommand {
+struct DeadList: AsyncParsableCommand, Look {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "List dead letters, the newest first.",
@@ -75,7 +75,7 @@ struct DeadList: AsyncParsableCommand {
     }
 }
 
-struct DeadShow: AsyncParsableCommand {
+struct DeadShow: AsyncParsableCommand, Look {
     static let configuration = CommandConfiguration(
         commandName: "show",
         abstract: "Show a dead letter with its payload and all its failed attempts.",

@@ -8,8 +8,10 @@ struct DeadRequeue: AsyncParsableCommand {
         abstract: "Put dead letters back into their queues, at their old places.",
         discussion: """
             They keep their numbers, and their attempts count anew. With --at-end each goes behind all that \
-            its queue holds, under a new number and idempotency key. With --json: id, result (requeued or \
-            missing), new_id (the number that it has now, or null); for queues requeued, how many.
+            its queue holds, under a new number and idempotency key. What its queue refuses, as its actions \
+            have another type of sort key by now, is kept and makes the exit status 1; standard error says \
+            why. With --json: id, result (requeued or missing), new_id (the number that it has now, or \
+            null); for queues requeued and kept, how many.
 
             Example:
               sluice dead requeue --file q.sqlite 17 18
@@ -34,9 +36,18 @@ struct DeadRequeue: AsyncParsableCommand {
     func run() async throws {
         let isComplete = try await file.withBroker { broker in
             guard let pattern = choice.scope.pattern else { return try await requeueEach(broker) }
-            let count = try await broker.requeueAll(pattern, cause: choice.cause)
-            output.answer("\(DeadChoice.counted(count)) requeued", [("requeued", String(count))])
-            return true
+            let letters = try await broker.requeueLetters(pattern, cause: choice.cause)
+            output.answer(
+                "\(DeadChoice.counted(letters.count)) requeued",
+                [("requeued", String(letters.count)), ("kept", String(letters.keptCount))]
+            )
+            if let (action, reason) = letters.firstKept {
+                let others = letters.keptCount == 1 ? "" : ", and \(letters.keptCount - 1) more stay too"
+                Terminal.remark("\(action) stays a dead letter: \(reason)\(others)")
+            } else if letters.count == 0 {
+                Terminal.remark("no dead letter matches; `sluice dead list` lists them")
+            }
+            return letters.keptCount == 0
         }
         if !isComplete { throw Failure(.leftover) }
     }

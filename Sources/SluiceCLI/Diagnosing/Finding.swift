@@ -45,17 +45,19 @@ struct Finding {
             findings.append(
                 .problem(
                     "the file is damaged: \(damage)",
-                    "stop what uses it, copy it with its -wal and -shm, and try `sqlite3 COPY .recover`"
+                    "stop what uses it, copy it with its -wal and -shm, and get what is whole into a new "
+                        + "file: "
+                        + "`sqlite3 COPY .dump | sed 's/^ROLLBACK;.*/COMMIT;/' | sqlite3 NEW`"
                 )
             )
         }
         if facts.isNewer {
             findings.append(.problem("a newer version of Sluice has written the file", "update this tool"))
-        } else if facts.steps.isEmpty {
+        } else if facts.steps.isEmpty, facts.damages.isEmpty {
             findings.append(
                 .problem("there are no queues in the file", "check --file; an enqueue makes them")
             )
-        } else if facts.missingStepCount > 0 {
+        } else if facts.missingStepCount > 0, facts.damages.isEmpty {
             findings.append(
                 .note(
                     "\(facts.missingStepCount) steps of the schema are missing",
@@ -74,11 +76,19 @@ struct Finding {
         }
         if facts.isReadOnly {
             findings.append(
-                .problem("the file cannot be written", "check the permissions of the file and its directory")
+                facts.isOnReadOnlyMount
+                    ? .note(
+                        "the file system is mounted to be read only: the file can be looked at alone",
+                        "mount it anew, or copy the file to another place, to enqueue or run"
+                    )
+                    : .problem(
+                        "the file cannot be written",
+                        "check the permissions of the file and its directory"
+                    )
             )
         }
         let mode = facts.pragmas.first { $0.name == "journal_mode" }?.value ?? ""
-        if !facts.steps.isEmpty && mode != "wal" {
+        if !facts.steps.isEmpty && mode != "wal" && !facts.isOnReadOnlyMount {
             findings.append(
                 .note("journal_mode is \(mode), not wal", "the next program that opens the file sets it")
             )
@@ -190,6 +200,14 @@ struct Finding {
             return [.note("actions wait and no process runs the queues", "start one, such as `sluice run`")]
         }
         return facts.runners.compactMap { runner in
+            if let keeper = runner.keeper {
+                return .note(
+                    "process \(runner.pid), which ran the queues, has died, and process \(keeper) still ends "
+                        + "its commands",
+                    "what they were at starts again when all of them have gone: SIGTERM comes first, and "
+                        + "SIGKILL after the --kill-after of the run; `ps --ppid \(keeper)` lists them"
+                )
+            }
             if runner.isDead {
                 return .problem(
                     "process \(runner.pid), which ran the queues, has died",
@@ -197,8 +215,17 @@ struct Finding {
                         + "until then SQL, and the line `queues` here, show what it ran as running"
                 )
             }
-            return runner.isLeaseOver ? ofSilence(runner) : nil
+            return runner.isLeaseOver ? ofSilence(runner) : ofDescriptors(runner)
         }
+    }
+
+    private static func ofDescriptors(_ runner: Store.Runner) -> Finding? {
+        guard let use = DescriptorUse(of: runner.pid), use.isNearlyAll else { return nil }
+        return problem(
+            "process \(runner.pid), which runs the queues, has \(use.open) of \(use.limit) files open that "
+                + "it may: what needs more waits",
+            "raise its limit (`ulimit -n`, LimitNOFILE=), or have it run less at the same time"
+        )
     }
 
     private static func ofSilence(_ runner: Store.Runner) -> Finding {

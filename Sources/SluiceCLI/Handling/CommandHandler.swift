@@ -1,7 +1,16 @@
 #if CommandLineTool
+internal import CSluiceCommands
 internal import Sluice
-internal import Subprocess
+internal import Synchronization
 internal import SystemPackage
+
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
 
 /// Runs a command for each attempt and reads the outcome from its exit status.
 struct CommandHandler: Sendable {
@@ -12,89 +21,120 @@ struct CommandHandler: Sendable {
         static let retry: Int32 = 75
     }
 
-    /// The longest line of a command's output that is passed on.
-    private static let maximumLineByteCount = 1_024 * 1_024
-
-    let command: String
+    let keeper: CommandKeeper
     /// How long a command may take to end after SIGTERM.
     let patience: Duration
+    let stop: StopRequests
+    let lacks = LackRemarks()
 
     func handle(_ payload: String, _ attempt: Attempt) async throws -> Outcome {
-        let group = ProcessGroup()
+        try Task.checkCancellation()
+        let (command, output): (KeptCommand, CommandOutput)
         do {
-            let outcome = try await run(payload, attempt, group)
-            if Task.isCancelled { await group.end(patience: patience) }
-            return outcome
+            (command, output) = try await start(payload, attempt)
+            lacks.hasStarted()
         } catch {
-            // What the command has started may heed SIGTERM more slowly than the shell, or not at all.
-            if Task.isCancelled { await group.end(patience: patience) }
+            guard let outcome = error.outcome else { throw error }
+            lacks.remark(error)
+            return outcome
+        }
+        let lines = OutputLines()
+        let end = await withTaskCancellationHandler {
+            await output.read { lines.take($0) }
+            return await command.ended.wait()
+        } onCancel: {
+            command.end([(.zero, SIGTERM), (patience, SIGKILL)])
+            Task {
+                await command.gone.wait()
+                output.stop()
+            }
+        }
+        // What it has started may heed SIGTERM more slowly than the shell, or not at all.
+        if Task.isCancelled { await command.gone.wait() } else { command.forget() }
+        return try await outcome(of: end, after: lines.finish())
+    }
+
+    private func start(
+        _ payload: String,
+        _ attempt: Attempt
+    ) async throws(StartFailure) -> (KeptCommand, CommandOutput) {
+        // All of it is there before the command is: no death between the two can show it a part.
+        let input = try PayloadFile.make(payload)
+        defer { try? input.close() }
+        let output = try CommandOutput(keeper.outputs)
+        defer { try? output.writing.close() }
+        do {
+            let command = try await keeper.start(Self.values(attempt), input: input, output: output.writing)
+            return (command, output)
+        } catch {
+            output.discard()
             throw error
         }
     }
 
-    private func run(_ payload: String, _ attempt: Attempt, _ group: ProcessGroup) async throws -> Outcome {
-        let result = try await Subprocess.run(
-            .path("/bin/sh"),
-            arguments: ["-c", command],
-            environment: .inherit.updating(Self.environment(attempt)),
-            platformOptions: HandlerSession.platformOptions(patience: patience),
-            input: .inputWriter,
-            output: .sequence,
-            error: .currentStandardError
-        ) { execution in
-            group.begin(execution.processIdentifier.value)
-            // Both at once: a command may write before it has read all.
-            return try await withThrowingTaskGroup(of: Void.self) { tasks in
-                tasks.addTask { await Self.write(payload, to: execution.standardInputWriter) }
-                return try await Self.passOn(execution.standardOutput)
-            }
-        }
-        switch result.terminationStatus {
+    private func outcome(of end: CommandEnd, after delay: Duration?) async throws -> Outcome {
+        switch end {
         case .exited(Status.success): return .success
         case .exited(Status.permanentFailure): return .fail("the command ended with status 65")
-        case .exited(Status.retry):
-            return result.closureResult.map { .retry(after: $0) } ?? .retry
-        case let status: throw CommandEnded(status: status)
+        case .exited(Status.retry): return delay.map { .retry(after: $0) } ?? .retry
+        default:
+            // Whoever stops this process by a signal may send it to the commands too, and first.
+            if !Task.isCancelled, end.signal != nil, await stop.isNear() { return .release }
+            throw CommandEnded(end: end)
         }
     }
 
-    private static func environment(_ attempt: Attempt) -> [Environment.Key: String?] {
+    /// Those of ``CommandKeeper/variables``.
+    private static func values(_ attempt: Attempt) -> [String] {
         [
-            "SLUICE_QUEUE": attempt.queue.rawValue,
-            "SLUICE_ID": attempt.id.description,
-            "SLUICE_KIND": attempt.kind,
-            "SLUICE_ATTEMPT": String(attempt.number),
-            "SLUICE_IDEMPOTENCY_KEY": attempt.idempotencyKey,
+            attempt.queue.rawValue, attempt.id.description, attempt.kind, String(attempt.number),
+            attempt.idempotencyKey,
         ]
     }
+}
 
-    /// Hands over the payload.
-    ///
-    /// A command that does not want all of it is free to end.
-    private static func write(_ payload: String, to input: StandardInputWriter) async {
-        _ = try? await input.write(Array(payload.utf8))
-        try? await input.finish()
+/// A payload as a command's standard input: a file without a name, at its first byte.
+enum PayloadFile {
+    static func make(_ payload: String) throws(StartFailure) -> FileDescriptor {
+        var payload = payload
+        let file = payload.withUTF8 { csluice_unnamed_file($0.baseAddress, $0.count) }
+        guard file >= 0 else { throw StartFailure(code: -file) }
+        return FileDescriptor(rawValue: file)
+    }
+}
+
+/// The lines that a command writes: passed on, but for what they say to the tool.
+private final class OutputLines: Sendable {
+    /// The longest line that is passed on.
+    private static let maximumLineByteCount = 1_024 * 1_024
+
+    private let state = Mutex(
+        (splitter: LineSplitter(maximumByteCount: maximumLineByteCount), delay: nil as Duration?)
+    )
+
+    func take(_ piece: UnsafeRawBufferPointer) {
+        state.withLock { state in
+            var delay = state.delay
+            state.splitter.take(piece) { Self.take($0, &delay) }
+            state.delay = delay
+        }
     }
 
-    /// Passes output on, line by line.
-    ///
     /// - Returns: What the last line `retry-after: SECONDS` says.
-    private static func passOn(_ output: SubprocessOutputSequence) async throws -> Duration? {
-        var splitter = LineSplitter(maximumByteCount: maximumLineByteCount)
-        var delay: Duration?
-        func take(_ line: LineSplitter.Line) {
-            switch line {
-            case .tooLong:
-                Terminal.remark("a command's line of more than \(maximumLineByteCount) bytes is left out")
-            case .bytes(let bytes):
-                if let seconds = retryAfter(bytes) { delay = seconds } else { Terminal.pass(bytes) }
-            }
+    func finish() -> Duration? {
+        state.withLock { state in
+            if let last = state.splitter.takeLast() { Self.take(last, &state.delay) }
+            return state.delay
         }
-        for try await piece in output {
-            piece.withUnsafeBytes { splitter.take($0, take) }
+    }
+
+    private static func take(_ line: LineSplitter.Line, _ delay: inout Duration?) {
+        switch line {
+        case .tooLong:
+            Terminal.remark("a command's line of more than \(maximumLineByteCount) bytes is left out")
+        case .bytes(let bytes):
+            if let seconds = retryAfter(bytes) { delay = seconds } else { Terminal.pass(bytes) }
         }
-        if let last = splitter.takeLast() { take(last) }
-        return delay
     }
 
     private static func retryAfter(_ line: [UInt8]) -> Duration? {
@@ -105,6 +145,21 @@ struct CommandHandler: Sendable {
     }
 }
 
+/// Says that commands cannot be started, once until one can again.
+final class LackRemarks: Sendable {
+    private let isLacking = Mutex(false)
+
+    func remark(_ failure: StartFailure) {
+        let isNew = isLacking.withLock { isLacking in
+            defer { isLacking = true }
+            return !isLacking
+        }
+        if isNew { Terminal.remark("\(failure); no attempt is spent, it is tried again each second") }
+    }
+
+    func hasStarted() { isLacking.withLock { $0 = false } }
+}
+
 /// Limits of what a handler can ask for.
 enum Seconds {
     /// A hundred years, the library's own limit; a `Duration` made of much more would trap.
@@ -113,10 +168,10 @@ enum Seconds {
 
 /// A command ended with a status that has no meaning of its own.
 struct CommandEnded: Error, CustomStringConvertible {
-    let status: TerminationStatus
+    let end: CommandEnd
 
     var description: String {
-        switch status {
+        switch end {
         case .exited(let code): "the command ended with status \(code)"
         case .signaled(let signal): "signal \(signal) ended the command"
         }

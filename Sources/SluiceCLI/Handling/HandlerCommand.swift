@@ -21,19 +21,35 @@ struct HandlerCommand: ParsableArguments {
         }
     }
 
+    /// What `/bin/sh -c` runs.
+    private var command: String { exec ?? pipe ?? "" }
+
+    /// Starts the process that starts the commands, before anything else has been changed in this one.
+    ///
+    func keeper(_ policy: RunPolicy, _ times: RunTimes) throws -> CommandKeeper {
+        // What is left to itself may still be there when the next one starts.
+        let capacity = 2 * policy.concurrency(isExec: exec != nil) + 16
+        return try CommandKeeper(command: command, capacity: capacity, patience: times.patience)
+    }
+
     /// Routes the queues to the command.
     ///
     /// - Returns: The process to serve, where one performs many actions.
-    func route(_ broker: Broker, _ policy: RunPolicy, _ times: RunTimes) throws -> HandlerProcess? {
-        if let exec {
-            let command = CommandHandler(command: exec, patience: times.patience)
+    func route(
+        _ broker: Broker,
+        _ policy: RunPolicy,
+        _ times: RunTimes,
+        _ keeper: CommandKeeper,
+        _ stop: StopRequests
+    ) throws -> HandlerProcess? {
+        guard pipe != nil else {
+            let command = CommandHandler(keeper: keeper, patience: times.patience, stop: stop)
             try policy.route(broker) { payload, attempt in try await command.handle(payload, attempt) }
-        } else if let pipe {
-            let handler = HandlerProcess(command: pipe, patience: times.patience)
-            try policy.route(broker) { payload, attempt in try await handler.handle(payload, attempt) }
-            return handler
+            return nil
         }
-        return nil
+        let handler = HandlerProcess(patience: times.patience, stop: stop)
+        try policy.route(broker) { payload, attempt in try await handler.handle(payload, attempt) }
+        return handler
     }
 }
 #endif

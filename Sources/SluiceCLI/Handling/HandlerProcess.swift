@@ -1,6 +1,5 @@
 #if CommandLineTool
 internal import Sluice
-internal import Subprocess
 internal import Synchronization
 
 /// One long-lived handler process, started when there is something for it and started again when it ends.
@@ -19,14 +18,15 @@ final class HandlerProcess: Sendable {
         var pause: Task<Void, Never>?
     }
 
-    private let command: String
     /// How long the process may take to heed a cancellation, SIGTERM, or the end of its input.
     private let patience: Duration
+    private let stop: StopRequests?
+    private let lacks = LackRemarks()
     private let state = Mutex(State())
 
-    init(command: String, patience: Duration) {
-        self.command = command
+    init(patience: Duration, stop: StopRequests? = nil) {
         self.patience = patience
+        self.stop = stop
     }
 
     /// Has the process perform an attempt.
@@ -53,12 +53,12 @@ final class HandlerProcess: Sendable {
     }
 
     /// Starts the process and starts it again, until ``close()``.
-    func serve() async {
+    func serve(by keeper: CommandKeeper) async {
         var delay: Duration = .zero
         while await waitForDemand() {
             if delay > .zero { await pause(delay) }
             guard !state.withLock({ $0.isClosed }) else { return }
-            let hasAnswered = await runSession()
+            let hasAnswered = await runSession(keeper)
             delay =
                 hasAnswered || delay == .zero
                 ? Self.firstRestartDelay : min(delay * 2, Self.longestRestartDelay)
@@ -143,7 +143,7 @@ extension HandlerProcess {
     /// Runs one process from its start to its end.
     ///
     /// - Returns: Whether it has answered anything.
-    private func runSession() async -> Bool {
+    private func runSession(_ keeper: CommandKeeper) async -> Bool {
         let session = HandlerSession(
             takeLines: { [self] in state.withLock { $0.attempts.takeLines() } },
             receive: { [self] answer in finish(answer) }
@@ -153,27 +153,52 @@ extension HandlerProcess {
             return state.isClosed
         }
         if isClosed { session.close() }
-        let end: HandlerError
+        let end: CommandEnd
         do {
-            let status = try await session.run(command, patience: patience)
-            switch status {
-            case .exited(let code): end = HandlerError("the handler process ended with status \(code)")
-            case .signaled(let signal): end = HandlerError("signal \(signal) ended the handler process")
-            }
+            end = try await session.run(keeper, patience: patience)
+            lacks.hasStarted()
         } catch {
-            end = HandlerError("the handler process did not run: \(error)")
+            couldNotStart(error)
+            // What lacks something has its own pause.
+            return error.outcome != nil
         }
         let (cut, wasClosed) = state.withLock { state in
             state.session = nil
             return (state.attempts.finishAllInWork(), state.isClosed)
         }
+        let error = HandlerError(end)
+        // Whoever stops this process by a signal may send it to the handler too, and first.
+        var isReleased = false
+        if end.signal != nil, let stop { isReleased = await stop.isNear() }
         if !wasClosed {
             let actions =
                 cut.count == 1 ? "1 action in work, which is" : "\(cut.count) actions in work, which are"
-            Terminal.remark("\(end); it had \(actions) retried")
+            Terminal.remark("\(error); it had \(actions) \(isReleased ? "given back" : "retried")")
         }
-        for continuation in cut { continuation.resume(throwing: end) }
+        for continuation in cut {
+            if isReleased {
+                continuation.resume(returning: .release)
+            } else {
+                continuation.resume(throwing: error)
+            }
+        }
         return session.hasAnswered
+    }
+
+    /// Gives back what waits for a process that cannot be started.
+    private func couldNotStart(_ failure: StartFailure) {
+        let waiting = state.withLock { state in
+            state.session = nil
+            return state.attempts.finishAll()
+        }
+        if failure.outcome != nil { lacks.remark(failure) }
+        for continuation in waiting {
+            if let outcome = failure.outcome {
+                continuation.resume(returning: outcome)
+            } else {
+                continuation.resume(throwing: failure)
+            }
+        }
     }
 
     /// Ends the attempt that an answer is for.

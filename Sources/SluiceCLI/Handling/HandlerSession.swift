@@ -1,7 +1,15 @@
 #if CommandLineTool
-internal import Subprocess
+internal import Sluice
 internal import Synchronization
 internal import SystemPackage
+
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
 
 /// One run of a handler process: sends it lines, reads its answers, sees to its end.
 final class HandlerSession: Sendable {
@@ -18,6 +26,10 @@ final class HandlerSession: Sendable {
     private let endings: AsyncStream<Ending>
     private let end: AsyncStream<Ending>.Continuation
     private let answered = Mutex(false)
+    /// What it has written, and how many lines that was.
+    private let lines = Mutex(
+        (splitter: LineSplitter(maximumByteCount: PipeProtocol.maximumAnswerByteCount), count: 0)
+    )
 
     /// Makes a session.
     ///
@@ -47,105 +59,94 @@ final class HandlerSession: Sendable {
     /// Ends the process.
     func terminate() { end.yield(.forced) }
 
-    /// A group of its own keeps the terminal's Ctrl-C away; cancelling sends SIGTERM, and SIGKILL when
-    /// patience ends, to all of it.
-    static func platformOptions(patience: Duration) -> PlatformOptions {
-        var options = PlatformOptions()
-        options.processGroupID = 0
-        options.teardownSequence = [
-            .send(signal: .terminate, toProcessGroup: true, allowedDurationToNextStep: patience)
-        ]
-        return options
-    }
-
     /// Runs the command from its start to its end.
-    func run(_ command: String, patience: Duration) async throws -> TerminationStatus {
+    func run(_ keeper: CommandKeeper, patience: Duration) async throws(StartFailure) -> CommandEnd {
         wake.yield()
-        let group = ProcessGroup()
-        let status = try await start(command, patience: patience, group)
-        // What it had in work is retried: nothing of it may be at work still.
-        await group.end(patience: patience)
-        return status
+        let (command, input, output) = try await start(keeper)
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.send(to: input) }
+            group.addTask { await self.seeToTheEnd(command, input, patience) }
+            group.addTask {
+                // Nobody waits for what a process outside the group has open.
+                await command.gone.wait()
+                output.stop()
+            }
+            await output.read { piece in
+                self.lines.withLock { lines in lines.splitter.take(piece) { self.take($0, &lines.count) } }
+            }
+            lines.withLock { lines in
+                if let last = lines.splitter.takeLast() { self.take(last, &lines.count, isCut: true) }
+            }
+            // It has ended, or it can answer no more and is to end.
+            self.close()
+            _ = await command.ended.wait()
+            // What it had in work is retried: nothing of it may be at work still.
+            command.end([(patience, SIGKILL)])
+            await command.gone.wait()
+            self.end.finish()
+            self.wake.finish()
+            input.stop()
+        }
+        return await command.ended.wait()
     }
 
     private func start(
-        _ command: String,
-        patience: Duration,
-        _ group: ProcessGroup
-    ) async throws -> TerminationStatus {
-        let result = try await Subprocess.run(
-            .path("/bin/sh"),
-            arguments: ["-c", command],
-            platformOptions: Self.platformOptions(patience: patience),
-            input: .inputWriter,
-            output: .sequence,
-            error: .currentStandardError
-        ) { execution in
-            group.begin(execution.processIdentifier.value)
-            await withTaskGroup(of: Void.self) { group in
-                group.addTask { await self.send(to: execution.standardInputWriter) }
-                group.addTask { await self.seeToTheEnd(patience) { await execution.teardown(using: $0) } }
-                await self.read(execution.standardOutput)
-                // It has ended, or it can answer no more and is to end.
-                self.close()
-                self.end.finish()
-            }
+        _ keeper: CommandKeeper
+    ) async throws(StartFailure) -> (KeptCommand, CommandInput, CommandOutput) {
+        let input = try CommandInput()
+        defer { try? input.reading.close() }
+        let output: CommandOutput
+        do {
+            output = try CommandOutput(keeper.outputs)
+        } catch {
+            await input.finish()
+            throw error
         }
-        return result.terminationStatus
+        defer { try? output.writing.close() }
+        do {
+            let command = try await keeper.start([], input: input.reading, output: output.writing)
+            return (command, input, output)
+        } catch {
+            output.discard()
+            await input.finish()
+            throw error
+        }
     }
 
     /// Sends what waits, in one write, until the session closes.
-    private func send(to input: StandardInputWriter) async {
+    private func send(to input: CommandInput) async {
         for await _ in wakes {
             let lines = takeLines()
-            guard !lines.isEmpty else { continue }
-            // A process that does not read any more is noticed by the end of its output.
-            _ = try? await input.write(Array(lines.utf8))
+            if !lines.isEmpty { await input.write(lines) }
         }
-        try? await input.finish()
+        await input.finish()
     }
 
-    private func seeToTheEnd(_ patience: Duration, _ teardown: ([TeardownStep]) async -> Void) async {
-        let termination = Self.platformOptions(patience: patience).teardownSequence
+    private func seeToTheEnd(_ command: KeptCommand, _ input: CommandInput, _ patience: Duration) async {
         for await ending in endings {
             wake.finish()
             switch ending {
-            case .gentle:
-                // Signal 0 does nothing; it is here for the time that passes until the next step.
-                let wait = TeardownStep.send(
-                    signal: Signal(rawValue: 0),
-                    allowedDurationToNextStep: patience
-                )
-                await teardown([wait] + termination)
+            case .gentle: command.end([(patience, SIGTERM), (patience, SIGKILL)])
             case .forced:
-                await teardown(termination)
+                input.stop()
+                command.end([(.zero, SIGTERM), (patience, SIGKILL)])
             }
             return
         }
     }
 
-    private func read(_ output: SubprocessOutputSequence) async {
-        var splitter = LineSplitter(maximumByteCount: PipeProtocol.maximumAnswerByteCount)
-        var number = 0
-        func take(_ line: LineSplitter.Line) {
-            number += 1
-            switch line {
-            case .tooLong:
-                complain(number, "it has more than \(PipeProtocol.maximumAnswerByteCount) bytes", [])
-            case .bytes(let bytes): judge(bytes, number)
-            }
+    /// - Parameter isCut: Its end was not written: half an answer is none.
+    private func take(_ line: LineSplitter.Line, _ number: inout Int, isCut: Bool = false) {
+        number += 1
+        switch line {
+        case .tooLong: complain(number, "it has more than \(PipeProtocol.maximumAnswerByteCount) bytes", [])
+        case .bytes(let bytes): judge(bytes, number, isCut: isCut)
         }
-        do {
-            for try await piece in output {
-                piece.withUnsafeBytes { splitter.take($0, take) }
-            }
-        } catch {
-            Terminal.remark("the handler's output cannot be read: \(error)")
-        }
-        if let last = splitter.takeLast() { take(last) }
     }
 
-    private func judge(_ line: [UInt8], _ number: Int) {
+    private func judge(_ line: [UInt8], _ number: Int, isCut: Bool) {
+        let line =
+            number == 1 && line.starts(with: JSONGrammar.byteOrderMark) ? Array(line.dropFirst(3)) : line
         guard !line.isEmpty else { return }
         do throws(Refusal) {
             let answer = try PipeProtocol.answer(line)
@@ -156,6 +157,10 @@ final class HandlerSession: Sendable {
             }
         } catch {
             complain(number, error.reason, line)
+            guard !isCut, let id = PipeProtocol.subject(of: line) else { return }
+            if receive(PipeProtocol.Answer(unreadable: error.reason, of: id)) {
+                answered.withLock { $0 = true }
+            }
         }
     }
 

@@ -53,4 +53,18 @@ enum Leftovers {
             .joined(separator: ", ")
     }
 }
+
+extension Broker {
+    /// Says which commands of runs that were killed are still being ended: their actions wait for that.
+    func remarkOnLeftovers() async {
+        guard let runners = try? await store.runningProcesses() else { return }
+        for runner in runners {
+            guard let keeper = runner.keeper else { continue }
+            Terminal.remark(
+                "process \(runner.pid), which ran the queues, has died: what it was at waits until process "
+                    + "\(keeper) has ended its commands"
+            )
+        }
+    }
+}
 #endif

@@ -83,6 +83,15 @@ struct PendingAttempts {
         return attempt.continuation
     }
 
+    /// Ends every attempt, sent or not.
+    mutating func finishAll() -> [Continuation] {
+        defer { (pending, outbox) = ([:], []) }
+        return pending.values.map { attempt in
+            attempt.patience?.cancel()
+            return attempt.continuation
+        }
+    }
+
     /// Ends every attempt that is in work; those that have not been sent wait for the next process.
     mutating func finishAllInWork() -> [Continuation] {
         pending.filter { $0.value.isSent }.keys.compactMap { finish($0) }

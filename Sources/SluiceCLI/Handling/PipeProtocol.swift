@@ -41,6 +41,24 @@ enum PipeProtocol {
         }
     }
 
+    /// The action that a line is about which is no answer: its first member is an id that can be read.
+    static func subject(of line: [UInt8]) -> Int64? {
+        var rest = line[...].drop(while: isSpace)
+        func skip(_ text: String) -> Bool {
+            rest = rest.drop(while: isSpace)
+            guard rest.starts(with: text.utf8) else { return false }
+            rest = rest.dropFirst(text.utf8.count).drop(while: isSpace)
+            return true
+        }
+        guard skip("{"), skip("\"id\""), skip(":") else { return nil }
+        let digits = rest.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        rest = rest.dropFirst(digits.count).drop(while: isSpace)
+        guard rest.first == UInt8(ascii: ",") || rest.first == UInt8(ascii: "}") else { return nil }
+        return Int64(String(decoding: digits, as: UTF8.self))
+    }
+
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+
     /// What the handler says about one action.
     struct Answer: Decodable {
         let id: Int64
@@ -49,6 +67,12 @@ enum PipeProtocol {
         let outcome: String
         let after: Double?
         let reason: String?
+
+        /// An answer that cannot be read ends its attempt all the same: nothing else would.
+        init(unreadable reason: String, of id: Int64) {
+            (self.id, attempt, outcome, after) = (id, nil, "retry", nil)
+            self.reason = "the handler's answer cannot be read: \(reason)"
+        }
     }
 }
 
@@ -76,6 +100,13 @@ struct HandlerError: Error, CustomStringConvertible {
 
     init(_ description: String) {
         self.description = description
+    }
+
+    init(_ end: CommandEnd) {
+        switch end {
+        case .exited(let code): description = "the handler process ended with status \(code)"
+        case .signaled(let signal): description = "signal \(signal) ended the handler process"
+        }
     }
 }
 #endif

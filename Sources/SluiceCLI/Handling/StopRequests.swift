@@ -16,12 +16,24 @@ enum Signals {
     static func ignoreBrokenPipes() {
         signal(SIGPIPE, SIG_IGN)
     }
+
+    /// Ends the process as a signal does that nobody has taken over: whoever has started it sees which.
+    static func end(by number: Int32) -> Never {
+        signal(number, SIG_DFL)
+        kill(getpid(), number)
+        exit(128 + number)
+    }
 }
 
-/// Counts SIGTERM and SIGINT, and tells somebody of each.
+/// Counts the signals that stop a run, and tells somebody of each: SIGTERM, SIGINT, SIGHUP and SIGQUIT.
 final class StopRequests: Sendable {
+    /// How much later than a command this process may get a signal that was sent to both.
+    private static let spread: Duration = .milliseconds(250)
+    private static let looks = 10
+
     private struct State {
         var count = 0
+        var first: (signal: Int32, at: ContinuousClock.Instant)?
         var receiver: (@Sendable (Int) -> Void)?
     }
 
@@ -29,20 +41,50 @@ final class StopRequests: Sendable {
     /// Kept, as a source that is dropped is silent; never used again.
     private nonisolated(unsafe) let sources: [any DispatchSourceSignal]
 
-    /// Takes over both signals: from now on they end nothing by themselves.
+    /// Takes over the signals: from now on they end nothing by themselves.
+    ///
+    /// The end of a terminal stays ignored where it was, as by nohup(1).
     init() {
-        sources = [SIGTERM, SIGINT].map { number in
+        let numbers = [SIGTERM, SIGINT, SIGHUP, SIGQUIT].filter { !Self.isToIgnore($0) }
+        sources = numbers.map { number in
             signal(number, SIG_IGN)
             return DispatchSource.makeSignalSource(signal: number, queue: .global())
         }
-        for source in sources {
-            source.setEventHandler { [weak self] in self?.request() }
+        for (number, source) in zip(numbers, sources) {
+            source.setEventHandler { [weak self] in self?.request(number) }
             source.activate()
         }
     }
 
+    private static func isToIgnore(_ number: Int32) -> Bool {
+        guard number == SIGHUP else { return false }
+        var action = sigaction()
+        sigaction(number, nil, &action)
+        #if os(Linux)
+        return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 1
+        #else
+        return unsafeBitCast(action.__sigaction_u.__sa_handler, to: Int.self) == 1
+        #endif
+    }
+
     /// The number of signals so far.
     var count: Int { state.withLock { $0.count } }
+
+    /// The first signal.
+    var firstSignal: Int32? { state.withLock { $0.first?.signal } }
+
+    /// When it came.
+    var firstSignalAt: ContinuousClock.Instant? { state.withLock { $0.first?.at } }
+
+    /// Whether a signal has come, or comes within a moment.
+    ///
+    /// Whoever signals all processes of a group or a service does so one after the other.
+    func isNear() async -> Bool {
+        for _ in 0..<Self.looks where count == 0 {
+            do { try await Task.sleep(for: Self.spread / Self.looks) } catch { break }
+        }
+        return count > 0
+    }
 
     /// Calls `receiver` for each signal with its number, counted from 1; at once for those that have come.
     ///
@@ -55,12 +97,17 @@ final class StopRequests: Sendable {
         for number in 0..<count { tell(receiver, number + 1) }
     }
 
-    private func request() {
+    private func request(_ number: Int32) {
         let (count, receiver) = state.withLock { state in
             state.count += 1
+            state.first = state.first ?? (number, .now)
             return (state.count, state.receiver)
         }
-        if let receiver { tell(receiver, count) }
+        if let receiver {
+            tell(receiver, count)
+        } else if count > 1 {
+            Signals.end(by: number)
+        }
     }
 
     private func tell(_ receiver: (Int) -> Void, _ number: Int) {

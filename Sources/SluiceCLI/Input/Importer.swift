@@ -37,7 +37,14 @@ struct Importer<Item: Sendable> {
         let item: Item
     }
 
+    /// How long a line may wait for others of its batch: it is durable within a second.
+    private static var longestWait: Duration { .milliseconds(500) }
+
     private let work: Work
+    /// Signals, which end it behind what has come.
+    private let stop: StopRequests?
+    /// When the first of the batch came.
+    private var waitsSince: ContinuousClock.Instant?
     private var progress = ProgressBar(isShown: Terminal.showsProgress)
     private var batch: [Placed] = []
     private var byteCount = 0
@@ -52,8 +59,8 @@ struct Importer<Item: Sendable> {
     /// What is nothing to store; each has been reported.
     private(set) var ignored = 0
 
-    init(_ work: Work) {
-        self.work = work
+    init(_ work: Work, _ stop: StopRequests? = nil) {
+        (self.work, self.stop) = (work, stop)
     }
 
     /// Takes the next item, and stores a batch when it is full.
@@ -62,7 +69,8 @@ struct Importer<Item: Sendable> {
     mutating func add(_ item: Item, at place: Place, byteCount count: Int, fraction: Double?) async throws {
         batch.append(Placed(place: place, item: item))
         byteCount += count
-        guard batch.count >= work.batchSize || byteCount >= Self.batchByteCount else { return }
+        if waitsSince == nil { waitsSince = .now }
+        guard batch.count >= work.batchSize || byteCount >= Self.batchByteCount || hasWaited else { return }
         try await flush()
         progress.update(fraction: fraction, "\(enqueued) enqueued, \(refused) refused")
     }
@@ -79,6 +87,8 @@ struct Importer<Item: Sendable> {
         ignored += 1
         report(place, reason)
     }
+
+    private var hasWaited: Bool { waitsSince.map { .now - $0 >= Self.longestWait } ?? false }
 
     private mutating func noteRefusal(_ place: Place, _ reason: String) throws {
         refused += 1
@@ -100,6 +110,7 @@ struct Importer<Item: Sendable> {
         let items = batch[...]
         batch = []
         byteCount = 0
+        waitsSince = nil
         try await store(items)
     }
 
@@ -131,6 +142,25 @@ struct Importer<Item: Sendable> {
 }
 
 extension Importer {
+    /// Says how far it came; where a signal has come, ends as it does.
+    func remarkOnStop(_ error: any Error) {
+        guard let stopped = error as? Stopped else {
+            return Terminal.remark("stopped at line \(line): \(enqueued) enqueued")
+        }
+        Terminal.remark(
+            "stopped by signal \(stopped.signal) behind line \(line): \(enqueued) enqueued, "
+                + "\(refused) refused"
+        )
+        Signals.end(by: stopped.signal)
+    }
+}
+
+/// A signal has come: what had been read before is stored.
+struct Stopped: Error {
+    let signal: Int32
+}
+
+extension Importer {
     /// Stores what every line stands for.
     ///
     /// - Parameters:
@@ -142,7 +172,25 @@ extension Importer {
         make: ([UInt8]) throws(Refusal) -> Item?
     ) async throws {
         defer { progress.clear() }
-        while let next = try reader.nextLine() {
+        while true {
+            let next: LineSplitter.Line
+            let stop = self.stop
+            let (waitsSince, longestWait) = (self.waitsSince, Self.longestWait)
+            // Behind a signal, what is on its way in a pipe is still read, and of a file nothing.
+            let isFile = reader.byteCount != nil
+            let read = try reader.nextLine {
+                stop?.firstSignal != nil || waitsSince.map { .now - $0 >= longestWait } ?? false
+            } until: {
+                stop?.firstSignalAt.map { isFile || .now - $0 >= longestWait } ?? false
+            }
+            switch read {
+            case .end: return try await flush()
+            case .line(let read): next = read
+            case .nothingYet:
+                try await flush()
+                if let signal = stop?.firstSignal { throw Stopped(signal: signal) }
+                continue
+            }
             line += 1
             if line < firstLine { continue }
             let item: Item?
@@ -161,7 +209,6 @@ extension Importer {
             let fraction = reader.byteCount.map { $0 > 0 ? Double(reader.position) / Double($0) : 1 }
             try await add(item, at: .line(line), byteCount: count, fraction: fraction)
         }
-        try await flush()
     }
 
     /// Stores what every entry of a folder stands for.

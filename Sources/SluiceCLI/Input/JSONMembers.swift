@@ -14,7 +14,10 @@ struct JSONMembers {
 
     /// Reads an object.
     init(_ line: String) throws(Refusal) {
-        guard JSONGrammar.accepts(line) else { throw Refusal("it is not valid JSON") }
+        // A payload may be as deep as any, and stands in the line's own object.
+        guard JSONGrammar.accepts(line, depth: JSONGrammar.maximumDepth + 1) else {
+            throw Refusal("it is not valid JSON")
+        }
         var rest = Array(line.utf8)[...]
         Self.skipSpace(&rest)
         guard rest.popFirst() == UInt8(ascii: "{") else { throw Refusal("it is no JSON object") }

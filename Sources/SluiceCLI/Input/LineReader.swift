@@ -1,4 +1,5 @@
 #if CommandLineTool
+internal import Sluice
 internal import SystemPackage
 
 #if canImport(Darwin)
@@ -73,6 +74,8 @@ struct LineReader {
     private var lines: [LineSplitter.Line] = []
     private var next = 0
     private var isAtEnd = false
+    /// Whether the input may still begin with a byte order mark, which some editors put there.
+    private var isAtBeginning = true
     /// The size of the input; `nil` if it is no plain file.
     let byteCount: Int64?
     /// How much of it has been read.
@@ -95,12 +98,47 @@ struct LineReader {
         }
     }
 
-    /// The next line; `nil` at the end.
-    mutating func nextLine() throws -> LineSplitter.Line? {
-        while next == lines.count && !isAtEnd { try readPiece() }
-        guard next < lines.count else { return nil }
-        defer { next += 1 }
-        return lines[next]
+    /// What the input gives.
+    enum Next: Hashable {
+        case line(LineSplitter.Line)
+        /// No whole line is there, and the time or the patience of `isOver` is.
+        case nothingYet
+        case end
+    }
+
+    /// How often it is asked whether to go on waiting, in milliseconds.
+    private static let interval: Int32 = 50
+
+    /// The next line.
+    ///
+    /// - Parameters:
+    ///   - isOver: Whether a line that is still to come is not to be waited for.
+    ///   - isCut: Whether not even what is there is to be read.
+    mutating func nextLine(
+        unless isOver: () -> Bool = { false },
+        until isCut: () -> Bool = { false }
+    ) throws -> Next {
+        while next == lines.count && !isAtEnd {
+            if isCut() { return .nothingYet }
+            while !hasInput() {
+                if isOver() { return .nothingYet }
+            }
+            try readPiece()
+        }
+        guard next < lines.count else { return .end }
+        defer { (next, isAtBeginning) = (next + 1, false) }
+        if isAtBeginning, case .bytes(let bytes) = lines[next], bytes.starts(with: JSONGrammar.byteOrderMark)
+        {
+            return .line(.bytes(Array(bytes.dropFirst(JSONGrammar.byteOrderMark.count))))
+        }
+        return .line(lines[next])
+    }
+
+    /// Whether a read does not wait; it is looked for during an interval.
+    private func hasInput() -> Bool {
+        var wish = pollfd(fd: descriptor.rawValue, events: Int16(POLLIN), revents: 0)
+        // An error is told by the read.
+        return poll(&wish, 1, Self.interval) != 0 && (wish.revents != 0 || errno != EINTR)
     }
 
     func close() {

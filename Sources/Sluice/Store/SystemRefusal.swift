@@ -1,0 +1,74 @@
+internal import SluiceSQLite
+
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+/// The operating system refuses a file: why, and what to do about it.
+struct SystemRefusal {
+    /// The error number; 0 where SQLite does not tell.
+    let number: Int32
+
+    /// The system's words, with the advice that fits them.
+    var description: String {
+        number == 0 ? advice : "\(String(cString: strerror(number))) (errno \(number)); \(advice)"
+    }
+
+    /// What it means for whoever calls the library.
+    var code: SluiceError.Code {
+        switch number {
+        case EROFS: .readOnly
+        case ENOSPC, EDQUOT: .diskFull
+        case ENOMEM: .outOfMemory
+        case EIO: .inputOutput
+        default: .cannotOpen
+        }
+    }
+
+    /// Whether descriptors are lacking.
+    var isOfDescriptors: Bool { number == EMFILE || number == ENFILE }
+
+    private var advice: String {
+        switch number {
+        case EMFILE:
+            "this process has as many files open as it may: close some, or raise its limit (`ulimit -n`)"
+        case ENFILE: "the whole machine has as many files open as it may: end what has too many"
+        case ENOENT: "check that its directory exists"
+        case ENOTDIR: "a part of its path is no directory"
+        case ENAMETOOLONG: "use a shorter path"
+        case ELOOP: "symbolic links in its path lead in a circle"
+        case EROFS: "its file system is mounted to be read only: mount it anew, or use another place"
+        case ENOSPC, EDQUOT: "free some space and try again"
+        case ENOMEM: "free some memory and try again"
+        case EIO: "look at the system's log and the disk"
+        case EISDIR: "give the path of a file"
+        default: "check the permissions of it and of its directory"
+        }
+    }
+}
+
+extension DatabaseFile {
+    /// The longest path that SQLite opens, with symbolic links resolved: it appends `-journal`, up to 512.
+    static let longestPath = 504
+
+    /// Refuses a path that SQLite would refuse without a word.
+    static func checkLength(of path: String) throws(SluiceError) {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: true)
+        let directory = path.hasPrefix("/") ? "/" : "."
+        let folder = parts.dropLast().isEmpty ? directory : String(path.dropLast(parts.last?.count ?? 0))
+        // Where there is no such directory, that is what is wrong.
+        guard let resolved = realpath(folder, nil) else { return }
+        defer { free(resolved) }
+        let count = strlen(resolved) + 1 + (parts.last?.utf8.count ?? 0)
+        guard count > longestPath else { return }
+        throw SluiceError(
+            .cannotOpen,
+            "the whole path of \(path) has \(count) bytes, and SQLite opens none of more than "
+                + "\(longestPath): use a shorter one, or a shorter name for a directory in it"
+        )
+    }
+}

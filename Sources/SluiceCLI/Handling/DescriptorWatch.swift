@@ -1,0 +1,109 @@
+#if CommandLineTool
+internal import Dispatch
+internal import Synchronization
+internal import SystemPackage
+
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+/// Reads from what commands write to, and from their keeper, on one thread of its own.
+///
+/// Not by dispatch sources, which on Linux may miss that the other end of a pipe was closed.
+final class DescriptorWatch: Sendable {
+    private struct Entry {
+        let descriptor: FileDescriptor
+        /// Reads once; says whether to go on.
+        let read: @Sendable () -> Bool
+        let ended: @Sendable () -> Void
+        var isStopped = false
+    }
+
+    private struct State {
+        var entries: [Int: Entry] = [:]
+        var last = 0
+        var hasThread = false
+    }
+
+    private let state = Mutex(State())
+    /// A byte in it ends a wait.
+    private let wake: (reading: FileDescriptor, writing: FileDescriptor)
+
+    init() throws(StartFailure) {
+        wake = try CommandPipe.make()
+        for end in [wake.reading, wake.writing] { _ = fcntl(end.rawValue, F_SETFL, O_NONBLOCK) }
+    }
+
+    /// Watches a descriptor, and closes it in the end.
+    ///
+    /// - Parameters:
+    ///   - read: Called when a read does not wait; says whether to go on.
+    ///   - ended: Called when it has been closed.
+    /// - Returns: For ``stop(_:)``.
+    func add(
+        _ descriptor: FileDescriptor,
+        read: @escaping @Sendable () -> Bool,
+        ended: @escaping @Sendable () -> Void = {}
+    ) -> Int {
+        let (number, needsThread) = state.withLock { state in
+            state.last += 1
+            state.entries[state.last] = Entry(descriptor: descriptor, read: read, ended: ended)
+            defer { state.hasThread = true }
+            return (state.last, !state.hasThread)
+        }
+        if needsThread {
+            DispatchQueue(label: "sluice.commands").async { [self] in
+                while true { watch() }
+            }
+        } else {
+            endWait()
+        }
+        return number
+    }
+
+    /// Watches a descriptor no more.
+    func stop(_ number: Int) {
+        state.withLock { $0.entries[number]?.isStopped = true }
+        endWait()
+    }
+
+    private func endWait() {
+        // Full, it does so too.
+        _ = try? wake.writing.writeAll([0])
+    }
+
+    /// Waits until a descriptor can be read, and reads.
+    private func watch() {
+        let entries = state.withLock { $0.entries.filter { !$0.value.isStopped } }
+        var wishes = [pollfd(fd: wake.reading.rawValue, events: Int16(POLLIN), revents: 0)]
+        let numbers = Array(entries.keys)
+        for number in numbers {
+            guard let entry = entries[number] else { continue }
+            wishes.append(pollfd(fd: entry.descriptor.rawValue, events: Int16(POLLIN), revents: 0))
+        }
+        poll(&wishes, nfds_t(wishes.count), -1)
+        if wishes[0].revents != 0 {
+            withUnsafeTemporaryAllocation(byteCount: 256, alignment: 1) { buffer in
+                _ = try? wake.reading.read(into: buffer)
+            }
+        }
+        for (number, wish) in zip(numbers, wishes.dropFirst()) where wish.revents != 0 {
+            guard state.withLock({ $0.entries[number]?.isStopped == false }) else { continue }
+            if entries[number]?.read() == false { state.withLock { $0.entries[number]?.isStopped = true } }
+        }
+        let ended = state.withLock { state in
+            let ended = state.entries.filter { $0.value.isStopped }
+            for number in ended.keys { state.entries[number] = nil }
+            return ended.values
+        }
+        for entry in ended {
+            try? entry.descriptor.close()
+            entry.ended()
+        }
+    }
+}
+#endif

@@ -1,0 +1,39 @@
+#if CommandLineTool
+internal import Sluice
+internal import SystemPackage
+
+/// The system cannot start a command.
+struct StartFailure: Error, CustomStringConvertible {
+    /// How long what lacks something waits before it is tried again.
+    static let pause: Duration = .seconds(1)
+
+    let reason: Errno
+
+    /// - Parameter error: An `Errno`.
+    init(_ error: any Error) { reason = error as? Errno ?? .ioError }
+
+    init(code: Int32) { reason = Errno(rawValue: code) }
+
+    /// What to do where another time may do: a descriptor, a process or memory is lacking.
+    private var advice: String? {
+        switch reason {
+        case .tooManyOpenFiles, .tooManyReferences: "lower --concurrency, or raise `ulimit -n`"
+        case .tooManyOpenFilesInSystem: "the whole machine has too many files open"
+        case .resourceTemporarilyUnavailable:
+            "lower --concurrency, or raise `ulimit -u` or the service's limit of tasks"
+        case .noMemory, .noBufferSpace: "lower --concurrency, or give the machine more memory"
+        case .noSpace, .diskQuotaExceeded: "there is no room for the payload"
+        default: nil
+        }
+    }
+
+    /// What becomes of an attempt that could not begin; `nil`: the failure is no passing one.
+    var outcome: Outcome? {
+        advice == nil ? nil : .release(after: Self.pause, because: description)
+    }
+
+    var description: String {
+        "no command can be started now: \(reason)" + (advice.map { "; \($0)" } ?? "")
+    }
+}
+#endif

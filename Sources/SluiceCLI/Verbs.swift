@@ -1,0 +1,47 @@
+#if CommandLineTool
+internal import ArgumentParser
+
+/// A verb whose answer is all that it does: where that is lost, nothing was done.
+protocol Look {}
+
+/// Which verb somebody means.
+enum Verbs {
+    /// Words of other tools, and of ours in other places.
+    private static let synonyms: [String: String] = [
+        "list": "'queues' or 'actions'", "ls": "'queues' or 'actions'", "status": "'queues' or 'doctor'",
+        "add": "'enqueue'", "push": "'enqueue'", "put": "'enqueue'", "send": "'enqueue'",
+        "insert": "'enqueue'",
+        "pop": "'run', 'drain' or 'skip'", "work": "'run' or 'drain'", "start": "'run' or 'resume'",
+        "stop": "'hold'", "pause": "'hold'", "cancel": "'remove'", "delete": "'remove'", "rm": "'remove'",
+        "clear": "'remove'", "purge": "'dead purge' or 'remove'", "requeue": "'dead requeue' or 'retry'",
+        "unhold": "'resume'", "restart": "'retry' or 'resume'", "peek": "'show'",
+        "info": "'show' or 'doctor'",
+        "check": "'doctor'", "dump": "'export'", "load": "'import'", "copy": "'backup'", "mv": "'move'",
+        "top": "'watch'", "version": "'--version'",
+    ]
+
+    /// The verb, or verbs, in quotes; `nil` where none is near.
+    static func meant(by word: String, among verbs: [String]) -> String? {
+        if let synonym = synonyms[word.lowercased()] { return synonym }
+        let near = verbs.map { (verb: $0, distance: distance(word.lowercased(), $0)) }
+            .min { $0.distance < $1.distance }
+        guard let near, near.distance <= max(near.verb.count / 3, 1) else { return nil }
+        return "'\(near.verb)'"
+    }
+
+    /// How many letters must be changed, added or left out.
+    static func distance(_ first: String, _ second: String) -> Int {
+        let second = Array(second)
+        var row = Array(0...second.count)
+        for (index, letter) in first.enumerated() {
+            var diagonal = row[0]
+            row[0] = index + 1
+            for (place, other) in second.enumerated() {
+                let next = min(diagonal + (letter == other ? 0 : 1), row[place] + 1, row[place + 1] + 1)
+                (diagonal, row[place + 1]) = (row[place + 1], next)
+            }
+        }
+        return row[second.count]
+    }
+}
+#endif
