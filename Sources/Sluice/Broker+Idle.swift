@@ -8,8 +8,8 @@ extension Broker {
     /// That is what the file says: what other connections have committed before the call counts, as an
     /// enqueue in a transaction of the application's. Parked queues do not count, and what this broker has
     /// no route for does not, whether it is due, waits for a retry, is scheduled or runs in another
-    /// process. What is the broker's to run and waits for a time is waited for, however late that is: the
-    /// first time it comes to that, the logger is told at `notice` for what.
+    /// process. What is the broker's to run and waits for a time is waited for, however late that is: if
+    /// that takes more than five seconds, the logger is told once, at `notice`.
     ///
     /// Returns at once when the broker stops or the task is cancelled, after a ``run()`` that has thrown, and
     /// in a role that runs nothing. Before the first `run()` it waits for it, and while the broker is
@@ -17,19 +17,23 @@ extension Broker {
     /// so it traps.
     public func waitUntilIdle() async {
         await waitUntilIdle { [options] wait in
+            guard wait.isLong else { return false }
             var facts: Logger.Metadata = ["queues": "\(wait.queueCount)"]
             if let delay = wait.delay { facts["delay"] = "\(delay)" }
             options.logger.notice("waiting until idle: work is left for later", metadata: facts)
+            return true
         }
     }
 
     /// As ``waitUntilIdle()``.
     ///
-    /// - Parameter tell: Told once what is waited for, when nothing but time or another process brings it.
-    package func waitUntilIdle(telling tell: (IdleWait) -> Void) async {
+    /// - Parameter tell: Asked what to do when nothing but time or another process brings what is waited for;
+    ///   no more once it has said that it has told somebody.
+    package func waitUntilIdle(telling tell: (IdleWait) -> Bool) async {
         if store.check.isForked { return }
         ensureNotInHandler("waitUntilIdle()")
         let stops = life.withLock { $0.stops }
+        let start = options.clock.uptime
         var seen: Int?
         var hasTold = false
         while await waitForRest(behind: seen, stops) {
@@ -39,11 +43,10 @@ extension Broker {
                 if try await isIdleNow() { return }
                 guard scheduler.isResting else { continue }
                 let left = try await workLeft()
-                guard let wait = IdleWait(left) else { return }
+                guard let wait = IdleWait(left, waited: options.clock.uptime - start) else { return }
                 // What could run is about to: it is the engine's own news that it has.
                 if left.next == .now || hasTold { continue }
-                hasTold = true
-                tell(wait)
+                hasTold = tell(wait)
             } catch {
                 // It may pass, as the lock of another connection does, and nothing is known until then.
                 options.logger.debug("no look at the file", metadata: ["error": "\(error)"])
@@ -122,8 +125,15 @@ package struct IdleWait: Sendable {
     /// When the first of them is due; `nil`: as soon as the other process is through.
     package let delay: Duration?
 
+    /// How long it has been waited.
+    package let waited: Duration
+
+    /// Whether somebody may wonder: a retry in a second or two is no news.
+    package var isLong: Bool { delay ?? waited >= .seconds(5) }
+
     /// - Returns: `nil` where nothing comes by itself.
-    init?(_ left: WorkLeft) {
+    init?(_ left: WorkLeft, waited: Duration) {
+        self.waited = waited
         guard left.next != .none || left.elsewhereCount > 0 else { return nil }
         queueCount = left.dueCount + left.elsewhereCount
         switch left.next {

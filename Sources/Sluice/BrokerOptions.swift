@@ -73,8 +73,9 @@ public struct BrokerOptions: Sendable {
     /// shorter than ``lockTimeout``: it may be the caller's own transaction, which cannot end before the
     /// call returns.
     ///
-    /// Inside a transaction of one's own call ``Broker/enqueue(_:_:in:)``. Raise it where transactions of the
-    /// application's take longer. It counts where the system tells who has the lock, as on Linux.
+    /// Inside a transaction of one's own call ``Broker/enqueue(raw:_:in:)`` or one of its siblings. Raise
+    /// it where transactions of the application's take longer. It counts where the system tells who has
+    /// the lock, as on Linux.
     ///
     /// Default: 1 second.
     public var ownLockTimeout: Duration = .seconds(1)

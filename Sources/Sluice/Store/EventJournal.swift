@@ -20,6 +20,8 @@ package final class Interest: Sendable {
         logged = level <= .warning ? level : nil
     }
 
+    package convenience init(_ logger: Logger) { self.init(loggingFrom: logger.logLevel) }
+
     /// An observer has come; transactions that begin from now on collect events.
     package func begin() { count.add(1, ordering: .acquiringAndReleasing) }
 

@@ -58,11 +58,10 @@ package final class Store: Sendable {
         let location = try location.absolute()
         let file = DatabaseFile(location, options)
         (self.location, self.file) = (location, file)
-        (clock, role) = (options.clock, options.role)
+        (clock, role, interest) = (options.clock, options.role, Interest(options.logger))
         (executor, logger) = (options.engine.executor, options.logger)
-        (backups, interest) = (Backups(options.engine), Interest(loggingFrom: options.logger.logLevel))
+        (backups, runners) = (Backups(options.engine), RunnerState(primaryTerm: options.leases.primary))
         (identity, mountFacts) = (options.identity ?? .current, options.mountFacts)
-        runners = RunnerState(primaryTerm: options.leases.primary)
         let entered = try Self.enter(location, options)
         let check = FileCheck(entered?.path)
         self.check = check

@@ -28,10 +28,14 @@ enum Leftovers {
         return isLimited ? .unfinished : .leftover
     }
 
-    /// Says once what a run waits for that has nothing to do at the moment.
-    static func tell(_ wait: IdleWait) {
+    /// Says what a run waits for that has nothing to do at the moment, if that takes long.
+    ///
+    /// - Returns: Whether it was said.
+    static func tell(_ wait: IdleWait) -> Bool {
+        guard wait.isLong else { return false }
         let time = wait.delay.map { "the first is due in \(Times.span($0))" } ?? "another process runs it"
         Terminal.remark("\(queues(wait.queueCount)) work for later, which is waited for: \(time)")
+        return true
     }
 
     private static func queues(_ count: Int) -> String {

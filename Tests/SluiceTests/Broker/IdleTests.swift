@@ -27,6 +27,11 @@ struct IdleTests {
         await broker.close()
     }
 
+    private func append(_ wait: IdleWait, to waits: EventLog<IdleWait>) -> Bool {
+        waits.append(wait)
+        return true
+    }
+
     @Test("What has no route here is not waited for: a retry, a schedule, a run of another process")
     func notTheirs() async throws {
         let site = try Site(.file)
@@ -72,7 +77,7 @@ struct IdleTests {
                 // With a route it is this one's too: it may come back.
                 try mine.routeNotes("b", to: EventLog<String>())
                 let waits = EventLog<IdleWait>()
-                let idle = Task { await mine.waitUntilIdle { waits.append($0) } }
+                let idle = Task { await mine.waitUntilIdle { append($0, to: waits) } }
                 let wait = try await waits.wait(forCount: 1)[0]
                 #expect(wait.queueCount == 1 && wait.delay == nil)
                 goOn.send()
@@ -96,7 +101,7 @@ struct IdleTests {
         try await broker.enqueue(Note("a"))
         let waits = EventLog<IdleWait>()
         try await running(broker) {
-            let idle = Task { await broker.waitUntilIdle { waits.append($0) } }
+            let idle = Task { await broker.waitUntilIdle { append($0, to: waits) } }
             for count in 1...2 {
                 try await until { broker.statistics.retried == count }
                 _ = try await waits.wait(forCount: 1)
