@@ -1,6 +1,7 @@
 #if CommandLineTool
 import Foundation
 import TestSupport
+import Subprocess
 import Testing
 
 @Suite("sluice run --until-empty", .timeLimit(.minutes(2)))

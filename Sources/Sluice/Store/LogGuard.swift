@@ -111,7 +111,7 @@ final class LogGuard {
     }
 
     /// Whether the pin may not be held between commits.
-    private var mustYield: Bool { lease.isOthers || !isComplete }
+    private var mustYield: Bool { lease.isOthers || !isComplete && !mutant("yielding pin") }
 
     /// A commit has waited for the write lock for a while, and goes on waiting.
     func giveWay() throws {
@@ -146,9 +146,8 @@ final class LogGuard {
     /// the commit itself can have done that, and then the log holds its pages alone, and some frames more where
     /// SQLite fills a sector of the disk.
     private func yieldPin() {
-        if isFresh, connection.logFrames > connection.writtenPages + Self.sectorFrames {
-            return pin.release()
-        }
+        let isLonger = connection.logFrames > connection.writtenPages + Self.sectorFrames
+        if isFresh, isLonger || mutant("pin under a restart") { return pin.release() }
         // An error leaves it held, and ``rest()`` asks again.
         if (try? connection.isOtherCheckpointing()) == false { pin.release() }
     }
