@@ -45,7 +45,7 @@ struct SQLConstraintTests {
         "INSERT INTO sluice_state_rows (action_id, is_cancelled) VALUES (1, NULL)",
         "INSERT INTO sluice_state_rows (action_id, crashes) VALUES (1, -1)",
         "INSERT INTO sluice_claim_rows VALUES (1, -1, 1, 1, 1, 0, 0, 1)",
-        "INSERT INTO sluice_claim_rows VALUES (1, 0, 1, 1, 1, 2, 0, 1)",
+        "INSERT INTO sluice_claim_rows VALUES (1, 0, 1, 1, 1, -1, 0, 1)",
         "INSERT INTO sluice_claim_rows VALUES (1, 0, 1, 1, 1, 0, 0, 1), (1, 0, 2, 2, 1, 0, 0, 1)",
         "INSERT INTO sluice_attempt_rows VALUES (1, 1, 1, 'bored', '', 0, 0)",
         "INSERT INTO sluice_attempt_rows VALUES (1, 1, 1, 'retry', NULL, 0, 0)",
