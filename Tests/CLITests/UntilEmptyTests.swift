@@ -1,5 +1,6 @@
 #if CommandLineTool
 import Foundation
+import Subprocess
 import TestSupport
 import Subprocess
 import Testing
