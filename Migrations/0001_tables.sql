@@ -176,7 +176,7 @@ CREATE TABLE sluice_state_rows (
     is_suspect         INTEGER NOT NULL DEFAULT 0 CHECK (is_suspect IN (0, 1)),
     -- Deaths of a process while this action ran alone. Cleared when an attempt finishes, or survives a trial.
     crashes            INTEGER NOT NULL DEFAULT 0 CHECK (crashes >= 0),
-    -- What speaks against it when a process has died: raised by a death in its trial, lowered by a trial that it
+    -- What speaks against it when a process has died: raised when it ran as a suspect, lowered by a trial that it
     -- survives, cleared when an attempt finishes. Those with the highest value are tried first.
     suspicion          INTEGER NOT NULL DEFAULT 0,
     -- 1: cancelled while it ran. Anything but success removes the action.

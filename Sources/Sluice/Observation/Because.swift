@@ -106,8 +106,7 @@ extension Because: CustomStringConvertible {
         case .gate(let gate): "waiting for gate \(gate)"
         case .retry(let until): "waiting for retry until \(Timestamp(until).iso8601)"
         case .scheduled(let date): "scheduled for \(Timestamp(date).iso8601)"
-        case .permit(.crashTrial(let tried)):
-            tried.map(Self.words) ?? "waits for actions that are tried after a crash"
+        case .permit(.crashTrial(let tried?)): Self.words(tried)
         case .permit: "waiting for a permit"
         case .locked(let since, let processes):
             "waiting for the write lock of \(Self.names(of: processes)) since \(Timestamp(since).iso8601)"

@@ -3,7 +3,7 @@
 /// One of these suspects may be poison, and kill the process again soon after its start. So half of those that
 /// are most suspect start first, and everything else waits. If the process dies again, what speaks against that
 /// half is raised, and the next start tries a half of the half. If they survive, it is lowered, and the next start
-/// begins with the others. So each death halves those that it may have been, and only a death of an action that
+/// begins with those that were not tried and ran when the process died again. So each death halves those that it may have been, and only a death of an action that
 /// ran alone is counted as its own. A process that is killed from outside at some later time accuses nobody.
 ///
 /// What has survived runs on; if it has not returned by then, nothing else can be tried alone, and the trial is
@@ -11,7 +11,8 @@
 package struct CrashTrial: Sendable {
     package struct Suspect: Hashable, Sendable {
         let queue: QueueID
-        /// What speaks against it: raised by a death in its trial, lowered by a trial that it survives.
+        /// What speaks against it: raised when its process dies while it runs as a suspect, lowered by a trial that
+        /// it survives.
         let level: Int
         /// Deaths while it ran alone.
         let crashes: Int
@@ -27,8 +28,10 @@ package struct CrashTrial: Sendable {
     private(set) var claims: [QueueID: Int64] = [:]
     /// Queues whose claims were under way when the trial ended.
     private var late: Set<QueueID> = []
-    /// When it is over; later suspects start beside others.
+    /// When it is over at the latest.
     var until: Duration?
+    /// It has ended before all were tried: until the next death suspects start beside others.
+    private(set) var isOver = false
 
     var isActive: Bool { !waiting.isEmpty || !group.isEmpty }
 
@@ -54,6 +57,12 @@ package struct CrashTrial: Sendable {
         return (queues, size == 1 && first.crashes > 0)
     }
 
+    /// A process has died: there is time for trials again.
+    mutating func begin(until: Duration) {
+        self.until = until
+        isOver = false
+    }
+
     mutating func started(_ queue: QueueID, claim: Int64) {
         if group.contains(queue) { claims[queue] = claim }
     }
@@ -71,6 +80,7 @@ package struct CrashTrial: Sendable {
         defer {
             late.formUnion(group.subtracting(claims.keys))
             (waiting, group, claims) = ([], [], [:])
+            isOver = true
         }
         return (claims.values.sorted(), waiting.map(\.queue))
     }
@@ -102,7 +112,7 @@ extension SchedulerStateMachine {
             trial.add(.init(queue: suspect.queue, level: suspect.level, crashes: suspect.crashes))
         }
         if !isReady.isEmpty { ready.removeAll { isReady.contains($0) } }
-        trial.until = until
+        trial.begin(until: until)
         return decide()
     }
 
@@ -135,7 +145,7 @@ extension SchedulerStateMachine {
             return suspect == nil ? .unfinished : nil
         }
         guard let suspect else { return nil }
-        let isOver = trial.until.map { now >= $0 } ?? false
+        let isOver = trial.isOver || trial.until.map { now >= $0 } ?? false
         return trial.isActive || !isOver ? .awaitsTrial(suspect) : nil
     }
 }

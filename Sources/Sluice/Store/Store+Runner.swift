@@ -237,8 +237,8 @@ extension WriteTransaction {
     /// Makes suspects of the actions that ran when their process died (G7).
     ///
     /// A death while an action ran alone in its trial is an attempt, and counts against it. One among several
-    /// gets its attempt back: nobody knows which of them it was, and a death in a trial makes those that were
-    /// tried more suspect. So does what a process ran that has not certainly ended.
+    /// gets its attempt back: nobody knows which of them it was. So does what a process ran that has not
+    /// certainly ended. Those that were suspects already are more suspect.
     ///
     /// - Parameter ended: The epochs of those that have.
     private func suspectOrphans(of ended: Set<Int64>) throws {
@@ -261,12 +261,7 @@ extension WriteTransaction {
         guard !orphans.isEmpty else { return }
         if !mutant("suspect") { try suspectClaims(butOf: try RunnerRow.all(connection)) }
         for orphan in orphans {
-            guard orphan.trialSize > 0, ended.contains(orphan.run.claim >> 32) else { continue }
-            try connection.cached(
-                "UPDATE sluice_state_rows SET suspicion = suspicion + 1 WHERE action_id = ?1"
-            )
-            .bind(1, orphan.run.action.rawValue).run()
-            guard orphan.trialSize == 1 else { continue }
+            guard orphan.trialSize == 1, ended.contains(orphan.run.claim >> 32) else { continue }
             let number = try connection.cached(
                 """
                 UPDATE sluice_state_rows SET attempts = attempts + 1, crashes = crashes + 1
@@ -325,7 +320,7 @@ extension WriteTransaction {
             INSERT INTO sluice_state_rows (action_id, is_suspect)
             SELECT a.id, 1 FROM sluice_claim_rows AS c JOIN sluice_action_rows AS a ON a.id = c.action_id
             WHERE ifnull(c.claim, 0) >> 32 NOT IN (SELECT value FROM json_each(?1))
-            ON CONFLICT (action_id) DO UPDATE SET is_suspect = 1
+            ON CONFLICT (action_id) DO UPDATE SET is_suspect = 1, suspicion = suspicion + is_suspect
             """
         )
         .bind(1, RunnerRow.epochs(living)).run()

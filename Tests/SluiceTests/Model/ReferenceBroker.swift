@@ -135,9 +135,10 @@ extension ReferenceBroker {
 
     mutating func skipHead(of queue: Int) {
         guard !queues[queue].entries.contains(where: \.isRunning) else { return }
-        guard let head = nextPlace(in: queue) else { return }
-        bury(head.id, .skipped)
-        lift(queue, by: head.id)
+        // The action that has parked the queue, whatever has come before it since.
+        guard let id = parked[queue] ?? nextPlace(in: queue)?.id else { return }
+        bury(id, .skipped)
+        lift(queue, by: id)
     }
 
     mutating func retryNow(_ queue: Int) {

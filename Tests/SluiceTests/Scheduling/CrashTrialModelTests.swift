@@ -223,9 +223,8 @@ private struct CrashTrialModel {
                 actions[lane] = Action(isSuspect: Bool.random(using: &generator), left: left)
                 continue
             }
+            if action.isSuspect { actions[lane]?.level += 1 }
             actions[lane]?.isSuspect = true
-            guard run.trialSize > 0 else { continue }
-            actions[lane]?.level += 1
             guard run.trialSize == 1 else { continue }
             actions[lane]?.crashes += 1
             if lane != poison { lostAttempts += 1 }

@@ -60,6 +60,40 @@ struct StoreSuspectTests {
         )
     }
 
+    @Test(
+        "G7: a death among several that are tried costs no attempt, and makes them more suspect; survivors less"
+    )
+    func deathsTogether() async throws {
+        var fixture = try await StoreFixture()
+        let queues: [QueueName] = ["a", "b", "c", "d"]
+        for queue in queues { try await fixture.store.add("x", in: "\(queue)") }
+        for queue in queues { _ = try await fixture.store.take(queue) }
+        fixture = try await fixture.reopened()
+        let suspects = try await fixture.store.suspects()
+        #expect(suspects.map(\.level) == [0, 0, 0, 0])
+        // Two are tried and die with it; one was tried before, and lives; one has not come to it.
+        for queue in ["a", "b"] as [QueueName] {
+            _ = try await fixture.store.claim(queue) { _ in .run(trialSize: 2) }
+        }
+        guard
+            case .claimed(let survivor) = try await fixture.store.claim(
+                "c",
+                admit: { _ in .run(trialSize: 1) }
+            )
+        else {
+            Issue.record("the suspect was not claimed")
+            return
+        }
+        try await fixture.store.survived([survivor.receipt.claim])
+        fixture = try await fixture.reopened()
+        var heads: [Head] = []
+        for queue in queues { heads.append(try await head(fixture, queue)) }
+        #expect(heads.map(\.suspicion) == [1, 1, -1, 0])
+        #expect(heads.map(\.crashes) == [0, 0, 0, 0])
+        #expect(heads.map(\.isSuspect) == [true, true, true, true])
+        #expect(try await fixture.store.take("a").number == 1)
+    }
+
     static let finished: [Settlement] = [
         .retry(after: .zero, error: "e"), .release(after: .zero), .stop, .fail(.failed, .block, error: "e"),
     ]
