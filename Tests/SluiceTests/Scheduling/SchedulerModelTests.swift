@@ -62,6 +62,8 @@ private struct Model {
     var lanes: [QueueID: Lane] = [:]
     var claims: [Claim] = []
     var running: [QueueID] = []
+    /// Those that were tried and whose outcome is not written: what waits for them starts with that.
+    var settlingTried: Set<QueueID> = []
     /// Handlers that have returned and whose outcome is not written, with the claim that goes along.
     var settling: [(queue: QueueID, order: Machine.Order?)] = []
     var now = Duration.zero
@@ -195,6 +197,7 @@ extension Model {
     mutating func finishHandler() {
         guard let index = running.indices.randomElement(using: &generator) else { return }
         let queue = running.remove(at: index)
+        if machine.trial.group.contains(queue) { settlingTried.insert(queue) }
         let order = machine.finishing(queue, claim: queue.rawValue)
         if isStandingBy, order != nil { complaint = "a claim goes with an outcome while it stands by" }
         settling.append((queue, order))
@@ -203,6 +206,7 @@ extension Model {
     mutating func settle() {
         guard let index = settling.indices.randomElement(using: &generator) else { return }
         let (queue, order) = settling.remove(at: index)
+        settlingTried.remove(queue)
         lanes[queue]?.isSuspect = false
         switch Int.random(in: 0..<(isDraining ? 1 : isBusy ? 20 : 4), using: &generator) {
         case 0, 1, 4...: lanes[queue]?.work -= 1
@@ -338,7 +342,7 @@ extension Model {
         if machine.handlers != running.count {
             complaint = "\(machine.handlers) handlers are counted of \(running)"
         }
-        let isHeldBack = machine.trial.isActive || isStandingBy
+        let isHeldBack = machine.trial.isActive || !settlingTried.isEmpty || isStandingBy
         if !isHeldBack, permits < concurrency, machine.readyCount > 0 {
             complaint = "a ready queue is left while a permit is free"
         }
