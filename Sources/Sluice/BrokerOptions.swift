@@ -24,8 +24,8 @@ public struct BrokerOptions: Sendable {
     /// One of them may have killed it. After a start, or the death of another process on the file, they start
     /// first and in halves, with nothing beside them, until it is known that none of them kills the process
     /// soon after its start. What has not been tried when this time is over starts beside the others. Actions
-    /// that end soon are tried in the time that they take. Zero tries nothing: an action that kills its process
-    /// is then never found.
+    /// that end soon are tried in the time that they take. Zero tries nothing: an action that kills its
+    /// process is then never found.
     ///
     /// Default: five seconds.
     public var crashTrialLimit: Duration = .seconds(5)

@@ -78,7 +78,8 @@ extension CrashChild {
         _ = write(STDOUT_FILENO, bytes, bytes.count)
     }
 
-    /// `move DIRECTORY OTHER NAME`: opens a file by its bare name in one directory, and goes on in another one.
+    /// `move DIRECTORY OTHER NAME`: opens a file by its bare name in one directory, and goes on in another
+    /// one.
     ///
     /// It writes a line with what it sees in the file from there.
     static func moveAway(from directory: String, to other: String, name: String) async throws {

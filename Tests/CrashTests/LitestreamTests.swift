@@ -7,8 +7,8 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// Litestream (<https://litestream.io>), which backs up SQLite files while they are in use: it reads the log as
-/// it is written, and keeps a read transaction open for that.
+/// Litestream (<https://litestream.io>), which backs up SQLite files while they are in use: it reads the log
+/// as it is written, and keeps a read transaction open for that.
 ///
 /// `SLUICE_LITESTREAM_SECONDS` says for how long: 20 seconds in `make test`, an hour in
 /// `make test-reliability`.
@@ -32,8 +32,8 @@ import Testing
         let rates = [before, beside].map { $0.largest("settled") / $0.count }
         Reliability.report(
             "Litestream",
-            "\(seconds) seconds, \(rates[1]) actions a second beside it and \(rates[0]) alone; the largest log "
-                + "\(beside.largest("log")) bytes and \(before.largest("log")) alone"
+            "\(seconds) seconds, \(rates[1]) actions a second beside it and \(rates[0]) alone; "
+                + "the largest log \(beside.largest("log")) bytes and \(before.largest("log")) alone"
         )
         // It shares two cores with the load.
         #expect(rates[1] * 2 > rates[0])

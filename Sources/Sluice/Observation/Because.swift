@@ -74,8 +74,8 @@ public enum PermitScope: Sendable, Hashable {
     case route(QueuePattern)
     /// As many handlers run as ``BrokerOptions/concurrency`` allows.
     case broker
-    /// Actions that ran when a process died are tried with nothing beside them, or are about to be; this may be
-    /// one of them (G7). `nil`: none of them has started.
+    /// Actions that ran when a process died are tried with nothing beside them, or are about to be; this may
+    /// be one of them (G7). `nil`: none of them has started.
     case crashTrial(of: TriedAction?)
     /// Other actions run in the processes that run the queues; only they know what is missing.
     case otherProcess

@@ -1,18 +1,20 @@
 /// Which of the actions that ran when their process died are tried next, with nothing beside them (G7).
 ///
-/// One of these suspects may be poison, and kill the process again soon after its start. So half of those that
-/// are most suspect start first, and everything else waits. If the process dies again, what speaks against that
-/// half is raised, and the next start tries a half of the half. If they survive, it is lowered, and the next start
-/// begins with those that were not tried and ran when the process died again. So each death halves those that it may have been, and only a death of an action that
-/// ran alone is counted as its own. A process that is killed from outside at some later time accuses nobody.
+/// One of these suspects may be poison, and kill the process again soon after its start. So half of those
+/// that are most suspect start first, and everything else waits. If the process dies again, what speaks
+/// against that half is raised, and the next start tries a half of the half. If they survive, it is lowered,
+/// and the next start begins with those that were not tried and ran when the process died again. So each
+/// death halves those that it may have been, and only a death of an action that ran alone is counted as its
+/// own. A process that is killed from outside at some later time accuses nobody.
 ///
-/// What has survived runs on; if it has not returned by then, nothing else can be tried alone, and the trial is
-/// over. It is over at ``until`` in any case: what has not been tried starts beside the others, still suspect.
+/// What has survived runs on; if it has not returned by then, nothing else can be tried alone, and the trial
+/// is over. It is over at ``until`` in any case: what has not been tried starts beside the others, still
+/// suspect.
 package struct CrashTrial: Sendable {
     package struct Suspect: Hashable, Sendable {
         let queue: QueueID
-        /// What speaks against it: raised when its process dies while it runs as a suspect, lowered by a trial that
-        /// it survives.
+        /// What speaks against it: raised when its process dies while it runs as a suspect, lowered by a
+        /// trial that it survives.
         let level: Int
         /// Deaths while it ran alone.
         let crashes: Int

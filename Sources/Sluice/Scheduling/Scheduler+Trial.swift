@@ -45,8 +45,8 @@ extension Scheduler {
 
     /// Writes that these runs have not killed their process.
     ///
-    /// If it cannot be written, a later death counts against them although it should not: the next start tries
-    /// them again.
+    /// If it cannot be written, a later death counts against them although it should not: the next start
+    /// tries them again.
     func survived(_ claims: [Int64]) {
         Task(executorPreference: executor) { [store, logger] in
             do {

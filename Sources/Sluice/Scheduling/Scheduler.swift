@@ -363,8 +363,8 @@ extension Scheduler {
         return nil
     }
 
-    /// Leaves a queue's own next claim to when its outcome is written; `false` where it is another queue's, or
-    /// the queue has several slots.
+    /// Leaves a queue's own next claim to when its outcome is written; `false` where it is another queue's,
+    /// or the queue has several slots.
     private func withdraw(_ order: SchedulerStateMachine.Order, behind receipt: Receipt) -> Bool {
         guard order.queue == receipt.queue else { return false }
         var isWithdrawn = true

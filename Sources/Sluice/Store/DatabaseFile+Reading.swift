@@ -25,8 +25,8 @@ extension DatabaseFile {
 
     /// Opens the file without the writer's help, and checks what the writer would have checked.
     ///
-    /// The connection could write where the user may, and is told not to: so it can take its log and the log's
-    /// index away again if it made them.
+    /// The connection could write where the user may, and is told not to: so it can take its log and the
+    /// log's index away again if it made them.
     func openToRead(_ path: String) throws(SluiceError) -> FileLook {
         do {
             return try openForReading(path)

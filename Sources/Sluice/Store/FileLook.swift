@@ -78,9 +78,9 @@ struct FileLook {
         if DatabaseFile.byteCount(of: log) ?? 0 == 0 { return .immutable }
         throw SluiceError(
             .readOnly,
-            "\(path) has a log and no index of it, as after a copy, and this user may not make one: have a user "
-                + "who may write the file and its directory open it once, or copy the file and its log and open "
-                + "the copy"
+            "\(path) has a log and no index of it, as after a copy, and this user may not make one: have a "
+                + "user who may write the file and its directory open it once, or copy the file and its log "
+                + "and open the copy"
         )
     }
 }

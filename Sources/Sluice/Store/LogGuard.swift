@@ -24,8 +24,8 @@ internal import SluiceSQLite
 ///
 /// When a reader keeps a checkpoint of the engine from copying the whole log, the pin is held only during
 /// each commit, until a checkpoint is complete again. That reader may belong to a program that replicates the
-/// log, such as Litestream: it ends its read transaction only for a checkpoint of its own, which the pin would
-/// keep from copying. Neither would then ever copy the log.
+/// log, such as Litestream: it ends its read transaction only for a checkpoint of its own, which the pin
+/// would keep from copying. Neither would then ever copy the log.
 ///
 /// Not thread-safe: the writer's leader alone uses it.
 final class LogGuard {
@@ -34,8 +34,8 @@ final class LogGuard {
     static let patience: Duration = .milliseconds(50)
     /// After a checkpoint has waited in vain, how long the next ones do not wait.
     ///
-    /// It doubles each time, so that a reader that never ends delays commits less and less; readers that follow
-    /// each other need one wait.
+    /// It doubles each time, so that a reader that never ends delays commits less and less; readers that
+    /// follow each other need one wait.
     static let firstWaitInterval: Duration = .seconds(1)
     static let longestWaitInterval: Duration = .seconds(32)
     /// Frames at which every process copies the log, whoever should do it.
@@ -65,6 +65,8 @@ final class LogGuard {
     /// Before this time no checkpoint waits, if the last one was not complete.
     private var nextWait = ContinuousClock.now
     private var waitInterval = firstWaitInterval
+    /// The open transaction takes the lease.
+    private var takesLease = false
     /// The pin was taken in the open transaction.
     private var isFresh = false
     /// Another checkpoint was under way at the last call of ``rest()``.
@@ -132,19 +134,22 @@ final class LogGuard {
     ///   - isPrimary: Whether it makes this process the primary, which writes most of the log from then on.
     /// - Returns: Whether the others are to be told: of those that commit nothing the pins are in the way.
     func willCommit(besideOthers: Bool, isPrimary: Bool) throws(SQLiteError) -> Bool {
-        try lease.write(connection, besideOthers: besideOthers, takesOver: isPrimary)
+        takesLease = try lease.write(connection, besideOthers: besideOthers, takesOver: isPrimary)
+        return takesLease
     }
 
     func committed() {
         lease.committed()
+        // What was in the way may have been the pin of another process, which lets it go now.
+        if takesLease { (isComplete, takesLease) = (true, false) }
         if mustYield { yieldPin() }
     }
 
     /// Lets the pin go after a commit, unless it protects the commit from a checkpoint of others.
     ///
-    /// Such a checkpoint does harm only if the log has begun anew since it began. While the pin was held, only
-    /// the commit itself can have done that, and then the log holds its pages alone, and some frames more where
-    /// SQLite fills a sector of the disk.
+    /// Such a checkpoint does harm only if the log has begun anew since it began. While the pin was held,
+    /// only the commit itself can have done that, and then the log holds its pages alone, and some frames
+    /// more where SQLite fills a sector of the disk.
     private func yieldPin() {
         let isLonger = connection.logFrames > connection.writtenPages + Self.sectorFrames
         if isFresh, isLonger || mutant("pin under a restart") { return pin.release() }
@@ -152,7 +157,10 @@ final class LogGuard {
         if (try? connection.isOtherCheckpointing()) == false { pin.release() }
     }
 
-    func rolledBack() { lease.rolledBack() }
+    func rolledBack() {
+        takesLease = false
+        lease.rolledBack()
+    }
 
     /// Whether another process sees to a log with so many frames.
     func leavesCheckpoint(of frames: Int) -> Bool { frames < Self.neglected && lease.isOthers }
@@ -173,8 +181,8 @@ final class LogGuard {
         try checkpoint(.truncate, patience)
     }
 
-    /// After a checkpoint, takes the pin again if other processes rely on it between their commits, or lets it
-    /// go if a reader is in the way.
+    /// After a checkpoint, takes the pin again if other processes rely on it between their commits, or lets
+    /// it go if a reader is in the way.
     func checkpointed() throws {
         if isComplete {
             if lease.isOwn { try hold() }

@@ -8,8 +8,8 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// A log and an index that another user has left beside a file, as the `sqlite3` shell does where that user may
-/// only read the file.
+/// A log and an index that another user has left beside a file, as the `sqlite3` shell does where that user
+/// may only read the file.
 enum StaleSideFiles {
     /// Removes them where they hold nothing and nobody uses them; else says whose they are.
     ///

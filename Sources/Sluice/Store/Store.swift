@@ -50,19 +50,18 @@ package final class Store: Sendable {
     /// - Parameter onCommit: Called after each commit that may have made a queue ready, in the order of
     ///   commits, on the committing thread. It must not block.
     package init(
-        _ location: DatabaseFile.Location,
+        _ place: DatabaseFile.Location,
         options: BrokerOptions,
         onCommit: @escaping @Sendable (CommitReport) -> Void
     ) throws(SluiceError) {
         try options.validate()
-        let location = try location.absolute()
-        let file = DatabaseFile(location, options)
-        (self.location, self.file) = (location, file)
+        let file = DatabaseFile(try place.absolute(), options)
+        (location, self.file) = (file.location, file)
         (clock, role, interest) = (options.clock, options.role, Interest(options.logger))
         (executor, logger) = (options.engine.executor, options.logger)
         (backups, runners) = (Backups(options.engine), RunnerState(primaryTerm: options.leases.primary))
         (identity, mountFacts) = (options.identity ?? .current, options.mountFacts)
-        let entered = try Self.enter(location, options)
+        let entered = try Self.enter(file.location, options)
         let check = FileCheck(entered?.path)
         self.check = check
         do {

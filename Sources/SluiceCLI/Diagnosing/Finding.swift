@@ -211,7 +211,7 @@ struct Finding {
             if runner.isDead {
                 return .problem(
                     "process \(runner.pid), which ran the queues, has died",
-                    "start it again, unless another one runs them: what ran then is tried first, and runs again; "
+                    "start it again, unless another one runs them: what ran then is tried first; "
                         + "until then SQL, and the line `queues` here, show what it ran as running"
                 )
             }

@@ -124,7 +124,7 @@ import Testing
             DELETE FROM sluice_claim_rows;
             INSERT INTO sluice_runner_rows (epoch, pid, process, nonce, lease_until_us)
             VALUES (99, 2, 'machine namespace-2 start', 0, \(site.clock.now.microseconds + 3_600_000_000));
-            INSERT INTO sluice_claim_rows (queue_id, slot, action_id, claim, started_at_us, trial_size, opening)
+            INSERT INTO sluice_claim_rows (queue_id,slot,action_id,claim, started_at_us, trial_size, opening)
             SELECT queue_id, 0, min(id), 99 << 32, 0, 0, 0 FROM sluice_action_rows;
             """
         )

@@ -108,7 +108,7 @@ import Testing
             """
             INSERT INTO sluice_runner_rows (epoch, pid, process, nonce, lease_until_us)
             SELECT 99, 4711, 'machine another start', 0, now_us + 3600000000 FROM sluice_clock;
-            INSERT INTO sluice_claim_rows (queue_id, slot, action_id, claim, started_at_us, trial_size, opening)
+            INSERT INTO sluice_claim_rows (queue_id,slot,action_id,claim, started_at_us, trial_size, opening)
             SELECT queue_id, 0, 1, 99 << 32, \(site.clock.now.microseconds), 0, 0 FROM sluice_queue_rows
             """
         )

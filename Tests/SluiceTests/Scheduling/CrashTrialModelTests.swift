@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(
-        "G7, G9: kills from outside at random times set nothing aside, and hold others up for five seconds at most"
+        "G7, G9: kills from outside at random times set nothing aside, and others wait five seconds at most"
     )
     func kills() {
         let count = Reliability.number("SLUICE_TRIAL_KILLS") ?? 2_000

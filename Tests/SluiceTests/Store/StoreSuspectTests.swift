@@ -61,7 +61,7 @@ struct StoreSuspectTests {
     }
 
     @Test(
-        "G7: a death among several that are tried costs no attempt, and makes them more suspect; survivors less"
+        "G7: a death among several that are tried costs no attempt, and makes them more suspect"
     )
     func deathsTogether() async throws {
         var fixture = try await StoreFixture()
