@@ -65,8 +65,6 @@ final class LogGuard {
     /// Before this time no checkpoint waits, if the last one was not complete.
     private var nextWait = ContinuousClock.now
     private var waitInterval = firstWaitInterval
-    /// The open transaction takes the lease.
-    private var takesLease = false
     /// The pin was taken in the open transaction.
     private var isFresh = false
     /// Another checkpoint was under way at the last call of ``rest()``.
@@ -134,14 +132,11 @@ final class LogGuard {
     ///   - isPrimary: Whether it makes this process the primary, which writes most of the log from then on.
     /// - Returns: Whether the others are to be told: of those that commit nothing the pins are in the way.
     func willCommit(besideOthers: Bool, isPrimary: Bool) throws(SQLiteError) -> Bool {
-        takesLease = try lease.write(connection, besideOthers: besideOthers, takesOver: isPrimary)
-        return takesLease
+        try lease.write(connection, besideOthers: besideOthers, takesOver: isPrimary)
     }
 
     func committed() {
         lease.committed()
-        // What was in the way may have been the pin of another process, which lets it go now.
-        if takesLease { (isComplete, takesLease) = (true, false) }
         if mustYield { yieldPin() }
     }
 
@@ -157,10 +152,7 @@ final class LogGuard {
         if (try? connection.isOtherCheckpointing()) == false { pin.release() }
     }
 
-    func rolledBack() {
-        takesLease = false
-        lease.rolledBack()
-    }
+    func rolledBack() { lease.rolledBack() }
 
     /// Whether another process sees to a log with so many frames.
     func leavesCheckpoint(of frames: Int) -> Bool { frames < Self.neglected && lease.isOthers }
