@@ -102,6 +102,8 @@ extension SchedulerStateMachine {
         until: Duration
     ) -> [Decision] {
         guard isOpen else { return [] }
+        // A look that finds none again, as they run or wait, gives no more time.
+        let known = trial.waiting.count
         var isReady: Set<QueueID> = []
         for suspect in suspects {
             switch phases[suspect.queue] {
@@ -114,7 +116,7 @@ extension SchedulerStateMachine {
             trial.add(.init(queue: suspect.queue, level: suspect.level, crashes: suspect.crashes))
         }
         if !isReady.isEmpty { ready.removeAll { isReady.contains($0) } }
-        trial.begin(until: until)
+        if trial.waiting.count > known { trial.begin(until: until) }
         return decide()
     }
 

@@ -8,7 +8,7 @@ extension Scheduler {
 
     /// Has the suspects of the file tried before anything else starts.
     func suspected(_ suspects: [(queue: QueueID, level: Int, crashes: Int)]) {
-        guard !suspects.isEmpty else { return }
+        guard !suspects.isEmpty, crashTrialLimit > .zero else { return }
         let until = clock.uptime + crashTrialLimit
         update { $0.schedule(.endTrial, at: until) }
         update { $0.suspected(suspects, until: until) }

@@ -316,7 +316,7 @@ extension Scheduler {
                     queue,
                     to: route.id,
                     limit: route.options.concurrency,
-                    suspect: head.suspect(in: queue),
+                    suspect: crashTrialLimit > .zero ? head.suspect(in: queue) : nil,
                     now: head.isSuspect ? clock.uptime : .zero
                 )
             }

@@ -70,20 +70,36 @@ package struct FileFacts: Sendable {
     package init(of path: String, isFull: Bool) throws(SluiceError) {
         try DatabaseFile.checkPath(path)
         let path = try DatabaseFile.absolutePath(path)
+        self.init()
         do {
-            try look(at: path, isFull)
+            for _ in 0..<FileLook.attempts {
+                self = FileFacts()
+                if try read(path, isFull) { return }
+            }
+            throw FileLook.changesTooFast
         } catch let error as SQLiteError where error.code == .corrupt {
-            // Some damage is not found by the check but keeps it from its end.
             damages.append(error.message)
         } catch {
             throw SluiceError(wrapping: error, doing: "looking at \(path)")
         }
     }
 
-    private mutating func look(at path: String, _ isFull: Bool) throws {
-        let look = try FileLook(path)
-        let connection = look.connection
-        defer { look.close() }
+    private init() {}
+
+    /// - Returns: Whether nobody has changed the file in the meantime.
+    private mutating func read(_ path: String, _ isFull: Bool) throws -> Bool {
+        let file = try FileLook(path)
+        defer { file.close() }
+        do {
+            try look(file.connection, path, isFull)
+        } catch let error as SQLiteError where error.code == .corrupt {
+            // Some damage is not found by the check but keeps it from its end.
+            damages.append(error.message)
+        }
+        return file.isCurrent
+    }
+
+    private mutating func look(_ connection: Connection, _ path: String, _ isFull: Bool) throws {
         let mount = MountFacts.read(path)
         connection.harden()
         isReadOnly = connection.isReadOnly

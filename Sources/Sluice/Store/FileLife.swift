@@ -9,11 +9,11 @@ struct FileLife {
     private var lastAction: Int64 = 0
     /// The end of this process's lease, which nobody else writes.
     private var lease: Int64?
-    /// The same, of the open transaction.
-    private var openLease: Int64??
+    /// The same, if the open transaction has written it.
+    private var openLease: Int64?
 
-    /// The open transaction has written the lease; `nil`: it has removed it.
-    mutating func wrote(lease: Timestamp?) { openLease = .some(lease?.microseconds) }
+    /// The open transaction has written the lease.
+    mutating func wrote(lease: Timestamp) { openLease = lease.microseconds }
 
     mutating func committed(lastAction: Int64?) {
         if let lastAction { self.lastAction = lastAction }

@@ -21,6 +21,13 @@ struct FileLook {
     /// How the file was when it was opened without locks; `nil` where locks keep what is read as it is.
     private let stamp: FileStamp?
 
+    /// How often a file that is read without locks is read again when somebody has written to it.
+    static let attempts = 5
+    static let changesTooFast = SluiceError(
+        .databaseLocked,
+        "the file changes faster than this user can read it: try again"
+    )
+
     /// Opens a file, and reads a page of it.
     init(_ path: String, vfs: String? = nil, lockTimeout: Duration = .zero) throws {
         do {

@@ -108,18 +108,15 @@ final class Reader: Sendable {
         }.get()
     }
 
-    /// How often a file that is read without locks is read again when somebody has written to it.
-    private static let attempts = 5
-
     private func attempt<Output>(_ body: (Connection) throws -> Output) throws -> Output {
-        for _ in 0..<Self.attempts {
+        for _ in 0..<FileLook.attempts {
             let look = try opened()
             let result = Result { try body(look.connection) }
             // An error may be that of what is half written.
             if look.isCurrent { return try result.get() }
             closeConnection()
         }
-        throw SluiceError(.databaseLocked, "the file changes faster than this user can read it: try again")
+        throw FileLook.changesTooFast
     }
 
     private func opened() throws -> FileLook {

@@ -119,6 +119,7 @@ extension WriteTransaction {
         silence = other.silence
         others = other.others
         seenOpening = other.seenOpening
+        life = other.life
         journal = other.journal
         followOrder()
     }

@@ -68,6 +68,11 @@ import Testing
         }
         try await running(broker) {
             _ = try await started.wait(forCount: 2)
+            #expect(Set(started.elements) == ["slow", "other"])
+            let connection = try Connection(path: #require(site.file).path, mode: .write)
+            let sizes = try connection.prepare("SELECT trial_size FROM sluice_claim_rows").all { $0.int(0) }
+            connection.close()
+            #expect(Set(sizes) == [0])
             goOn.send()
             await broker.waitUntilIdle()
         }

@@ -264,8 +264,14 @@ import Testing
             let connection = try Connection(path: path, mode: .write)
             try connection.execute("CREATE TABLE own (a)")
             try await broker.enqueue(Note("b"))
+            // Nothing has been forgotten over a suspension.
+            await broker.suspend()
+            try await broker.resume()
+            try await broker.enqueue(Note("c"))
+            try connection.execute("CREATE TABLE second (a)")
+            try await broker.enqueue(Note("d"))
         }
-        try await #expect(broker.actionCount() == 2)
+        try await #expect(broker.actionCount() == 4)
         await broker.close()
     }
 

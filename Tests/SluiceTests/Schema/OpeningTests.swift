@@ -181,6 +181,23 @@ struct OpeningTests {
         try #expect(DatabaseFile.absolutePath(file.path) == file.path)
     }
 
+    @Test("A new file is its owner's alone also where a file has one name only, as on exFAT")
+    func oneName() async throws {
+        let file = try TemporaryFile()
+        let refuse: (String, String) -> Int32 = { _, _ in
+            errno = EPERM
+            return -1
+        }
+        try DatabaseFile.createPrivateFile(file.path, giveName: refuse)
+        #expect(try mode(file.path) == 0o600)
+        #expect(Set(try contents(besides: file.path).keys) == ["queues.sqlite"])
+        // What stands there is left as it is.
+        try await openAndClose(file.path)
+        let before = try contents(besides: file.path)
+        try DatabaseFile.createPrivateFile(file.path, giveName: refuse)
+        #expect(try contents(besides: file.path) == before)
+    }
+
     @Test("Every setting that the engine rests on is in effect")
     func settings() async throws {
         let fixture = try await StoreFixture()
