@@ -32,6 +32,7 @@ public final class Broker: Sendable {
     let stalls = StallWatch()
     let routing = Mutex(Routing())
     let life = Mutex(Life())
+    private let wakes = Atomic(0)
     let suspension: Suspension
 
     /// What is asked for each action, by the name of its queue.
@@ -91,6 +92,9 @@ public final class Broker: Sendable {
         store.check.onFailure { [weak self] in self?.fileFailed($0) }
     }
 
+    /// How many commits have told of queues that may have become ready.
+    var wakeCount: Int { wakes.load(ordering: .acquiring) }
+
     /// What the broker has done since it was opened.
     public var statistics: Statistics { runner.statistics }
 
@@ -126,6 +130,7 @@ public final class Broker: Sendable {
         if report.runnerChanges.contains(.primary) && isRunning {
             scheduler.standBy(for: store.runners.primaryTimeLeft)
         }
+        if !report.queues.isEmpty { wakes.add(1, ordering: .releasing) }
         scheduler.wake(report.queues)
         if report.changesHolds { scheduler.holdsChanged() }
         if !report.openings.isEmpty { scheduler.gatesOpened(report.openings) }

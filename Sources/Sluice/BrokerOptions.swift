@@ -69,17 +69,6 @@ public struct BrokerOptions: Sendable {
     /// Default: 10 seconds.
     public var lockTimeout: Duration = .seconds(10)
 
-    /// How long a write waits where a connection of this very process has the write lock, if that is
-    /// shorter than ``lockTimeout``: it may be the caller's own transaction, which cannot end before the
-    /// call returns.
-    ///
-    /// Inside a transaction of one's own call ``Broker/enqueue(raw:_:in:)`` or one of its siblings. Raise
-    /// it where transactions of the application's take longer. It counts where the system tells who has
-    /// the lock, as on Linux.
-    ///
-    /// Default: 1 second.
-    public var ownLockTimeout: Duration = .seconds(1)
-
     /// Registers functions and collations on the engine's writing connection, a `sqlite3 *`, for the
     /// application's tables that ``Outcome/success(_:)`` writes to; `nil` by default.
     ///
@@ -227,7 +216,6 @@ public struct BrokerOptions: Sendable {
         )
         try check(crashTrialLimit >= .zero, "crashTrialLimit is negative")
         try check(lockTimeout >= .zero, "lockTimeout is negative")
-        try check(ownLockTimeout >= .zero, "ownLockTimeout is negative")
         try check(foreignChangeInterval > .zero, "foreignChangeInterval is not positive")
         try check(logErasureInterval > .zero, "logErasureInterval is not positive")
         try check(stopGrace >= .zero, "stopGrace is negative")

@@ -217,6 +217,11 @@ extension SluiceError {
     }
 
     private static func failure(_ number: Int32) -> String {
+        // SQLite tells none for its log, whose size may have met a limit.
+        guard number != 0 else {
+            return "input or output failed: see the system's log, and limits of the size of files "
+                + "(`ulimit -f`)"
+        }
         let refusal = SystemRefusal(number: number)
         // Of permissions there is no question once a file is open.
         return refusal.code == .cannotOpen && !refusal.isOfDescriptors

@@ -35,7 +35,7 @@ struct Doctor: AsyncParsableCommand, Look {
 
     func run() async throws {
         try file.check()
-        let facts = try FileFacts(of: file.path, isFull: full)
+        let facts = try facts()
         let holders = LockHolders(facts)
         let findings = Finding.all(facts, holders, path: file.path)
         if output.json {
@@ -44,6 +44,22 @@ struct Doctor: AsyncParsableCommand, Look {
             Terminal.answer(lines(facts, holders, findings))
         }
         if findings.contains(where: \.isProblem) { throw Failure(.leftover) }
+    }
+
+    /// Looks at the file, or says who keeps everybody else from it.
+    private func facts() throws -> FileFacts {
+        let looked = Result { () throws(SluiceError) in try FileFacts(of: file.path, isFull: full) }
+        guard case .failure(let error) = looked, error.code == .databaseLocked else {
+            return try looked.get()
+        }
+        let owners = LockTable.owners(path: file.path)
+        guard !owners.isEmpty else { throw error }
+        let names = Self.names(owners.map { LockHolder(pid: $0, name: LockTable.programName(of: $0)) })
+        throw Failure(
+            .locked,
+            "\(error.description); \(names) has the file for itself, as by PRAGMA locking_mode = EXCLUSIVE; "
+                + "end it, or have it share the file"
+        )
     }
 
     private func lines(_ facts: FileFacts, _ holders: LockHolders, _ findings: [Finding]) -> [String] {

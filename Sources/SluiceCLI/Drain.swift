@@ -54,10 +54,13 @@ struct Drain: AsyncParsableCommand {
         let clock = SystemClock()
         let limit = deadline?.span(from: clock.wallMicroseconds)
         let times = try policy.times(within: limit, of: "--deadline")
+        try Threads.check()
         let keeper = try handler.keeper(policy, times)
         // A handler that ends without reading all of its input is no reason to end with it.
         Signals.ignoreBrokenPipes()
         times.remarkIfNone(of: "the deadline has passed")
+        Terminal.passesOn()
+        Terminal.hurries(within: times.patience)
         let stop = StopRequests()
         let broker = try await file.open(try policy.brokerOptions(times, keeper, isExec: handler.exec != nil))
         do {

@@ -190,7 +190,9 @@ extension Enqueue {
         do {
             while bytes.count <= limit {
                 let piece = try [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, count in
-                    count = try FileDescriptor.standardInput.read(into: UnsafeMutableRawBufferPointer(buffer))
+                    count = try FileDescriptor.standardInput.readWaiting(
+                        into: UnsafeMutableRawBufferPointer(buffer)
+                    )
                 }
                 if piece.isEmpty { break }
                 bytes += piece

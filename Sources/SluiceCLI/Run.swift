@@ -74,8 +74,8 @@ struct Run: AsyncParsableCommand {
 
             SIGNALS. SIGTERM, SIGINT, SIGQUIT and SIGHUP (unless it was ignored, as by nohup) start no more \
             actions and let those that run finish, up to --grace; a second signal cancels them at once. \
-            Neither costs an attempt, and nor does the end of a command by a signal at that time, as when \
-            a service manager signals all processes. The exit status is 0 then, whatever is left.
+            Neither costs an attempt, and nor does what a command ends with at that time but for 0, 65 and \
+            75, as when a service manager signals all processes. The exit status is 0 then, whatever is left.
 
             \(RunPolicy.orderHelp)
 
@@ -114,10 +114,12 @@ struct Run: AsyncParsableCommand {
     func run() async throws {
         let clock = SystemClock()
         let times = try policy.times(within: span?.duration, of: "--for")
+        try Threads.check()
         let keeper = try handler.keeper(policy, times)
         // A handler that ends without reading all of its input is no reason to end with it.
         Signals.ignoreBrokenPipes()
         times.remarkIfNone(of: "--for leaves no time")
+        Terminal.passesOn()
         let stop = StopRequests()
         let broker = try await file.open(try policy.brokerOptions(times, keeper, isExec: handler.exec != nil))
         do {
@@ -176,10 +178,14 @@ struct Run: AsyncParsableCommand {
                 running.cancel()
             }
         }
-        stop.connect { count in end(count == 1 ? times.grace : .zero) }
+        stop.connect { count in
+            Terminal.hurries(within: times.patience)
+            end(count == 1 ? times.grace : .zero)
+        }
         let timer = times.work.map { work in
             Task {
                 do { try await clock.sleep(untilUptime: work) } catch { return }
+                Terminal.hurries(within: times.patience)
                 end(times.grace)
             }
         }

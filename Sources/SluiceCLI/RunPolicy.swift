@@ -144,6 +144,7 @@ extension RunPolicy {
         options.leases.keeper = .of(Int64(keeper.pid))
         options.stopGrace = times.grace
         options.lockTimeout = times.lockTimeout ?? options.lockTimeout
+        options.logger = RemarkLogHandler.logger
         return options
     }
 

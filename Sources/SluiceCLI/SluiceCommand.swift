@@ -97,12 +97,15 @@ struct SluiceCommand: AsyncParsableCommand {
             } else {
                 try command.run()
             }
+            await Terminal.flush()
             try Terminal.finish(command is any Look ? .inputOutput : .unreported)
         } catch let failure as Failure {
             if let message = failure.message { Terminal.remark(message) }
+            await Terminal.flush()
             exit(withError: failure.status.exitCode)
         } catch let error as SluiceError {
             Terminal.remark(error.description)
+            await Terminal.flush()
             exit(withError: ExitStatus(error.code).exitCode)
         } catch {
             end(for: error)

@@ -19,8 +19,14 @@ enum Surroundings {
         signal(SIGXFSZ, SIG_IGN)
     }
 
-    /// Refuses arguments that are no UTF-8: repaired, two names would become one.
+    /// Refuses arguments that cannot be read, and such as are no UTF-8: repaired, two names would become one.
     static func checkArguments() throws(Failure) {
+        guard CommandLine.argc > 0 else {
+            throw Failure(
+                .internalError,
+                "there are no arguments to be read: on Linux they are read from /proc, which must be mounted"
+            )
+        }
         for index in 0..<Int(CommandLine.argc) {
             guard let argument = CommandLine.unsafeArgv[index] else { continue }
             guard String(validatingCString: argument) == nil else { continue }

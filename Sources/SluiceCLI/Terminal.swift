@@ -36,7 +36,7 @@ enum Terminal {
     /// Writes lines to standard output that must not be lost: a full disk is an error.
     static func deliver(_ lines: [String]) throws(Failure) {
         do {
-            _ = try FileDescriptor.standardOutput.writeAll(lines.flatMap { $0.utf8 + [0x0A] })
+            try FileDescriptor.standardOutput.writeFully(lines.flatMap { $0.utf8 + [0x0A] })
         } catch {
             throw Failure(.inputOutput, "standard output cannot be written: \(error)")
         }
@@ -66,26 +66,56 @@ enum Terminal {
         write(text, to: .standardOutput)
     }
 
-    /// Writes a line of bytes to standard output.
+    /// Writes a line of bytes to standard output, behind those that wait.
     static func pass(_ line: some Sequence<UInt8>) {
-        write(Array(line) + [UInt8(ascii: "\n")], to: .standardOutput)
+        output.add(Array(line) + [UInt8(ascii: "\n")])
     }
+
+    /// Lines that commands write.
+    static let output = StreamQueue(.standardOutput) { lost($0) }
+    /// Remarks, once ``passesOn`` has been called.
+    private static let errors = StreamQueue(.standardError) { _ in }
+    private static let areErrorsQueued = Atomic(false)
+
+    /// How long the end waits for who reads what was passed on; `nil`: however long it takes.
+    private static let patience = Mutex<Duration?>(nil)
+
+    /// From now on nobody waits for who reads standard error.
+    static func passesOn() { areErrorsQueued.store(true, ordering: .releasing) }
+
+    /// The end is not to wait for long for who reads what was passed on.
+    static func hurries(within limit: Duration) { patience.withLock { $0 = limit } }
+
+    /// Returns when what was passed on has been written; what nobody reads in time counts as lost.
+    static func flush() async {
+        var waited = Duration.zero
+        while await output.flush(within: step) > 0 {
+            guard let limit = patience.withLock({ $0 }) else { continue }
+            waited += step
+            if waited >= limit {
+                loss.withLock { $0 = $0 ?? "nobody reads it" }
+                break
+            }
+        }
+        _ = await errors.flush(within: step)
+    }
+
+    private static let step: Duration = .milliseconds(100)
 
     private static func write(_ text: String, to descriptor: FileDescriptor) {
-        write(Array(text.utf8), to: descriptor)
+        let bytes = Array(text.utf8)
+        if descriptor == .standardError, areErrorsQueued.load(ordering: .acquiring) {
+            return errors.addIfRoom(bytes)
+        }
+        // In one call, so that the lines of several tasks do not mix.
+        do { try descriptor.writeFully(bytes) } catch { if descriptor == .standardOutput { lost(error) } }
     }
 
-    /// Writes a line in one call, so that those of several tasks do not mix.
-    ///
     /// A reader that has gone is no error of ours. That an answer was lost otherwise is said at the end, as
     /// what the verb was to do is done all the same; nobody can be told that a remark was lost.
-    private static func write(_ bytes: [UInt8], to descriptor: FileDescriptor) {
-        do {
-            _ = try descriptor.writeAll(bytes)
-        } catch {
-            guard descriptor == .standardOutput, (error as? Errno) != .brokenPipe else { return }
-            loss.withLock { $0 = $0 ?? "\(error)" }
-        }
+    private static func lost(_ error: any Error) {
+        guard (error as? Errno) != .brokenPipe else { return }
+        loss.withLock { $0 = $0 ?? "\(error)" }
     }
 
     /// Why an answer was lost first.

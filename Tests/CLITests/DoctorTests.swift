@@ -230,6 +230,21 @@ import Testing
         )
     }
 
+    @Test("Who has the file for itself is named, though the file cannot be looked at")
+    func owner() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q")
+        let connection = try Connection(path: place.path, mode: .write)
+        try connection.execute("PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; CREATE TABLE own (a)")
+        let result = try await place.sluice("doctor")
+        connection.rollback()
+        connection.close()
+        #expect(result.status == .exited(75), "\(result)")
+        let me = ProcessInfo.processInfo.processIdentifier
+        #expect(result.errors.contains("process \(me) ("), "\(result)")
+        #expect(result.errors.contains("locking_mode = EXCLUSIVE"), "\(result)")
+    }
+
     @Test("A second name of the file is told")
     func hardLink() async throws {
         let place = try Workplace()

@@ -48,6 +48,22 @@ import Testing
         #expect(try await place.actions().first?["attempts"] as? Int == 0)
     }
 
+    @Test("With too few threads to run at all it says so at once", arguments: [4, 6, 8])
+    func tooFewThreads(limit: Int) async throws {
+        // The limit is of those of one user, and none of root's.
+        guard geteuid() == 0 else { return }
+        let place = try Workplace()
+        try await place.enqueue("q")
+        try #require(chmod(place.directory, 0o777) == 0 && chmod(place.path, 0o666) == 0)
+        // A user of its own for each, that has no other process.
+        let user = ["setpriv", "--reuid=\(64_000 + limit)", "--clear-groups", "prlimit", "--nproc=\(limit)"]
+        let command = user + [Tool.path, "run", "--file", place.path, "--exec", "true", "--until-empty"]
+        let result = try await Tool.launch(command[0], Array(command.dropFirst()))
+        #expect(result.status == .exited(73), "\(result)")
+        #expect(result.errors.contains("ulimit -u"), "\(result)")
+        #expect(try await place.actions().first?["attempts"] as? Int == 0)
+    }
+
     @Test("A soft limit is raised as far as is needed, and not for the commands")
     func raised() async throws {
         let place = try Workplace()

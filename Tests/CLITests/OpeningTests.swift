@@ -1,5 +1,6 @@
 #if CommandLineTool
 import Foundation
+import SluiceSQLite
 import Subprocess
 import Testing
 
@@ -124,6 +125,35 @@ import Glibc
         #expect(result.status == .exited(73))
         #expect(result.errors.contains("`sluice queues`"))
         #expect(try Data(contentsOf: URL(fileURLWithPath: place.path)) == before)
+    }
+
+    @Test("What only looks does not read a file whose interrupted transaction it may not undo")
+    func hotJournal() async throws {
+        let (place, copy) = (try Workplace(), try Workplace())
+        try await place.enqueue("q")
+        let connection = try Connection(path: place.path, mode: .write)
+        try connection.execute(
+            """
+            PRAGMA journal_mode = DELETE; PRAGMA cache_size = 3; BEGIN IMMEDIATE; CREATE TABLE own (a);
+            WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)
+            INSERT INTO own SELECT zeroblob(2000) FROM n;
+            """
+        )
+        // As a kill leaves it.
+        for suffix in ["", "-journal"] {
+            try FileManager.default.copyItem(atPath: place.path + suffix, toPath: copy.path + suffix)
+        }
+        connection.rollback()
+        connection.close()
+        try #require(chmod(copy.path, 0o444) == 0 && chmod(copy.directory, 0o555) == 0)
+        defer { _ = chmod(copy.directory, 0o755) }
+        let plain = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
+        try await expectRefusal(
+            copy,
+            "the journal of a transaction that was interrupted",
+            through: geteuid() == 0 ? plain : [],
+            verbs: [["queues"], ["export"], ["doctor"], ["backup", "\(place.directory)/copy"]]
+        )
     }
 
     @Test("A directory that is not there ends with 73")

@@ -35,6 +35,8 @@ import Testing
         #expect(result.status == .exited(1), "\(result)")
         #expect(result.lines.sorted() == ["bad", "good"])
         #expect(result.errors.contains("sluice: 1 queue still has actions: 1 parked"))
+        // While it runs, too.
+        #expect(result.errors.contains("sluice: queue parked: action=1 attempt=1 cause=failed"))
         let queues = try await place.queues()
         #expect(queues.map { $0["queue"] as? String } == ["bad"])
         #expect(queues.first?["state"] as? String == "parked")
@@ -83,6 +85,59 @@ import Testing
         )
         #expect(result.status == .exited(0), "\(result)")
         #expect(try await place.actions().isEmpty)
+    }
+
+    @Test("A delay in the past is none: the policy decides", arguments: ["-5", "-0.001", "nan"])
+    func pastDelay(_ delay: String) async throws {
+        let place = try Workplace()
+        try await place.enqueue("q")
+        let script = "echo 'retry-after: \(delay)'; echo asked; exit 75"
+        let run = ["run", "--file", place.path, "--exec", script, "--retry-delay", "3600"]
+        let status = try await Tool.follow(run) { line, send in
+            if line == "asked" { try send(.terminate) }
+        }
+        #expect(status == .exited(0))
+        #expect(try await place.sql("SELECT retry_delay_us > 1800000000 FROM sluice_state_rows") == "1")
+    }
+
+    @Test("G9: a command whose output nobody reads holds up no other, and a stop ends it in time")
+    func unreadOutput() async throws {
+        let place = try Workplace()
+        try await place.enqueue("big", "small")
+        let (stalled, done) = (try place.makePipe("stalled"), try place.makePipe("done"))
+        // More than waits here and in the pipe.
+        let script = """
+            test "$SLUICE_QUEUE" = small && { echo > '\(done)'; exit 0; }
+            while :; do echo xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; done
+            """
+        let words = "run --queue big --queue small --concurrency 2 --grace 1 --kill-after 1"
+        let line = """
+            "$0" \(words) --file "$1" --exec "$2" > '\(stalled)' & echo $!; wait $!; echo ended $?
+            """
+        var lines: [String] = []
+        _ = try await Tool.follow(["-c", line, Tool.path, place.path, script], of: "/bin/sh") { text, _ in
+            lines.append(text)
+            guard let process = pid_t(text) else { return }
+            _ = try await Tool.launch("sh", ["-c", "read line < '\(done)'"])
+            while try !place.isFull(stalled) { _ = try await Tool.launch("true", []) }
+            #expect(kill(process, SIGTERM) == 0)
+        }
+        #expect(lines.last == "ended 11", "\(lines)")
+        let action = try #require(try await place.actions().first)
+        #expect(action["queue"] as? String == "big" && action["attempts"] as? Int == 0)
+    }
+
+    @Test("What a command leaves running with its standard output open is not waited for, and told once")
+    func leftOutput() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q", "q")
+        let pipe = try place.makePipe("never")
+        let script = "(read line < '\(pipe)') & echo ran"
+        let result = try await place.sluice("run", "--exec", script, "--until-empty")
+        #expect(result.status == .exited(0), "\(result)")
+        #expect(result.lines == ["ran", "ran"])
+        #expect(result.errors.components(separatedBy: "still has its standard output open").count == 2)
+        try place.release(pipe)
     }
 
     @Test("Any other status, and a signal, is a retry by the policy, up to --max-attempts")

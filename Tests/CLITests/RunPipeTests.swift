@@ -116,7 +116,7 @@ import Testing
         try await place.enqueue("q")
         let body = #"""
             if r["attempt"] == 1:
-                os.write(1, b'hello \x1b[31m\n\n[1]\n{"outcome": "success"}\n{"id": "1", "outcome": ""}\n')
+                os.write(1, b'hello \x1b[31m\n\n[1]\n{"outcome": "success"}\n{"id": [], "outcome": ""}\n')
                 say({"id": 7, "outcome": ""})
                 say({"id": r["id"], "outcome": "maybe"})
             else:
@@ -130,7 +130,7 @@ import Testing
                 "sluice: line 1 \(complaint) it is not valid JSON: hello \\u{1b}[31m",
                 "sluice: line 3 \(complaint) it is no JSON object: [1]",
                 "sluice: line 4 \(complaint) 'id' is missing: {\"outcome\": \"success\"}",
-                "sluice: line 5 \(complaint) 'id' has the wrong type: {\"id\": \"1\", \"outcome\": \"\"}",
+                "sluice: line 5 \(complaint) 'id' has the wrong type: {\"id\": [], \"outcome\": \"\"}",
                 "sluice: line 6 \(complaint) nothing is in work under its id: {\"id\": 7, \"outcome\": \"\"}",
                 "sluice: line 7 \(complaint) the outcome is unknown, the action is retried: "
                     + "{\"id\": 1, \"outcome\": \"maybe\"}",
@@ -142,7 +142,9 @@ import Testing
         "An answer that cannot be read ends its attempt as a retry with that reason",
         arguments: [
             #"{"id":1,"outcome":"retry","reason":"\ud800"}"#, #"{"id":1,"outcome":"retry","after":NaN}"#,
-            #"{ "id" : 1 , "outcome": 7}"#, #"{"id":1}"#,
+            #"{ "id" : 1 , "outcome": 7}"#, #"{"id":1}"#, #"{"id":"1","outcome":"success"}"#,
+            #"{"attempt":1,"id":1,"outcome":"fail","reason":"\ud800"}"#,
+            #"{"outcome":"fail","more":{"id":7,"x":["id"]},"a\"b":"id","id": 1,"reason":"\ud800"}"#,
         ]
     )
     func unreadable(answer: String) async throws {
@@ -154,6 +156,18 @@ import Testing
         let queue = try #require(try await place.queues().first)
         let error = try #require(queue["last_error"] as? String)
         #expect(error.hasPrefix("the handler's answer cannot be read: "), "\(error)")
+    }
+
+    @Test("An answer that is too long ends its attempt too")
+    func tooLong() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q")
+        let body = "say({'attempt': 1, 'id': 1, 'outcome': 'fail', 'reason': 'x' * 1100000})"
+        let result = try await run(place, body, "--max-attempts", "1")
+        #expect(result.status == .exited(1), "\(result)")
+        let queue = try #require(try await place.queues().first)
+        let error = try #require(queue["last_error"] as? String)
+        #expect(error.contains("it has more than 1048576 bytes"), "\(error)")
     }
 
     @Test("Half a line is neither a request nor an answer")

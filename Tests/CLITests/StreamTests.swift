@@ -48,6 +48,26 @@ import Testing
         #expect(try await place.actions().count == 3)
     }
 
+    @Test("A line that has come is stored though the next one dribbles in", arguments: verbs)
+    func dribble(verb: (words: [String], line: String)) async throws {
+        let place = try Workplace()
+        let lines = try place.makePipe("lines")
+        _ = try await place.sluice("import", "--from", "/dev/null")
+        let shell = "file=$1; shift; exec \"$0\" \"$@\" --file \"$file\" < '\(lines)' 2>&1 & echo $!; wait $!"
+        _ = try await Tool.follow(
+            ["-c", shell, Tool.path, place.path] + verb.words,
+            of: "/bin/sh"
+        ) { text, _ in
+            guard let process = pid_t(text) else { return }
+            try place.write(to: lines, verb.line + "\n")
+            while try await place.sluice("actions", "--json").lines.isEmpty {
+                // Never an end of the line, and never long without a byte.
+                try place.write(to: lines, " ")
+            }
+            #expect(kill(process, SIGTERM) == 0)
+        }
+    }
+
     @Test("A byte order mark before the first line, or a payload, is passed over")
     func byteOrderMark() async throws {
         let place = try Workplace()

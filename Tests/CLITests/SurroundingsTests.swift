@@ -54,6 +54,76 @@ import Testing
         #expect(run.status == .exited(0) && run.output == "\"é\"\n", "\(run)")
     }
 
+    @Test("Without /proc, from which arguments are read, nothing is pretended")
+    func noProc() async throws {
+        let place = try Workplace()
+        let namespaces = try await Tool.launch("unshare", ["-m", "true"])
+        guard namespaces.status == .exited(0) else { return }
+        let line = """
+            unshare -m sh -c '
+            mount -t tmpfs none /proc; "$0" enqueue --file "$1" --queue q --kind k --payload 1
+            ' "$0" "$1"
+            """
+        let result = try await shell(line, place)
+        #expect(result.status == .exited(70) && result.output == "", "\(result)")
+        #expect(result.errors.contains("/proc, which must be mounted"), "\(result)")
+    }
+
+    @Test("A pipe that somebody has set to refuse instead of waiting gets all the same")
+    func nonBlocking() async throws {
+        let place = try Workplace()
+        for _ in 0..<2 {
+            let line = #"{"queue":"q","kind":"k","payload":1}"# + "\n"
+            let lines = String(repeating: line, count: 3_000)
+            _ = try await place.sluice("import", "--from", "-", input: lines)
+        }
+        let script = """
+            import fcntl, os, select, struct, subprocess, sys, termios
+            def count(fd): return struct.unpack("i", fcntl.ioctl(fd, termios.FIONREAD, b"    "))[0]
+            reading, writing = os.pipe()
+            os.set_blocking(writing, False)
+            process = subprocess.Popen(sys.argv[1:], stdout=writing)
+            # Until it is full, as nobody reads.
+            while select.select([], [writing], [], 0)[1]: pass
+            os.close(writing)
+            data = b""
+            while piece := os.read(reading, 65536): data += piece
+            print(process.wait(), len(data.splitlines()))
+            reading, writing = os.pipe()
+            os.set_blocking(reading, False)
+            words = ["enqueue", "--file", sys.argv[4], "--queue", "late", "--kind", "k"]
+            process = subprocess.Popen([sys.argv[1]] + words, stdin=reading, stdout=subprocess.DEVNULL)
+            os.write(writing, b"[")
+            while count(reading) > 0: pass
+            os.write(writing, b"1]")
+            os.close(writing)
+            print(process.wait())
+            """
+        for verb in [["export"], ["actions", "--json", "--limit", "9000"]] {
+            let result = try await Tool.launch(
+                "python3",
+                ["-c", script, Tool.path, verb[0], "--file", place.path] + verb.dropFirst()
+            )
+            #expect(result.errors == "", "\(result)")
+            #expect(result.lines.first?.hasPrefix("0 600") == true && result.lines.last == "0", "\(result)")
+        }
+    }
+
+    @Test("A relative path in a directory whose name is not UTF-8 is refused, and no other is opened")
+    func directoryName() async throws {
+        let place = try Workplace()
+        let line = """
+            cd "$(dirname "$1")"; odd=$(printf 'caf\\351'); mkdir "$odd" "$(printf 'caf\\357\\277\\275')"
+            cd "$odd"; "$0" enqueue --file q.sqlite --queue q --kind k --payload 1; echo $?
+            ls ../caf*
+            "$0" enqueue --file "$1" --queue q --kind k --payload 1
+            """
+        let result = try await shell(line, place)
+        #expect(result.errors.contains("the working directory, whose path is not UTF-8"), "\(result)")
+        #expect(result.lines.first == "73" && result.lines.last == "1", "\(result)")
+        #expect(!result.output.contains("q.sqlite"), "\(result)")
+    }
+
     @Test(
         "A command has a group of its own, no terminal, three descriptors, default signals and the directory"
     )

@@ -129,6 +129,12 @@ final class Workplace {
         _ = try #require(pipes[pipe]).writeAll(Array("go\n".utf8))
     }
 
+    /// Whether a pipe takes nothing more.
+    func isFull(_ pipe: String) throws -> Bool {
+        var wish = pollfd(fd: try #require(pipes[pipe]).rawValue, events: Int16(POLLOUT), revents: 0)
+        return poll(&wish, 1, 0) == 0
+    }
+
     /// Writes to a pipe.
     func write(to pipe: String, _ text: String) throws {
         _ = try #require(pipes[pipe]).writeAll(Array(text.utf8))

@@ -11,8 +11,8 @@ import Testing
 /// as it is written, and keeps a read transaction open for that.
 ///
 /// `SLUICE_LITESTREAM_SECONDS` says for how long: 20 seconds in `make test`, an hour in
-/// `make test-reliability`.
-@Suite("Beside Litestream", .timeLimit(.minutes(75))) struct LitestreamTests {
+/// `make test-reliability`, and a fifth more for the pauses between the load's broker and the next.
+@Suite("Beside Litestream", .timeLimit(.minutes(120))) struct LitestreamTests {
     private static let seconds = Reliability.number("SLUICE_LITESTREAM_SECONDS")
     /// `.ci/setup tests` installs it.
     private static let program = URL(fileURLWithPath: BuiltProducts.path(of: ""))

@@ -42,7 +42,6 @@ extension BrokerOptions {
         var options = BrokerOptions()
         options.lockTimeout = patience
         // Tests hold the lock by connections of their own.
-        options.ownLockTimeout = patience
         options.clock = clock
         options.concurrency = concurrency
         return options

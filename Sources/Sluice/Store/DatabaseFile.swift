@@ -314,7 +314,14 @@ extension DatabaseFile {
             )
         }
         defer { free(directory) }
-        return String(cString: directory) + "/" + path
+        guard let directory = String(validatingCString: directory) else {
+            throw SluiceError(
+                .cannotOpen,
+                "\(path) is relative to the working directory, whose path is not UTF-8; give an absolute "
+                    + "path, or rename the directory"
+            )
+        }
+        return directory + "/" + path
     }
 
     /// Whether a file or directory is there that this thread may not write.

@@ -82,6 +82,13 @@ struct FileLook {
     private static func protectedMode(_ path: String) throws(SluiceError) -> Connection.Mode {
         let (log, index) = ("\(path)-wal", "\(path)-shm")
         if [index, log].allSatisfy({ DatabaseFile.identity(of: $0) != nil }) { return .readShared }
+        guard DatabaseFile.byteCount(of: "\(path)-journal") ?? 0 == 0 else {
+            throw SluiceError(
+                .readOnly,
+                "\(path) has the journal of a transaction that was interrupted, which this user may not "
+                    + "undo: have a user who may write the file and its directory open it once"
+            )
+        }
         if DatabaseFile.byteCount(of: log) ?? 0 == 0 { return .immutable }
         throw SluiceError(
             .readOnly,

@@ -17,7 +17,6 @@ final class GroupCommitter {
     let durability: Durability
     private let lockTimeout: Duration
     /// How long what this process has itself is waited for.
-    private let ownLockTimeout: Duration
     private let clock: any BrokerClock
     private let onCommit: @Sendable (CommitReport) -> Void
     private var isSynchronousFull = true
@@ -62,7 +61,7 @@ final class GroupCommitter {
         self.logGuard = logGuard
         trouble = WriterTrouble()
         durability = options.durability
-        (lockTimeout, ownLockTimeout) = (options.lockTimeout, options.ownLockTimeout)
+        lockTimeout = options.lockTimeout
         clock = options.clock
         logger = options.logger
         self.onCommit = onCommit
@@ -76,7 +75,7 @@ final class GroupCommitter {
         check = other.check
         trouble = other.trouble
         durability = other.durability
-        (lockTimeout, ownLockTimeout) = (other.lockTimeout, other.ownLockTimeout)
+        lockTimeout = other.lockTimeout
         clock = other.clock
         onCommit = other.onCommit
         logger = other.logger
@@ -126,7 +125,7 @@ final class GroupCommitter {
             isolate(group, after: resolve(error))
             return true
         }
-        logGuard?.committed()
+        yieldPin()
         let report = transaction.takeReport(isSynced: isSynchronousFull)
         if !report.isEmpty { onCommit(report) }
         transaction.settledActions.tell()
@@ -143,6 +142,16 @@ final class GroupCommitter {
         let besideOthers = !transaction.others.isEmpty
         let isNew = try logGuard?.willCommit(besideOthers: besideOthers, isPrimary: isPrimary) ?? false
         if isNew { try transaction.tellRunners("runner") }
+    }
+
+    private func yieldPin() {
+        do {
+            try logGuard?.committed()
+        } catch {
+            // It is asked whether a checkpoint is under way with syncs turned off. The next rest asks again.
+            mustSetSynchronous = true
+            logger.debug("the log's pin stays", metadata: ["error": "\(error)"])
+        }
     }
 
     private func rollback() {
@@ -222,12 +231,20 @@ final class GroupCommitter {
         defer { trouble.gaveUp() }
         let start = clock.uptime
         let left = lockTimeout - brief
-        let first = min(left, max(ownLockTimeout - brief, .zero))
+        let first = min(left, Self.ownLockWait)
         do {
             try waitForLock(first)
         } catch {
-            // What this process has it may have for the caller, who waits for this.
-            guard first < left, isLocked(error), !isLockOwn else { throw error }
+            guard first < left, isLocked(error) else { throw error }
+            // Which of the two it is nobody can tell: the caller's own transaction, or one that will end.
+            if isLockOwn {
+                logger.warning(
+                    """
+                    a write waits for a transaction of this process: if the call stands inside it, end it \
+                    first, or call enqueue(_:in:)
+                    """
+                )
+            }
             try waitForLock(left - first)
         }
         transaction.hasWaited(since: start)
@@ -256,6 +273,8 @@ final class GroupCommitter {
         connection.logPath.map { LockTable.read(logPath: $0).isWriteLockOwn } ?? false
     }
 
+    /// After what time it is told that a transaction of this process is in the way.
+    private static let ownLockWait: Duration = .seconds(1)
     /// Other processes that run the queues commit all the time, and are in nobody's way.
     private static let briefWait: Duration = .milliseconds(5)
 

@@ -147,6 +147,22 @@ package struct LockTable: Hashable, Sendable {
         return LockTable(text, inode: inode).users
     }
 
+    /// The processes that have a database for themselves, as by `PRAGMA locking_mode = EXCLUSIVE`; empty
+    /// where the system does not tell.
+    ///
+    /// Whoever shares a database in WAL mode has no lock on it that keeps others out.
+    package static func owners(path: String) -> [Int] {
+        guard let inode = FileFact(path)?.inode else { return [] }
+        guard let text = ProcessIdentity.contents(of: "/proc/locks") else { return [] }
+        let owners = text.split(separator: "\n").compactMap { line -> Int? in
+            let words = line.split(separator: " ")
+            guard words.count == 8, words[3] == "WRITE" else { return nil }
+            guard words[5].split(separator: ":").last.flatMap({ UInt64($0) }) == inode else { return nil }
+            return Int(words[4])
+        }
+        return Set(owners).sorted()
+    }
+
     /// The locks on the database of a log.
     static func read(logPath: String) -> LockTable {
         read(indexPath: String(logPath.dropLast("wal".count)) + "shm")

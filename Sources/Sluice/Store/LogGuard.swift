@@ -14,7 +14,7 @@ internal import SluiceSQLite
 ///    happen.
 /// 2. A checkpoint of the engine's has the pin let go only when it has SQLite's right to be the only
 ///    checkpoint already, and goes on holding the write lock; where it does not get that in time, it goes
-///    on under the pin.
+///    on under the pin. Most of a long log is copied under a pin at its end before, without the write lock.
 /// 3. Besides, a pin is let go only when no checkpoint of others is under way that could have begun before
 ///    the last commit; or when one is under way for so long that it waits for the pin itself, holding the
 ///    write lock, which a commit cannot get past either.
@@ -40,8 +40,10 @@ final class LogGuard {
     static let longestWaitInterval: Duration = .seconds(32)
     /// Frames at which every process copies the log, whoever should do it.
     static let neglected = 4 * CheckpointPolicy.longLog
-    /// That, in bytes, with SQLite's usual pages.
+    /// ``neglected``, in bytes, with SQLite's usual pages.
     static let neglectedByteCount = neglected * 4_096
+    /// How often most of the log is copied before a checkpoint, if commits make it longer as fast.
+    private static let aheadLimit = 3
     /// How often, in seconds, it is looked whether the pin is still needed: a commit within this time behind
     /// the last one finds it in place.
     static let restInterval = 1
@@ -54,6 +56,8 @@ final class LogGuard {
 
     private let connection: Connection
     private let pin: LogPin
+    /// The most frames that are left to a checkpoint which holds the write lock.
+    private let lockedLimit: Int
     private var lease: CheckpointLease
     /// Called when ``rest()`` is to be called from then on.
     var onHold: () -> Void = {}
@@ -62,6 +66,8 @@ final class LogGuard {
     private var isIdle = false
     /// The last checkpoint has copied all.
     private var isComplete = true
+    /// Frames that stand in the database file, as far as the last checkpoint has told.
+    private var copied = 0
     /// Before this time no checkpoint waits, if the last one was not complete.
     private var nextWait = ContinuousClock.now
     private var waitInterval = firstWaitInterval
@@ -70,7 +76,13 @@ final class LogGuard {
     /// Another checkpoint was under way at the last call of ``rest()``.
     private var hasWaited = false
 
-    init(_ connection: Connection, pin: LogPin, lease: CheckpointLease) {
+    init(
+        _ connection: Connection,
+        pin: LogPin,
+        lease: CheckpointLease,
+        lockedLimit: Int = 2 * CheckpointPolicy.longLog
+    ) {
+        self.lockedLimit = lockedLimit
         self.connection = connection
         self.pin = pin
         self.lease = lease
@@ -78,7 +90,7 @@ final class LogGuard {
 
     /// The guard of the same log, once it was closed, for a connection that has been opened since.
     func continued(on connection: Connection) -> LogGuard {
-        let next = LogGuard(connection, pin: pin, lease: lease.anew())
+        let next = LogGuard(connection, pin: pin, lease: lease.anew(), lockedLimit: lockedLimit)
         next.onHold = onHold
         return next
     }
@@ -135,9 +147,12 @@ final class LogGuard {
         try lease.write(connection, besideOthers: besideOthers, takesOver: isPrimary)
     }
 
-    func committed() {
+    /// The transaction is committed.
+    ///
+    /// - Throws: What kept it from finding out whether the pin may go, which is held then; syncs may be off.
+    func committed() throws {
         lease.committed()
-        if mustYield { yieldPin() }
+        if mustYield { try yieldPin() }
     }
 
     /// Lets the pin go after a commit, unless it protects the commit from a checkpoint of others.
@@ -145,11 +160,10 @@ final class LogGuard {
     /// Such a checkpoint does harm only if the log has begun anew since it began. While the pin was held,
     /// only the commit itself can have done that, and then the log holds its pages alone, and some frames
     /// more where SQLite fills a sector of the disk.
-    private func yieldPin() {
+    private func yieldPin() throws {
         let isLonger = connection.logFrames > connection.writtenPages + Self.sectorFrames
         if isFresh, isLonger || mutant("pin under a restart") { return pin.release() }
-        // An error leaves it held, and ``rest()`` asks again.
-        if (try? connection.isOtherCheckpointing()) == false { pin.release() }
+        if try !connection.isOtherCheckpointing() { pin.release() }
     }
 
     func rolledBack() { lease.rolledBack() }
@@ -159,6 +173,7 @@ final class LogGuard {
 
     /// Copies the log, as far as readers allow.
     func checkpoint() throws(SQLiteError) -> Checkpoint {
+        try copyAhead()
         let waits = isComplete || ContinuousClock.now >= nextWait
         let result = try checkpoint(.full, waits ? Self.patience : .zero)
         if waits, !isComplete {
@@ -168,9 +183,27 @@ final class LogGuard {
         return result
     }
 
+    /// Copies most of a long log without the write lock: commits of others must not wait for that.
+    ///
+    /// No commit can begin the log anew meanwhile, as the pin stands at its end. What they add is copied by
+    /// the checkpoint that follows, or by another one before it.
+    private func copyAhead() throws(SQLiteError) {
+        for _ in 0..<Self.aheadLimit {
+            if connection.logFrames < copied { copied = 0 }
+            guard connection.logFrames - copied > lockedLimit else { return }
+            do { try pin.renew() } catch { return }
+            let result = try connection.checkpoint(.passive)
+            // A reader is in the way: it is for the checkpoint that follows to wait for it.
+            guard result.copied > copied else { return }
+            copied = result.copied
+            guard result.frames - copied > lockedLimit else { return }
+        }
+    }
+
     /// Copies the log and cuts it to nothing.
     func truncate(within patience: Duration) throws(SQLiteError) -> Checkpoint {
-        try checkpoint(.truncate, patience)
+        try copyAhead()
+        return try checkpoint(.truncate, patience)
     }
 
     /// After a checkpoint, takes the pin again if other processes rely on it between their commits, or lets
@@ -200,6 +233,7 @@ final class LogGuard {
             return false
         }
         isComplete = result.copied == result.frames
+        copied = result.copied
         if isComplete { waitInterval = Self.firstWaitInterval }
         lease.checkpointed(isComplete: isComplete)
         return result

@@ -39,6 +39,15 @@ final class LogPin {
         isHeld = false
     }
 
+    /// Holds the end of the log, as it is now, and does not let go in between.
+    func renew() throws {
+        guard isHeld else { return try hold() }
+        let next = LogPin(open)
+        try next.hold()
+        swap(&connection, &next.connection)
+        next.close()
+    }
+
     func close() {
         release()
         connection?.close()

@@ -9,8 +9,8 @@ internal import Musl
 /// A process, told from any other that had or will have the same pid.
 package struct ProcessIdentity: Sendable, Hashable {
     package let pid: Int64
-    /// The start of the machine, the pid namespace and the start of the process, as text; empty where the
-    /// system does not tell.
+    /// The start of the machine with the time namespace, the pid namespace and the start of the process, as
+    /// text; empty where the system does not tell.
     package let mark: String
 
     package init(pid: Int64, mark: String) {
@@ -73,14 +73,17 @@ package struct ProcessIdentity: Sendable, Hashable {
         let mine = observer.mark.split(separator: " ")
         let its = mark.split(separator: " ")
         guard mine.count == 3, its.count == 3 else { return nil }
-        guard mine[0] == its[0] else { return false }
-        guard mine[1] == its[1] else { return nil }
+        guard Self.boot(mine[0]) == Self.boot(its[0]) else { return false }
+        guard mine[..<2] == its[..<2] else { return nil }
         return switch Self.look(at: pid, in: folder) {
         case .lives(let found): found == mark
         case .hasEnded: false
         case .isHidden: nil
         }
     }
+
+    /// The machine's start, whatever the time namespace.
+    private static func boot(_ start: Substring) -> Substring { start.prefix { $0 != "/" } }
 
     /// What the system tells of a pid.
     private enum Sight {
@@ -107,7 +110,9 @@ package struct ProcessIdentity: Sendable, Hashable {
         guard let file = DatabaseFile.identity(of: path),
             let system = DatabaseFile.identity(of: "/proc/self/stat"), file.device == system.device
         else { return nil }
-        return contents(of: path).map { String($0.trimmingNewline) }
+        guard let start = contents(of: path) else { return nil }
+        // The time since the start, and those of processes, are told anew in each time namespace.
+        return start.trimmingNewline + (link(at: "/proc/self/ns/time").map { "/\($0)" } ?? "")
     }
 
     private static func look(at pid: Int64, in folder: String) -> Sight {

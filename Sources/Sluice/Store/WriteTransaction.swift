@@ -140,8 +140,10 @@ extension WriteTransaction {
         hasTakenIn = version != dataVersion && !(mutant("commits of others") && dataVersion != nil)
         guard hasTakenIn else { return }
         journal.told.isStale = true
-        if try schema.ensure(connection) { try life.ensure(connection, epoch: epoch) }
+        let mayBeCopy = try schema.ensure(connection)
+        if mayBeCopy { try beginAnewWithFile() }
         forget()
+        if mayBeCopy { runnerChanges.insert(.look) }
         // What others make of gates and holds is told to those who run the queues.
         if epoch == nil { knownControls = nil }
         dataVersion = version
@@ -242,6 +244,7 @@ extension WriteTransaction {
 
     /// Reads what other connections have logged since the last transaction, and who runs the queues.
     private func takeIn() throws(SQLiteError) {
+        life.saw(lastAction: try lastActionID().rawValue)
         try takeInRunners()
         try takeInChanges(isOfTransaction: false)
     }

@@ -39,6 +39,34 @@ struct Finding {
         return findings.filter(\.isProblem) + findings.filter { !$0.isProblem }
     }
 
+    /// What is missing of the schema, and what is not the library's.
+    private static func ofParts(_ facts: FileFacts) -> [Finding] {
+        var findings: [Finding] = []
+        let missing = facts.strangers.filter { $0.hasSuffix(" (missing)") }
+        if !missing.isEmpty {
+            findings.append(
+                .problem(
+                    "parts of the schema are missing: "
+                        + missing.map { String($0.dropLast(" (missing)".count)) }.joined(separator: ", "),
+                    "some tools drop triggers and views when they change a table: SQL cannot write to the "
+                        + "queues without them; `sluice export` the file, and `sluice import` it into a new "
+                        + "one"
+                )
+            )
+        }
+        let strangers = facts.strangers.filter { !$0.hasSuffix(" (missing)") }
+        if !strangers.isEmpty {
+            findings.append(
+                .problem(
+                    "parts of the schema are not Sluice's: \(strangers.joined(separator: ", "))",
+                    "a trigger among them runs whenever the queues change, and a view answers what it likes: "
+                        + "read them in `SELECT name, sql FROM sqlite_schema`, and drop what is not yours"
+                )
+            )
+        }
+        return findings
+    }
+
     private static func ofFile(_ facts: FileFacts, path: String) -> [Finding] {
         var findings: [Finding] = []
         if let damage = facts.damages.first {
@@ -65,15 +93,7 @@ struct Finding {
                 )
             )
         }
-        if !facts.strangers.isEmpty {
-            findings.append(
-                .problem(
-                    "parts of the schema are not Sluice's: \(facts.strangers.joined(separator: ", "))",
-                    "a trigger among them runs whenever the queues change, and a view answers what it likes: "
-                        + "read them in `SELECT name, sql FROM sqlite_schema`, and drop what is not yours"
-                )
-            )
-        }
+        findings += ofParts(facts)
         if facts.isReadOnly {
             findings.append(
                 facts.isOnReadOnlyMount

@@ -26,6 +26,13 @@ struct CommandHandler: Sendable {
     let patience: Duration
     let stop: StopRequests
     let lacks = LackRemarks()
+    private let hasLeftOutput = Flag()
+    /// How long a command's output is read behind its end, if nothing comes.
+    private static let silence: Duration = .seconds(1)
+
+    init(keeper: CommandKeeper, patience: Duration, stop: StopRequests) {
+        (self.keeper, self.patience, self.stop) = (keeper, patience, stop)
+    }
 
     func handle(_ payload: String, _ attempt: Attempt) async throws -> Outcome {
         try Task.checkCancellation()
@@ -40,7 +47,9 @@ struct CommandHandler: Sendable {
         }
         let lines = OutputLines()
         let end = await withTaskCancellationHandler {
-            await output.read { lines.take($0) }
+            let watch = Task { await leaveOutput(output, lines, to: command) }
+            await output.read(for: Terminal.output) { lines.take($0) }
+            watch.cancel()
             return await command.ended.wait()
         } onCancel: {
             command.end([(.zero, SIGTERM), (patience, SIGKILL)])
@@ -52,6 +61,22 @@ struct CommandHandler: Sendable {
         // What it has started may heed SIGTERM more slowly than the shell, or not at all.
         if Task.isCancelled { await command.gone.wait() } else { command.forget() }
         return try await outcome(of: end, after: lines.finish())
+    }
+
+    /// Reads no more of what a command's children have open when it has ended and they write nothing.
+    private func leaveOutput(_ output: CommandOutput, _ lines: OutputLines, to command: KeptCommand) async {
+        _ = await command.ended.wait()
+        var count: Int
+        repeat {
+            count = lines.pieceCount
+            do { try await Task.sleep(for: Self.silence) } catch { return }
+        } while count != lines.pieceCount || output.isPaused
+        output.stop()
+        guard !hasLeftOutput.exchange(true) else { return }
+        Terminal.remark(
+            "a command has ended, and something that it has started still has its standard output open: "
+                + "that is not waited for, and what it writes there is lost; redirect it"
+        )
     }
 
     private func start(
@@ -77,11 +102,12 @@ struct CommandHandler: Sendable {
         case .exited(Status.success): return .success
         case .exited(Status.permanentFailure): return .fail("the command ended with status 65")
         case .exited(Status.retry): return delay.map { .retry(after: $0) } ?? .retry
-        default:
-            // Whoever stops this process by a signal may send it to the commands too, and first.
-            if !Task.isCancelled, end.signal != nil, await stop.isNear() { return .release }
-            throw CommandEnded(end: end)
+        default: break
         }
+        // Whoever stops this process by a signal may send it to the commands too, and first; many end with a
+        // status of their own then.
+        if !Task.isCancelled, await stop.isNear(isLikely: end.signal != nil) { return .release }
+        throw CommandEnded(end: end)
     }
 
     /// Those of ``CommandKeeper/variables``.
@@ -112,7 +138,13 @@ private final class OutputLines: Sendable {
         (splitter: LineSplitter(maximumByteCount: maximumLineByteCount), delay: nil as Duration?)
     )
 
+    private let pieces = Atomic(0)
+
+    /// How many pieces have come.
+    var pieceCount: Int { pieces.load(ordering: .acquiring) }
+
     func take(_ piece: UnsafeRawBufferPointer) {
+        pieces.add(1, ordering: .acquiringAndReleasing)
         state.withLock { state in
             var delay = state.delay
             state.splitter.take(piece) { Self.take($0, &delay) }
@@ -140,9 +172,16 @@ private final class OutputLines: Sendable {
     private static func retryAfter(_ line: [UInt8]) -> Duration? {
         let parts = String(decoding: line, as: UTF8.self).split(separator: ":", maxSplits: 1)
         guard parts.count == 2, parts[0].lowercased() == "retry-after" else { return nil }
-        guard let seconds = Double(parts[1].trimmingSpaces), seconds.isFinite else { return nil }
-        return .seconds(min(max(seconds, 0), Seconds.longest))
+        return Double(parts[1].trimmingSpaces).flatMap(Seconds.delay)
     }
+}
+
+/// Something that is done once.
+private final class Flag: Sendable {
+    private let isSet = Atomic(false)
+
+    /// - Returns: What it was.
+    func exchange(_ value: Bool) -> Bool { isSet.exchange(value, ordering: .acquiringAndReleasing) }
 }
 
 /// Says that commands cannot be started, once until one can again.
@@ -164,6 +203,12 @@ final class LackRemarks: Sendable {
 enum Seconds {
     /// A hundred years, the library's own limit; a `Duration` made of much more would trap.
     static let longest = 3_155_760_000.0
+
+    /// A delay that a handler asks for; `nil` for what is none: one that would have been over by now may come
+    /// from a clock that differs, and at once is what nobody has asked for.
+    static func delay(_ seconds: Double) -> Duration? {
+        seconds.isFinite && seconds >= 0 ? .seconds(min(seconds, longest)) : nil
+    }
 }
 
 /// A command ended with a status that has no meaning of its own.

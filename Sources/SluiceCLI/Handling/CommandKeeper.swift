@@ -68,7 +68,7 @@ final class CommandKeeper: Sendable {
         } catch {
             throw Failure(.cannotOpen, error.description)
         }
-        _ = news.add(FileDescriptor(rawValue: socket), read: { [self] in takeNews() })
+        _ = news.add(FileDescriptor(rawValue: socket), read: { [self] in takeNews() ? .read : .end })
     }
 
     /// Starts the command.

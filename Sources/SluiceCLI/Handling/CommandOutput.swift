@@ -12,20 +12,44 @@ final class CommandOutput: Sendable {
     private let watch: DescriptorWatch
     private let ended = Arrival<Void>()
     private let number = Mutex<Int?>(nil)
+    private let hasPaused = Atomic(false)
 
     init(_ watch: DescriptorWatch) throws(StartFailure) {
         self.watch = watch
         (reading, writing) = try CommandPipe.make()
     }
 
+    /// Whether nothing is read as what was read before waits for somebody.
+    var isPaused: Bool { hasPaused.load(ordering: .acquiring) }
+
     /// Reads until the end, or until it is stopped.
     ///
-    /// - Parameter take: Gets each piece, one after the other.
-    func read(_ take: @escaping @Sendable (UnsafeRawBufferPointer) -> Void) async {
+    /// - Parameters:
+    ///   - stream: Where it is passed on to, if it is: no more is read than that has room for.
+    ///   - take: Gets each piece, one after the other.
+    func read(
+        for stream: StreamQueue? = nil,
+        _ take: @escaping @Sendable (UnsafeRawBufferPointer) -> Void
+    ) async {
         number.withLock { [self] in
-            $0 = watch.add(reading, read: { self.readPiece(take) }, ended: { [ended] in ended.come(()) })
+            $0 = watch.add(
+                reading,
+                read: { self.readPiece(take) ? self.pauses(for: stream) ? .pause : .read : .end },
+                ended: { [ended] in ended.come(()) }
+            )
         }
         await ended.wait()
+    }
+
+    private func pauses(for stream: StreamQueue?) -> Bool {
+        guard let stream else { return false }
+        hasPaused.store(true, ordering: .releasing)
+        let isFull = stream.pause { [self] in
+            hasPaused.store(false, ordering: .releasing)
+            if let number = number.withLock({ $0 }) { watch.resume(number) }
+        }
+        if !isFull { hasPaused.store(false, ordering: .releasing) }
+        return isFull
     }
 
     /// Reads no more: whatever still has the other end, nobody waits for it.

@@ -15,11 +15,20 @@ internal import Musl
 ///
 /// Not by dispatch sources, which on Linux may miss that the other end of a pipe was closed.
 final class DescriptorWatch: Sendable {
+    /// What follows a read.
+    enum Next {
+        /// There may be more.
+        case read
+        /// No more is to be read before ``DescriptorWatch/resume(_:)``.
+        case pause
+        case end
+    }
+
     private struct Entry {
         let descriptor: FileDescriptor
-        /// Reads once; says whether to go on.
-        let read: @Sendable () -> Bool
+        let read: @Sendable () -> Next
         let ended: @Sendable () -> Void
+        var isPaused = false
         var isStopped = false
     }
 
@@ -41,12 +50,12 @@ final class DescriptorWatch: Sendable {
     /// Watches a descriptor, and closes it in the end.
     ///
     /// - Parameters:
-    ///   - read: Called when a read does not wait; says whether to go on.
+    ///   - read: Called when a read does not wait.
     ///   - ended: Called when it has been closed.
     /// - Returns: For ``stop(_:)``.
     func add(
         _ descriptor: FileDescriptor,
-        read: @escaping @Sendable () -> Bool,
+        read: @escaping @Sendable () -> Next,
         ended: @escaping @Sendable () -> Void = {}
     ) -> Int {
         let (number, needsThread) = state.withLock { state in
@@ -71,6 +80,12 @@ final class DescriptorWatch: Sendable {
         endWait()
     }
 
+    /// Goes on reading from a descriptor.
+    func resume(_ number: Int) {
+        state.withLock { $0.entries[number]?.isPaused = false }
+        endWait()
+    }
+
     private func endWait() {
         // Full, it does so too.
         _ = try? wake.writing.writeAll([0])
@@ -78,7 +93,7 @@ final class DescriptorWatch: Sendable {
 
     /// Waits until a descriptor can be read, and reads.
     private func watch() {
-        let entries = state.withLock { $0.entries.filter { !$0.value.isStopped } }
+        let entries = state.withLock { $0.entries.filter { !$0.value.isStopped && !$0.value.isPaused } }
         var wishes = [pollfd(fd: wake.reading.rawValue, events: Int16(POLLIN), revents: 0)]
         let numbers = Array(entries.keys)
         for number in numbers {
@@ -93,7 +108,13 @@ final class DescriptorWatch: Sendable {
         }
         for (number, wish) in zip(numbers, wishes.dropFirst()) where wish.revents != 0 {
             guard state.withLock({ $0.entries[number]?.isStopped == false }) else { continue }
-            if entries[number]?.read() == false { state.withLock { $0.entries[number]?.isStopped = true } }
+            // Before it is read: what ends a pause may come at once.
+            state.withLock { $0.entries[number]?.isPaused = true }
+            switch entries[number]?.read() {
+            case .read, nil: state.withLock { $0.entries[number]?.isPaused = false }
+            case .pause: break
+            case .end: state.withLock { $0.entries[number]?.isStopped = true }
+            }
         }
         let ended = state.withLock { state in
             let ended = state.entries.filter { $0.value.isStopped }

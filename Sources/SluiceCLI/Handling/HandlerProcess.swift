@@ -169,7 +169,7 @@ extension HandlerProcess {
         let error = HandlerError(end)
         // Whoever stops this process by a signal may send it to the handler too, and first.
         var isReleased = false
-        if end.signal != nil, let stop { isReleased = await stop.isNear() }
+        if let stop, !cut.isEmpty { isReleased = await stop.isNear(isLikely: true) }
         if !wasClosed {
             let actions =
                 cut.count == 1 ? "1 action in work, which is" : "\(cut.count) actions in work, which are"

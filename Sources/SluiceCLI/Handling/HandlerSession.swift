@@ -139,7 +139,8 @@ final class HandlerSession: Sendable {
     private func take(_ line: LineSplitter.Line, _ number: inout Int, isCut: Bool = false) {
         number += 1
         switch line {
-        case .tooLong: complain(number, "it has more than \(PipeProtocol.maximumAnswerByteCount) bytes", [])
+        case .tooLong(let beginning):
+            refuse(beginning, number, "it has more than \(PipeProtocol.maximumAnswerByteCount) bytes", isCut)
         case .bytes(let bytes): judge(bytes, number, isCut: isCut)
         }
     }
@@ -156,12 +157,15 @@ final class HandlerSession: Sendable {
                 complain(number, "the outcome is unknown, the action is retried", line)
             }
         } catch {
-            complain(number, error.reason, line)
-            guard !isCut, let id = PipeProtocol.subject(of: line) else { return }
-            if receive(PipeProtocol.Answer(unreadable: error.reason, of: id)) {
-                answered.withLock { $0 = true }
-            }
+            refuse(line, number, error.reason, isCut)
         }
+    }
+
+    /// Reports what is no answer, and ends the attempt that it is about: nothing else would.
+    private func refuse(_ line: [UInt8], _ number: Int, _ reason: String, _ isCut: Bool) {
+        complain(number, reason, line)
+        guard !isCut, let id = PipeProtocol.subject(of: line) else { return }
+        if receive(PipeProtocol.Answer(unreadable: reason, of: id)) { answered.withLock { $0 = true } }
     }
 
     /// Reports a line, so that whoever writes the handler finds it.

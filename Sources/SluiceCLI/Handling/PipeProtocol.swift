@@ -41,18 +41,46 @@ enum PipeProtocol {
         }
     }
 
-    /// The action that a line is about which is no answer: its first member is an id that can be read.
+    /// The action that a line is about which is no answer: the id among the members of its object, as far as
+    /// they can be read.
     static func subject(of line: [UInt8]) -> Int64? {
-        var rest = line[...].drop(while: isSpace)
-        func skip(_ text: String) -> Bool {
-            rest = rest.drop(while: isSpace)
-            guard rest.starts(with: text.utf8) else { return false }
-            rest = rest.dropFirst(text.utf8.count).drop(while: isSpace)
-            return true
+        var (depth, isText, isEscaped) = (0, false, false)
+        var (start, name) = (line.startIndex, line[..<line.startIndex])
+        for (index, byte) in line.enumerated() {
+            if isEscaped {
+                isEscaped = false
+            } else if isText {
+                isEscaped = byte == UInt8(ascii: "\\")
+                guard byte == UInt8(ascii: "\"") else { continue }
+                isText = false
+                if depth == 1 { name = line[start..<index] }
+            } else {
+                switch byte {
+                case UInt8(ascii: "\""): (isText, start) = (true, index + 1)
+                case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+                case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
+                case UInt8(ascii: ":") where depth == 1 && name.elementsEqual("id".utf8):
+                    return number(line[(index + 1)...])
+                case UInt8(ascii: ","): name = []
+                default: break
+                }
+            }
         }
-        guard skip("{"), skip("\"id\""), skip(":") else { return nil }
+        return nil
+    }
+
+    /// A number, in quotes or not, that ends before the next member or with the object.
+    private static func number(_ text: ArraySlice<UInt8>) -> Int64? {
+        var rest = text.drop(while: isSpace)
+        let isQuoted = rest.first == UInt8(ascii: "\"")
+        if isQuoted { rest = rest.dropFirst() }
         let digits = rest.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-        rest = rest.dropFirst(digits.count).drop(while: isSpace)
+        rest = rest.dropFirst(digits.count)
+        if isQuoted {
+            guard rest.first == UInt8(ascii: "\"") else { return nil }
+            rest = rest.dropFirst()
+        }
+        rest = rest.drop(while: isSpace)
         guard rest.first == UInt8(ascii: ",") || rest.first == UInt8(ascii: "}") else { return nil }
         return Int64(String(decoding: digits, as: UTF8.self))
     }
@@ -84,7 +112,7 @@ extension PipeProtocol.Answer {
         case "fail": return .success(.fail(reason ?? "the handler failed it"))
         case "release": return .success(.release)
         case "retry":
-            if let after { return .success(.retry(after: .seconds(min(max(after, 0), Seconds.longest)))) }
+            if let delay = after.flatMap(Seconds.delay) { return .success(.retry(after: delay)) }
             return reason.map { .failure(HandlerError($0)) } ?? .success(.retry)
         default: return .failure(HandlerError("the handler gave the unknown outcome '\(outcome.prefix(40))'"))
         }

@@ -23,6 +23,7 @@ struct StartFailure: Error, CustomStringConvertible {
             "lower --concurrency, or raise `ulimit -u` or the service's limit of tasks"
         case .noMemory, .noBufferSpace: "lower --concurrency, or give the machine more memory"
         case .noSpace, .diskQuotaExceeded: "there is no room for the payload"
+        case .fileTooLarge: "the payload is longer than a file may be: raise `ulimit -f`"
         default: nil
         }
     }

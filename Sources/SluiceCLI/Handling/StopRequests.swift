@@ -79,8 +79,11 @@ final class StopRequests: Sendable {
     /// Whether a signal has come, or comes within a moment.
     ///
     /// Whoever signals all processes of a group or a service does so one after the other.
-    func isNear() async -> Bool {
-        for _ in 0..<Self.looks where count == 0 {
+    ///
+    /// - Parameter isLikely: Whether a signal has ended what has ended; else it is waited for no longer than
+    ///   an attempt that fails may be held up.
+    func isNear(isLikely: Bool) async -> Bool {
+        for _ in 0..<(isLikely ? Self.looks : 1) where count == 0 {
             do { try await Task.sleep(for: Self.spread / Self.looks) } catch { break }
         }
         return count > 0

@@ -181,7 +181,9 @@ extension Importer {
             let read = try reader.nextLine {
                 stop?.firstSignal != nil || waitsSince.map { .now - $0 >= longestWait } ?? false
             } until: {
+                // What dribbles in must not keep the batch waiting.
                 stop?.firstSignalAt.map { isFile || .now - $0 >= longestWait } ?? false
+                    || waitsSince.map { .now - $0 >= longestWait } ?? false
             }
             switch read {
             case .end: return try await flush()

@@ -15,9 +15,12 @@ struct LineSplitter {
     /// A line without its end.
     enum Line: Hashable {
         case bytes([UInt8])
-        /// It has more bytes than allowed; they are gone.
-        case tooLong
+        /// It has more bytes than allowed; all but the first are gone.
+        case tooLong(beginning: [UInt8])
     }
+
+    /// How much is kept of a line that is too long.
+    private static let beginningByteCount = 4_096
 
     let maximumByteCount: Int
     private var partial: [UInt8] = []
@@ -47,7 +50,8 @@ struct LineSplitter {
     private mutating func keep(_ bytes: UnsafeRawBufferPointer) {
         guard !isSkipping, partial.count + bytes.count <= maximumByteCount else {
             isSkipping = true
-            partial = []
+            let missing = max(Self.beginningByteCount - partial.count, 0)
+            partial = Array(partial.prefix(Self.beginningByteCount)) + bytes.prefix(missing)
             return
         }
         partial.append(contentsOf: bytes)
@@ -58,7 +62,7 @@ struct LineSplitter {
             partial = []
             isSkipping = false
         }
-        if isSkipping { return .tooLong }
+        if isSkipping { return .tooLong(beginning: partial) }
         if partial.last == 0x0D { partial.removeLast() }
         return .bytes(partial)
     }

@@ -56,6 +56,22 @@ import Testing
         #expect(twice.handle(.stopped(2, .none)) == [] && twice.state == .asleep)
     }
 
+    @Test(
+        "What comes while a stop is under way has processing time asked for, though the stop leaves nothing",
+        arguments: [BackgroundState.leaving, .endingExtension, .endingProcessing]
+    )
+    func comesMeanwhile(state: BackgroundState) throws {
+        var machine = try machine(in: state)
+        let number = machine.lastStop
+        #expect(machine.handle(.workCame(.later(.seconds(90)))) == [])
+        let effects = machine.handle(.stopped(number, .none))
+        #expect(effects.first == .requestProcessing(after: .seconds(90)))
+        // It is not asked for twice.
+        #expect(machine.handle(.enteredForeground) == [.cancelRequest, .run])
+        #expect(machine.handle(.leftForeground(.none)) == [.stop(number + 1)])
+        #expect(machine.handle(.stopped(number + 1, .none)) == [] && machine.state == .asleep)
+    }
+
     @Test("Processing time is asked for no earlier than a minute from now, nor before what is left is due")
     func delays() throws {
         for (work, seconds) in [

@@ -1,3 +1,4 @@
+import Logging
 import SluiceTestKit
 import Testing
 
@@ -69,13 +70,13 @@ struct HintTests {
 
     #if os(Linux)
     @Test(
-        "G14: an enqueue inside a transaction of one's own is told so at once"
+        "G14: an enqueue inside a transaction of one's own is told so, in the log before it gives up"
     )
     func ownTransaction() async throws {
-        let site = try Site(.file)
+        let (site, lines) = (try Site(.file), EventLog<String>())
         let broker = try await site.broker {
-            $0.lockTimeout = patience
-            $0.ownLockTimeout = .milliseconds(20)
+            $0.lockTimeout = .milliseconds(1_100)
+            $0.logger = .keeping(lines, from: .warning)
         }
         let application = try Application(site)
         let error = try application.transaction { _ in
@@ -83,6 +84,8 @@ struct HintTests {
         }
         #expect(error?.code == .databaseLocked)
         #expect(error?.message.contains("a transaction of this process holds the write lock") == true)
+        let told = lines.elements.filter { $0.contains("a write waits for a transaction of this process") }
+        #expect(told.count == 1)
         try await broker.enqueue(Note("b"))
         await broker.close()
     }

@@ -262,6 +262,7 @@ import Testing
         try await running(broker) {
             try await broker.enqueue(Note("a"))
             let connection = try Connection(path: path, mode: .write)
+            connection.setBusyTimeout(patience)
             try connection.execute("CREATE TABLE own (a)")
             try await broker.enqueue(Note("b"))
             // Nothing has been forgotten over a suspension.
@@ -272,6 +273,71 @@ import Testing
             try await broker.enqueue(Note("d"))
         }
         try await #expect(broker.actionCount() == 4)
+        await broker.close()
+    }
+
+    @Test("G11: what others enqueue into a copy that cannot be told from the file runs all the same")
+    func youngCopy() async throws {
+        let site = try Site()
+        let path = try #require(site.file).path
+        let copy = try TemporaryFile()
+        let log = EventLog<String>()
+        let broker = try await site.broker {
+            $0.standFor(process: 1)
+            $0.watchesLog = false
+            $0.foreignChangeInterval = .seconds(1)
+        }
+        try broker.routeNotes(to: log)
+        /// As a process of its own does, which has the file open for this alone.
+        @Sendable func enqueue(_ text: String) async throws {
+            let other = try await site.broker { $0.standFor(process: 2) }
+            try await other.enqueue(Note(text))
+            await other.close()
+        }
+        @Sendable func look(_ seconds: Int) async throws {
+            try await site.clock.waitForSleeper(untilUptime: .seconds(seconds))
+            site.clock.advance(by: .seconds(1))
+        }
+        try await running(broker) {
+            await broker.waitUntilIdle()
+            try readBack(path, into: copy.path)
+            try await enqueue("a")
+            try await look(1)
+            try await #expect(log.wait(forCount: 1) == ["a"])
+            await broker.waitUntilIdle()
+            try readBack(copy.path, into: path)
+            try await enqueue("b")
+            try await look(2)
+            try await #expect(log.wait(forCount: 2) == ["a", "b"])
+        }
+        await broker.close()
+    }
+
+    @Test("G3, G6: a copy from before this process had claimed what it runs ends the broker")
+    func copyWithoutClaim() async throws {
+        let site = try Site()
+        let path = try #require(site.file).path
+        let copy = try TemporaryFile()
+        let broker = try await site.broker()
+        let started = Signal()
+        try broker.route("*", Note.self) { _, _ in
+            started.send()
+            try await untilCancelled()
+            return .success
+        }
+        let error = await #expect(throws: SluiceError.self) {
+            try await running(broker) {
+                try await broker.enqueue(Note("a"))
+                try await started.received()
+                try readBack(path, into: copy.path)
+                let connection = try Connection(path: copy.path, mode: .write)
+                try connection.execute("DELETE FROM sluice_claim_rows")
+                connection.close()
+                try readBack(copy.path, into: path)
+                try await broker.enqueue(Note("b"))
+            }
+        }
+        #expect(error?.code == .fileReplaced)
         await broker.close()
     }
 

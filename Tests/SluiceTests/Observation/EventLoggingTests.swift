@@ -87,9 +87,14 @@ struct EventLoggingTests {
         _ = try await store.store.claim { _ in .run(trialSize: 1) }
         await store.store.close()
         try store.killRunner()
-        let next = try await StoreFixture(file: file, clock: clock, adjust: { $0.logger = .keeping(lines) })
-        let crashes = next.commits.elements.flatMap(\.events).filter { $0.kind == .crashed }
-        #expect(crashes.map(\.action) == [action] && crashes.map(\.attempt) == [1])
+        var options = BrokerOptions.on(clock)
+        options.logger = .keeping(lines, from: .warning)
+        let broker = try await Broker(file: file.path, options: options)
+        try broker.routeNotes(to: EventLog<String>())
+        try await running(broker) { await broker.waitUntilIdle() }
+        #expect(logged("the process died while an action ran alone").count == 1)
+        #expect(logged("action=\(action) attempt=1").count == 1, "\(lines.elements)")
+        await broker.close()
     }
 
     @Test("A write lock that another connection keeps is told once, as a warning")

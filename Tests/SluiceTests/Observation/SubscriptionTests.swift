@@ -94,8 +94,6 @@ struct SubscriptionTests {
         let depth = Atomic(0)
         let token = broker.observe(on: queue) { element in
             let isAlone = depth.add(1, ordering: .relaxed).newValue == 1
-            // Time enough for another thread to come, were it let.
-            for _ in 0..<1_000 where depth.load(ordering: .relaxed) != 1 { break }
             let isThere = DispatchQueue.getSpecific(key: key) == true
             log.append("\(element.line) \(isAlone && isThere)")
             depth.subtract(1, ordering: .relaxed)
@@ -105,6 +103,28 @@ struct SubscriptionTests {
         let lines = try await log.wait(forCount: 200)
         #expect(lines == (1...200).map { "enqueued notes \($0) note true" })
         withExtendedLifetime(token) {}
+    }
+
+    @Test("As long as callbacks are called, what comes has no job of its own, and is called behind them")
+    func jobs() {
+        let jobs = EventLog<@Sendable () -> Void>()
+        let lines = EventLog<String>()
+        let callbacks = Mutex<ObserverCallbacks<EventBuffer>?>(nil)
+        @Sendable func receive(_ number: Int) { callbacks.withLock { $0 }?.receive([event(number)]) }
+        callbacks.withLock {
+            $0 = ObserverCallbacks(EventBuffer(.bounded()), schedule: { jobs.append($0) }) { element in
+                lines.append(element.line)
+                if lines.elements.count == 1 { receive(3) }
+            }
+        }
+        receive(1)
+        receive(2)
+        #expect(jobs.elements.count == 1)
+        jobs.elements.first?()
+        #expect(jobs.elements.count == 1)
+        #expect(lines.elements == (1...3).map { "enqueued q \($0)" })
+        receive(4)
+        #expect(jobs.elements.count == 2)
     }
 
     @Test("Callbacks come on the executor that is named")

@@ -1,3 +1,4 @@
+import Logging
 import SluiceTestKit
 import Synchronization
 import Testing
@@ -291,7 +292,9 @@ import Testing
         "G6: a broker that was taken for dead begins anew; its handlers keep their queues till they return"
     )
     func takenForDead() async throws {
-        let (a, b) = (try await broker(1), try await broker(2))
+        let lines = EventLog<String>()
+        let a = try await broker(1) { $0.logger = .keeping(lines, from: .warning) }
+        let b = try await broker(2)
         let (started, goOn) = (EventLog<String>(), Signal())
         for (broker, name) in [(a, "a"), (b, "b")] {
             try broker.route("*", Note.self) { note, attempt in
@@ -319,6 +322,7 @@ import Testing
             #expect(started.elements.last == "a 3")
         }
         #expect(a.statistics.succeeded == 1)
+        #expect(lines.elements.filter { $0.contains("taken for dead by another process") }.count == 1)
         await a.close()
         await b.close()
     }

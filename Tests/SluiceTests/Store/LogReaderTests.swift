@@ -63,6 +63,25 @@ struct LogReaderTests {
         #expect(try site.isIntact())
     }
 
+    @Test("G12: most of a long log is copied without the write lock, and no commit begins it anew meanwhile")
+    func longLog() throws {
+        let long = try site.guarded(site.disk.name, nonce: 2, lockedLimit: 100)
+        try beginReading()
+        for _ in 0..<5 { site.commit(rows: 1...40, by: long) }
+        #expect(try !long.log.checkpoint().isComplete)
+        reader.rollback()
+        site.commit(rows: 1...2)
+        var frames: [Int] = []
+        site.disk.onCheckpoint { [site] in
+            site.commit(rows: 1...4)
+            frames.append(site.foreign.logFrames)
+        }
+        #expect(try long.log.checkpoint().isComplete)
+        #expect(frames.count == 1 && site.refusals == 0)
+        site.commit(rows: 1...40, by: long)
+        #expect(try site.isIntact())
+    }
+
     @Test("The pin is kept between commits again once a checkpoint is complete")
     func returns() throws {
         try meetReader()

@@ -68,6 +68,25 @@ import Testing
         #expect(ProcessIdentity.machineStart(at: "/proc/sys/kernel/random/boot_id") == String(own))
     }
 
+    @Test("G3: a process in another time namespace has another time since the start, and is not told dead")
+    func timeNamespace() throws {
+        let me = ProcessIdentity.current
+        let words = me.mark.split(separator: " ").map(String.init)
+        let parts = words[0].split(separator: "/")
+        try #require(parts.count == 2 && me.sharesUptime)
+        let elsewhere = ProcessIdentity(
+            pid: me.pid,
+            mark: "\(parts[0])/time:[1] pid:[1] \(words[2])"
+        )
+        #expect(!elsewhere.sharesUptime)
+        // Not of an earlier start of the machine, which would be a death.
+        #expect(elsewhere.lives(seenFrom: me) == nil)
+        let now = Timestamp(microseconds: 1_000_000)
+        // Its own time since the start says a day, and the wall clock a second.
+        let lease = LeaseEnd(2_000_000, 86_400_000_000)
+        #expect(lease.timeLeft(of: elsewhere, at: now) == .seconds(1))
+    }
+
     /// The identity of a process as the library writes it.
     static func mark(of pid: pid_t, like mark: [String]) throws -> String {
         let status = try String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)

@@ -66,14 +66,15 @@ final class LogSite {
     func guarded(
         _ vfs: String? = nil,
         nonce: Int64 = 1,
-        clock: any BrokerClock = ManualClock()
+        clock: any BrokerClock = ManualClock(),
+        lockedLimit: Int = 2 * CheckpointPolicy.longLog
     ) throws -> Guarded {
         let connection = try connect(vfs)
         connection.countLogFrames()
         let path = file.path
         let pin = LogPin { try Connection(path: path, mode: .read) }
         let lease = CheckpointLease(nonce: nonce, process: .current, clock: clock)
-        return Guarded(connection, LogGuard(connection, pin: pin, lease: lease))
+        return Guarded(connection, LogGuard(connection, pin: pin, lease: lease, lockedLimit: lockedLimit))
     }
 
     /// Writes every row, by the foreign connection.
@@ -102,7 +103,7 @@ final class LogSite {
             let log = guarded?.log
             if try log?.willCommit(besideOthers: besideOthers, isPrimary: isPrimary) == true { tells += 1 }
             try connection.commit()
-            guarded?.log.committed()
+            try guarded?.log.committed()
             committed()
         } catch {
             Issue.record(error)

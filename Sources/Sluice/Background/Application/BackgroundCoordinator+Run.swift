@@ -47,9 +47,11 @@ extension BackgroundCoordinator {
             case .stop(let number):
                 isToRun = false
                 if let current { await stop(current) }
+                let wakes = broker.wakeCount
                 let work = await workLeft()
                 await broker.letGo()
-                handle(.stopped(number, work))
+                // What has come since need not be among what was read.
+                handle(.stopped(number, broker.wakeCount == wakes ? work : .now))
             case .brokerEnded(let run) where run === current:
                 try run.result?.get()
                 // Somebody else has stopped it.

@@ -47,6 +47,8 @@ struct BackgroundStateMachine: Sendable {
     private(set) var lastStop = 0
     /// How long the processing time that has begun will last, where that is known.
     var timeLeft: Duration?
+    /// What has come since the stop that is under way began: it need not be among what that leaves.
+    private var cameMeanwhile = RemainingWork.none
 
     init(options: BackgroundOptions = BackgroundOptions()) {
         self.options = options
@@ -137,6 +139,7 @@ extension BackgroundStateMachine {
 
     /// Asks for processing time if anything is left, and only then gives back what kept the process awake.
     private mutating func stopped(_ work: RemainingWork) -> [Effect] {
+        let work = work.sooner(cameMeanwhile)
         let end: [Effect]
         switch state {
         case .leaving: end = []
@@ -154,6 +157,7 @@ extension BackgroundStateMachine {
 
     /// Asks for processing time if anything is left, sooner if it was asked for already.
     private mutating func workCame(_ work: RemainingWork) -> [Effect] {
+        cameMeanwhile = cameMeanwhile.sooner(work)
         guard state == .asleep || state == .awaitingProcessing, !mutant("work has come"),
             let delay = delay(of: work)
         else { return [] }
@@ -174,6 +178,7 @@ extension BackgroundStateMachine {
 
     private mutating func stop(_ next: BackgroundState) -> [Effect] {
         state = next
+        cameMeanwhile = .none
         lastStop += 1
         return [.stop(lastStop)]
     }

@@ -10,3 +10,14 @@ public enum RemainingWork: Sendable, Hashable {
     /// Something runs, or could at once.
     case now
 }
+
+extension RemainingWork {
+    /// Of two, what is to be done first.
+    func sooner(_ other: RemainingWork) -> RemainingWork {
+        switch (self, other) {
+        case (.now, _), (_, .now): .now
+        case (.none, let work), (let work, .none): work
+        case (.later(let mine), .later(let its)): .later(min(mine, its))
+        }
+    }
+}

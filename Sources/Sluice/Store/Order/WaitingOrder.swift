@@ -110,9 +110,7 @@ extension WaitingOrder {
         }
         if isOfTransaction {
             // The steps above have put back what runs.
-            let running = running
-            forget()
-            self.running = running
+            reread()
             // What is read anew is nobody's news.
             if hadNewcomers { hasMissedNewcomers = true }
             return
@@ -144,6 +142,16 @@ extension WaitingOrder {
     func unfollow() {
         isFollowed = false
         forget()
+    }
+
+    /// The claims of what runs.
+    var claims: Set<Int64> { Set(running.values.map(\.claim)) }
+
+    /// What waits is read from the file when it is needed next.
+    func reread() {
+        let running = running
+        forget()
+        self.running = running
     }
 
     private func forget() {

@@ -1,0 +1,22 @@
+#if CommandLineTool
+internal import Logging
+
+/// Says on standard error what the engine of a run has to tell that needs a person.
+struct RemarkLogHandler: LogHandler {
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.warning
+
+    static var logger: Logger { Logger(label: "sluice") { _ in RemarkLogHandler() } }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let facts = metadata.merging(event.metadata ?? [:]) { $1 }.sorted { $0.key < $1.key }
+            .map { "\($0.key)=\($0.value)" }.joined(separator: " ")
+        Terminal.remark("\(event.message)" + (facts.isEmpty ? "" : ": \(facts)"))
+    }
+}
+#endif

@@ -1,0 +1,163 @@
+#if CommandLineTool
+internal import Dispatch
+internal import Synchronization
+internal import SystemPackage
+
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+/// Lines on their way to a standard stream, which a thread of their own writes.
+///
+/// Whoever reads the stream may stop reading. Then nothing waits but what the lines come from: no handler, no
+/// stop, no look at the time.
+final class StreamQueue: Sendable {
+    /// The most bytes that wait; one line may be more.
+    private static let limit = 1_024 * 1_024
+
+    fileprivate struct State {
+        var waiting: [UInt8] = []
+        var isWriting = false
+        /// Lines that were left out for want of room.
+        var lostCount = 0
+        /// Who goes on when there is room again.
+        var paused: [@Sendable () -> Void] = []
+        var flushes: [@Sendable () -> Void] = []
+    }
+
+    private let descriptor: FileDescriptor
+    private let failed: @Sendable (any Error) -> Void
+    private let state = Mutex(State())
+    private let queue: DispatchQueue
+
+    /// - Parameter failed: Told why something could not be written.
+    init(_ descriptor: FileDescriptor, failed: @escaping @Sendable (any Error) -> Void) {
+        (self.descriptor, self.failed) = (descriptor, failed)
+        queue = DispatchQueue(label: "sluice.stream.\(descriptor.rawValue)")
+    }
+
+    /// Adds lines, however many wait.
+    func add(_ bytes: [UInt8]) {
+        start(state.withLock { $0.add(bytes) })
+    }
+
+    /// Adds a line if there is room; counts it otherwise.
+    func addIfRoom(_ bytes: [UInt8]) {
+        start(
+            state.withLock { state in
+                guard state.waiting.count < Self.limit else {
+                    state.lostCount += 1
+                    return false
+                }
+                return state.add(bytes)
+            }
+        )
+    }
+
+    /// Has somebody called when there is room again.
+    ///
+    /// - Returns: `false` when there is room now: then it is not called.
+    func pause(until resume: @escaping @Sendable () -> Void) -> Bool {
+        state.withLock { state in
+            guard state.waiting.count >= Self.limit else { return false }
+            state.paused.append(resume)
+            return true
+        }
+    }
+
+    /// Returns when all has been written, or the time is over.
+    ///
+    /// - Parameter limit: `nil`: however long it takes.
+    /// - Returns: How many bytes are not written.
+    func flush(within limit: Duration?) async -> Int {
+        let arrival = Arrival<Void>()
+        let isEmpty = state.withLock { state in
+            if state.waiting.isEmpty && !state.isWriting { return true }
+            state.flushes.append { arrival.come(()) }
+            return false
+        }
+        if isEmpty { return 0 }
+        let timer = limit.map { limit in
+            Task {
+                do { try await Task.sleep(for: limit) } catch { return }
+                arrival.come(())
+            }
+        }
+        await arrival.wait()
+        timer?.cancel()
+        return state.withLock { $0.isWriting ? max($0.waiting.count, 1) : 0 }
+    }
+
+    private func start(_ isNeeded: Bool) {
+        if isNeeded { queue.async { self.work() } }
+    }
+
+    private func work() {
+        while true {
+            let (bytes, resumed, flushed) = state.withLock { state in state.take() }
+            for resume in resumed { resume() }
+            guard let bytes else {
+                for flush in flushed { flush() }
+                return
+            }
+            do { try descriptor.writeFully(bytes) } catch { failed(error) }
+        }
+    }
+}
+
+extension StreamQueue.State {
+    /// - Returns: Whether the thread is to begin.
+    fileprivate mutating func add(_ bytes: [UInt8]) -> Bool {
+        waiting += bytes
+        defer { isWriting = true }
+        return !isWriting
+    }
+
+    /// What is to be written next, and whom to tell of the room; nothing ends the work.
+    fileprivate mutating func take() -> ([UInt8]?, [@Sendable () -> Void], [@Sendable () -> Void]) {
+        if lostCount > 0 {
+            waiting += Array("sluice: \(lostCount) lines were left out here, as nobody read them\n".utf8)
+            lostCount = 0
+        }
+        guard !waiting.isEmpty else {
+            isWriting = false
+            defer { flushes = [] }
+            return (nil, [], flushes)
+        }
+        defer { (waiting, paused) = ([], []) }
+        return (waiting, paused, [])
+    }
+}
+
+extension FileDescriptor {
+    /// Writes all of it, also to what somebody has set to refuse instead of waiting.
+    func writeFully(_ bytes: [UInt8]) throws {
+        try bytes.withUnsafeBytes { bytes in
+            var rest = bytes
+            while !rest.isEmpty {
+                do {
+                    rest = UnsafeRawBufferPointer(rebasing: rest[try write(rest)...])
+                } catch Errno.wouldBlock {
+                    try wait(for: POLLOUT)
+                }
+            }
+        }
+    }
+
+    /// Reads, also from what somebody has set to refuse instead of waiting.
+    func readWaiting(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        while true {
+            do { return try read(into: buffer) } catch Errno.wouldBlock { try wait(for: POLLIN) }
+        }
+    }
+
+    private func wait(for event: Int32) throws {
+        var wish = pollfd(fd: rawValue, events: Int16(event), revents: 0)
+        if poll(&wish, 1, -1) < 0, errno != EINTR { throw Errno(rawValue: errno) }
+    }
+}
+#endif
