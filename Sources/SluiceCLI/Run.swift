@@ -26,7 +26,8 @@ struct Run: AsyncParsableCommand {
                      standard output says, or else by the policy
               other  retry by the policy, as when a signal ended it
             The policy is that of --retry-delay, --retry-limit and --max-attempts. \
-            Other lines of standard output are passed on. Standard input is a file, which holds the whole \
+            Other lines of standard output are passed on; what a command leaves running with its output open \
+            is not waited for. Standard input is a file, which holds the whole \
             payload before the command starts. Commands run in process groups of their own and have no \
             terminal: a Ctrl-C reaches sluice alone. One that is cancelled, by --timeout or a stop, gets \
             SIGTERM and after --kill-after SIGKILL; its attempt is over when all of its group is. If sluice \
@@ -47,8 +48,8 @@ struct Run: AsyncParsableCommand {
             it, a handler must not answer an action twice: a second answer may meet the action's next attempt.
             When an attempt is cancelled, by --timeout or a stop, the line {"cancel":7} follows; the \
             process should answer soon. If it has not after --kill-after it is ended, since its queue \
-            cannot go on before. Lines that are no answer are reported on standard error; one that begins \
-            with {"id":7 ends that attempt as a retry, as nothing else would. When the \
+            cannot go on before. Lines that are no answer are reported on standard error; one whose \
+            "id" can be read ends that attempt as a retry, as nothing else would. When the \
             process ends, what it had in work is retried by the policy, and it is started again, after a \
             delay that doubles up to \(Int(HandlerProcess.longestRestartDelay.components.seconds)) seconds \
             while it answers nothing. When its standard input ends it should finish and exit, as sluice \
