@@ -16,11 +16,15 @@ struct FileLife {
     /// The open transaction has written the lease.
     mutating func wrote(lease: Timestamp) { openLease = lease.microseconds }
 
-    /// Others have given numbers up to this one, or fewer than is known already.
-    mutating func saw(lastAction: Int64) { self.lastAction = max(self.lastAction, lastAction) }
+    /// Notes what others have committed.
+    mutating func look(_ connection: Connection) throws(SQLiteError) {
+        let found = try connection.cached("SELECT value FROM sluice_counters WHERE name = 'action'")
+            .first { $0.int64(0) }
+        lastAction = max(lastAction, found ?? 0)
+    }
 
     mutating func committed(lastAction: Int64?) {
-        if let lastAction { saw(lastAction: lastAction) }
+        if let lastAction { self.lastAction = max(self.lastAction, lastAction) }
         if let openLease { lease = openLease }
         openLease = nil
     }

@@ -244,7 +244,7 @@ extension WriteTransaction {
 
     /// Reads what other connections have logged since the last transaction, and who runs the queues.
     private func takeIn() throws(SQLiteError) {
-        life.saw(lastAction: try lastActionID().rawValue)
+        try life.look(connection)
         try takeInRunners()
         try takeInChanges(isOfTransaction: false)
     }
