@@ -111,7 +111,9 @@ enum Terminal {
         do { try descriptor.writeFully(bytes) } catch { if descriptor == .standardOutput { lost(error) } }
     }
 
-    /// A reader that has gone is no error of ours. That an answer was lost otherwise is said at the end, as
+    /// A reader that has gone is no error of ours.
+    ///
+    /// That an answer was lost otherwise is said at the end, as
     /// what the verb was to do is done all the same; nobody can be told that a remark was lost.
     private static func lost(_ error: any Error) {
         guard (error as? Errno) != .brokenPipe else { return }

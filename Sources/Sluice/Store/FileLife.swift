@@ -63,8 +63,9 @@ struct FileLife {
 }
 
 extension WriteTransaction {
-    /// The schema's version has changed: a copy may have been read back, perhaps one that cannot be told from
-    /// the file. What is known of what waits is over.
+    /// The schema's version has changed: a copy may have been read back, perhaps one that looks the same.
+    ///
+    /// What is known of what waits is over.
     func beginAnewWithFile() throws {
         try life.ensure(connection, epoch: epoch, claims: order.claims)
         order.reread()
