@@ -118,30 +118,6 @@ CREATE TABLE sluice_key_rows (
 CREATE INDEX sluice_key_action ON sluice_key_rows (action_id);
 CREATE INDEX sluice_key_end ON sluice_key_rows (until_us) WHERE until_us IS NOT NULL;
 
--- Tables of the application's whose rows take their actions along when they go. Each has two triggers, which the engine
--- makes and whose names end in the source_id: sluice_cascade_1 for rows that go, sluice_rekey_1 for keys that change.
--- A migration of the application's may delete a row, which ends the cascade: see 0003.
-CREATE TABLE sluice_cascade_rows (
-    source_id  INTEGER PRIMARY KEY,
-    -- Set when the application asks for it; follows a table that is renamed.
-    table_name TEXT NOT NULL UNIQUE COLLATE NOCASE,
-    -- The column that the table's rows are known by.
-    key_column TEXT NOT NULL
-) STRICT;
-
--- Actions that belong to a row of such a table. A row is written with its action and deleted with it; a dead letter
--- keeps its own. Most actions have none.
-CREATE TABLE sluice_link_rows (
-    action_id INTEGER PRIMARY KEY,
-    source_id INTEGER NOT NULL,
-    -- The key as the application's row has it.
-    key       ANY NOT NULL,
-    -- 1: the application's row has gone. Set by the trigger of its table; the action and this row go at once.
-    is_gone   INTEGER NOT NULL DEFAULT 0 CHECK (is_gone IN (0, 1))
-) STRICT;
-
-CREATE INDEX sluice_link_key ON sluice_link_rows (source_id, key);
-
 -- What is due next, in any queue, and what is scheduled in a queue.
 CREATE INDEX sluice_action_schedule ON sluice_action_rows (not_before_us) WHERE not_before_us IS NOT NULL;
 CREATE INDEX sluice_action_scheduled ON sluice_action_rows (queue_id, not_before_us) WHERE not_before_us IS NOT NULL;
@@ -370,10 +346,7 @@ CREATE TABLE sluice_runner_rows (
     lease_until_us INTEGER NOT NULL,
     -- The same by the time since the start of the machine, in microseconds, written with it: what counts between
     -- processes of one start of the machine, as no jump of the wall clock moves it. NULL where the system does not tell.
-    lease_until_boot_us INTEGER,
-    -- Until when it runs the queues alone, and the others stand by, in the same time: where handlers are short, one
-    -- process keeps the file's writer busy. NULL: it has not asked for that.
-    primary_until_boot_us INTEGER
+    lease_until_boot_us INTEGER
 ) STRICT;
 
 -- The process that copies the log for all, where SQLite has the WAL-reset bug and several processes of the engine commit

@@ -266,17 +266,14 @@ SELECT name AS queue,
        claim_pid AS process
 FROM judged;
 
--- The processes that run the queues, those first that have done so longest: how many actions each runs, whether the
--- others stand by for it at this moment, and until when it runs them without a sign of life.
+-- The processes that run the queues, those first that have done so longest: how many actions each runs, and until when
+-- it runs them without a sign of life.
 CREATE VIEW sluice_runners AS
 SELECT r.pid,
        (SELECT count(*) FROM sluice_claim_rows AS c WHERE c.claim >> 32 = r.epoch) AS running,
-       -- SQL does not know the time since the machine's start: the two ends of the lease, which are one moment, tell
-       -- what it was. Behind a jump of the wall clock it is wrong until the lease is renewed.
-       coalesce(r.lease_until_us - r.lease_until_boot_us + r.primary_until_boot_us > clock.now_us, 0) AS is_primary,
        coalesce(strftime('%Y-%m-%dT%H:%M:%S', r.lease_until_us / 1000000, 'unixepoch')
            || printf('.%06dZ', r.lease_until_us % 1000000), r.lease_until_us) AS lease_until
-FROM sluice_runner_rows AS r JOIN sluice_clock AS clock
+FROM sluice_runner_rows AS r
 ORDER BY r.epoch;
 
 -- Attempts that did not succeed, of actions that wait and of dead letters.

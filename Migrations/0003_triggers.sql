@@ -156,7 +156,6 @@ BEGIN
     DELETE FROM sluice_action_rows WHERE id = OLD.id;
     DELETE FROM sluice_state_rows WHERE action_id = OLD.id;
     DELETE FROM sluice_attempt_rows WHERE action_id = OLD.id;
-    DELETE FROM sluice_link_rows WHERE action_id = OLD.id;
     DELETE FROM sluice_group_rows WHERE action_id = OLD.id;
     DELETE FROM sluice_aside_rows WHERE action_id = OLD.id;
 END;
@@ -386,25 +385,7 @@ CREATE TRIGGER sluice_dead_delete INSTEAD OF DELETE ON sluice_dead
 BEGIN
     DELETE FROM sluice_dead_rows WHERE id = OLD.id;
     DELETE FROM sluice_attempt_rows WHERE action_id = OLD.id;
-    DELETE FROM sluice_link_rows WHERE action_id = OLD.id;
     DELETE FROM sluice_group_rows WHERE action_id = OLD.id;
-END;
-
--- A row of the application's has gone: so does what belongs to it, be it an action or a dead letter.
-CREATE TRIGGER sluice_link_gone AFTER UPDATE OF is_gone ON sluice_link_rows WHEN NEW.is_gone
-BEGIN
-    DELETE FROM sluice_actions WHERE id = OLD.action_id;
-    DELETE FROM sluice_dead_rows WHERE id = OLD.action_id;
-    DELETE FROM sluice_attempt_rows WHERE action_id = OLD.action_id;
-    DELETE FROM sluice_group_rows WHERE action_id = OLD.action_id;
-    DELETE FROM sluice_link_rows WHERE action_id = OLD.action_id;
-END;
-
--- A table's rows take nothing along any more, as the engine or a migration of the application's has it: the actions stay,
--- and belong to no row. Its two triggers, if they are left, do nothing then.
-CREATE TRIGGER sluice_cascade_end AFTER DELETE ON sluice_cascade_rows
-BEGIN
-    DELETE FROM sluice_link_rows WHERE source_id = OLD.source_id;
 END;
 
 -- A queue's name that reads like a pattern could not be addressed alone. Rows of an earlier version stay.

@@ -66,8 +66,6 @@ extension Loop {
         countedTurns {
             for number in 0..<count {
                 let queue = orders.removeFirst().queue
-                let route = RouteID(rawValue: 0)
-                _ = machine.admit(queue, to: route, limit: nil, suspect: nil, now: .zero)
                 take(machine.started(queue, claim: Int64(number), timeOutAt: nil))
                 if let next = machine.finishing(queue, claim: Int64(number)) { orders.append(next) }
                 take(machine.settled(queue, claim: Int64(number)))
@@ -113,7 +111,8 @@ extension Loop {
             return try await store.queuesWithWork(.newest(thenLimit: queues)).queues
         }
         guard stored.count == most + queues, ids.count == queues else { throw WrongCount() }
-        let requests = ids.map { ClaimRequest(queue: $0, waitedFor: nil) { _, _ in .run(trialSize: 0) } }
+        let admission = Admission()
+        let requests = ids.map { ClaimRequest(queue: $0, admission: admission) }
         var running = try completed { store.claim(requests, completion: $0) }
         try countedTurns {
             for turn in 0..<count {

@@ -15,7 +15,6 @@ struct Outbox: Sendable {
         pool = try DatabasePool(path: path, configuration: configuration)
         try Self.migrator.migrate(pool)
         broker = try await Broker(sharing: pool)
-        try await broker.cascade(from: Message.self)
     }
 
     private static var migrator: DatabaseMigrator {
@@ -29,6 +28,15 @@ struct Outbox: Sendable {
                 table.column("sentAt", .datetime)
                 table.column("timesSent", .integer).notNull()
             }
+            // What was to be done for a message goes with it.
+            try db.execute(
+                sql: """
+                    CREATE TRIGGER messageDeleted AFTER DELETE ON message BEGIN
+                        DELETE FROM sluice_actions WHERE tag = 'message-' || OLD.id;
+                        DELETE FROM sluice_dead WHERE tag = 'message-' || OLD.id;
+                    END
+                    """
+            )
         }
         return migrator
     }
@@ -41,8 +49,8 @@ extension Outbox {
             var message = Message(conversation: conversation, text: text)
             try message.insert(db)
             let send = SendMessage(message: db.lastInsertedRowID, conversation: conversation)
-            // The action belongs to the message: see `retract`.
-            try broker.enqueue(send, EnqueueOptions(row: RowReference(message)), in: db)
+            // By its tag the action goes with the message: see `retract`.
+            try broker.enqueue(send, EnqueueOptions(tag: "message-\(send.message)"), in: db)
             return message
         }
     }

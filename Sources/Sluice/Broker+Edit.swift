@@ -39,7 +39,7 @@ extension Broker {
     ///   such as an empty text, or the last the greatest where that is the next.
     @discardableResult
     public func moveToFront(_ action: ActionID) async throws(SluiceError) -> ActionChange {
-        let change = try await store.moveToFront(action, by: scheduler.rules)
+        let change = try await store.moveToFront(action, by: routes.admission.queues)
         if change == .done { scheduler.hasten(.admitScheduled) }
         return change
     }
@@ -158,7 +158,7 @@ extension Broker {
         return try await store.skipHead(
             of: queue,
             error: reason,
-            by: scheduler.rules.saidDiscipline(of: queue)
+            by: routes.admission.queues.saidDiscipline(of: queue)
         )
     }
 }

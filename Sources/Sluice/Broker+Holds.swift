@@ -9,7 +9,7 @@ extension Broker {
     ///   - pattern: Which queues.
     ///   - holder: Who holds, as others are to see it; at most 255 characters.
     ///   - reason: Why; at most 1,000 characters. It should not repeat a payload.
-    ///   - duration: How long, by the wall clock; `nil` is until ``resume(_:)``. A clock that is set back
+    ///   - duration: How long, by the wall clock; `nil` is until ``endHold(_:)``. A clock that is set back
     ///     before the hold's beginning has it last so long anew.
     /// - Returns: The number of the hold.
     /// - Throws: ``SluiceError/Code/invalidPattern``, ``SluiceError/Code/invalidQueueName``,
@@ -35,23 +35,23 @@ extension Broker {
     ///
     /// - Returns: Whether it stood.
     @discardableResult
-    public func resume(_ hold: HoldID) async throws(SluiceError) -> Bool {
-        try await store.resume(hold)
+    public func endHold(_ hold: HoldID) async throws(SluiceError) -> Bool {
+        try await store.endHold(hold)
     }
 
     /// Ends the holds of a pattern.
     ///
     /// - Parameters:
-    ///   - pattern: The pattern that was held, as it was given: to resume one queue of a prefix that is held
+    ///   - pattern: The pattern that was held, as it was given: to name one queue of a prefix that is held
     ///     ends nothing.
     ///   - holder: Whose; `nil` is everybody's.
     /// - Returns: How many stood.
     @discardableResult
-    public func resume(
-        _ pattern: QueuePattern,
+    public func endHolds(
+        matching pattern: QueuePattern,
         by holder: String? = nil
     ) async throws(SluiceError) -> Int {
-        try await store.resume(pattern, by: holder)
+        try await store.endHolds(matching: pattern, by: holder)
     }
 
     /// The holds that stand, the oldest first.

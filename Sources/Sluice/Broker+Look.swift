@@ -26,23 +26,25 @@ extension Broker {
         guard isRunning else {
             // Nothing is logged for it: what others do shows in the file alone.
             return attempt(.lookForChanges, again: interval) { [observers] store in
-                let areCommits = try await store.hasNewCommits()
-                if areCommits {
-                    if store.waiters.areThere { try await store.takeInForeignChanges() }
-                    observers.poke(nil)
+                guard try await store.hasNewCommits() else { return }
+                // Who only reads has made none of them.
+                if store.isReadOnly { store.interest.noteCommitOfOthers() }
+                if store.waiters.areThere || store.interest.contents != nil && !store.isReadOnly {
+                    try await store.takeInForeignChanges()
                 }
-                try await store.compareTold(ifDueBy: areCommits)
+                observers.poke(nil)
+                observers.tellCommitOfOthers()
             }
         }
         guard let wakeUps else { return }
         if store.isLogPinned { scheduler.schedule(.copyLog, within: Store.pinnedLogInterval) }
         let next = wakeUps.isWatching ? max(interval, WakeUps.safetyInterval) : interval
-        attempt(.lookForChanges, again: next) { store in
+        attempt(.lookForChanges, again: next) { [observers] store in
             try store.check.look()
-            if store.interest.contents != nil {
-                try await store.compareTold(ifDueBy: store.hasNewCommits())
-            }
-            if try await wakeUps.poll() { try await store.takeInForeignChanges() }
+            var isNew = try await wakeUps.poll()
+            if store.interest.contents != nil, try await store.hasNewCommits() { isNew = true }
+            if isNew { try await store.takeInForeignChanges() }
+            observers.tellCommitOfOthers()
         }
     }
 }
@@ -68,15 +70,6 @@ extension Broker {
         attempt(.lookAround, again: nil) { [weak self] _ in
             try await self?.lookAround()
             self?.scheduler.askAgain(all: true)
-        }
-    }
-
-    /// Wakes the queues that were overlooked while this broker stood by.
-    func findOverlooked() {
-        attempt(.findOverlooked, again: nil) { [weak self, scheduler] _ in
-            guard let look = scheduler.looksForOverlooked() else { return }
-            try await self?.readQueuesWithWork { scheduler.wakeOverlooked($0) }
-            scheduler.foundOverlooked(look)
         }
     }
 

@@ -22,7 +22,7 @@ extension Broker {
     ///
     /// - Parameters:
     ///   - action: The action; its type says queue and sort key.
-    ///   - options: A schedule, an end, a tag, a gate, a deduplication key, a row.
+    ///   - options: A schedule, an end, a tag, a gate, a deduplication key.
     ///   - connection: A `sqlite3 *` of the SQLite library that this process uses, with a transaction open,
     ///     whose main database is the broker's file. It is used during the call, on the calling thread.
     /// - Returns: The action's number. ``EnqueueReceipt/settled()`` is to be asked behind the commit; before
@@ -65,7 +65,7 @@ extension Broker {
     ///
     /// ```swift
     /// try broker.enqueue(sends, in: connection) { send in
-    ///     EnqueueOptions(row: RowReference("messages", send.message))
+    ///     EnqueueOptions(tag: "message-\(send.message)")
     /// }
     /// ```
     ///
@@ -104,52 +104,7 @@ extension Broker {
     ///
     /// - Throws: ``SluiceError`` when SQLite cannot tell, as where the connection's own statements hold a
     ///   lock.
-    public func findings(about connection: OpaquePointer) throws(SluiceError) -> [ConnectionFinding] {
-        try store.findings(about: connection)
-    }
-
-    /// Has the rows of one of the application's tables take along, when they go, the actions that were
-    /// enqueued with a ``RowReference`` to them, whoever deletes them.
-    ///
-    /// An action that waits goes with its row, and one that runs as if it had been deleted: its handler is
-    /// cancelled, and what it returns changes nothing. A dead letter goes too, as it could be put back. If
-    /// the key of a row changes, its actions follow; if it becomes `NULL`, they stay and belong to no row.
-    ///
-    /// It makes two triggers on the table, whose names begin with `sluice_`, and need be called once in the
-    /// life of a file; calling it at each start, behind the application's migrations, does no harm. It makes
-    /// the triggers again where a migration has dropped them, and has go what belongs to rows that are not
-    /// in the table now. The opening of the file does the same where the table was rebuilt under its name
-    /// and with its key column. Where the table or the column is not there, or has not one of the rows that
-    /// actions belong to, an opening touches nothing: the actions stay, and new ones are refused with
-    /// ``SluiceError/Code/noCascade`` until the call is made or ``endCascade(from:removingActions:)`` says
-    /// what becomes of them. See <doc:YourOwnTransactions> for migrations.
-    ///
-    /// A row that `INSERT OR REPLACE` pushes out fires no trigger, unless `recursive_triggers` is on: write
-    /// `ON CONFLICT DO UPDATE`.
-    ///
-    /// - Parameters:
-    ///   - table: An ordinary table in the broker's file.
-    ///   - column: The primary key, or a column with a `UNIQUE` index of its own over all rows, by the
-    ///     column's own collation; `nil` is the table's `INTEGER PRIMARY KEY`. If the column
-    ///     has another name by now, its rows keep their actions.
-    /// - Throws: ``SluiceError`` with ``SluiceError/Code/invalidOptions`` when there is no such table or
-    ///   column, two rows may have the same value in it, or the table's rows are known by another column
-    ///   already.
-    public func cascade(from table: String, key column: String? = nil) async throws(SluiceError) {
-        try await store.cascade(from: table, key: column)
-    }
-
-    /// Has the rows of a table take along nothing any more.
-    ///
-    /// It drops the triggers that ``cascade(from:key:)`` has made, as before a migration that drops the key
-    /// column, or when the table has gone for good. A table that has none is left as it is.
-    ///
-    /// - Parameters:
-    ///   - table: The table's name, or the one that it had.
-    ///   - removingActions: Whether the actions and dead letters that belong to its rows go, all of them, as
-    ///     if the rows were deleted. Else they stay and belong to no row.
-    /// - Throws: ``SluiceError`` when it cannot be written.
-    public func endCascade(from table: String, removingActions: Bool = false) async throws(SluiceError) {
-        try await store.endCascade(from: table, removingActions: removingActions)
+    public func diagnose(_ connection: OpaquePointer) throws(SluiceError) -> [ConnectionFinding] {
+        try store.diagnose(connection)
     }
 }

@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// Queue options and routes. They may be added at any time, also while the broker runs.
 extension Broker {
     /// Sets what holds for the queues of a pattern.
@@ -9,18 +7,10 @@ extension Broker {
     /// specific pattern that says them.
     ///
     /// - Throws: ``SluiceError/Code/duplicateQueueOptions`` when the pattern has options,
-    ///   ``SluiceError/Code/invalidPattern``, ``SluiceError/Code/invalidOptions``, also when a route of the
-    ///   pattern has said otherwise of its discipline or start.
+    ///   ``SluiceError/Code/invalidPattern``, ``SluiceError/Code/invalidOptions``,
+    ///   ``SluiceError/Code/closed``.
     public func queues(_ pattern: QueuePattern, _ options: QueueOptions) throws(SluiceError) {
-        let form = try pattern.formOfRule()
-        try options.validate()
-        guard drafter.options(form) == nil else {
-            throw SluiceError(.duplicateQueueOptions, "the queues '\(pattern)' have options already")
-        }
-        try scheduler.rules.add(form, options.discipline, options.start)
-        guard drafter.add(form, options) else {
-            throw SluiceError(.duplicateQueueOptions, "the queues '\(pattern)' have options already")
-        }
+        try routes.change { table throws(SluiceError) in try table.add(pattern, options) }
     }
 
     /// Routes the actions of a type in the queues of a pattern to a closure.
@@ -131,38 +121,16 @@ extension Broker {
         _ options: RouteOptions,
         perform: @escaping @Sendable (ClaimedAction, Attempt) async -> HandlerResult
     ) throws(SluiceError) {
-        let form = try pattern.formOfRule()
-        try routing.withLock { routing throws(SluiceError) in
-            guard !routing.isClosed else { throw SluiceError(.closed, "the broker was closed") }
-            // A copy, so that a route that is refused leaves nothing.
-            var routes = routing.routes
-            try routes.add(pattern, kind: kind, options: options, perform: perform)
-            try scheduler.rules.add(form, options.discipline, options.start)
-            routing.routes = routes
+        _ = try pattern.formOfRule()
+        try routes.change { table throws(SluiceError) in
+            try table.add(pattern, kind: kind, options: options, perform: perform)
         }
         scheduler.routesChanged()
         codeChanged()
     }
 
-    /// Forgets the routes for good, and so what their handlers hold, which may be the broker itself.
-    func dropRoutes() {
-        let routes = routing.withLock { routing in
-            routing.isClosed = true
-            defer { if !mutant("routes go with close") { routing.routes = RouteTable() } }
-            return routing.routes
-        }
-        // What they hold goes here, outside the lock: it is the application's.
-        withExtendedLifetime(routes) {}
-    }
-
     /// The discipline of a queue.
     package func discipline(of queue: QueueName) -> QueueDiscipline {
-        scheduler.rules.rules(of: queue).discipline
-    }
-
-    /// The route for a head, asked in the claiming transaction.
-    func route(_ head: Head) -> Scheduler.Routing {
-        let (route, matchesQueue) = routing.withLock { $0.routes.route(for: head.queue, kind: head.kind) }
-        return route.map(Scheduler.Routing.route) ?? .unroutable(hasRoute: matchesQueue)
+        routes.admission.queues.rules(of: queue).discipline
     }
 }

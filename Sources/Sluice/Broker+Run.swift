@@ -150,7 +150,7 @@ extension Broker {
         if options.erasesPayloads { _ = try? await store.eraseLog() }
         await store.close()
         observers.end()
-        dropRoutes()
+        routes.drop()
     }
 }
 
@@ -256,10 +256,8 @@ extension Broker {
         case .endGrace: runner.cancelAll(.stop)
         case .renewLease: attempt(chore, again: options.leases.renewal) { try await $0.renewLease() }
         case .watchRunners: watchRunners()
-        case .endStandby: endStandby()
         case .endTrial: scheduler.endTrial()
         case .lookAround: lookAroundAgain()
-        case .findOverlooked: findOverlooked()
         case .lookForChanges: lookForChanges()
         case .endHolds: endHolds()
         case .copyLog: attempt(chore, again: nil) { try await $0.copyPinnedLog() }

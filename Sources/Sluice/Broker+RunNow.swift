@@ -20,9 +20,9 @@ extension Broker {
         _ pattern: QueuePattern = .all,
         includingRetries: Bool = false
     ) async throws(SluiceError) -> Int {
-        let rules = scheduler.rules
+        let queues = routes.admission.queues
         let count = try await store.runNow(pattern.form(), endsWaits: includingRetries) {
-            rules.rules(of: $0).isBatched
+            queues.rules(of: $0).isBatched
         }
         if includingRetries { scheduler.hasten(.admitScheduled) }
         return count

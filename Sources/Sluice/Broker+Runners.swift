@@ -29,10 +29,7 @@ extension Broker {
             .renewLease,
             after: store.runners.epoch == nil ? .zero : options.leases.renewal
         )
-        guard store.runners.hasOthers else { return }
-        scheduler.schedule(.watchRunners, after: options.leases.watch)
-        // The commit that found it came before the scheduler was open.
-        if let timeLeft = store.runners.primaryTimeLeft { scheduler.standBy(for: timeLeft) }
+        if store.runners.hasOthers { scheduler.schedule(.watchRunners, after: options.leases.watch) }
     }
 
     /// Takes those off that have died, and asks again for queues that others had taken.
@@ -41,15 +38,6 @@ extension Broker {
         scheduler.askAgain(all: !store.runners.hasOthers)
         guard store.runners.hasOthers else { return }
         attempt(.watchRunners, again: options.leases.watch) { try await $0.takeOffDead() }
-    }
-
-    /// Looks whether the primary has renewed its term.
-    func endStandby() {
-        attempt(.endStandby, again: nil) { [weak self] store in
-            let known = self?.scheduler.standbyUntil
-            let timeLeft = await store.primaryTimeLeft()
-            if let self, isRunning { scheduler.standBy(for: timeLeft, insteadOf: known) }
-        }
     }
 
     /// No action is claimed here from now on: what is ready is for the others, though handlers still run.

@@ -101,11 +101,8 @@ extension Broker {
             because.append(.stopped)
         } else {
             if because.isEmpty && file.hasClaims { because = [.permit(.otherProcess)] }
-            // A queue that waits is nobody's: each of them may run it, but for those that stand by.
-            let runners = file.runners.filter { !$0.hasDied }
-            because += (file.primary.map { [$0] } ?? runners.map(\.process)).map {
-                .owned(process: $0)
-            }
+            // A queue that waits is nobody's: each of them may run it.
+            because += file.runners.filter { !$0.hasDied }.map { .owned(process: $0.process) }
         }
         return QueueStatus(facts, because, now)
     }
@@ -116,25 +113,14 @@ extension Broker {
     }
 
     /// What the routes say about a queue's head; `nil` without one.
-    func route(_ facts: QueueFacts) -> Scheduler.Routing? {
-        guard let head = facts.head, let kind = facts.headKind else { return nil }
-        return route(
-            Head(
-                queue: facts.name,
-                action: head,
-                kind: kind,
-                isSuspect: false,
-                crashes: 0,
-                suspicion: 0,
-                isExpired: false
-            )
-        )
+    func route(_ facts: QueueFacts) -> RouteMatch? {
+        guard facts.head != nil, let kind = facts.headKind else { return nil }
+        return routes.route(for: facts.name, kind: kind)
     }
 
     /// Why a head that nothing in the file keeps from running does not run.
     private func readiness(_ facts: QueueFacts, _ file: StatusFacts) -> Because {
         switch scheduler.standing(of: facts.id) {
-        case .standsBy: return file.primary.map { .owned(process: $0) } ?? .ready
         case .lacksPermit: return .permit(.broker)
         case .awaitsTrial: return .permit(.crashTrial(of: scheduler.tried))
         case .free: return .ready
@@ -157,7 +143,7 @@ extension QueueFacts {
     /// The reasons that stand in the file, and those that its routes give where this broker runs the queues.
     func becauseOfFile(
         _ file: StatusFacts,
-        _ routing: Scheduler.Routing?,
+        _ routing: RouteMatch?,
         _ now: Timestamp
     ) -> [Because] {
         var because: [Because] = []
@@ -174,7 +160,7 @@ extension QueueFacts {
         return because
     }
 
-    private func becauseOfBlock(_ routing: Scheduler.Routing?) -> [Because] {
+    private func becauseOfBlock(_ routing: RouteMatch?) -> [Because] {
         if let block, !["gate", "unknown kind", "no route", "undecodable"].contains(block.reason) {
             let cause = FailureCause(rawValue: block.reason)
             return [
@@ -201,7 +187,7 @@ extension QueueFacts {
     }
 
     /// The gates that the head waits for if they are closed, each once.
-    private func asked(_ routing: Scheduler.Routing?) -> [GateName] {
+    private func asked(_ routing: RouteMatch?) -> [GateName] {
         var asked = gates
         if case .route(let route) = routing {
             asked += route.options.gates

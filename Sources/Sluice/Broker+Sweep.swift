@@ -1,22 +1,12 @@
-internal import Synchronization
-
 /// The end of actions that have one: looked for when an action becomes head, and by a sweep.
 extension Broker {
     /// Sets aside what has expired, and comes back when something ends next.
     func sweep() {
         attempt(.sweep, again: nil) { [weak self] store in
             guard let self else { return }
-            let next = try await store.sweep(by: scheduler.rules) { [weak self] in
-                self?.expiryPolicy($0, $1) ?? .block
-            }
-            if let next { scheduleSweep(at: next) }
+            if let next = try await store.sweep(routes.admission) { scheduleSweep(at: next) }
             scheduler.hasten(.admitScheduled)
         }
-    }
-
-    private func expiryPolicy(_ queue: QueueName, _ kind: String) -> FailurePolicy {
-        let route = routing.withLock { $0.routes.route(for: queue, kind: kind) }.route
-        return (route?.options.failure ?? FailurePolicies()).expired
     }
 
     /// Sweeps at a time, and earlier if the wall clock is not to be trusted for so long.

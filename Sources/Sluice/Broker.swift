@@ -30,17 +30,10 @@ public final class Broker: Sendable {
     let wakeUps: WakeUps?
     let observers: Observers
     let stalls = StallWatch()
-    let routing = Mutex(Routing())
+    let routes: Routes
     let life = Mutex(Life())
     private let wakes = Atomic(0)
     let suspension: Suspension
-
-    /// What is asked for each action, by the name of its queue.
-    struct Routing {
-        var routes = RouteTable()
-        /// The broker was closed.
-        var isClosed = false
-    }
 
     /// Opens a file of queues, and creates it when it is missing, readable by its owner only.
     ///
@@ -82,9 +75,10 @@ public final class Broker: Sendable {
             sealing: options.payloadSealing,
             acceptsUnsealed: options.acceptsUnsealedPayloads
         )
-        drafter = Drafter(coder)
+        routes = Routes()
+        drafter = Drafter(coder, routes)
         reader = PayloadReader(coder)
-        scheduler = Scheduler(store: store, options: options)
+        scheduler = Scheduler(store: store, routes: routes, options: options)
         runner = AttemptRunner(scheduler: scheduler, reader: reader, drafter: drafter, options: options)
         wakeUps = WakeUps(of: store)
         connect()
@@ -109,7 +103,6 @@ public final class Broker: Sendable {
         runner.source.connect(self)
         scheduler.connect(
             Scheduler.Delegate(
-                routing: { [weak self] head in self?.route(head) ?? .unroutable(hasRoute: false) },
                 announce: { [runner] action in runner.announce(action) },
                 start: { [runner] action, route in runner.start(action, route) },
                 timeOut: { [runner] claim in runner.timeOut(claim) },
@@ -125,10 +118,6 @@ public final class Broker: Sendable {
     private func committed(_ report: CommitReport) {
         for change in report.foreignChanges where change.endsRun {
             if let action = change.action { runner.cancel(action, .removal) }
-        }
-        // First: what wakes is not to be claimed here while another process runs the queues alone.
-        if report.runnerChanges.contains(.primary) && isRunning {
-            scheduler.standBy(for: store.runners.primaryTimeLeft)
         }
         if !report.queues.isEmpty { wakes.add(1, ordering: .releasing) }
         scheduler.wake(report.queues)

@@ -1,7 +1,7 @@
 /// Something about a connection of the application's that keeps it from working with a broker's file, or that
 /// takes a promise away.
 ///
-/// See ``Broker/findings(about:)``.
+/// See ``Broker/diagnose(_:)``.
 public struct ConnectionFinding: Sendable, Hashable, CustomStringConvertible {
     /// A kind of finding; more may come with later versions.
     public struct Code: Sendable, Hashable, CustomStringConvertible {

@@ -1,30 +1,12 @@
-internal import Synchronization
-
 /// Checks and encodes what is to be enqueued, by the options of its queue.
 final class Drafter: Sendable {
     private let coder: PayloadCoder
-    private let table = Mutex(PatternTable<QueueOptions>())
+    private let routes: Routes
 
-    init(_ coder: PayloadCoder) { self.coder = coder }
-
-    /// Sets what holds for the queues of a pattern.
-    ///
-    /// - Returns: `false` when the pattern has options.
-    func add(_ form: QueuePattern.Form, _ options: QueueOptions) -> Bool {
-        table.withLock { table in
-            guard table[form] == nil else { return false }
-            table[form] = options
-            return true
-        }
-    }
-
-    /// The options of a pattern.
-    func options(_ form: QueuePattern.Form) -> QueueOptions? { table.withLock { $0[form] } }
+    init(_ coder: PayloadCoder, _ routes: Routes) { (self.coder, self.routes) = (coder, routes) }
 
     /// The options that hold for a queue.
-    func options(of queue: QueueName) -> QueueOptions? {
-        table.withLock { $0.matches(queue).first { _ in true } }
-    }
+    func options(of queue: QueueName) -> QueueOptions? { routes.admission.queues.options(of: queue) }
 
     func draft<A: Action>(_ action: A, _ options: EnqueueOptions) throws(SluiceError) -> ActionDraft {
         try draft(action, in: action.queue, options)

@@ -35,9 +35,6 @@ public struct EnqueueOptions: Sendable, Hashable {
     /// A key by which the action is enqueued once.
     public var key: DeduplicationKey?
 
-    /// A row of the application's that the action goes with; ``Broker/cascade(from:key:)`` comes before.
-    public var row: RowReference?
-
     /// Groups that the action starts, at most 64: in a queue whose discipline is
     /// ``QueueDiscipline/passOver``, their members are passed over as long as it stands before them.
     public var startsGroups: [GroupName] = []
@@ -52,13 +49,11 @@ public struct EnqueueOptions: Sendable, Hashable {
         tag: String? = nil,
         gate: GateName? = nil,
         key: DeduplicationKey? = nil,
-        row: RowReference? = nil,
         startsGroups: [GroupName] = [],
         memberOf: [GroupName] = []
     ) {
         self.startsGroups = startsGroups
         self.memberOf = memberOf
-        self.row = row
         self.notBefore = notBefore
         self.expiresAt = expiresAt
         self.tag = tag
@@ -78,8 +73,8 @@ public struct DeduplicationKey: Sendable, Hashable {
         /// Nothing is stored; the call returns the number of the action that has the key, be it stored or
         /// settled.
         case keepFirst
-        /// If that action waits, it gets the new one's kind, payload, tag, gate, expiry and row, and keeps
-        /// its number, its place, its attempts and its wait. If it has parked its queue, the queue stays
+        /// If that action waits, it gets the new one's kind, payload, tag, gate and expiry, and keeps its
+        /// number, its place, its attempts and its wait. If it has parked its queue, the queue stays
         /// parked, unless it was for a payload that did not decode: ``Broker/retryNow(_:)`` has the new one
         /// tried. If it runs or has been settled, the new action is
         /// enqueued behind it and has the key from now on.
@@ -152,14 +147,13 @@ extension EnqueueOptions {
     /// What is stored in columns that most actions leave empty; `nil` when nothing is.
     var extras: DraftExtras? {
         let groups: ActionGroups? = self.groups.isEmpty ? nil : self.groups
-        let hasSome = expiresAt != nil || tag != nil || gate != nil || key != nil || row != nil
+        let hasSome = expiresAt != nil || tag != nil || gate != nil || key != nil
         guard hasSome || groups != nil else { return nil }
         return DraftExtras(
             expiresAt: expiresAt.map(Timestamp.init),
             tag: tag,
             gate: gate,
             key: key,
-            row: row,
             groups: groups
         )
     }

@@ -14,13 +14,13 @@ public struct EnqueueReceipt: Sendable {
     /// Waits until the action has gone, and tells how.
     ///
     /// See ``Broker/settled(_:)``.
-    public func settled() async throws -> SettledAs {
+    public func settled() async throws -> ActionEnd {
         try await broker.settled(id)
     }
 }
 
 /// How an action came to its end.
-public enum SettledAs: Sendable, Hashable {
+public enum ActionEnd: Sendable, Hashable {
     /// An attempt succeeded.
     case succeeded
     /// It was cancelled, deleted or taken out.
@@ -39,7 +39,7 @@ extension Broker {
     /// from the commit that settles the action, and costs neither thread nor task while it is waited for. The
     /// broker remembers how the last ``rememberedOutcomes`` actions ended that this process has settled, so
     /// that the question may come later than the answer; beyond them, and for what another process has
-    /// settled, it is ``SettledAs/unknown``, or ``SettledAs/deadLettered(_:)`` where there is a dead letter.
+    /// settled, it is ``ActionEnd/unknown``, or ``ActionEnd/deadLettered(_:)`` where there is a dead letter.
     ///
     /// While the broker runs it learns of what others do as it does otherwise; while it does not, it looks
     /// every ``BrokerOptions/foreignChangeInterval`` for as long as anybody waits.
@@ -50,7 +50,7 @@ extension Broker {
     /// - Throws: `CancellationError` when the task is cancelled, ``SluiceError`` with
     ///   ``SluiceError/Code/waitsForItself`` in a handler that would wait for its own return, with
     ///   ``SluiceError/Code/closed`` when the broker is closed, and errors of the file.
-    public func settled(_ action: ActionID) async throws -> SettledAs {
+    public func settled(_ action: ActionID) async throws -> ActionEnd {
         if let place = HandlerPlace.own(of: runner) { try await ensureIsNotBehind(place, action) }
         return try await store.settled(action) { [weak self] in self?.lookAtOthers() }
     }

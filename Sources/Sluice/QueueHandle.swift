@@ -211,7 +211,7 @@ extension QueueHandle {
     }
 
     /// What the broker has been told of the queue's discipline.
-    var discipline: QueueDiscipline? { broker.scheduler.rules.saidDiscipline(of: name) }
+    var discipline: QueueDiscipline? { broker.routes.admission.queues.saidDiscipline(of: name) }
 
     /// How many actions wait, whatever their kind.
     ///

@@ -139,6 +139,9 @@ extension SettlingClosure: Hashable {
 
 /// The same for one attempt, with what it needs and what became of it.
 package final class SettlingWork: Sendable {
+    /// What a trigger on one of the application's tables may write to, as on any other connection.
+    private static let views: Set = ["sluice_actions", "sluice_dead", "sluice_holds", "sluice_gates"]
+
     private let closure: SettlingClosure
     private let drafter: Drafter
     private let state = Mutex<(failure: (any Error)?, awaitsTime: Bool)>((nil, false))
@@ -159,7 +162,7 @@ package final class SettlingWork: Sendable {
         state.withLock { $0 = (nil, false) }
         let scope = SettlingScope(transaction)
         do {
-            try transaction.connection.guarded(protecting: "sluice_") {
+            try transaction.connection.guarded(protecting: "sluice_", butForViewsInTriggers: Self.views) {
                 defer { scope.end() }
                 try closure.body(SettlingTransaction(scope, drafter))
             }

@@ -57,7 +57,7 @@ extension SluiceError {
             case databaseLocked, diskFull, inputOutput, corrupt, outOfMemory, interrupted
             case unknownCommit, storage
             case noTransaction, otherDatabase, statementUnderWay, staleReceipt, transactionOver
-            case connectionNotPrepared, noCascade, noSuchRow
+            case connectionNotPrepared
         }
 
         private let value: Value
@@ -177,10 +177,6 @@ extension SluiceError {
         public static let transactionOver = Code(.transactionOver)
         /// ``BrokerOptions/prepareConnection`` has thrown.
         public static let connectionNotPrepared = Code(.connectionNotPrepared)
-        /// An action was to belong to a row of a table that ``Broker/cascade(from:key:)`` was not called for.
-        public static let noCascade = Code(.noCascade)
-        /// An action was to belong to a row that is not there.
-        public static let noSuchRow = Code(.noSuchRow)
     }
 }
 

@@ -16,8 +16,8 @@ struct Doctor: AsyncParsableCommand, Look {
             Makes and migrates nothing. Problems, marked with !, make the exit status 1; notes, marked with \
             -, do not. With --json: file, version, sqlite, schema (the steps), pragmas, bytes, wal_bytes, \
             integrity (what is damaged), write_lock (held, pids), readers (pids), runners (pid, is_dead, \
-            is_primary: the others stand by for it at this moment, running), actions, dead, holds, states \
-            (queues by state), findings (is_problem, finding, advice), is_healthy.
+            running), actions, dead, holds, states (queues by state), findings (is_problem, finding, \
+            advice), is_healthy.
 
             Example:
               sluice doctor --file q.sqlite --full
@@ -96,17 +96,15 @@ struct Doctor: AsyncParsableCommand, Look {
         return lines + [""] + remarks + [paint(Self.verdict(findings), isHealthy ? .green : .red)]
     }
 
-    /// Who runs the queues, and who stands by for the primary.
+    /// Who runs the queues.
     static func text(_ runners: [Store.Runner]) -> String {
         guard !runners.isEmpty else { return "none" }
-        let hasPrimary = runners.contains { $0.isPrimary && !$0.isDead }
         return runners.map { runner in
             if let keeper = runner.keeper {
                 return "process \(runner.pid) (has died; process \(keeper) ends its commands)"
             }
             guard !runner.isDead else { return "process \(runner.pid) (has died)" }
-            let part = runner.isPrimary ? "primary, " : hasPrimary ? "stands by, " : ""
-            return "process \(runner.pid) (\(part)\(runner.runningCount) running)"
+            return "process \(runner.pid) (\(runner.runningCount) running)"
         }
         .joined(separator: ", ")
     }
@@ -125,7 +123,7 @@ struct Doctor: AsyncParsableCommand, Look {
         let runners = facts.runners.map {
             JSONText.object([
                 ("pid", String($0.pid)), ("is_dead", String($0.isDead)),
-                ("is_primary", String($0.isPrimary)), ("running", String($0.runningCount)),
+                ("running", String($0.runningCount)),
             ])
         }
         return JSONText.object([

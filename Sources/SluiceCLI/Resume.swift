@@ -47,9 +47,9 @@ struct Resume: AsyncParsableCommand {
 
     func run() async throws {
         let count = try await file.withBroker { broker in
-            if let queue { return try await broker.resume(QueuePattern(queue), by: by) }
+            if let queue { return try await broker.endHolds(matching: QueuePattern(queue), by: by) }
             var count = 0
-            for id in all ? try await broker.holds().map(\.id) : ids where try await broker.resume(id) {
+            for id in all ? try await broker.holds().map(\.id) : ids where try await broker.endHold(id) {
                 count += 1
             }
             return count

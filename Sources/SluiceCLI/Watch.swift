@@ -98,7 +98,7 @@ struct Watch: AsyncParsableCommand, Look {
                 try await broker.hold(QueuePattern(queue.rawValue), by: Hold.user, reason: "sluice watch")
                 return "\(queue) is held"
             case .resume(let queue):
-                let count = try await broker.resume(QueuePattern(queue.rawValue))
+                let count = try await broker.endHolds(matching: QueuePattern(queue.rawValue))
                 return count > 0
                     ? "\(queue) is resumed" : "\(queue) is held by its prefix: see `sluice holds`"
             case .retry(let queue):

@@ -57,7 +57,7 @@ extension Broker {
     /// their order.
     ///
     /// ```swift
-    /// try broker.enqueue(sends, in: db) { EnqueueOptions(row: RowReference("messages", $0.message)) }
+    /// try broker.enqueue(sends, in: db) { EnqueueOptions(tag: "message-\($0.message)") }
     /// ```
     ///
     /// Each call prepares its statements anew: one call for many costs far less than as many calls.
@@ -94,14 +94,14 @@ extension Broker {
     /// Says what speaks against a connection of GRDB's for this broker's file; nothing, when it is empty.
     ///
     /// ```swift
-    /// let findings = try await pool.writeWithoutTransaction { try broker.findings(about: $0) }
+    /// let findings = try await pool.writeWithoutTransaction { try broker.diagnose($0) }
     /// ```
     ///
     /// Ask it of the writer; the readers of a pool cannot write, which is a finding of its own.
     ///
     /// - Throws: `SluiceError` when SQLite cannot tell.
-    public func findings(about database: Database) throws(SluiceError) -> [ConnectionFinding] {
-        try findings(about: database.handle())
+    public func diagnose(_ database: Database) throws(SluiceError) -> [ConnectionFinding] {
+        try diagnose(database.handle())
     }
 }
 

@@ -19,8 +19,7 @@ extension DatabaseMigrator {
     ///
     /// Needed where a migration of the application's speaks of the queues, and with
     /// `eraseDatabaseOnSchemaChange`, which takes tables of others for a change and erases the database, at
-    /// each start. The triggers of `Broker.cascade(from:)` are such a change in any case: do not use the two
-    /// together.
+    /// each start.
     ///
     /// - Precondition: It was not called before for this migrator.
     public mutating func registerSluiceMigrations() {

@@ -8,9 +8,11 @@ internal import CSluiceSQLite
 final class StatementGuard {
     /// Tables, views, indexes and triggers whose names begin so are ours; in lower case.
     let prefix: String
+    /// Views of ours that triggers of the application's may write to; in lower case.
+    let views: Set<String>
     var isOn = false
 
-    init(prefix: String) { self.prefix = prefix }
+    init(prefix: String, views: Set<String>) { (self.prefix, self.views) = (prefix, views) }
 
     /// Pragmas that take an argument and change nothing beyond the transaction.
     private static let harmless: Set<String> = [
@@ -36,6 +38,11 @@ final class StatementGuard {
             return second == nil ? !Self.acting.contains(name) : Self.harmless.contains(name)
         default:
             if isOurs(trigger) { return true }
+            if trigger != nil, [SQLITE_INSERT, SQLITE_UPDATE, SQLITE_DELETE].contains(action),
+                let first, views.contains(first.lowercased())
+            {
+                return true
+            }
             return !isOurs(first) && !isOurs(second)
         }
     }
@@ -50,9 +57,15 @@ extension Connection {
     /// end, begin nor nest transactions, nor attach databases, nor set anything; a commit by a statement that
     /// was prepared before fails. Afterwards no statement stands on a row.
     ///
-    /// - Parameter prefix: What names of ours begin with, in lower case.
-    package func guarded<Output>(protecting prefix: String, _ body: () throws -> Output) rethrows -> Output {
-        installGuard(prefix)
+    /// - Parameters:
+    ///   - prefix: What names of ours begin with, in lower case.
+    ///   - views: Views of ours that triggers of the application's may write to.
+    package func guarded<Output>(
+        protecting prefix: String,
+        butForViewsInTriggers views: Set<String>,
+        _ body: () throws -> Output
+    ) rethrows -> Output {
+        installGuard(prefix, views)
         statementGuard?.isOn = true
         sqlite3_commit_hook(handle, { _ in 1 }, nil)
         defer {
@@ -72,9 +85,9 @@ extension Connection {
     }
 
     /// Once, and only where it is needed: it has every statement prepared anew.
-    private func installGuard(_ prefix: String) {
+    private func installGuard(_ prefix: String, _ views: Set<String>) {
         guard statementGuard == nil else { return }
-        let installed = StatementGuard(prefix: prefix)
+        let installed = StatementGuard(prefix: prefix, views: views)
         statementGuard = installed
         sqlite3_set_authorizer(
             handle,

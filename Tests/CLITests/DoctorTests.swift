@@ -109,13 +109,9 @@ import Testing
             let runner = try #require((answer["runners"] as? [[String: Any]])?.first)
             #expect(runner["is_dead"] as? Bool == false)
             #expect(runner["running"] as? Int == 1)
-            #expect(runner["is_primary"] as? Bool == false)
             #expect(texts(answer, areProblems: true).isEmpty)
-            _ = try await place.sql("UPDATE sluice_runner_rows SET primary_until_boot_us = 9000000000000000")
-            let primary = (try await findings(place)["runners"] as? [[String: Any]])?.first
-            #expect(primary?["is_primary"] as? Bool == true)
             let human = try await place.sluice("doctor").output
-            #expect(human.contains("(primary, 1 running)"), "\(human)")
+            #expect(human.contains("(1 running)"), "\(human)")
             pid = runner["pid"] as? Int
             try send(.kill)
         }
@@ -128,16 +124,13 @@ import Testing
         #expect(advice?.hasSuffix("the line `queues` here, show what it ran as running") == true)
     }
 
-    @Test("Beside a primary, the other processes that run the queues are said to stand by")
-    func standby() {
-        let (alone, dead) = (runner(7), runner(9, lives: false, isPrimary: true))
+    @Test("The processes that run the queues are named, with what each runs")
+    func runners() {
         #expect(Doctor.text([]) == "none")
-        #expect(Doctor.text([alone, runner(8)]) == "process 7 (3 running), process 8 (3 running)")
         #expect(
-            Doctor.text([alone, runner(8, isPrimary: true), runner(9, lives: false)])
-                == "process 7 (stands by, 3 running), process 8 (primary, 3 running), process 9 (has died)"
+            Doctor.text([runner(7), runner(8), runner(9, lives: false)])
+                == "process 7 (3 running), process 8 (3 running), process 9 (has died)"
         )
-        #expect(Doctor.text([alone, dead]) == "process 7 (3 running), process 9 (has died)")
     }
 
     @Test("The last line counts problems and notes, with their marks")
@@ -219,13 +212,12 @@ import Testing
         return connection
     }
 
-    private func runner(_ pid: Int64, lives: Bool = true, isPrimary: Bool = false) -> Store.Runner {
+    private func runner(_ pid: Int64, lives: Bool = true) -> Store.Runner {
         Store.Runner(
             pid: pid,
             leaseUntil: Timestamp(Date()) + .seconds(30),
             isLeaseOver: false,
             lives: lives,
-            isPrimary: isPrimary,
             runningCount: 3
         )
     }

@@ -188,7 +188,7 @@ import Testing
         #expect(model.filter == "par")
     }
 
-    @Test("The first line names the processes that run the queues, and the one that others stand by for")
+    @Test("The first line names the processes that run the queues")
     func runners() {
         let drawing = WatchDrawing(
             title: "f",
@@ -196,10 +196,9 @@ import Testing
             paint: Paint(isOn: false)
         )
         for (runners, text) in [
-            ([], "no process runs the queues"), ([(7, false)], "process 7 runs the queues"),
-            ([(7, false), (8, true)], "processes 7 (stands by), 8 (primary) run the queues"),
-            ([(7, false), (8, false)], "processes 7, 8 run the queues"),
-        ] as [([(pid: Int64, isPrimary: Bool)], String)] {
+            ([], "no process runs the queues"), ([7], "process 7 runs the queues"),
+            ([7, 8], "processes 7, 8 run the queues"),
+        ] as [([Int64], String)] {
             var model = WatchModel()
             var picture = picture([])
             picture.runners = runners

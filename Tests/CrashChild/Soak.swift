@@ -105,7 +105,7 @@ final class Soak: Sendable {
         _ = try await broker.statuses(limit: 20)
         let cancelled = try await broker.enqueue(Message(conversation: 1, text: "never mind"))
         _ = try await broker.cancel(cancelled.id)
-        try await broker.resume(hold)
+        try await broker.endHold(hold)
         try await broker.purgeDeadLetters(keepingNewest: 10)
         if second % 7 == 3 {
             await broker.suspend()

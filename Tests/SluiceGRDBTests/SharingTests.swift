@@ -16,7 +16,7 @@ struct SharingTests {
         let application = try Application(kind)
         let broker = try await application.broker()
         let findings = try await application.database.writeWithoutTransaction {
-            try broker.findings(about: $0)
+            try broker.diagnose($0)
         }
         #expect(findings == [])
         try await #expect(Self.settings(of: application) == ["wal", "2", "1", "0", "60000"])
@@ -29,7 +29,7 @@ struct SharingTests {
         let before = try await Self.settings(of: application)
         let broker = try await Broker(sharing: application.database, keepsSettings: true)
         let findings = try await application.database.writeWithoutTransaction {
-            try broker.findings(about: $0)
+            try broker.diagnose($0)
         }
         let after = try await Self.settings(of: application)
         #expect(findings.contains { $0.code == .synchronousBelowFull })

@@ -15,8 +15,6 @@ package enum OlderSchema {
         VALUES (1, 1, 0, 10, 11, 'k', '{}', 1, NULL, NULL, NULL, NULL),
                (2, 2, 'x', 10, 11, 'k', '[1]', 3, 't', 99, 'g', '{"traceparent": "00"}');
         INSERT INTO sluice_key_rows VALUES (1, 'key', 1, 1000, NULL);
-        INSERT INTO sluice_cascade_rows VALUES (1, 'messages', 'id');
-        INSERT INTO sluice_link_rows VALUES (99, 1, 'm7', 0);
         INSERT INTO sluice_order_rows VALUES (1, 0, 1);
         INSERT INTO sluice_state_rows (action_id, attempts, last_error) VALUES (2, 3, 'e');
         INSERT INTO sluice_claim_rows VALUES (1, 0, 1, 5, 6, 0, 0, 1);
@@ -30,7 +28,7 @@ package enum OlderSchema {
         VALUES (3, 1, 0, 'arrival', 1, 2, 'k', 1, 3, 'failed', 'e', '"d"', 2, 't', 'g', '{}');
         INSERT INTO sluice_gate_rows VALUES ('g', 1, 1, 2, NULL, NULL, NULL);
         INSERT INTO sluice_hold_rows VALUES (1, 'a/*', 'me', 'why', 1, NULL);
-        INSERT INTO sluice_runner_rows VALUES (5, 1, 'gone', 7, 0, 0, 0);
+        INSERT INTO sluice_runner_rows VALUES (5, 1, 'gone', 7, 0, 0);
         INSERT INTO sluice_checkpointer VALUES (1, 5, 1, 'gone', 0, 0);
         INSERT INTO sluice_changes VALUES (1, 5, 1, 1, 'insert');
         """

@@ -4,7 +4,7 @@
 ///
 /// ```swift
 /// try broker.queues("thumbnails/*", QueueOptions(discipline: .lastInFirstOut))
-/// try broker.route("uploads", Upload.self, RouteOptions(discipline: .concurrent(4))) { … }
+/// try broker.queues("uploads", QueueOptions(discipline: .concurrent(4)))
 /// ```
 ///
 /// It stands in code and not in the file: give all processes that run the queues the same.

@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// By which rules the actions of a queue start.
 package struct QueueRules: Sendable, Hashable {
     package var discipline = QueueDiscipline.firstInFirstOut
@@ -17,81 +15,44 @@ package struct QueueRules: Sendable, Hashable {
     var isBatched: Bool { start != .atOnce }
 }
 
-/// The rules of queues, by pattern, as options and routes give them.
-package final class QueueRuleBook: Sendable {
-    private struct Entry: Sendable {
-        var discipline: QueueDiscipline?
-        var start: QueueStart?
-    }
-
-    private let table = Mutex(PatternTable<Entry>())
-    /// Read for each claim; in most brokers no queue has rules of its own.
-    private let hasEntries = Atomic(false)
+/// The options of queues, by pattern, and the rules that follow from them.
+package struct QueueTable: Sendable {
+    private var table = PatternTable<QueueOptions>()
+    /// Whether some queues have rules of their own: in most brokers none has.
+    private(set) var hasRules = false
 
     package init() {}
 
-    /// Whether no queue has rules of its own.
-    var isEmpty: Bool { !hasEntries.load(ordering: .acquiring) }
-
-    /// Sets the rules of the queues of a pattern, as far as they are given.
+    /// Sets what holds for the queues of a pattern.
     ///
-    /// - Throws: ``SluiceError/Code/invalidOptions`` when the pattern has others.
-    func add(
-        _ form: QueuePattern.Form,
-        _ discipline: QueueDiscipline?,
-        _ start: QueueStart?
-    ) throws(SluiceError) {
-        try discipline?.validate()
-        try start?.validate()
-        guard discipline != nil || start != nil else { return }
-        try table.withLock { table throws(SluiceError) in
-            var entry = table[form] ?? Entry()
-            if let known = entry.discipline, let discipline, known != discipline {
-                throw SluiceError(
-                    .invalidOptions,
-                    "the queues of \(form.text) have one discipline: \(known) was given, and now "
-                        + "\(discipline)"
-                )
-            }
-            if let known = entry.start, let start, known != start {
-                throw SluiceError(
-                    .invalidOptions,
-                    "the queues of \(form.text) start in one way: \(known) was given, and now \(start)"
-                )
-            }
-            entry.discipline = discipline ?? entry.discipline
-            entry.start = start ?? entry.start
-            table[form] = entry
+    /// - Throws: ``SluiceError/Code/duplicateQueueOptions`` when it has some, and
+    ///   ``SluiceError/Code/invalidOptions``.
+    package mutating func add(_ pattern: QueuePattern, _ options: QueueOptions) throws(SluiceError) {
+        let form = try pattern.formOfRule()
+        try options.validate()
+        guard table[form] == nil else {
+            throw SluiceError(.duplicateQueueOptions, "the queues '\(pattern)' have options already")
         }
-        hasEntries.store(true, ordering: .releasing)
+        table[form] = options
+        hasRules = hasRules || options.discipline != nil || options.start != nil
     }
+
+    /// The options that hold for a queue.
+    func options(of queue: QueueName) -> QueueOptions? { table.matches(queue).first { _ in true } }
 
     /// The discipline of a queue by the most specific pattern that says something of it; `nil` where none
     /// does.
     func saidDiscipline(of queue: QueueName) -> QueueDiscipline? {
-        guard !isEmpty else { return nil }
-        return table.withLock { $0.matches(queue).lazy.compactMap(\.discipline).first }
+        hasRules ? table.matches(queue).lazy.compactMap(\.discipline).first : nil
     }
 
     /// The rules of a queue: each by the most specific pattern that says something of it.
     package func rules(of queue: QueueName) -> QueueRules {
-        guard !isEmpty else { return .plain }
-        return table.withLock { table in
-            var rules = QueueRules.plain
-            let entries = Array(table.matches(queue))
-            if let discipline = entries.lazy.compactMap(\.discipline).first { rules.discipline = discipline }
-            if let start = entries.lazy.compactMap(\.start).first { rules.start = start }
-            return rules
-        }
-    }
-}
-
-extension QueuePattern.Form {
-    /// The pattern as it is written.
-    fileprivate var text: String {
-        switch self {
-        case .exact(let name): "'\(name)'"
-        case .prefix(let bytes): "'\(String(decoding: bytes, as: UTF8.self))*'"
-        }
+        guard hasRules else { return .plain }
+        let options = Array(table.matches(queue))
+        return QueueRules(
+            discipline: options.lazy.compactMap(\.discipline).first ?? .firstInFirstOut,
+            start: options.lazy.compactMap(\.start).first ?? .atOnce
+        )
     }
 }

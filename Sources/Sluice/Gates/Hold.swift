@@ -25,7 +25,7 @@ public struct HoldID: RawRepresentable, Hashable, Comparable, Sendable, CustomSt
 ///
 /// Several can stand at once, and a queue moves again when none is left that covers it.
 public struct Hold: Sendable, Hashable {
-    /// Its number, for ``Broker/resume(_:)``.
+    /// Its number, for ``Broker/endHold(_:)``.
     public let id: HoldID
     /// Which queues.
     public let pattern: QueuePattern

@@ -44,7 +44,7 @@ public struct QueueContents<A: Action>: AsyncSequence, Sendable {
                 in: contents.queue,
                 from: last.map(HandleStart.behind) ?? .front,
                 limit: contents.pageSize,
-                by: contents.broker.scheduler.rules.saidDiscipline(of: contents.queue)
+                by: contents.broker.routes.admission.queues.saidDiscipline(of: contents.queue)
             )
             isAtEnd = found.count < contents.pageSize
             if let end = found.last { last = end.place }

@@ -11,10 +11,10 @@ extension QueueHandle {
     /// }
     /// ```
     ///
-    /// What happens to many actions in one commit, as in a call of `add`, is one notice. What other processes
-    /// do is told too, a little later and with less detail: see ``QueueNotice``. The actions
-    /// are decoded on the dispatch queue. An observer that is slower than the queue loses notices
-    /// (``QueueNotice/lost``) and holds up nobody.
+    /// What happens to many actions in one commit, as in a call of `add`, is one notice. That other processes
+    /// have committed is told a little later, and not what: see ``QueueNotice``. The actions are decoded on
+    /// the dispatch queue. An observer that is slower than the queue loses notices (``QueueNotice/lost``) and
+    /// holds up nobody.
     ///
     /// - Parameters:
     ///   - queue: Where. A concurrent one is fine: no two callbacks overlap.
@@ -55,6 +55,9 @@ extension QueueHandle {
             receiveContents: { events, contents in
                 callbacks.receive(NoticeDraft.all(of: name, in: events, contents))
             },
+            othersCommitted: {
+                callbacks.receive([NoticeDraft(kind: .changed, subjects: [], error: nil)])
+            },
             end: {}
         )
         let token = ObservationToken(broker.observers, subscriber) {
@@ -62,8 +65,6 @@ extension QueueHandle {
             registration.end()
         }
         broker.isObserved()
-        // What is there by now has not come later.
-        broker.lookForCommits()
         return token
     }
 }

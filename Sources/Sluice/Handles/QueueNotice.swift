@@ -7,21 +7,18 @@ internal import Synchronization
 /// cancelled or processed. ``QueueNoticeKind/failed`` tells of an attempt: the action is still there, unless
 /// `removed` follows.
 ///
-/// What other processes and connections do is found in the file, by a look every
-/// ``BrokerOptions/foreignChangeInterval``, while this broker runs not more often than every second: what is
-/// there that was not is `added`, what has gone is `removed` whatever has become of it (`cancelled`, if it
-/// was deleted by SQL while this broker ran), and what has come and gone between two looks is not told, nor
-/// are failed attempts. A queue with more than 10,000 actions is not compared until it has fewer: of what
-/// others do to it then, only what SQL inserts and deletes while this broker runs is told.
+/// Of what other processes and connections do, an `INSERT` and a `DELETE` by SQL while this broker runs are
+/// told as added and cancelled. All else is ``QueueNoticeKind/changed``: somebody else has committed
+/// something, which may concern this queue; who shows what is in it reads it again.
 public struct QueueNotice<A: Action>: Sendable {
     /// What has happened.
     public let kind: QueueNoticeKind
     /// The queue.
     public let queue: QueueName
-    /// To whom, in order.
+    /// To whom, in order; empty for ``QueueNoticeKind/changed``.
     public let actions: [QueuedAction<A>]
     /// The numbers of actions that it has also happened to and that cannot be shown: of another kind, not
-    /// decodable, or gone before this process looked, as what another process has run.
+    /// decodable, or gone.
     public let unreadable: [ActionID]
     /// Why it has failed, in the words of the error that the handler threw; `nil` for all other kinds.
     public let error: String?
@@ -34,8 +31,7 @@ public struct QueueNotice<A: Action>: Sendable {
 public enum QueueNoticeKind: String, Sendable, Hashable, CaseIterable {
     /// It has been enqueued, put back, or moved here.
     case added
-    /// It has been taken out or cleared, set aside, or moved to another queue; or another process has ended
-    /// it in any way.
+    /// It has been taken out or cleared, set aside, or moved to another queue.
     case removed
     /// It has been cancelled or deleted.
     case cancelled
@@ -43,6 +39,11 @@ public enum QueueNoticeKind: String, Sendable, Hashable, CaseIterable {
     case processed
     /// An attempt has ended with an error or a retry, or the action's time was over.
     case failed
+    /// Other processes or connections have committed, and the queue may hold something else than before.
+    ///
+    /// It is looked for every ``BrokerOptions/foreignChangeInterval``, while this broker runs not more often
+    /// than every second.
+    case changed
 }
 
 extension QueueNotice {
@@ -94,9 +95,6 @@ extension NoticeDraft {
             let subject = Subject(id: id, action: contents.actions[index])
             append(kind, subject, kind == .failed ? event.error : nil, to: &drafts)
         }
-        for change in contents.found where change.queue == queue {
-            append(change.kind, Subject(id: change.id, action: change.action), nil, to: &drafts)
-        }
         return drafts
     }
 
@@ -143,6 +141,7 @@ struct NoticeBuffer: ObserverBuffer {
     init(limit: Int) { self.limit = max(limit, 1) }
 
     mutating func add(_ draft: NoticeDraft) {
+        if draft.kind == .changed, drafts.last?.kind == .changed { return }
         // Where nothing waits there is room for one of any size.
         guard drafts.isEmpty || count + draft.subjects.count <= limit else {
             drafts[drafts.count - 1].lost += draft.subjects.count

@@ -8,6 +8,8 @@ final class Observers: Sendable {
         /// The same, with the actions that the events are about; told of transactions that have collected
         /// them.
         var receiveContents: @Sendable ([QueueEvent], ObservedContents) -> Void = { _, _ in }
+        /// Others have committed, what no event tells of in full.
+        var othersCommitted: @Sendable () -> Void = {}
         /// Something has changed that no event tells of, about a queue or about all.
         var poke: @Sendable (QueueID?) -> Void = { _ in }
         /// No further event comes.
@@ -46,11 +48,18 @@ final class Observers: Sendable {
     }
 
     func publish(_ events: [QueueEvent], _ contents: ObservedContents? = nil) {
-        guard !events.isEmpty || contents?.found.isEmpty == false else { return }
+        guard !events.isEmpty else { return }
         for subscriber in state.withLock({ Array($0.subscribers.values) }) {
-            if !events.isEmpty { subscriber.receive(events) }
+            subscriber.receive(events)
             if let contents { subscriber.receiveContents(events, contents) }
         }
+    }
+
+    /// Tells those who ask for the actions of a queue that others have committed, if they have since the last
+    /// call.
+    func tellCommitOfOthers() {
+        guard interest.takeCommitOfOthers() else { return }
+        for subscriber in state.withLock({ Array($0.subscribers.values) }) { subscriber.othersCommitted() }
     }
 
     /// Tells that something about a queue, or about all, may look different now, though nothing has happened

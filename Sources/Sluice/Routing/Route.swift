@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// What runs the actions of one kind, or of any, in the queues of one pattern.
 ///
 /// A class, as it goes with each action that runs.
@@ -35,12 +37,23 @@ enum HandlerResult: Sendable {
     case undecodable(String)
 }
 
-/// All routes of a broker.
-struct RouteTable: Sendable {
-    private var table = PatternTable<[String?: Route]>()
-    private var count = 0
+/// What a broker's routes say about a head.
+enum RouteMatch: Sendable {
+    case route(Route)
+    /// There is none: `hasRoute` says whether there is one for the queue, for other kinds.
+    case unroutable(hasRoute: Bool)
+}
 
-    /// Adds a route; refuses a second one for the same pattern and kind.
+/// All routes of a broker, and the options of its queues.
+struct RouteTable: Sendable {
+    private var patterns = PatternTable<[String?: Admission.Route]>()
+    private var queues = QueueTable()
+    /// By their numbers.
+    private var routes: [Route] = []
+    /// What claims need to know of them.
+    private(set) var admission = Admission(routes: PatternTable(), queues: QueueTable())
+
+    /// Adds a route; refuses a second one for the same pattern and kind, and leaves nothing then.
     mutating func add(
         _ pattern: QueuePattern,
         kind: String?,
@@ -50,29 +63,84 @@ struct RouteTable: Sendable {
         let form = try pattern.form()
         try options.validate()
         if let kind { try validateKind(kind) }
-        var routes = table[form] ?? [:]
-        guard routes[kind] == nil else {
+        guard patterns[form]?[kind] == nil else {
             throw SluiceError(
                 .duplicateRoute,
                 "there is a route for \(kind.map { "'\($0)'" } ?? "any kind") in '\(pattern)' already"
             )
         }
-        let id = RouteID(rawValue: count)
-        routes[kind] = Route(id: id, pattern: pattern, kind: kind, options: options, perform: perform)
-        table[form] = routes
-        count += 1
+        let id = RouteID(rawValue: routes.count)
+        routes.append(Route(id: id, pattern: pattern, kind: kind, options: options, perform: perform))
+        var kinds = patterns[form] ?? [:]
+        kinds[kind] = Admission.Route(id: id, options)
+        patterns[form] = kinds
+        admission = Admission(routes: patterns, queues: queues)
     }
 
+    /// Sets what holds for the queues of a pattern.
+    mutating func add(_ pattern: QueuePattern, _ options: QueueOptions) throws(SluiceError) {
+        try queues.add(pattern, options)
+        admission = Admission(routes: patterns, queues: queues)
+    }
+
+    subscript(id: RouteID) -> Route { routes[id.rawValue] }
+
     /// The route for an action; of several, that of the most specific pattern.
-    ///
-    /// - Returns: Without a route for the kind, whether any pattern matches the queue.
-    func route(for queue: QueueName, kind: String) -> (route: Route?, matchesQueue: Bool) {
-        var matchesQueue = false
-        for routes in table.matches(queue) {
-            matchesQueue = true
-            if let route = routes[kind] ?? routes[nil] { return (route, true) }
+    func route(for queue: QueueName, kind: String) -> RouteMatch {
+        let (route, matchesQueue) = admission.route(for: queue, kind: kind)
+        return route.map { .route(self[$0.id]) } ?? .unroutable(hasRoute: matchesQueue)
+    }
+}
+
+extension Admission.Route {
+    fileprivate init(id: RouteID, _ options: RouteOptions) {
+        self.init(
+            id: id,
+            concurrency: options.concurrency,
+            gates: options.gates,
+            crashLimit: options.crashLimit,
+            failure: options.failure
+        )
+    }
+}
+
+/// The routes of a broker, as they are at the moment.
+final class Routes: Sendable {
+    private struct State {
+        var table = RouteTable()
+        /// The broker was closed.
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
+
+    var admission: Admission { state.withLock { $0.table.admission } }
+
+    subscript(id: RouteID) -> Route { state.withLock { $0.table[id] } }
+
+    func route(for queue: QueueName, kind: String) -> RouteMatch {
+        state.withLock { $0.table.route(for: queue, kind: kind) }
+    }
+
+    /// Changes them, or leaves them as they are if that throws.
+    func change(_ body: (inout RouteTable) throws(SluiceError) -> Void) throws(SluiceError) {
+        try state.withLock { state throws(SluiceError) in
+            guard !state.isClosed else { throw SluiceError(.closed, "the broker was closed") }
+            var table = state.table
+            try body(&table)
+            state.table = table
         }
-        return (nil, matchesQueue)
+    }
+
+    /// Forgets them for good, and so what their handlers hold, which may be the broker itself.
+    func drop() {
+        let table = state.withLock { state in
+            state.isClosed = true
+            defer { if !mutant("routes go with close") { state.table = RouteTable() } }
+            return state.table
+        }
+        // What they hold goes here, outside the lock: it is the application's.
+        withExtendedLifetime(table) {}
     }
 }
 

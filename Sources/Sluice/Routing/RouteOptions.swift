@@ -22,27 +22,18 @@ public struct RouteOptions: Sendable {
     /// Gates that must be open for an action of the route to start; none by default.
     ///
     /// An action whose gate closes while it runs is not touched.
-    public var gates: [GateName] = []
+    public var gates: [GateName]
 
     /// The number of deaths of the process while the action ran alone after which it counts as
     /// ``FailureCause/crashed``; at least 1.
     ///
     /// Default: 3.
-    public var crashLimit = 3
+    public var crashLimit: Int
 
     /// How long a head that was released waits; at least a second.
     ///
     /// Default: a second.
-    public var releaseDelay: Duration = .seconds(1)
-
-    /// The discipline of the queues of the route's pattern, whatever the kind: the same as
-    /// ``QueueOptions/discipline``, said here.
-    ///
-    /// All that is said of one pattern must agree. `nil`, the default, says nothing.
-    public var discipline: QueueDiscipline?
-
-    /// When the actions of the queues of the route's pattern start: the same as ``QueueOptions/start``.
-    public var start: QueueStart?
+    public var releaseDelay: Duration
 
     /// Makes a set of options.
     public init(
@@ -50,21 +41,21 @@ public struct RouteOptions: Sendable {
         failure: FailurePolicies = FailurePolicies(),
         timeout: Duration? = nil,
         concurrency: Int? = nil,
-        discipline: QueueDiscipline? = nil,
-        start: QueueStart? = nil
+        gates: [GateName] = [],
+        crashLimit: Int = 3,
+        releaseDelay: Duration = .seconds(1)
     ) {
-        self.discipline = discipline
-        self.start = start
         self.retry = retry
         self.failure = failure
         self.timeout = timeout
         self.concurrency = concurrency
+        self.gates = gates
+        self.crashLimit = crashLimit
+        self.releaseDelay = releaseDelay
     }
 
     func validate() throws(SluiceError) {
         for gate in gates { try gate.validate() }
-        try discipline?.validate()
-        try start?.validate()
         if let timeout, timeout <= .zero {
             throw SluiceError(.invalidOptions, "a route's timeout is not positive")
         }

@@ -122,34 +122,22 @@ extension SchedulerStateMachine {
 
     /// The time for what is being tried is over.
     package mutating func endTrial() -> [Decision] {
-        guard trial.isActive else { return [] }
         let (survivors, untried) = trial.end()
         for queue in untried { makeReady(queue) }
         return (survivors.isEmpty ? [] : [.survived(survivors)]) + decide()
     }
 
-    /// How many suspects a queue's head is tried with; 0: it is not.
-    func trialSize(of queue: QueueID) -> Int { trial.group.contains(queue) ? trial.size : 0 }
+    /// What a claim is to do with a queue's head, should that be a suspect.
+    func trialRule(for queue: QueueID) -> TrialRule {
+        guard triesSuspects else { return .none }
+        if trial.group.contains(queue) { return .tries(size: trial.size) }
+        return trial.isOver && !trial.isActive ? .none : .waits
+    }
 
     /// Claims the next suspects, when nothing else runs.
     mutating func decideTrial() -> [Decision] {
         guard trial.group.isEmpty, permitsInUse == 0 || mutant("alone"), settling == 0 else { return [] }
         guard let (queues, isLong) = trial.takeGroup(limit: concurrency) else { return [] }
         return [.beginTrial(isLong: isLong), .claim(queues.map { order($0) })]
-    }
-
-    /// Whether a head may start, as far as suspects are concerned.
-    func admitBesideTrial(
-        _ queue: QueueID,
-        suspect: CrashTrial.Suspect?,
-        at now: Duration
-    ) -> Conclusion? {
-        if trial.group.contains(queue) {
-            // Another head has come before the suspect: it waits as others do.
-            return suspect == nil ? .unfinished : nil
-        }
-        guard let suspect else { return nil }
-        let isOver = trial.isOver || trial.until.map { now >= $0 } ?? false
-        return trial.isActive || !isOver ? .awaitsTrial(suspect) : nil
     }
 }

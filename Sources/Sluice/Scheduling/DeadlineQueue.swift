@@ -6,12 +6,8 @@ package enum Chore: Hashable, Sendable, CaseIterable {
     case renewLease
     /// Look whether the other processes that run the queues live, and at what they had taken.
     case watchRunners
-    /// Look whether another process goes on being the primary.
-    case endStandby
     /// Find all queues with work: another process has left its own to whoever looks.
     case lookAround
-    /// Find the queues that were overlooked while another process was the primary.
-    case findOverlooked
     /// Look for commits of other connections.
     case lookForChanges
     /// Give scheduled actions that are due their place.

@@ -6,9 +6,6 @@ struct RoutelessQueues {
     private var line = QueueLine()
     /// Those that were asked again, until it is known whether they still have none.
     private var askedAgain: Set<QueueID> = []
-    /// One has come, or was seen to run, since it was last told when.
-    private var hasNew = false
-    private var newestAt: Duration?
 
     var count: Int { line.count }
     var isEmpty: Bool { line.isEmpty }
@@ -16,15 +13,11 @@ struct RoutelessQueues {
     /// A queue's head has no route.
     mutating func append(_ queue: QueueID) {
         askedAgain.remove(queue)
-        if line.append(queue) { hasNew = true }
+        line.append(queue)
     }
 
-    /// Another process runs a queue: if it is one of these, that process is needed, and has it only because
-    /// this one left it.
-    mutating func runsElsewhere(_ queue: QueueID) {
-        askedAgain.remove(queue)
-        if line.contains(queue) { hasNew = true }
-    }
+    /// Another process runs a queue: whether there is a route for it here is still not known.
+    mutating func runsElsewhere(_ queue: QueueID) { askedAgain.remove(queue) }
 
     /// A queue's head has a route, or there is none.
     ///
@@ -40,15 +33,5 @@ struct RoutelessQueues {
         line.append(queue)
         askedAgain.insert(queue)
         return queue
-    }
-
-    /// Whether one of them has come so lately that no other process may have had the time to run it, or was
-    /// run by one so lately.
-    ///
-    /// Those that nobody runs may stand for ever: they hold up what they concern, and not the others.
-    mutating func mayBeOthers(at now: Duration) -> Bool {
-        if hasNew { (newestAt, hasNew) = (now, false) }
-        guard !isEmpty, let newestAt else { return false }
-        return now - newestAt < PrimaryPlan.tenure
     }
 }

@@ -3,8 +3,6 @@ extension Scheduler {
     ///
     /// Called without the lock.
     final class Delegate: Sendable {
-        /// Whether a head may run by the broker's routes, asked within the claiming transaction.
-        let routing: @Sendable (Head) -> Routing
         /// A claim is in the file that goes with a settling: its handler starts when the task goes on.
         ///
         /// Called before any later commit.
@@ -21,7 +19,6 @@ extension Scheduler {
         let stopped: @Sendable () -> Void
 
         init(
-            routing: @escaping @Sendable (Head) -> Routing,
             announce: @escaping @Sendable (ClaimedAction) -> Void,
             start: @escaping @Sendable (ClaimedAction, Route) -> Void,
             timeOut: @escaping @Sendable (_ claim: Int64) -> Void,
@@ -30,7 +27,6 @@ extension Scheduler {
             rests: @escaping @Sendable () -> Void,
             stopped: @escaping @Sendable () -> Void
         ) {
-            self.routing = routing
             self.announce = announce
             self.start = start
             self.timeOut = timeOut
@@ -42,7 +38,6 @@ extension Scheduler {
 
         /// Nobody: handlers are not started, and nothing is performed.
         static let none = Delegate(
-            routing: { _ in .unroutable(hasRoute: false) },
             announce: { _ in },
             start: { _, _ in },
             timeOut: { _ in },
@@ -51,11 +46,5 @@ extension Scheduler {
             rests: {},
             stopped: {}
         )
-    }
-
-    /// What the broker's routes say about a head.
-    enum Routing: Sendable {
-        case route(Route)
-        case unroutable(hasRoute: Bool)
     }
 }

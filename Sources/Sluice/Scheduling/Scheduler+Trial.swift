@@ -57,10 +57,3 @@ extension Scheduler {
         }
     }
 }
-
-extension Head {
-    /// What the scheduler needs to know of a suspect; `nil` where it is none.
-    func suspect(in queue: QueueID) -> CrashTrial.Suspect? {
-        isSuspect ? CrashTrial.Suspect(queue: queue, level: suspicion, crashes: crashes) : nil
-    }
-}

@@ -10,8 +10,7 @@ final class Scheduler: Sendable {
 
     let machine: Mutex<SchedulerStateMachine>
     let store: Store
-    /// By which rules the actions of queues start.
-    let rules = QueueRuleBook()
+    let routes: Routes
     let clock: any BrokerClock
     private let alarm: Alarm
     let executor: DispatchExecutor?
@@ -31,9 +30,14 @@ final class Scheduler: Sendable {
     /// Set once, by ``connect(_:)``.
     private let connection = Mutex<Delegate?>(nil)
 
-    init(store: Store, options: BrokerOptions) {
-        machine = Mutex(SchedulerStateMachine(concurrency: options.concurrency))
-        self.store = store
+    init(store: Store, routes: Routes, options: BrokerOptions) {
+        machine = Mutex(
+            SchedulerStateMachine(
+                concurrency: options.concurrency,
+                triesSuspects: options.crashTrialLimit > .zero
+            )
+        )
+        (self.store, self.routes) = (store, routes)
         clock = options.clock
         executor = options.engine.executor
         crashTrialLimit = options.crashTrialLimit
@@ -81,8 +85,7 @@ extension Scheduler {
     func holdsChanged() { update { $0.holdsChanged() } }
 
     func askAgain(all: Bool) {
-        let now = clock.uptime
-        update { $0.askAgain(all: all, at: now) }
+        update { $0.askAgain(all: all) }
     }
 
     func gatesOpened(_ openings: [GateOpening]) {
@@ -120,7 +123,7 @@ extension Scheduler {
             let request = order.map(request)
             // Unchecked, as it is made for each action that runs; a write's completion is called once.
             let answer = await withUnsafeContinuation {
-                write(receipt, settlement, thenClaim: request?.request, telling: $0)
+                write(receipt, settlement, thenClaim: request, telling: $0)
             }
             switch answer {
             case .success(let (result, claimResult)):
@@ -132,7 +135,7 @@ extension Scheduler {
                 // A claim that was postponed may have found the slot still taken.
                 if hasOwnOrder && order == nil { wake(CollectionOfOne(receipt.queue)) }
                 guard let request, let claimResult else { return nil }
-                return conclude(request, claimResult)
+                return conclude(request.queue, claimResult)
             case .failure(let error):
                 let facts: Logger.Metadata = ["error": "\(error)", "action": "\(receipt.action)"]
                 logger.debug("settling failed", metadata: facts)
@@ -169,12 +172,9 @@ extension Scheduler {
             Result<(SettleResult, ClaimResult?), SluiceError>, Never
         >
     ) {
-        let now = store.runners.mayBePrimary ? clock.uptime : nil
-        let (isCrowded, asksToBePrimary) = machine.withLock { machine in
-            (machine.isCrowded, now.map { machine.asksToBePrimary(at: $0) } ?? false)
-        }
-        if asksToBePrimary { store.runners.askToBePrimary() }
-        store.settle(receipt, settlement, thenClaim: request, isOneOfMany: isCrowded) { [delegate] answer in
+        let isCrowded = machine.withLock { $0.isCrowded }
+        store.settle(receipt, settlement, thenClaim: request, commitsOnWriterThread: isCrowded) {
+            [delegate] answer in
             if case .success((_, .claimed(let next))) = answer { delegate.announce(next) }
             continuation.resume(returning: answer)
         }
@@ -249,11 +249,11 @@ extension Scheduler {
 
     private func claim(_ orders: [SchedulerStateMachine.Order]) {
         let requests = orders.map(request)
-        store.claim(requests.map(\.request)) { [self] result in
+        store.claim(requests) { [self] result in
             switch result {
             case .success(let results):
-                for (request, result) in zip(requests, results) {
-                    if let (action, route) = conclude(request, result) { delegate.start(action, route) }
+                for (order, result) in zip(orders, results) {
+                    if let (action, route) = conclude(order.queue, result) { delegate.start(action, route) }
                 }
             case .failure(let error):
                 logger.debug("claiming failed", metadata: ["error": "\(error)"])
@@ -270,75 +270,32 @@ extension Scheduler {
         }
     }
 
-    /// A claim with the route that its admission found.
-    private struct RoutedRequest {
-        let request: ClaimRequest
-        let admission: AdmittedRoute
-    }
-
-    /// What the admission of one claim found, for when the claim is in the file.
-    private final class AdmittedRoute: Sendable {
-        let state = Mutex<(route: Route?, conclusion: SchedulerStateMachine.Conclusion?)>((nil, nil))
-    }
-
-    private func request(_ order: SchedulerStateMachine.Order) -> RoutedRequest {
-        let admission = AdmittedRoute()
-        let request = ClaimRequest(
+    private func request(_ order: SchedulerStateMachine.Order) -> ClaimRequest {
+        ClaimRequest(
             queue: order.queue,
             waitedFor: order.waitedFor,
-            rules: rules.isEmpty ? nil : rules
-        ) { [self] head, controls in
-            admit(head, of: order.queue, admission, controls)
-        }
-        return RoutedRequest(request: request, admission: admission)
-    }
-
-    private func admit(
-        _ head: Head,
-        of queue: QueueID,
-        _ admission: AdmittedRoute,
-        _ controls: Controls
-    ) -> Admission {
-        switch delegate.routing(head) {
-        case .unroutable(let hasRoute):
-            if head.isExpired { return .expired(FailurePolicies().expired) }
-            admission.state.withLock { $0 = (nil, .unroutable) }
-            return .unroutable(hasRoute: hasRoute)
-        case .route(let route):
-            if head.isExpired { return .expired(route.options.failure.expired) }
-            if let gate = route.options.gates.first(where: { !controls.isOpen($0) }) { return .gated(gate) }
-            if head.crashes >= route.options.crashLimit && !mutant("crash limit") {
-                let error = "the process died \(head.crashes) times while the action ran alone"
-                return .fail(.crashed, route.options.failure.crashed, error: error)
-            }
-            let conclusion = machine.withLock {
-                $0.admit(
-                    queue,
-                    to: route.id,
-                    limit: route.options.concurrency,
-                    suspect: crashTrialLimit > .zero ? head.suspect(in: queue) : nil,
-                    now: head.isSuspect ? clock.uptime : .zero
-                )
-            }
-            admission.state.withLock { $0 = (route, conclusion) }
-            guard conclusion == nil else { return .notNow }
-            return .run(trialSize: head.isSuspect ? machine.withLock { $0.trialSize(of: queue) } : 0)
-        }
+            trial: order.trial,
+            admission: routes.admission
+        )
     }
 
     /// Tells the state machine how a claim ended, and the caller if it is a run.
-    private func conclude(_ request: RoutedRequest, _ result: ClaimResult) -> (ClaimedAction, Route)? {
-        let queue = request.request.queue
+    private func conclude(_ queue: QueueID, _ result: ClaimResult) -> (ClaimedAction, Route)? {
         refusals.clear(.claim, of: queue)
-        let (route, refusal) = request.admission.state.withLock { $0 }
         let conclusion: SchedulerStateMachine.Conclusion
         switch result {
         case .claimed(let action):
-            guard let route else { preconditionFailure("a claim was admitted without a route") }
+            let route = routes[action.route]
             if action.isTried { triedActions.withLock { $0[action.receipt.claim] = action } }
             let timeOutAt = route.options.timeout.map { clock.uptime + $0 }
             update {
-                $0.started(queue, claim: action.receipt.claim, timeOutAt: timeOutAt, room: action.room)
+                $0.started(
+                    queue,
+                    claim: action.receipt.claim,
+                    route: route.options.concurrency == nil ? nil : route.id,
+                    timeOutAt: timeOutAt,
+                    room: action.room
+                )
             }
             return (action, route)
         case .empty, .taken, .parked: conclusion = .nothing
@@ -353,10 +310,11 @@ extension Scheduler {
         case .unfinished: conclusion = .unfinished
         case .waiting(let wait, let time), .gathering(let wait, let time):
             conclusion = .waiting(wait, until: time)
-        case .notAdmitted:
-            guard let refusal else { preconditionFailure("a claim was refused without a reason") }
-            conclusion = refusal
-            if case .awaitsTrial = refusal { limitTrial() }
+        case .unroutable: conclusion = .unroutable
+        case .lacksPermit(let route, let limit): conclusion = .lacksPermit(route, limit: limit)
+        case .awaitsTrial(let suspect):
+            conclusion = .awaitsTrial(suspect)
+            limitTrial()
         }
         update { $0.concluded(queue, conclusion) }
         delegate.waits(queue)

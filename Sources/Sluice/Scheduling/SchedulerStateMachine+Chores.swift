@@ -54,14 +54,14 @@ extension SchedulerStateMachine {
     /// What has no route, or is parked, does not count; what other processes run does.
     package var isIdle: Bool {
         phases.isEmpty && beside.isEmpty && settlingBeside.isEmpty && taken.isEmpty && !isAdmitting
-            && !overlooked.isNeeded && deadlines.time(of: .admitScheduled) == nil
+            && deadlines.time(of: .admitScheduled) == nil
     }
 
     /// Whether nothing is ready, runs or is being looked for: what is left waits for a time, for another
     /// process, or for somebody.
     var isResting: Bool {
         permitsInUse == 0 && settling == 0 && ready.isEmpty && !trial.isActive && beside.isEmpty
-            && settlingBeside.isEmpty && !isAdmitting && !overlooked.isNeeded
+            && settlingBeside.isEmpty && !isAdmitting
     }
 
     /// Whether nothing is left to do before a time, but for as many attempts as are in their handlers.

@@ -59,23 +59,18 @@ extension SchedulerStateMachine {
     /// A process keeps a queue while it has work for it, unless more queues are ready there than it may run;
     /// nobody is told of those that it leaves meanwhile. Each that turns out to be free has the next one
     /// asked: what is still taken is asked seldom, and what has been left is found at once, however much it
-    /// is. All of them come into the line of a primary, permits or not: those who had them stand by. As long
-    /// as it stands by itself, no more are asked than its line has room for.
+    /// is.
     ///
     /// Some of those without a route are asked too (``RoutelessQueues``).
-    package mutating func askAgain(all: Bool, at now: Duration) -> [Decision] {
+    package mutating func askAgain(all: Bool) -> [Decision] {
         guard isOpen else { return [] }
-        if all || primary.isPrimary(at: now) {
-            askTaken(count: taken.count)
-        } else {
-            askTaken(count: min(roomInLine, concurrency - permitsInUse))
-        }
+        askTaken(count: all ? taken.count : concurrency - permitsInUse)
         for _ in 0..<min(Self.probeCount, routeless.count) { askNextRouteless() }
         return decide()
     }
 
     private mutating func askNextRouteless() {
-        if !isLineFull, let queue = routeless.next() { wake(queue) }
+        if let queue = routeless.next() { wake(queue) }
     }
 
     /// A claim has been concluded, which may tell whether there is a route.
@@ -96,10 +91,6 @@ extension SchedulerStateMachine {
     /// How many queues are asked again at a time to find out whether something has changed.
     private static let probeCount = 8
 
-    /// Asks some of those that others had taken: the others leave theirs to a primary as their handlers
-    /// return, and tell nobody.
-    mutating func probeTaken() { askTaken(count: Self.probeCount) }
-
     private mutating func askTaken(count: Int) {
         for _ in 0..<count {
             guard let queue = taken.popFirst() else { break }
@@ -114,16 +105,7 @@ extension SchedulerStateMachine {
     /// Not while it waits, as for a claim that the disk has refused: it comes here once more.
     mutating func askNextTaken(behind queue: QueueID) {
         guard !askedAgain.isEmpty, phases[queue] == nil, askedAgain.remove(queue) != nil else { return }
-        if obstacles[queue] != .taken { askTaken(count: min(roomInLine, 1)) }
-    }
-
-    /// A queue has turned out to be free and to have work: those who stand by have left more of them to a
-    /// primary, which takes them one behind the other without waiting for its next window.
-    ///
-    /// Any other process has as many asked as it has permits.
-    mutating func askNextTaken(behindStarted queue: QueueID) {
-        guard isPrimary, !askedAgain.isEmpty, askedAgain.remove(queue) != nil else { return }
-        askTaken(count: 1)
+        if obstacles[queue] != .taken { askTaken(count: 1) }
     }
 
     mutating func noteTaken(_ queue: QueueID) {

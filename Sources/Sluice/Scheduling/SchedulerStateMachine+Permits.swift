@@ -1,3 +1,5 @@
+internal import DequeModule
+
 extension SchedulerStateMachine {
     /// From how many permits in use on outcomes are likely to come at the same time.
     ///
@@ -11,18 +13,31 @@ extension SchedulerStateMachine {
 
 /// Who is asked again when a permit of a route is free.
 extension SchedulerStateMachine {
-    /// A permit is free: the next that lacks one is asked again.
-    mutating func callNext(for route: RouteID) {
-        while routes.isFree(route), let queue = routes.dequeue(for: route) {
-            guard phases[queue] == .lackingPermit(route) else { continue }
-            routes.call(queue, for: route)
-            return makeReady(queue)
+    /// A handler has returned: with its outcome its route's permit goes to the next that lacks one.
+    mutating func endRun(_ claim: Int64) {
+        if let route = lines.ends(claim) { callNext(for: route) }
+    }
+
+    /// Its outcome has been written: who lacked its permit in the meantime is called now.
+    mutating func endedRun(_ claim: Int64) {
+        if let route = lines.ended(claim) { callNext(for: route) }
+    }
+
+    private mutating func callNext(for route: RouteID) {
+        while let queue = lines.call(for: route) {
+            guard phases[queue] == .lackingPermit(route) else {
+                _ = lines.endCall(of: queue)
+                continue
+            }
+            // Before the others, which may want the permit too: it goes with the outcome that gives it back.
+            phases[queue] = .ready
+            return ready.prepend(queue)
         }
     }
 
     /// A queue that was called and has not taken the permit, because its head is another one now, leaves it
     /// to the next.
-    mutating func endCall(of queue: QueueID) {
-        if let route = routes.endCall(of: queue) { callNext(for: route) }
+    mutating func endCall(of queue: QueueID, hasTaken taken: RouteID?) {
+        if let route = lines.endCall(of: queue), route != taken { callNext(for: route) }
     }
 }

@@ -9,7 +9,6 @@ extension SchedulerStateMachine {
     /// A claim is in the file: its run goes on beside the next claim of the queue.
     mutating func goBeside(_ queue: QueueID, claim: Int64, _ room: SlotRoom) {
         beside[claim] = queue
-        routes.handOver(queue, to: claim)
         if room == .more { makeReady(queue) } else { phases[queue] = .full }
     }
 
@@ -22,11 +21,10 @@ extension SchedulerStateMachine {
         beside[claim] = nil
         settlingBeside.insert(claim)
         settling += 1
-        handlers -= 1
-        if let freed = routes.release(claim: claim) { callNext(for: freed) }
+        endRun(claim)
         // Its permit goes to the next claim, or back.
         permitsInUse -= 1
-        guard isOpen, !trial.isActive, standbyUntil == nil else { return nil }
+        guard isOpen, !trial.isActive else { return nil }
         if let next = ready.popFirst() { return order(next) }
         return phases[queue] == .full ? order(queue) : nil
     }
@@ -48,8 +46,7 @@ extension SchedulerStateMachine {
         precondition(isClaiming(queue), "a claim was withdrawn that was not under way")
         permitsInUse -= 1
         trial.left(queue)
-        releaseRoute(of: queue)
-        endCall(of: queue)
+        endCall(of: queue, hasTaken: nil)
         waits[queue] = nil
         phases[queue] = .settling
         settling += 1

@@ -7,8 +7,6 @@ extension SchedulerStateMachine {
         case lacksPermit
         /// Suspects are tried with nothing beside them, or are about to be; this queue's may be one of them.
         case awaitsTrial
-        /// Another process runs the queues alone for a while.
-        case standsBy
         /// None of these.
         case free
     }
@@ -18,8 +16,6 @@ extension SchedulerStateMachine {
         case .lackingPermit: .lacksRoutePermit
         case .suspect: .awaitsTrial
         case .ready where trial.isActive: .awaitsTrial
-        case .ready where standbyUntil != nil: .standsBy
-        case nil where standbyUntil != nil && overlooked.isNeeded: .standsBy
         case .ready where permitsInUse >= concurrency: .lacksPermit
         default: .free
         }

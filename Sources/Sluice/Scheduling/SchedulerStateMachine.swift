@@ -40,6 +40,7 @@ package struct SchedulerStateMachine {
         package let queue: QueueID
         /// The retry wait that is over.
         package let waitedFor: RetryWait?
+        package let trial: TrialRule
     }
 
     /// How a claim ended without a run.
@@ -50,7 +51,7 @@ package struct SchedulerStateMachine {
         case unfinished
         /// The head waits until a time.
         case waiting(RetryWait, until: Duration)
-        case lacksPermit(RouteID)
+        case lacksPermit(RouteID, limit: Int)
         /// The head is a suspect.
         case awaitsTrial(CrashTrial.Suspect)
         /// There is no route for the head: a new route changes that, or a wake.
@@ -81,6 +82,8 @@ package struct SchedulerStateMachine {
 
     /// How many handlers run at the same time at most.
     package let concurrency: Int
+    /// Whether what may have killed a process is tried with nothing beside it.
+    let triesSuspects: Bool
 
     var phases: [QueueID: Phase] = [:]
     var ready: Deque<QueueID> = []
@@ -95,7 +98,7 @@ package struct SchedulerStateMachine {
     /// Waits whose queues are looked at again: because they are over, or because of a wake before, where a
     /// wall clock that jumped back must not make the wait begin anew (G8).
     var waits: [QueueID: (wait: RetryWait, until: Duration, isOver: Bool)] = [:]
-    var routes = RoutePermits()
+    var lines = RouteLines()
     /// Runs of queues with several slots, whose phase is of the next claim.
     var beside: [Int64: QueueID] = [:]
     /// Those of them whose outcome is being written.
@@ -109,23 +112,14 @@ package struct SchedulerStateMachine {
     var lookAhead: (look: Duration, due: Duration)?
     /// Claims under way and handlers that run, each a permit.
     var permitsInUse = 0
-    /// Handlers that run.
-    var handlers = 0
     /// Outcomes that are being written.
     var settling = 0
     var routeless = RoutelessQueues()
-    var primary = PrimaryPlan()
-    /// Whether this process was the primary when it wrote its last outcome.
-    var isPrimary = false
-    /// Until when another process is the primary: nothing is claimed here.
-    var standbyUntil: Duration?
-    /// Queues were told of while its line was full.
-    var overlooked = NeededLook()
     private(set) var isOpen = false
     private var isStopping = false
 
-    package init(concurrency: Int) {
-        self.concurrency = concurrency
+    package init(concurrency: Int, triesSuspects: Bool = true) {
+        (self.concurrency, self.triesSuspects) = (concurrency, triesSuspects)
     }
 }
 
@@ -160,42 +154,23 @@ extension SchedulerStateMachine {
         return decide()
     }
 
-    /// Asks, inside the claiming transaction, whether a head may run now, and takes its permits.
-    ///
-    /// Called again for the same claim when its transaction is repeated.
-    ///
-    /// - Returns: `nil`, or why not.
-    package mutating func admit(
-        _ queue: QueueID,
-        to route: RouteID,
-        limit: Int?,
-        suspect: CrashTrial.Suspect?,
-        now: Duration
-    ) -> Conclusion? {
-        if let freed = routes.release(queue), freed != route { callNext(for: freed) }
-        if let refusal = admitBesideTrial(queue, suspect: suspect, at: now) { return refusal }
-        let isTried = trial.group.contains(queue)
-        guard routes.take(route, limit: limit, for: queue, isAlone: isTried) else {
-            return .lacksPermit(route)
-        }
-        return nil
-    }
-
     /// A claim is in the file, and the handler starts.
     ///
-    /// - Parameter room: What is left to start in the queue beside it.
+    /// - Parameters:
+    ///   - route: Its route, if that limits its runs.
+    ///   - room: What is left to start in the queue beside it.
     package mutating func started(
         _ queue: QueueID,
         claim: Int64,
+        route: RouteID? = nil,
         timeOutAt: Duration?,
         room: SlotRoom = .single
     ) -> [Decision] {
         precondition(isClaiming(queue), "a queue started that was not being claimed")
         waits[queue] = nil
-        endCall(of: queue)
+        if let route { lines.began(claim, of: route) }
+        endCall(of: queue, hasTaken: route)
         hasRoute(queue)
-        askNextTaken(behindStarted: queue)
-        handlers += 1
         trial.started(queue, claim: claim)
         if room == .single { phases[queue] = .running } else { goBeside(queue, claim: claim, room) }
         if let timeOutAt { deadlines.add(.attempt(claim), at: timeOutAt) }
@@ -210,8 +185,6 @@ extension SchedulerStateMachine {
         permitsInUse -= 1
         trial.left(queue)
         _ = trial.isLate(queue)
-        releaseRoute(of: queue)
-        endCall(of: queue)
         // One that is over comes again only from a claim that has failed behind it, with a delay of its own.
         let known = waits.removeValue(forKey: queue).flatMap { $0.isOver ? nil : $0 }
         noteRoute(of: queue, conclusion)
@@ -227,13 +200,18 @@ extension SchedulerStateMachine {
         case .waiting(let wait, let time):
             let until = known?.wait == wait ? min(time, known?.until ?? time) : time
             phases[queue] = .waiting(wait, until: until, deadline: deadlines.add(.queue(queue), at: until))
-        case .lacksPermit(let route):
+        case .lacksPermit(let route, let limit):
             phases[queue] = .lackingPermit(route)
             // The permit may have come back between the transaction and now.
-            if !routes.enqueue(queue, for: route) { makeReady(queue) }
+            if !lines.enqueue(queue, for: route, limit: limit) { makeReady(queue) }
         case .awaitsTrial(let suspect):
-            phases[queue] = .suspect
-            trial.add(suspect)
+            // The trial may have ended between the transaction and now.
+            if trial.isOver {
+                makeReady(queue)
+            } else {
+                phases[queue] = .suspect
+                trial.add(suspect)
+            }
         case .unroutable:
             phases[queue] = nil
             obstacles[queue] = .route
@@ -246,6 +224,7 @@ extension SchedulerStateMachine {
         case .takenElsewhere:
             noteTaken(queue)
         }
+        endCall(of: queue, hasTaken: nil)
         askNextTaken(behind: queue)
         return decide()
     }
@@ -259,13 +238,12 @@ extension SchedulerStateMachine {
         precondition(phases[queue] == .running, "a queue finished that was not running")
         deadlines.remove(.attempt(claim))
         trial.left(queue)
-        releaseRoute(of: queue)
         phases[queue] = .settling
+        endRun(claim)
         settling += 1
-        handlers -= 1
         // Its permit goes to the next claim, or back.
         permitsInUse -= 1
-        guard isOpen, !trial.isActive, standbyUntil == nil else { return nil }
+        guard isOpen, !trial.isActive else { return nil }
         if let next = ready.popFirst() { return order(next) }
         settling -= 1
         return order(queue)
@@ -275,6 +253,7 @@ extension SchedulerStateMachine {
     ///
     /// The queue may have more to do.
     package mutating func settled(_ queue: QueueID, claim: Int64) -> [Decision] {
+        endedRun(claim)
         if settlingBeside.remove(claim) != nil {
             settling -= 1
             askAgain(queue)
@@ -298,7 +277,6 @@ extension SchedulerStateMachine {
             if obstacles.removeValue(forKey: queue) == .taken { taken.remove(queue) }
         }
         switch phases[queue] {
-        case nil where isLineFull: overlooked.need()
         case nil: makeReady(queue)
         case .claiming: phases[queue] = .claiming(wasWoken: true)
         case .waiting(let wait, let until, let deadline):
@@ -317,10 +295,6 @@ extension SchedulerStateMachine {
         ready.append(queue)
     }
 
-    mutating func releaseRoute(of queue: QueueID) {
-        if let freed = routes.release(queue) { callNext(for: freed) }
-    }
-
     mutating func decide() -> [Decision] {
         guard isOpen else {
             guard isStopping, permitsInUse == 0, settling == 0 else { return [] }
@@ -328,7 +302,6 @@ extension SchedulerStateMachine {
             forget()
             return [.stopped]
         }
-        guard standbyUntil == nil || mutant("standby") else { return isIdle ? [.becameIdle] : [] }
         if trial.isActive { return decideTrial() }
         var orders: [Order] = []
         while permitsInUse < concurrency || mutant("permits"), let queue = ready.popFirst() {
@@ -342,7 +315,11 @@ extension SchedulerStateMachine {
         permitsInUse += 1
         phases[queue] = .claiming(wasWoken: false)
         let known = waits[queue]
-        return Order(queue: queue, waitedFor: known?.isOver == true ? known?.wait : nil)
+        return Order(
+            queue: queue,
+            waitedFor: known?.isOver == true ? known?.wait : nil,
+            trial: trialRule(for: queue)
+        )
     }
 
     private mutating func forget() {
@@ -357,13 +334,9 @@ extension SchedulerStateMachine {
         taken = QueueLine()
         askedAgain.removeAll()
         routeless = RoutelessQueues()
-        primary = PrimaryPlan()
-        isPrimary = false
-        standbyUntil = nil
-        overlooked.forget()
         trial = CrashTrial()
         waits.removeAll()
-        routes = RoutePermits()
+        lines = RouteLines()
         // What was written before is still to be synced.
         let sync = deadlines.time(of: .sync)
         deadlines = DeadlineQueue()

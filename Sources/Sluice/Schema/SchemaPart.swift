@@ -11,8 +11,7 @@ struct SchemaPart: Hashable {
     /// What a file has that the library has not made, and what of the library's it lacks or has otherwise.
     ///
     /// A trigger that somebody has planted runs in the engine's own transactions, and a view in the place of
-    /// ours says what it likes. What the engine makes on the application's tables is not looked at, nor an
-    /// index of the application's own on a table of ours.
+    /// ours says what it likes. An index of the application's own on a table of ours is not looked at.
     static func strangers(in connection: Connection) throws -> [String] {
         let expected = try ofLibrary()
         let actual = try all(connection)
@@ -28,7 +27,6 @@ struct SchemaPart: Hashable {
         let isOurs = name.lowercased().hasPrefix("sluice_")
         switch type {
         case "index": return isOurs && !name.isEmpty
-        // Those of a cascade stand on a table of the application's.
         case "trigger": return table.lowercased().hasPrefix("sluice_")
         default: return isOurs
         }

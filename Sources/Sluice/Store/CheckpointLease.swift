@@ -8,8 +8,7 @@ internal import SluiceSQLite
 /// while others run queues too writes its name into the file, in a transaction that commits anyway, before
 /// it has a log to copy; and so does one whose checkpoint has met a pin. Those that run queues are told of
 /// it, as their pins stay where they commit nothing; all others find it in their next transaction. A process
-/// that is alone never writes it. It is taken over from one that has become idle, which copies nothing, and
-/// by one that becomes the primary (``PrimaryPlan``), which writes most of the log.
+/// that is alone never writes it. It is taken over from one that has become idle, which copies nothing.
 ///
 /// Not thread-safe: the writer's leader alone uses it.
 struct CheckpointLease {
@@ -118,19 +117,13 @@ struct CheckpointLease {
     ///
     /// Until the one that had it learns that, both keep their pins: that keeps the log safe too.
     ///
-    /// - Parameters:
-    ///   - besideOthers: Other processes run queues too.
-    ///   - takesOver: Takes it in any case, from whoever has it.
+    /// - Parameter besideOthers: Other processes run queues too.
     /// - Returns: Whether others are to learn of it: until then it was not this one's.
-    mutating func write(
-        _ connection: Connection,
-        besideOthers: Bool,
-        takesOver: Bool
-    ) throws(SQLiteError) -> Bool {
+    mutating func write(_ connection: Connection, besideOthers: Bool) throws(SQLiteError) -> Bool {
         busyCount = besideOthers ? min(busyCount + 1, Self.busy) : 0
         let isBusy = busyCount == Self.busy
         let isAsked = isBlocked || (ownEnd != nil && hasCompany)
-        guard takesOver || isBusy || isAsked && !isOthers, !mutant("checkpoint lease") else { return false }
+        guard isBusy || isAsked && !isOthers, !mutant("checkpoint lease") else { return false }
         let uptime = clock.uptime
         if let ownEnd, uptime + Self.renewal < ownEnd { return false }
         let end = LeaseEnd(after: Self.length, from: clock.now)

@@ -25,7 +25,7 @@ package struct CommitReport: Sendable {
 
     var isEmpty: Bool {
         queues.isEmpty && foreignChanges.isEmpty && openings.isEmpty && !changesHolds && !awaitsSync
-            && events.isEmpty && contents?.found.isEmpty != false && runnerChanges.isEmpty && dueAt == nil
+            && events.isEmpty && runnerChanges.isEmpty && dueAt == nil
     }
 }
 

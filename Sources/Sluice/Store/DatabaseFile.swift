@@ -124,7 +124,6 @@ package struct DatabaseFile {
         try connection.set(Pragma("secure_delete", erasesPayloads))
         connection.countLogFrames()
         try Migrator().migrate(connection, now: now)
-        if makesMissing { try Cascade.repair(connection) }
         connection.setCheckpointOnClose(true)
         return connection
     }

@@ -8,9 +8,8 @@ package final class Interest: Sendable {
     /// Queues whose observers ask for the actions themselves, and how many of them each has.
     private let queues = Mutex<[QueueName: Int]>([:])
     private let queueCount = Atomic(0)
-    /// The file is to be compared with what those observers were told: one of them is new, or somebody has
-    /// committed.
-    private let isComparisonDue = Atomic(false)
+    /// Others have committed since those observers were told so last.
+    private let haveOthersCommitted = Atomic(false)
 
     /// The least level of the events that the log asks for, observers or not; `nil`: it asks for none.
     let logged: Logger.Level?
@@ -35,14 +34,17 @@ package final class Interest: Sendable {
         queues.withLock { queues in
             queues[queue, default: 0] += 1
             queueCount.store(queues.count, ordering: .releasing)
+            // What stands there by now has not come later.
+            if queues.count == 1 { _ = takeCommitOfOthers() }
         }
-        setComparisonDue()
     }
 
-    func setComparisonDue() { isComparisonDue.store(true, ordering: .releasing) }
+    func noteCommitOfOthers() { haveOthersCommitted.store(true, ordering: .releasing) }
 
-    /// Whether a comparison is due, which is then made.
-    func takeComparison() -> Bool { isComparisonDue.exchange(false, ordering: .acquiringAndReleasing) }
+    /// Whether others have committed since the last call.
+    func takeCommitOfOthers() -> Bool {
+        haveOthersCommitted.exchange(false, ordering: .acquiringAndReleasing)
+    }
 
     /// That observer has gone.
     func end(contentsOf queue: QueueName) {
@@ -65,8 +67,6 @@ struct ObservedContents: Sendable {
     let queues: Set<QueueName>
     /// By the index of the event; an action that was gone before it could be read has none.
     var actions: [Int: StoredAction] = [:]
-    /// What others have done to these queues and no event tells, behind the events.
-    var found: [FoundChange] = []
 }
 
 /// The events of the open transaction, as long as somebody observes.
@@ -84,8 +84,6 @@ struct EventJournal {
     private var left: Set<QueueID> = []
     /// What this transaction took out of `left`, to be put back if it is rolled back.
     private var taken: [QueueID] = []
-    /// What the observers of queues know.
-    var told = ToldQueues()
     /// Gates and holds as they were told last, to be compared with what others make of them.
     var toldControls: Controls?
     /// The same as of the last commit.
@@ -99,7 +97,6 @@ struct EventJournal {
         let wasOn = isOn
         isOn = interest.isAny
         contents = isOn ? interest.contents : nil
-        if contents == nil && !told.isEmpty { told.removeAll() }
         guard wasOn && !isOn else { return }
         left.removeAll()
         toldControls = nil
@@ -109,15 +106,12 @@ struct EventJournal {
     mutating func add(_ event: QueueEvent, about action: StoredAction? = nil) {
         if let action { contents?.actions[events.count] = action }
         events.append(event)
-        if isOn { told.add(event) }
     }
 
     /// Whether an event is collected, for observers or for the log.
     func collects(_ kind: QueueEvent.Kind) -> Bool {
         isOn || (interest.logged.map { $0 <= kind.logLevel } ?? false)
     }
-
-    mutating func add(_ change: FoundChange) { contents?.found.append(change) }
 
     /// Whether somebody asks for the action that an event is about.
     func asksForAction(of event: QueueEvent) -> Bool {
@@ -126,7 +120,7 @@ struct EventJournal {
     }
 
     mutating func takeContents() -> ObservedContents? {
-        defer { forgetContents() }
+        defer { contents?.actions = [:] }
         return contents
     }
 
@@ -134,7 +128,6 @@ struct EventJournal {
         defer { if !events.isEmpty { events = [] } }
         guard isOn else { return events }
         taken.removeAll()
-        told.committed()
         committedControls = toldControls
         return events
     }
@@ -142,17 +135,11 @@ struct EventJournal {
     mutating func rollBack() {
         if !events.isEmpty { events.removeAll() }
         guard isOn else { return }
-        forgetContents()
-        told.rollBack()
+        contents?.actions = [:]
         left.formUnion(taken)
         taken.removeAll()
         // Also after a BEGIN that met a lock: what others change behind it is still to be told.
         toldControls = committedControls
-    }
-
-    private mutating func forgetContents() {
-        contents?.actions = [:]
-        contents?.found = []
     }
 
     mutating func leaves(_ queue: QueueID) {

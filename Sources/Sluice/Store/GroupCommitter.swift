@@ -133,14 +133,12 @@ final class GroupCommitter {
         return true
     }
 
-    /// Writes into the open transaction what this process becomes with it, the primary or the one that copies
-    /// the log, and tells the others.
+    /// Writes into the open transaction that this process becomes the one that copies the log, and tells the
+    /// others.
     private func writeLeadership() throws(SQLiteError) {
         // What changes nothing must not fail for want of room.
         guard transaction.hasChanges else { return }
-        let isPrimary = try transaction.becomePrimaryWithCommit()
-        let besideOthers = !transaction.others.isEmpty
-        let isNew = try logGuard?.willCommit(besideOthers: besideOthers, isPrimary: isPrimary) ?? false
+        let isNew = try logGuard?.willCommit(besideOthers: !transaction.others.isEmpty) ?? false
         if isNew { try transaction.tellRunners("runner") }
     }
 
@@ -187,7 +185,6 @@ final class GroupCommitter {
         leaveQueuesToOthers()
         isSuspended = true
         transaction.rememberFile()
-        transaction.links = LinkMemory()
         logGuard?.close(isWritable: check.refusal == nil)
         connection.setCheckpointOnClose(false)
         connection.close()
@@ -209,8 +206,6 @@ final class GroupCommitter {
     /// A file that is no longer at its path is left as it is: what stands beside the path now may be the log
     /// of another.
     func close() {
-        // A statement that is left would keep the file open behind the registration's end.
-        transaction.links = LinkMemory()
         if !isSuspended { logGuard?.close(isWritable: check.refusal == nil) }
         if !isSuspended, !check.mayCopyLog { connection.setCheckpointOnClose(false) }
         check.disconnects()

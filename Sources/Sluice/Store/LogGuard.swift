@@ -139,12 +139,10 @@ final class LogGuard {
 
     /// The transaction is about to be committed.
     ///
-    /// - Parameters:
-    ///   - besideOthers: Whether other processes run queues too.
-    ///   - isPrimary: Whether it makes this process the primary, which writes most of the log from then on.
+    /// - Parameter besideOthers: Whether other processes run queues too.
     /// - Returns: Whether the others are to be told: of those that commit nothing the pins are in the way.
-    func willCommit(besideOthers: Bool, isPrimary: Bool) throws(SQLiteError) -> Bool {
-        try lease.write(connection, besideOthers: besideOthers, takesOver: isPrimary)
+    func willCommit(besideOthers: Bool) throws(SQLiteError) -> Bool {
+        try lease.write(connection, besideOthers: besideOthers)
     }
 
     /// The transaction is committed.

@@ -39,12 +39,6 @@ final class Lookout: Sendable {
         .bind(1, epoch).hasRow()
     }
 
-    /// For how long another process is still the primary; `nil`: none is.
-    func primaryTimeLeft() throws -> Duration? {
-        try RunnerRow.all(opened()).lazy.filter { [runners] in $0.epoch != runners.epoch }
-            .compactMap { [runners] in $0.primaryUntil.flatMap(runners.primaryTimeLeft) }.max()
-    }
-
     /// The path of the log, as SQLite has it: beside the file that symbolic links lead to.
     ///
     /// The log is there as long as a connection is open.

@@ -18,7 +18,7 @@ protocol PendingWrite: AnyObject, Sendable {
 
     /// Whether others are likely to come at the same time, so that it does not begin a commit at once on its
     /// caller's thread.
-    var isOneOfMany: Bool { get }
+    var commitsOnWriterThread: Bool { get }
 
     /// Performs the write in a transaction that may be rolled back and followed by another call.
     func perform(in transaction: WriteTransaction) throws
@@ -33,14 +33,14 @@ protocol PendingWrite: AnyObject, Sendable {
 extension PendingWrite {
     var isAlone: Bool { false }
 
-    var isOneOfMany: Bool { false }
+    var commitsOnWriterThread: Bool { false }
 }
 
 /// A write with a result, for a completion that is called once.
 final class Write<Output: Sendable>: PendingWrite {
     let sync: SyncNeed
     let isAlone: Bool
-    let isOneOfMany: Bool
+    let commitsOnWriterThread: Bool
     private let body: @Sendable (WriteTransaction) throws -> Output
     private let completion: @Sendable (Result<Output, SluiceError>) -> Void
     /// Set and read by the writer's leader alone.
@@ -49,13 +49,13 @@ final class Write<Output: Sendable>: PendingWrite {
     init(
         sync: SyncNeed,
         isAlone: Bool = false,
-        isOneOfMany: Bool = false,
+        commitsOnWriterThread: Bool = false,
         body: @escaping @Sendable (WriteTransaction) throws -> Output,
         completion: @escaping @Sendable (Result<Output, SluiceError>) -> Void
     ) {
         self.sync = sync
         self.isAlone = isAlone
-        self.isOneOfMany = isOneOfMany
+        self.commitsOnWriterThread = commitsOnWriterThread
         self.body = body
         self.completion = completion
     }

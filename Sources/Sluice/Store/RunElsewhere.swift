@@ -7,7 +7,7 @@ internal import SluiceSQLite
 struct RunElsewhere {
     /// For how long such a queue counts, if the other goes on: what is no longer run is shown then, when it
     /// is asked for next.
-    static let memory = PrimaryPlan.tenure
+    static let memory: Duration = .seconds(30)
     /// The most that are remembered; of more, some are shown as without a route between two runs.
     static let limit = 4_096
 

@@ -11,8 +11,6 @@ package struct LeaseTimes: Sendable, Hashable {
     package var renewal: Duration = .seconds(10)
     /// How often a process looks whether the others live, while there are others.
     package var watch: Duration = .seconds(1)
-    /// For how long a process runs the queues alone that has asked to be the primary.
-    package var primary: Duration = PrimaryPlan.term
     /// The process that ends what this one's handlers have started, should this one die; it ends after that.
     package var keeper: ProcessIdentity?
 
@@ -56,14 +54,12 @@ struct RunnerRow: Sendable {
     /// That of its store.
     let nonce: Int64
     let lease: LeaseEnd
-    /// The end of its term as the primary, in microseconds since the machine's start.
-    let primaryUntil: Int64?
 
     /// All of them, those first that have run queues longest.
     static func all(_ connection: Connection) throws(SQLiteError) -> [RunnerRow] {
         try connection.cached(
             """
-            SELECT epoch, pid, process, nonce, lease_until_us, lease_until_boot_us, primary_until_boot_us
+            SELECT epoch, pid, process, nonce, lease_until_us, lease_until_boot_us
             FROM sluice_runner_rows ORDER BY epoch
             """
         )
@@ -74,8 +70,7 @@ struct RunnerRow: Sendable {
                 process: ProcessIdentity(pid: $0.int64(1), mark: mark),
                 keeper: keeper,
                 nonce: $0.int64(3),
-                lease: LeaseEnd($0.int64(4), $0.optionalInt64(5)),
-                primaryUntil: $0.optionalInt64(6)
+                lease: LeaseEnd($0.int64(4), $0.optionalInt64(5))
             )
         }
     }
@@ -147,15 +142,6 @@ struct RunnerRow: Sendable {
         return keeper
     }
 
-    /// Whether it runs the queues alone at this moment, as far as the system tells the time that terms are
-    /// reckoned by.
-    var isPrimary: Bool {
-        guard let primaryUntil, process.sharesUptime, let uptime = ProcessIdentity.machineUptime else {
-            return false
-        }
-        return .microseconds(primaryUntil) > uptime
-    }
-
     func isLeaseOver(at now: Timestamp) -> Bool { lease.timeLeft(of: process, at: now) <= .zero }
 }
 
@@ -202,21 +188,12 @@ package struct RunnerChanges: OptionSet, Sendable {
     package static let look = RunnerChanges(rawValue: 2)
     /// This one was taken for dead: none of its claims holds any more.
     package static let takenOff = RunnerChanges(rawValue: 4)
-    /// Another one has become the primary, has renewed that, or is it no more.
-    package static let primary = RunnerChanges(rawValue: 8)
 }
 
 /// What others than the writer's leader ask: as what this store runs the queues, and whether others do.
 final class RunnerState: Sendable {
     private let currentEpoch = Atomic<Int64>(0)
     private let otherCount = Atomic(0)
-    private let primaryEnd = Atomic<Int64>(0)
-    private let isPrimaryAsked = Atomic(false)
-    private let primaryTerm: Duration
-
-    init(primaryTerm: Duration = LeaseTimes().primary) {
-        self.primaryTerm = primaryTerm
-    }
 
     /// The epoch under which this store runs the queues; `nil` while it does not.
     var epoch: Int64? {
@@ -226,32 +203,6 @@ final class RunnerState: Sendable {
 
     /// Whether other processes run them, as far as the writer knows.
     var hasOthers: Bool { otherCount.load(ordering: .acquiring) > 0 }
-
-    /// For how long another process is still the primary; `nil`: none is.
-    var primaryTimeLeft: Duration? { primaryTimeLeft(until: primaryEnd.load(ordering: .acquiring)) }
-
-    /// What is left of a term that ends then; `nil` when it is over, or the system tells no such time.
-    ///
-    /// No term is longer than ``LeaseTimes/primary``: what claims more is of another start of the machine.
-    func primaryTimeLeft(until end: Int64) -> Duration? {
-        guard let uptime = ProcessIdentity.machineUptime else { return nil }
-        let left = Duration.microseconds(end) - uptime
-        return left > .zero && left <= primaryTerm ? left : nil
-    }
-
-    /// Whether this process may become the primary: there are others, and the system tells the time that
-    /// terms are reckoned by.
-    var mayBePrimary: Bool { hasOthers && ProcessIdentity.tellsMachineUptime }
-
-    func setPrimaryEnd(_ end: Int64?) { primaryEnd.store(end ?? 0, ordering: .releasing) }
-
-    /// The next commit is to make this process the primary, or to renew that.
-    func askToBePrimary() { isPrimaryAsked.store(true, ordering: .releasing) }
-
-    /// Whether that was asked since the last call.
-    func takePrimaryAsked() -> Bool {
-        isPrimaryAsked.load(ordering: .relaxed) && isPrimaryAsked.exchange(false, ordering: .acquiring)
-    }
 
     func setEpoch(_ epoch: Int64?) { currentEpoch.store(epoch ?? 0, ordering: .releasing) }
 

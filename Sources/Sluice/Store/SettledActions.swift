@@ -9,20 +9,20 @@ final class SettledActions {
     static let capacity = 4_096
 
     let waiters: SettlementWaiters
-    private var recent: [(action: ActionID, end: SettledAs)] = []
+    private var recent: [(action: ActionID, end: ActionEnd)] = []
     /// Where the next one stands in `recent` when that is full.
     private var next = 0
     /// How many of the last ones are not committed yet.
     private var uncommitted = 0
     /// Those that somebody waited for when they ended.
-    private var toTell: [(action: ActionID, end: SettledAs)] = []
+    private var toTell: [(action: ActionID, end: ActionEnd)] = []
 
     init(waiters: SettlementWaiters) {
         self.waiters = waiters
     }
 
     /// An action has gone in this transaction.
-    func note(_ action: ActionID, _ end: SettledAs) {
+    func note(_ action: ActionID, _ end: ActionEnd) {
         if recent.count < Self.capacity {
             recent.append((action, end))
         } else {
@@ -34,7 +34,7 @@ final class SettledActions {
     }
 
     /// How an action ended, if it is among the last.
-    func end(of action: ActionID) -> SettledAs? {
+    func end(of action: ActionID) -> ActionEnd? {
         for step in 1..<(recent.count + 1) {
             let entry = recent[(next + Self.capacity - step) % Self.capacity]
             if entry.action == action { return entry.end }
@@ -65,7 +65,7 @@ final class SettledActions {
 /// Those who wait for an action to be settled: a continuation each, no task and no thread.
 package final class SettlementWaiters: Sendable {
     private struct State {
-        var waiters: [ActionID: [Int: CheckedContinuation<SettledAs, any Error>]] = [:]
+        var waiters: [ActionID: [Int: CheckedContinuation<ActionEnd, any Error>]] = [:]
         var lastNumber = 0
         var isClosed = false
     }
@@ -99,7 +99,7 @@ package final class SettlementWaiters: Sendable {
     func enter(
         _ action: ActionID,
         _ number: Int,
-        _ continuation: CheckedContinuation<SettledAs, any Error>
+        _ continuation: CheckedContinuation<ActionEnd, any Error>
     ) -> Bool {
         let error = state.withLock { state -> (any Error)? in
             if state.isClosed { return Self.closed }
@@ -114,7 +114,7 @@ package final class SettlementWaiters: Sendable {
     }
 
     /// Ends the wait of one, if it still waits.
-    func leave(_ action: ActionID, _ number: Int, with result: Result<SettledAs, any Error>) {
+    func leave(_ action: ActionID, _ number: Int, with result: Result<ActionEnd, any Error>) {
         let waiter = state.withLock { state in
             let waiter = state.waiters[action]?.removeValue(forKey: number)
             if state.waiters[action]?.isEmpty == true { state.waiters[action] = nil }
@@ -125,7 +125,7 @@ package final class SettlementWaiters: Sendable {
     }
 
     /// Ends the waits for actions that have gone.
-    func tell(_ ends: [(action: ActionID, end: SettledAs)]) {
+    func tell(_ ends: [(action: ActionID, end: ActionEnd)]) {
         for (action, end) in ends {
             let waiters = state.withLock { state in
                 let waiters = state.waiters.removeValue(forKey: action) ?? [:]
@@ -157,7 +157,7 @@ extension Store {
     package func settled(
         _ action: ActionID,
         onWait: @escaping @Sendable () -> Void = {}
-    ) async throws -> SettledAs {
+    ) async throws -> ActionEnd {
         let number = waiters.nextNumber()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
@@ -181,7 +181,7 @@ extension Store {
 
 extension WriteTransaction {
     /// How an action ended; `nil` when it waits or runs.
-    func end(of action: ActionID) throws(SQLiteError) -> SettledAs? {
+    func end(of action: ActionID) throws(SQLiteError) -> ActionEnd? {
         let isThere = try connection.cached("SELECT 1 FROM sluice_action_rows WHERE id = ?1")
             .bind(1, action.rawValue).hasRow()
         if isThere { return nil }
@@ -189,7 +189,7 @@ extension WriteTransaction {
         if ownSettlements.hasSettled(action) { return .succeeded }
         let cause = try connection.cached("SELECT cause FROM sluice_dead_rows WHERE id = ?1")
             .bind(1, action.rawValue).first { DeadLetterCause(rawValue: $0.text(0)) }
-        return (cause ?? nil).map(SettledAs.deadLettered) ?? .unknown
+        return (cause ?? nil).map(ActionEnd.deadLettered) ?? .unknown
     }
 
     /// Finds out which of the actions that are waited for others have settled.

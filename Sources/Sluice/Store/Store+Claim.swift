@@ -5,23 +5,20 @@ package struct ClaimRequest: Sendable {
     package let queue: QueueID
     /// A retry wait that is over by the scheduler's clock, whatever the wall clock says.
     package let waitedFor: RetryWait?
-    /// The rules of all queues; `nil` while none has any of its own.
-    let rules: QueueRuleBook?
-    /// Whether the head may run.
-    ///
-    /// Called in the claiming transaction, perhaps more than once; it must not block.
-    package let admit: @Sendable (Head, Controls) -> Admission
+    /// What becomes of a head that ran when its process died.
+    package let trial: TrialRule
+    package let admission: Admission
 
     package init(
         queue: QueueID,
-        waitedFor: RetryWait?,
-        rules: QueueRuleBook? = nil,
-        admit: @escaping @Sendable (Head, Controls) -> Admission
+        waitedFor: RetryWait? = nil,
+        trial: TrialRule = .none,
+        admission: Admission
     ) {
         self.queue = queue
         self.waitedFor = waitedFor
-        self.rules = rules
-        self.admit = admit
+        self.trial = trial
+        self.admission = admission
     }
 }
 
@@ -52,18 +49,11 @@ package struct Head: Sendable, Hashable {
     package let isExpired: Bool
 }
 
-/// Whether a head may run.
-package enum Admission: Sendable, Hashable {
-    /// It may. `trialSize`: how many suspects are tried together, with nothing beside them; 0 for all others.
-    case run(trialSize: Int)
-    /// It may not run again.
-    case fail(FailureCause, FailurePolicy, error: String)
-    /// Its queue has no route at all, or none for its kind: stands in the file for SQL to show.
-    case unroutable(hasRoute: Bool)
-    /// Its route asks for a gate that is closed: stands in the file for SQL to show.
-    case gated(GateName)
-    /// Not now: its route has no permit, or others run and it must be alone.
-    case notNow
+extension Head {
+    /// What is to be known of a suspect; `nil` where it is none.
+    fileprivate func suspect(in queue: QueueID) -> CrashTrial.Suspect? {
+        isSuspect ? CrashTrial.Suspect(queue: queue, level: suspicion, crashes: crashes) : nil
+    }
 }
 
 /// What became of a claim.
@@ -85,8 +75,12 @@ package enum ClaimResult: Sendable {
     case held(HoldEnd)
     /// The head waits for a gate.
     case gated(GateName)
-    /// The head was not admitted.
-    case notAdmitted(Head, Admission)
+    /// There is no route for the head: for its kind, or for its queue at all.
+    case unroutable
+    /// As many of the route's handlers run as may.
+    case lacksPermit(RouteID, limit: Int)
+    /// The head ran when its process died, and waits for its trial.
+    case awaitsTrial(CrashTrial.Suspect)
     /// Heads were removed or set aside, or actions became due, and there may be more: ask again.
     case unfinished
 }
@@ -113,6 +107,7 @@ package final class ClaimedAction: Sendable {
     package let room: SlotRoom
     /// It ran when a process died, and is tried with nothing beside it but others of the kind.
     let isTried: Bool
+    let route: RouteID
 
     init(
         receipt: Receipt,
@@ -125,9 +120,11 @@ package final class ClaimedAction: Sendable {
         nonce: Int64,
         enqueuedAt: Timestamp,
         lastError: String?,
+        route: RouteID,
         room: SlotRoom = .single,
         isTried: Bool = false
     ) {
+        self.route = route
         self.room = room
         self.isTried = isTried
         self.receipt = receipt
@@ -255,29 +252,71 @@ extension WriteTransaction {
             let asked = mutant("clock back") ? wait.nextAttemptAt - now : row.retryDelay
             return .waiting(wait, until: uptime + min(wait.nextAttemptAt - now, asked))
         }
-        let admission = request.admit(head, controls)
-        switch admission {
-        case .run(let trialSize):
-            return .claimed(try run(row, at: place, in: request.queue, trialSize, controls.opening, turn))
+        switch admit(head, request, controls) {
+        case .run(let route, let trialSize):
+            return .claimed(
+                try run(row, at: place, in: request.queue, route, trialSize, controls.opening, turn)
+            )
         case .fail(let cause, let policy, let error):
             try leavePass(head.action, of: request.queue, by: turn.discipline, policy)
             try fail(head.action, in: request.queue, by: turn.discipline, cause, policy, error: error)
             return nil
         case .unroutable(let hasRoute):
             try noteUnroutable(row, hasRoute: hasRoute, in: request.queue, turn)
-            return .notAdmitted(head, admission)
+            return .unroutable
         case .gated(let gate):
             try note("gate", gate.rawValue, of: row, in: request.queue, turn)
             return .gated(gate)
-        case .notNow:
-            return .notAdmitted(head, admission)
+        case .notNow(let result):
+            return result
         }
+    }
+
+    /// Whether a head may run.
+    private enum Verdict {
+        /// It may. `trialSize`: how many suspects are tried together, with nothing beside them; 0 for all
+        /// others.
+        case run(Admission.Route, trialSize: Int)
+        /// It may not run again.
+        case fail(FailureCause, FailurePolicy, error: String)
+        /// Its queue has no route at all, or none for its kind: stands in the file for SQL to show.
+        case unroutable(hasRoute: Bool)
+        /// Its route asks for a gate that is closed: stands in the file for SQL to show.
+        case gated(GateName)
+        case notNow(ClaimResult)
+    }
+
+    private func admit(_ head: Head, _ request: ClaimRequest, _ controls: Controls) -> Verdict {
+        let (route, matchesQueue) = request.admission.route(for: head.queue, kind: head.kind)
+        if head.isExpired {
+            let policy = (route?.failure ?? FailurePolicies()).expired
+            return .fail(.expired, policy, error: Self.expiredError)
+        }
+        guard let route else { return .unroutable(hasRoute: matchesQueue) }
+        if let gate = route.gates.first(where: { !controls.isOpen($0) }) { return .gated(gate) }
+        if head.crashes >= route.crashLimit && !mutant("crash limit") {
+            let error = "the process died \(head.crashes) times while the action ran alone"
+            return .fail(.crashed, route.failure.crashed, error: error)
+        }
+        var trialSize = 0
+        switch (request.trial, head.suspect(in: request.queue)) {
+        case (.tries(let size), .some): trialSize = size
+        // Another head has come before the suspect: it waits as others do.
+        case (.tries, nil): return .notNow(.unfinished)
+        case (.waits, let suspect?): return .notNow(.awaitsTrial(suspect))
+        case (.waits, nil), (.none, _): break
+        }
+        if let limit = route.concurrency, !routeUse.isFree(route) {
+            return .notNow(.lacksPermit(route.id, limit: limit))
+        }
+        return .run(route, trialSize: trialSize)
     }
 
     private func run(
         _ row: HeadRow,
         at place: Place,
         in queue: QueueID,
+        _ route: Admission.Route,
         _ trialSize: Int,
         _ opening: Int64,
         _ turn: Turn
@@ -292,6 +331,7 @@ extension WriteTransaction {
             slot: turn.slot
         )
         order.take(place, for: receipt, by: turn.discipline)
+        routeUse.begin(receipt.claim, of: route)
         let insert = try connection.cached(turn.slots == 1 ? Self.insertClaim : Self.insertSharedClaim)
         if turn.slots > 1 { try insert.bind(8, turn.slots) }
         try insert.bind(1, queue.rawValue).bind(2, receipt.slot).bind(3, head.action.rawValue)
@@ -313,6 +353,7 @@ extension WriteTransaction {
             nonce: row.nonce,
             enqueuedAt: row.enqueuedAt,
             lastError: row.lastError,
+            route: route.id,
             room: trialSize > 0 ? .single : turn.room,
             isTried: trialSize > 0
         )

@@ -40,12 +40,12 @@ extension Store {
         }
     }
 
-    func resume(_ hold: HoldID) async throws(SluiceError) -> Bool {
-        try await write(sync: .owed) { try $0.resume(hold) }
+    func endHold(_ hold: HoldID) async throws(SluiceError) -> Bool {
+        try await write(sync: .owed) { try $0.endHold(hold) }
     }
 
-    func resume(_ pattern: QueuePattern, by holder: String?) async throws(SluiceError) -> Int {
-        try await write(sync: .owed) { try $0.resume(pattern, by: holder) }
+    func endHolds(matching pattern: QueuePattern, by holder: String?) async throws(SluiceError) -> Int {
+        try await write(sync: .owed) { try $0.endHolds(matching: pattern, by: holder) }
     }
 
     func holds() async throws(SluiceError) -> [Hold] {
@@ -162,7 +162,7 @@ extension WriteTransaction {
         return HoldID(rawValue: connection.lastInsertedRowID)
     }
 
-    func resume(_ hold: HoldID) throws(SQLiteError) -> Bool {
+    func endHold(_ hold: HoldID) throws(SQLiteError) -> Bool {
         let ended = try endHolds(
             connection.cached(
                 "DELETE FROM sluice_hold_rows WHERE id = ?1 RETURNING id, scope, holder, until_us"
@@ -172,7 +172,7 @@ extension WriteTransaction {
         return ended > 0
     }
 
-    func resume(_ pattern: QueuePattern, by holder: String?) throws(SQLiteError) -> Int {
+    func endHolds(matching pattern: QueuePattern, by holder: String?) throws(SQLiteError) -> Int {
         try endHolds(
             connection.cached(
                 """

@@ -234,7 +234,6 @@ extension WriteTransaction {
         )
         .bind(1, action.rawValue).bind(2, newAction.rawValue).bind(3, key).bind(4, nonce).run()
         if newAction != action {
-            try relink(action, as: newAction)
             try regroup(action, as: newAction)
             try connection.cached("UPDATE sluice_attempt_rows SET action_id = ?2 WHERE action_id = ?1")
                 .bind(1, action.rawValue).bind(2, newAction.rawValue).run()
@@ -308,7 +307,6 @@ extension WriteTransaction {
         let purged = try connection.cached("DELETE FROM sluice_dead_rows WHERE id = ?1")
             .bind(1, action.rawValue).run()
         guard purged > 0 else { return false }
-        try unlink(action)
         try forgetTraces(of: action)
         try connection.cached("DELETE FROM sluice_attempt_rows WHERE action_id = ?1").bind(1, action.rawValue)
             .run()

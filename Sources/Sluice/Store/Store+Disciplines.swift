@@ -72,11 +72,12 @@ struct DisciplineMemory {
 extension WriteTransaction {
     /// The rules of the queue that a claim is for; `nil` where no queue has any of its own.
     func rules(of request: ClaimRequest) throws(SQLiteError) -> QueueRules? {
-        guard let book = request.rules else { return nil }
-        if let name = disciplines.names[request.queue] { return book.rules(of: name) }
+        let queues = request.admission.queues
+        guard queues.hasRules else { return nil }
+        if let name = disciplines.names[request.queue] { return queues.rules(of: name) }
         guard let name = try queueName(request.queue) else { return nil }
         disciplines.keep(name, of: request.queue)
-        return book.rules(of: name)
+        return queues.rules(of: name)
     }
 
     /// Claims the action that is next by the rules of its queue.

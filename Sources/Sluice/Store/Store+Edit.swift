@@ -10,12 +10,12 @@ extension Store {
         try await write(sync: .owed) { try $0.move(action, to: queue, options) }.get()
     }
 
-    /// - Parameter rules: What code says of the disciplines of queues.
+    /// - Parameter queues: What code says of the disciplines of queues.
     package func moveToFront(
         _ action: ActionID,
-        by rules: QueueRuleBook? = nil
+        by queues: QueueTable = QueueTable()
     ) async throws(SluiceError) -> ActionChange {
-        try await write(sync: .owed) { try $0.moveToFront(action, by: rules) }.get()
+        try await write(sync: .owed) { try $0.moveToFront(action, by: queues) }.get()
     }
 
     /// - Parameters:
@@ -174,13 +174,13 @@ extension WriteTransaction {
 
     func moveToFront(
         _ action: ActionID,
-        by rules: QueueRuleBook?
+        by queues: QueueTable
     ) throws(SQLiteError) -> Result<ActionChange, SluiceError> {
         guard let standing = try standing(of: action) else { return .success(.missing) }
         guard !standing.isRunning else { return .success(.running) }
         let discipline = try discipline(
             of: standing.queue,
-            said: rules?.saidDiscipline(of: standing.name)
+            said: queues.saidDiscipline(of: standing.name)
         )
         let key: PlaceKey
         switch try frontKey(of: standing.place, in: standing.queue, by: discipline) {

@@ -49,7 +49,6 @@ package final class DraftExtras: Sendable {
     package let tag: String?
     package let gate: GateName?
     package let key: DeduplicationKey?
-    package let row: RowReference?
     package let groups: ActionGroups?
 
     package init(
@@ -57,11 +56,9 @@ package final class DraftExtras: Sendable {
         tag: String? = nil,
         gate: GateName? = nil,
         key: DeduplicationKey? = nil,
-        row: RowReference? = nil,
         groups: ActionGroups? = nil
     ) {
         self.groups = groups
-        self.row = row
         self.expiresAt = expiresAt
         self.tag = tag
         self.gate = gate
@@ -71,7 +68,7 @@ package final class DraftExtras: Sendable {
 
 extension DraftExtras {
     /// Whether it asks for a look at the file before it is stored.
-    fileprivate var isSingular: Bool { key != nil || row != nil }
+    fileprivate var isSingular: Bool { key != nil }
 }
 
 extension ActionDraft {
@@ -134,7 +131,6 @@ extension WriteTransaction {
         }
         try bind(draft, new, to: insert, from: 1)
         try insert.run()
-        if let row = draft.extras?.row { try link(new.id, to: row) }
         if let groups = draft.extras?.groups { try setGroups(of: new.id, in: new.queue, groups) }
         note(draft, new)
         return new.id

@@ -49,7 +49,7 @@ extension Store {
     /// Ends the holder's hold of a queue, its wait for a retry and its parking.
     func start(_ queue: QueueName, by holder: String) async throws(SluiceError) {
         try await write(sync: .owed) { transaction in
-            _ = try transaction.resume(QueuePattern(queue.rawValue), by: holder)
+            _ = try transaction.endHolds(matching: QueuePattern(queue.rawValue), by: holder)
             _ = try transaction.retryNow(.exact(queue))
         }
     }

@@ -31,7 +31,6 @@ extension WriteTransaction {
     private func enqueueSingly(
         _ draft: ActionDraft
     ) throws -> Result<(id: ActionID, isNew: Bool), SluiceError> {
-        if let row = draft.extras?.row, let refusal = try refusal(of: row) { return .failure(refusal) }
         guard let key = draft.extras?.key else {
             if let refusal = try refusalByDepth([draft]) { return .failure(refusal) }
             return .success((try enqueue(draft), true))
@@ -124,7 +123,6 @@ extension WriteTransaction {
         expiryChanged(to: extras?.expiresAt)
         try connection.cached("UPDATE sluice_key_rows SET keep_us = ?2 WHERE action_id = ?1")
             .bind(1, action.rawValue).bind(2, extras?.key?.retention.wholeMicroseconds ?? 0).run()
-        if let row = extras?.row { try link(action, to: row) } else { try unlink(action) }
         try setGroups(of: action, in: queue, extras?.groups ?? ActionGroups())
         // It may have stood aside for a gate that it no longer asks for.
         try putBack(action)

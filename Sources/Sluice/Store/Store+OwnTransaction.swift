@@ -62,8 +62,6 @@ extension Store {
                     writeBehind: .ofOthers,
                     isJoined: true
                 )
-                // Its statements end before the connection is given back.
-                defer { transaction.links = LinkMemory() }
                 try transaction.join(now: clock.now)
                 let output = try body(transaction).get()
                 try transaction.writeDown()
@@ -197,11 +195,11 @@ extension WriteTransaction {
     func succeed(_ receipt: Receipt, _ work: SettlingWork) throws -> SettleResult {
         guard try takeSlot(of: receipt) != nil else { return try refuse(receipt) }
         try tellSucceeded(receipt)
-        // Before the application's code, which may want the room or the key, or remove the row it belongs to.
+        // Before the application's code, which may want the room or the key, or delete a row that takes this
+        // action along.
         guard try discard(receipt.action, of: receipt.queue, as: .succeeded) else { return .removed }
         try work.perform(in: self)
-        // Rows that have taken their actions along, and tables that were rebuilt.
-        links = LinkMemory()
+        // What triggers of the application's have done to actions.
         try takeInChanges(isOfTransaction: true)
         return .settled
     }
@@ -211,7 +209,7 @@ extension WriteTransaction {
 
 extension Store {
     /// Looks at a connection of the application's; writes nothing and changes no setting.
-    func findings(about handle: OpaquePointer) throws(SluiceError) -> [ConnectionFinding] {
+    func diagnose(_ handle: OpaquePointer) throws(SluiceError) -> [ConnectionFinding] {
         let connection = Connection(borrowing: handle)
         defer { connection.close() }
         guard isOnFile(connection) else { return [.otherDatabase] }

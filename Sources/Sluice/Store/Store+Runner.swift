@@ -9,7 +9,11 @@ internal import SluiceSQLite
 extension Store {
     /// Becomes one of the processes that run the queues, and makes suspects of what dead ones left running.
     package func startRunning() async throws(SluiceError) {
-        try await write(sync: .owed) { try $0.startRunning() }
+        try await write(sync: .owed) {
+            // Nothing runs: what an earlier run could not write is given up.
+            $0.routeUse = RouteUse()
+            try $0.startRunning()
+        }
     }
 
     /// Renews the right to run the queues, and takes those off that have lost it.
@@ -99,8 +103,6 @@ extension WriteTransaction {
         life.wrote(lease: lease.wall)
         isToRun = true
         claimCount = 0
-        // What was asked before it was suspended or taken off.
-        _ = runners.takePrimaryAsked()
         try takeOffDead()
         silence.renewed(at: clock.uptime, leases)
         // Whatever process has left changes that nobody will take in.

@@ -8,13 +8,13 @@ extension Store {
         _ receipt: Receipt,
         _ settlement: Settlement,
         thenClaim next: ClaimRequest?,
-        isOneOfMany: Bool = false,
+        commitsOnWriterThread: Bool = false,
         completion: @escaping @Sendable (Result<(SettleResult, ClaimResult?), SluiceError>) -> Void
     ) {
         write(
             sync: settlement.sync,
             isAlone: settlement.runsForeignCode,
-            isOneOfMany: isOneOfMany,
+            commitsOnWriterThread: commitsOnWriterThread,
             { transaction in
                 let result = try transaction.settle(receipt, settlement)
                 return (result, try next.map(transaction.claim))
@@ -26,6 +26,7 @@ extension Store {
 
 extension WriteTransaction {
     func settle(_ receipt: Receipt, _ settlement: Settlement) throws -> SettleResult {
+        routeUse.end(receipt.claim)
         if let own = ownSettlements.entry(of: receipt), try !exists(receipt.action) {
             return try endOwn(own, receipt)
         }
@@ -71,15 +72,8 @@ extension WriteTransaction {
             try record(run, cause.rawValue, error: error)
             try finish(receipt.action, spending: cause == .undecodable ? 0 : 1, error: error)
             try leavePass(receipt.action, of: receipt.queue, by: discipline, policy)
-            try fail(
-                receipt.action,
-                in: receipt.queue,
-                by: discipline,
-                cause,
-                policy,
-                error: error,
-                attempt: run.number
-            )
+            let (action, queue) = (receipt.action, receipt.queue)
+            try fail(action, in: queue, by: discipline, cause, policy, error: error, attempt: run.number)
             try giveWay(place, in: receipt.queue, by: discipline, delay: .zero, gate: nil, hasFailed: false)
         }
         if let target = state.movesTo { try move(receipt.action, from: receipt.queue, to: target) }
@@ -152,7 +146,7 @@ extension WriteTransaction {
     func discard(
         _ action: ActionID,
         of queue: QueueID,
-        as end: SettledAs
+        as end: ActionEnd
     ) throws(SQLiteError) -> Bool {
         try order.leaving(action, of: queue)
         let removed = try connection.cached("DELETE FROM sluice_action_rows WHERE id = ?1")
@@ -161,7 +155,6 @@ extension WriteTransaction {
             order.count(-1, in: queue)
             settledActions.note(action, end)
             try beginRetention(of: action)
-            try unlink(action)
             try forgetTraces(of: action)
         }
         let hadState = try connection.cached("DELETE FROM sluice_state_rows WHERE action_id = ?1")

@@ -39,8 +39,6 @@ struct StatusFacts: Sendable {
     ///
     /// Of one that has died and left something running, `process` is the one that ends that.
     let runners: [(epoch: Int64, process: Int, hasDied: Bool)]
-    /// The process that runs the queues alone for a while; `nil`: none does.
-    let primary: Int?
     /// Whether any of them runs something.
     let hasClaims: Bool
     let openGates: Set<GateName>
@@ -181,11 +179,6 @@ extension StatusFacts {
             return (epoch: $0.epoch, process: Int((keeper ?? $0.process).pid), hasDied: keeper != nil)
         }
         self.runners = runners
-        primary =
-            rows.first {
-                $0.epoch != state.epoch && $0.primaryUntil.flatMap(state.primaryTimeLeft) != nil
-            }
-            .map { Int($0.process.pid) }
         logPath = connection.logPath
         let claims = Set(
             try connection.cached("SELECT claim >> 32 FROM sluice_claim_rows").all { $0.int64(0) }

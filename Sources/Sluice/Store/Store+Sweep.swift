@@ -9,15 +9,9 @@ extension Store {
     ///
     /// What another policy is for stays until it is the head; its queue is looked at once.
     ///
-    /// - Parameters:
-    ///   - rules: By which rules queues run.
-    ///   - policy: The policy for what expires of a kind in a queue.
     /// - Returns: When to sweep again; `nil` when nothing is left that will end.
-    package func sweep(
-        by rules: QueueRuleBook? = nil,
-        _ policy: @escaping @Sendable (QueueName, String) -> FailurePolicy
-    ) async throws(SluiceError) -> Timestamp? {
-        try await write(sync: .owed) { try $0.sweep(by: rules, policy) }
+    package func sweep(_ admission: Admission) async throws(SluiceError) -> Timestamp? {
+        try await write(sync: .owed) { try $0.sweep(admission) }
     }
 
     /// Gives the scheduled actions that are due their place, and tells when the next is due and when to
@@ -37,13 +31,6 @@ extension Store {
         let scheduled: Timestamp?
         let sweep: Timestamp?
         let unplaced: [UnplacedAction]
-    }
-}
-
-extension Admission {
-    /// It may not run any more.
-    static func expired(_ policy: FailurePolicy) -> Admission {
-        .fail(.expired, policy, error: WriteTransaction.expiredError)
     }
 }
 
@@ -67,13 +54,10 @@ extension WriteTransaction {
     /// The error of what has expired.
     static let expiredError = "its time was over before it could start"
 
-    func sweep(
-        by rules: QueueRuleBook?,
-        _ policy: (QueueName, String) -> FailurePolicy
-    ) throws(SQLiteError) -> Timestamp? {
+    func sweep(_ admission: Admission) throws(SQLiteError) -> Timestamp? {
         // Only the process that runs the queues knows the policies.
         guard epoch != nil else { return nil }
-        let leavesExpired = try sweepExpired(by: rules, policy)
+        let leavesExpired = try sweepExpired(admission)
         let leavesKeys = try sweepKeys()
         return leavesExpired || leavesKeys ? now : try nextSweep()
     }
@@ -124,15 +108,12 @@ extension WriteTransaction {
     }
 
     /// - Returns: Whether there may be more.
-    private func sweepExpired(
-        by rules: QueueRuleBook?,
-        _ policy: (QueueName, String) -> FailurePolicy
-    ) throws(SQLiteError) -> Bool {
+    private func sweepExpired(_ admission: Admission) throws(SQLiteError) -> Bool {
         forgetSweptTime()
         let rows = try expiredRows()
         for row in rows where !row.isLeft && !sweeping.unwritable.contains(row.action) {
             do {
-                try end(row, by: rules, policy)
+                try end(row, admission)
             } catch {
                 // The next sweep goes past it: it must not keep the others from theirs (G9).
                 if error.code.primary == .constraint { sweeping.unwritable.insert(row.action) }
@@ -148,16 +129,12 @@ extension WriteTransaction {
     }
 
     /// Does with what has expired as its policy says.
-    private func end(
-        _ row: ExpiredRow,
-        by rules: QueueRuleBook?,
-        _ policy: (QueueName, String) -> FailurePolicy
-    ) throws(SQLiteError) {
+    private func end(_ row: ExpiredRow, _ admission: Admission) throws(SQLiteError) {
         if row.isCancelled {
             try remove(row.action, in: row.queue)
-        } else if policy(row.name, row.kind) == .skip {
+        } else if admission.expiryPolicy(in: row.name, of: row.kind) == .skip {
             // As where a claim finds it: the groups that it starts are closed for this pass.
-            let discipline = rules?.rules(of: row.name).discipline ?? .firstInFirstOut
+            let discipline = admission.queues.rules(of: row.name).discipline
             try leavePass(row.action, of: row.queue, by: discipline, .skip)
             try fail(row.action, in: row.queue, .expired, .skip, error: Self.expiredError)
             try liftBlock(of: row.action, in: row.queue)

@@ -59,8 +59,6 @@ extension Store {
         package let isLeaseOver: Bool
         /// Whether the process lives; `nil` where the system does not tell.
         package let lives: Bool?
-        /// Whether it runs the queues alone at this moment, and the others stand by.
-        package let isPrimary: Bool
         /// How many actions it runs, or ran when it ended.
         package let runningCount: Int
         /// Where it has died: the process that still ends what its handlers had started.
@@ -91,7 +89,6 @@ extension Store.Runner {
                 leaseUntil: $0.lease.wall,
                 isLeaseOver: $0.isLeaseOver(at: now),
                 lives: $0.process.lives(seenFrom: me),
-                isPrimary: $0.isPrimary,
                 runningCount: running[$0.epoch] ?? 0,
                 keeper: $0.leftover(seenFrom: me)?.pid
             )

@@ -59,7 +59,7 @@ package final class Store: Sendable {
         (location, self.file) = (file.location, file)
         (clock, role, interest) = (options.clock, options.role, Interest(options.logger))
         (executor, logger) = (options.engine.executor, options.logger)
-        (backups, runners) = (Backups(options.engine), RunnerState(primaryTerm: options.leases.primary))
+        (backups, runners) = (Backups(options.engine), RunnerState())
         (identity, mountFacts) = (options.identity ?? .current, options.mountFacts)
         let entered = try Self.enter(file.location, options)
         let check = FileCheck(entered?.path)
@@ -165,7 +165,7 @@ extension Store {
     func write<Output: Sendable>(
         sync: SyncNeed,
         isAlone: Bool = false,
-        isOneOfMany: Bool = false,
+        commitsOnWriterThread: Bool = false,
         _ body: @escaping @Sendable (WriteTransaction) throws -> Output,
         completion: @escaping @Sendable (Result<Output, SluiceError>) -> Void
     ) {
@@ -173,7 +173,7 @@ extension Store {
             Write(
                 sync: sync,
                 isAlone: isAlone,
-                isOneOfMany: isOneOfMany,
+                commitsOnWriterThread: commitsOnWriterThread,
                 body: body,
                 completion: completion
             )

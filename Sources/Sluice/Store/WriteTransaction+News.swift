@@ -7,7 +7,6 @@ extension WriteTransaction {
         private let claimCount: Int64
         private let isToRun: Bool
         private let others: [Int64]
-        private let primaryEnd: Int64?
         private let silence: SilenceJudge
         private let seenOpening: Int64
         private let lastAdmission: (wall: Timestamp, uptime: Duration)?
@@ -17,7 +16,6 @@ extension WriteTransaction {
             claimCount = transaction.claimCount
             isToRun = transaction.isToRun
             others = transaction.others
-            primaryEnd = transaction.primaryEnd
             silence = transaction.silence
             seenOpening = transaction.seenOpening
             lastAdmission = transaction.disciplines.lastAdmission
@@ -29,7 +27,6 @@ extension WriteTransaction {
             transaction.claimCount = max(transaction.claimCount, claimCount)
             transaction.isToRun = isToRun
             transaction.others = others
-            transaction.primaryEnd = primaryEnd
             transaction.silence = silence
             transaction.seenOpening = seenOpening
             transaction.disciplines.lastAdmission = lastAdmission

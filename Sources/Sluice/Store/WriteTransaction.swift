@@ -46,6 +46,8 @@ package final class WriteTransaction {
     /// Whether the open transaction has changed anything.
     var hasChanges: Bool { connection.totalChanges != changesBefore }
     private var dataVersion: Int64?
+    /// At the last commit of others that observers were told of: a roll-back is none.
+    private var toldDataVersion: Int64?
     /// Whether this transaction has taken in what other connections have committed since the last one.
     private(set) var hasTakenIn = false
     private var actionCounter: Int64?
@@ -66,9 +68,6 @@ package final class WriteTransaction {
     private var deadRunners: Set<Int64> = []
     private var lookedForDead = Timestamp(microseconds: 0)
     private var runnerChanges: RunnerChanges = []
-    /// Until when another one is the primary, in microseconds of ``ProcessIdentity/machineUptime``; it may be
-    /// over.
-    var primaryEnd: Int64? { didSet { runners.setPrimaryEnd(primaryEnd) } }
     /// Whether others are taken off when their leases are over.
     var silence = SilenceJudge()
     /// What the others are to be told; empty while there are none.
@@ -90,10 +89,9 @@ package final class WriteTransaction {
     var hasKeys: Bool?
     /// How far the sweep of what expires has come.
     var sweeping = SweepMemory()
-    /// What belongs to rows of the application's.
-    var links = LinkMemory()
     var disciplines = DisciplineMemory()
     var runElsewhere = RunElsewhere()
+    var routeUse = RouteUse()
     let settledActions: SettledActions
     /// Attempts that the application has settled in transactions of its own.
     let ownSettlements: OwnSettlements
@@ -122,6 +120,8 @@ package final class WriteTransaction {
         self.clock = clock
         order = WaitingOrder(connection: connection, limits: writeBehind)
         journal = EventJournal(interest)
+        // What stands in the file already is no change. Where it cannot be read, the first write says why.
+        toldDataVersion = isJoined ? nil : try? connection.cached("PRAGMA data_version").first { $0.int64(0) }
     }
 }
 
@@ -139,7 +139,8 @@ extension WriteTransaction {
         let version = try connection.cached("PRAGMA data_version").first { $0.int64(0) }
         hasTakenIn = version != dataVersion && !(mutant("commits of others") && dataVersion != nil)
         guard hasTakenIn else { return }
-        journal.told.isStale = true
+        if version != toldDataVersion { journal.interest.noteCommitOfOthers() }
+        toldDataVersion = version
         let mayBeCopy = try schema.ensure(connection)
         if mayBeCopy { try beginAnewWithFile() }
         forget()
@@ -159,6 +160,7 @@ extension WriteTransaction {
         before = nil
         life.committed(lastAction: actionCounter)
         settledActions.committed()
+        routeUse.committed()
         savedActionCounter = actionCounter
         if !news.isEmpty { news = News() }
         order.committed()
@@ -181,6 +183,7 @@ extension WriteTransaction {
         forget()
         knownControls = nil
         life.rolledBack()
+        routeUse.rolledBack()
         settledActions.rolledBack()
         order.rolledBack()
         if (epoch != nil) != order.isFollowed { followOrder() }
@@ -226,7 +229,6 @@ extension WriteTransaction {
     }
 
     private func forget() {
-        links = LinkMemory()
         disciplines.forget()
         actionCounter = nil
         savedActionCounter = nil
@@ -288,10 +290,7 @@ extension WriteTransaction {
 
     /// Finds out which other processes run the queues, and whether this one still does.
     private func takeInRunners() throws(SQLiteError) {
-        let rows = try connection.cached("SELECT epoch, primary_until_boot_us FROM sluice_runner_rows")
-            .all { (epoch: $0.int64(0), primaryEnd: $0.optionalInt64(1)) }
-        let epochs = rows.map(\.epoch)
-        takeInPrimary(among: rows.filter { $0.epoch != epoch }.compactMap(\.primaryEnd))
+        let epochs = try connection.cached("SELECT epoch FROM sluice_runner_rows").all { $0.int64(0) }
         let known = others
         let found = epochs.filter { $0 != epoch }
         if found != known { others = found }

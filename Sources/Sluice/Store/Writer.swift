@@ -11,8 +11,8 @@ internal import Synchronization
 /// connection.
 ///
 /// Where the processor is busy there may be no other thread on which writes could come meanwhile: each of
-/// many callers would commit for itself. So one of many (``PendingWrite/isOneOfMany``) leaves even its own
-/// write to the writer's thread.
+/// many callers would commit for itself. So one of many (``PendingWrite/commitsOnWriterThread``) leaves even
+/// its own write to the writer's thread.
 ///
 /// Callers who have shared a sync come back together, one after the other: the first must not have a sync for
 /// itself. So after a group with several of them, where a sync is slow, the next one is gathered first
@@ -132,7 +132,7 @@ package final class Writer: Sendable {
             waiting.hasLeader = true
             // What is to be alone runs code that is not ours: not on the thread of whoever submits.
             let isForQueue = !callersLead || waiting.gathering.isWorthwhile || waiting.aloneCount > 0
-            return isForQueue || write.isOneOfMany ? .gather : .lead
+            return isForQueue || write.commitsOnWriterThread ? .gather : .lead
         }
         switch next {
         case .lead: leadOnce()

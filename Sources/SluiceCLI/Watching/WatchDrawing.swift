@@ -32,11 +32,7 @@ struct WatchDrawing {
     // MARK: - Above
 
     private func header(_ picture: WatchPicture) -> String {
-        let hasPrimary = picture.runners.contains(where: \.isPrimary)
-        let names = picture.runners.map {
-            "\($0.pid)\($0.isPrimary ? " (primary)" : hasPrimary ? " (stands by)" : "")"
-        }
-        .joined(separator: ", ")
+        let names = picture.runners.map { "\($0)" }.joined(separator: ", ")
         let runner =
             switch picture.runners.count {
             case 0: "no process runs the queues"

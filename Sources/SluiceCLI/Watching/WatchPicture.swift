@@ -21,7 +21,7 @@ struct WatchPicture {
     /// Of each state, how many queues have it.
     var states: [QueueStatus.State: Int] = [:]
     /// The processes that run the queues, as far as they live.
-    var runners: [(pid: Int64, isPrimary: Bool)] = []
+    var runners: [Int64] = []
 
     /// In which order states are shown: the more they ask for a person, the earlier.
     static let stateOrder: [QueueStatus.State] = [
@@ -65,7 +65,7 @@ struct WatchEye {
         let queues = try await broker.statuses(matching: pattern, limit: Self.limit)
         let runners = try await broker.store.runningProcesses()
         var picture = picture(queues, arrivals, now)
-        picture.runners = runners.filter { !$0.isDead }.map { ($0.pid, $0.isPrimary) }
+        picture.runners = runners.filter { !$0.isDead }.map(\.pid)
         return picture
     }
 

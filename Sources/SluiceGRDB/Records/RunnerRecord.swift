@@ -17,12 +17,6 @@ public struct RunnerRecord: FetchableRecord, TableRecord, Sendable, Hashable {
     public let process: Int
     /// How many actions it runs.
     public let running: Int
-    /// Whether it runs the queues alone at this moment, and the others stand by.
-    ///
-    /// It does where several would only wait for each other's commits: "Several processes" in the guide
-    /// "Operating" of `Sluice` says when. Behind a jump of the wall clock it may be wrong for up to ten
-    /// seconds.
-    public let isPrimary: Bool
     /// Until when it does so without a sign of life.
     public let leaseUntil: Date
 
@@ -32,8 +26,6 @@ public struct RunnerRecord: FetchableRecord, TableRecord, Sendable, Hashable {
         public static let process = Column("pid")
         /// See ``RunnerRecord/running``.
         public static let running = Column("running")
-        /// See ``RunnerRecord/isPrimary``.
-        public static let isPrimary = Column("is_primary")
         /// See ``RunnerRecord/leaseUntil``.
         public static let leaseUntil = Column("lease_until")
     }
@@ -44,7 +36,6 @@ public struct RunnerRecord: FetchableRecord, TableRecord, Sendable, Hashable {
     public init(row: Row) throws {
         process = row["pid"]
         running = row["running"]
-        isPrimary = row["is_primary"]
         leaseUntil = try row.requiredTime("lease_until")
     }
 }

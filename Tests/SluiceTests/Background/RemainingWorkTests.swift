@@ -150,7 +150,7 @@ import Testing
         // A hold covers the queue whatever becomes of its head.
         let hold = try await broker.hold("gated", by: "test", reason: "", for: .seconds(30))
         try await #expect(broker.remainingWork() == .later(.seconds(30)))
-        _ = try await broker.resume(hold)
+        _ = try await broker.endHold(hold)
         site.clock.advance(by: .seconds(20))
         try await #expect(broker.remainingWork() == .now)
         try await running(broker) { _ = try await log.wait(forCount: 1) }

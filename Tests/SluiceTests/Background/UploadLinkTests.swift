@@ -99,7 +99,7 @@ struct UploadLinkTests {
             let hold = try await broker.hold("uploads", by: "test", reason: "a new link")
             #expect(try await broker.requeue(id))
             _ = try await broker.edit(id, to: Upload(photo: "a", link: "new"))
-            try await broker.resume(hold)
+            try await broker.endHold(hold)
             _ = try await links.wait(forCount: 1)
         }
         #expect(links.elements == ["new"])

@@ -54,8 +54,7 @@ struct FullFile: Sendable {
         )
     }
 
-    /// The actions whose rows are in another file as they are in this one, and the application's row that one
-    /// of them belongs to.
+    /// The actions whose rows are in another file as they are in this one.
     func untouched(in path: String) -> Set<ActionID> {
         let found = try? Self.rows(path)
         return Set((found ?? [:]).filter { rows[$0.key] == $0.value }.keys)
@@ -74,13 +73,8 @@ struct FullFile: Sendable {
     private static func rows(_ path: String) throws -> [ActionID: [Value]] {
         let connection = try Connection(path: path, mode: .read)
         defer { connection.close() }
-        let found = try connection.prepare(
-            """
-            SELECT a.*, l.key, l.is_gone, l.key IN (SELECT id FROM own)
-            FROM sluice_action_rows AS a LEFT JOIN sluice_link_rows AS l ON l.action_id = a.id
-            """
-        )
-        .all { row in (ActionID(rawValue: row.int64(0)), (0..<16).map { row.value($0) }) }
+        let found = try connection.prepare("SELECT * FROM sluice_action_rows")
+            .all { row in (ActionID(rawValue: row.int64(0)), (0..<13).map { row.value($0) }) }
         return Dictionary(found) { $1 }
     }
 
@@ -104,7 +98,6 @@ extension FullFile {
             PRAGMA page_size = \(pageSize);
             PRAGMA auto_vacuum = INCREMENTAL;
             CREATE TABLE own (id INTEGER PRIMARY KEY);
-            INSERT INTO own VALUES (1);
             """
         )
     }
@@ -167,19 +160,14 @@ extension FullFile {
         try await broker.enqueue(Note("large " + String(repeating: "y", count: 5_000), in: "run/large"))
     }
 
-    /// What a process that has died leaves behind, and rows that come only with an application's own tables
-    /// or with a second process.
+    /// What a process that has died leaves behind, and rows that come only with a second process.
     private static let leftovers = """
-        INSERT INTO sluice_cascade_rows VALUES (1, 'own', 'id');
         INSERT INTO sluice_runner_rows
-        SELECT value, 7, 'another start-of-the machine', 7, 0, 0, 0 FROM sluice_counters WHERE name = 'epoch';
+        SELECT value, 7, 'another start-of-the machine', 7, 0, 0 FROM sluice_counters WHERE name = 'epoch';
         INSERT INTO sluice_claim_rows (queue_id, slot, action_id, claim, started_at_us, trial_size)
         SELECT a.queue_id, 0, min(a.id), (n.value << 32) + 4000000, a.enqueued_at_us, 0
         FROM sluice_action_rows AS a JOIN sluice_queue_rows AS q USING (queue_id) JOIN sluice_counters AS n
         WHERE q.name = 'suspect/a' AND n.name = 'epoch';
-        INSERT INTO sluice_link_rows (action_id, source_id, key)
-        SELECT max(a.id), 1, 1 FROM sluice_action_rows AS a JOIN sluice_queue_rows AS q USING (queue_id)
-        WHERE q.name = 'run/1';
         INSERT INTO sluice_changes (epoch, queue_id, action_id, change)
         SELECT n.value, a.queue_id, a.id, 'insert' FROM sluice_action_rows AS a JOIN sluice_counters AS n
         WHERE n.name = 'epoch' ORDER BY a.id LIMIT 2;

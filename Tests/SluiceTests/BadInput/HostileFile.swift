@@ -110,9 +110,7 @@ struct HostileFile {
         }
         try connection.execute(restoration)
         try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        let goes =
-            ["id", "is_cancelled"].contains(column.name)
-            || ["sluice_link_rows", "sluice_cascade_rows"].contains(column.table)
+        let goes = ["id", "is_cancelled"].contains(column.name)
         return Target(
             place: place,
             queues: queues,
@@ -150,12 +148,7 @@ struct HostileFile {
             return try connection.prepare("SELECT \(name) FROM \(table) WHERE \(row)")
                 .first { $0.optionalInt64(0) } ?? nil
         }
-        // A row of the cascade is named by that of its action.
-        let isCascade = column.table == "sluice_cascade_rows"
-        let action =
-            isCascade
-            ? try number(["action_id"], of: "sluice_link_rows", where: "true")
-            : try number(Self.tablesOfActions.contains(column.table) ? ["id"] : ["action_id"])
+        let action = try number(Self.tablesOfActions.contains(column.table) ? ["id"] : ["action_id"])
         let ofAction = try action.flatMap {
             try number(["queue_id"], of: "sluice_action_rows", where: "id = \($0)")
         }

@@ -164,7 +164,7 @@ extension RoughUse {
         await ask("operate", notes) {
             try await broker.openGate("shut")
             try await broker.openGate("route")
-            _ = try await broker.resume("held/*")
+            _ = try await broker.endHolds(matching: "held/*")
             _ = try await broker.retryNow()
         }
         await withTaskGroup { group in

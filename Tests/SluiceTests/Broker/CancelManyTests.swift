@@ -125,7 +125,7 @@ import Testing
         try await store.add([ActionDraft("a"), ActionDraft("b", extras: extras)])
         try fixture.execute("INSERT INTO sluice_state_rows (action_id, is_cancelled) VALUES (1, 1), (2, 1)")
         fixture.clock.advance(by: .seconds(1))
-        _ = try await store.sweep { _, _ in .skip }
+        _ = try await store.sweep(Admission(failure: .all(.skip)))
         #expect(try fixture.rows("SELECT id FROM sluice_actions") == ["1"])
         #expect(try await store.claim().word == "empty")
         #expect(try await store.actionCount() == 0)

@@ -143,11 +143,14 @@ import Testing
         try await store.settle(action, .fail(.failed, .block, error: "e"))
         fixture.clock.advance(by: .seconds(1))
         let now = fixture.clock.now
-        let policy: @Sendable (QueueName, String) -> FailurePolicy = { queue, _ in
-            queue == "q/1" ? .block : .skip
+        var table = RouteTable()
+        for (pattern, policy) in [("q/1", .block), ("*", .skip)] as [(QueuePattern, FailurePolicy)] {
+            let options = RouteOptions(failure: .all(policy))
+            try table.add(pattern, kind: nil, options: options) { _, _ in .outcome(.success) }
         }
+        let admission = table.admission
         var rounds = 0
-        while try await store.sweep(policy) == now { rounds += 1 }
+        while try await store.sweep(admission) == now { rounds += 1 }
         #expect(rounds == 2)
         let dead = try await store.deadLetters(limit: 2_000).map(\.id)
         #expect(
@@ -156,11 +159,11 @@ import Testing
         #expect(try await store.actionCount() == 401)
         #expect(try await store.claim("q/0").word == "parked")
         // Another look finds nothing to do, and neither does one for an operator's edit that is not over.
-        #expect(try await store.sweep { _, _ in .skip } == nil)
+        #expect(try await store.sweep(Admission(failure: .all(.skip))) == nil)
         #expect(try await store.actionCount() == 401)
         // An end that is set to what has passed brings the sweep back.
         #expect(try await store.setExpiry(ids[1], now + .seconds(-5)) == .done)
-        #expect(try await store.sweep { _, _ in .skip } == nil)
+        #expect(try await store.sweep(Admission(failure: .all(.skip))) == nil)
         #expect(try await store.actionCount() == 1)
     }
 
@@ -179,14 +182,14 @@ import Testing
             """
         )
         fixture.clock.advance(by: .seconds(1))
-        #expect(await refusal { try await store.sweep { _, _ in .skip } } != nil)
+        #expect(await refusal { try await store.sweep(Admission(failure: .all(.skip))) } != nil)
         try await #expect(store.deadLetters(limit: 10).isEmpty)
         // The broker comes back within a second.
-        #expect(try await store.sweep { _, _ in .skip } == nil)
+        #expect(try await store.sweep(Admission(failure: .all(.skip))) == nil)
         try await #expect(store.deadLetters(limit: 10).map(\.id).sorted() == ids[1...].sorted())
         try fixture.execute("DROP TRIGGER planted")
         // It is the head: that is when its end is seen to.
-        #expect(try await store.claim("q/a") { _ in .expired(.skip) }.word == "empty")
+        #expect(try await store.claim("q/a", by: Admission(failure: .all(.skip))).word == "empty")
         try await #expect(store.deadLetters(limit: 10).count == 3)
     }
 
@@ -195,7 +198,7 @@ import Testing
         let fixture = try await StoreFixture(isRunning: isRunning)
         let extras = DraftExtras(expiresAt: fixture.clock.now)
         _ = try await fixture.store.enqueue([ActionDraft("a", extras: extras)])
-        #expect(try await fixture.store.sweep { _, _ in .skip } == nil)
+        #expect(try await fixture.store.sweep(Admission(failure: .all(.skip))) == nil)
         #expect(try await fixture.store.actionCount() == (isRunning ? 0 : 1))
     }
 

@@ -226,7 +226,7 @@ import Testing
         let second = try await store.enqueue([draft("b")])
         #expect(second != first)
         fixture.clock.advance(by: .seconds(60))
-        _ = try await store.sweep { _, _ in .skip }
+        _ = try await store.sweep(Admission(failure: .all(.skip)))
         #expect(try await store.enqueue([draft("c")]) == second)
     }
 
@@ -238,7 +238,7 @@ import Testing
         _ = try await store.skipHead(of: "q", error: "e")
         #expect(try await store.requeue(id))
         fixture.clock.advance(by: .seconds(60))
-        _ = try await store.sweep { _, _ in .skip }
+        _ = try await store.sweep(Admission(failure: .all(.skip)))
         #expect(try await store.enqueue([draft("b")]) == [id])
         _ = try await store.skipHead(of: "q", error: "e")
         let new = try await store.requeueAtEnd(id)
@@ -259,12 +259,12 @@ import Testing
         let fixture = try await StoreFixture()
         let store = fixture.store
         let ids = try await store.enqueue([draft("a", expiresAt: fixture.clock.now + .seconds(500))])
-        _ = try await store.sweep { _, _ in .skip }
+        _ = try await store.sweep(Admission(failure: .all(.skip)))
         let past = fixture.clock.now + .seconds(-5)
         #expect(
             try await store.enqueue([draft("b", .replace, retention: .seconds(100), expiresAt: past)]) == ids
         )
-        _ = try await store.sweep { _, _ in .skip }
+        _ = try await store.sweep(Admission(failure: .all(.skip)))
         #expect(try await store.deadLetters(limit: 9).map(\.id) == ids)
         fixture.clock.advance(by: .seconds(99))
         #expect(try await store.enqueue([draft("c")]) == ids)

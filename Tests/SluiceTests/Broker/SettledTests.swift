@@ -26,7 +26,7 @@ import Testing
         let good = try await broker.enqueue(Note("good", in: "1"))
         let again = try await broker.enqueue(Note("again", in: "2"))
         let bad = try await broker.enqueue(Note("fail", in: "3"))
-        let told = EventLog<SettledAs>()
+        let told = EventLog<ActionEnd>()
         try await running(broker) {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for receipt in [good, good, again, bad] {

@@ -165,7 +165,7 @@ import Testing
             try await #expect(second.holds().map(\.holder) == ["ops"])
             await second.waitUntilIdle()
             #expect(log.elements.isEmpty)
-            try await second.resume("jobs", by: "ops")
+            try await second.endHolds(matching: "jobs", by: "ops")
             await second.waitUntilIdle()
             #expect(log.elements == ["a"])
             try await jobs.stop()

@@ -26,8 +26,8 @@ struct CustomerIOPassTests {
         retry: any RetryPolicy = .fixed(.seconds(60))
     ) async throws -> Broker {
         let broker = try await site.broker()
-        var options = retrying(retry)
-        options.discipline = .passOver
+        let options = retrying(retry)
+        try broker.queues("notes", QueueOptions(discipline: .passOver))
         try broker.route("notes", Note.self, options) { note, _ in server.send(note.text) }
         return broker
     }
@@ -161,8 +161,8 @@ struct CustomerIOPassTests {
         let server = Server()
         let broker = try await site.broker()
         var options = retrying(.fixed(.seconds(60)))
-        options.discipline = .passOver
         options.failure.failed = .skip
+        try broker.queues("notes", QueueOptions(discipline: .passOver))
         try broker.route("notes", Note.self, options) { note, _ in
             _ = server.send(note.text)
             return note.text == "refused" ? .fail("400") : note.text == "down" ? .retry : .success
@@ -187,9 +187,9 @@ struct CustomerIOPassTests {
         let site = try Site(.file)
         let broker = try await site.broker()
         var options = retrying(.fixed(.seconds(60)))
-        options.discipline = .passOver
         options.failure.failed = .skip
         let log = EventLog<String>()
+        try broker.queues("notes", QueueOptions(discipline: .passOver))
         try broker.route("notes", Note.self, options) { note, _ in
             log.append(note.text)
             guard note.text == "start" else { return .success }

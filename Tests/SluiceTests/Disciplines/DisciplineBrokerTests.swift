@@ -25,7 +25,8 @@ struct DisciplineBrokerTests {
         let site = try Site(place)
         let broker = try await site.broker()
         let (gauge, started, goOn) = (Gauge(), EventLog<String>(), Signal())
-        try broker.route("notes", Note.self, RouteOptions(discipline: .concurrent(slots))) { note, _ in
+        try broker.queues("notes", QueueOptions(discipline: .concurrent(slots)))
+        try broker.route("notes", Note.self) { note, _ in
             gauge.enter()
             started.append(note.text)
             try await goOn.received()
@@ -52,8 +53,8 @@ struct DisciplineBrokerTests {
         let site = try Site(.memory)
         let broker = try await site.broker { if !isOfRoute { $0.concurrency = 2 } }
         let gauge = Gauge()
-        var options = RouteOptions(discipline: .concurrent(8))
-        if isOfRoute { options.concurrency = 2 }
+        let options = RouteOptions(concurrency: isOfRoute ? 2 : nil)
+        try broker.queues("*", QueueOptions(discipline: .concurrent(8)))
         for queue in ["a", "b"] as [QueuePattern] {
             try broker.route(queue, Note.self, options) { _, _ in
                 gauge.enter()
@@ -77,8 +78,8 @@ struct DisciplineBrokerTests {
         let site = try Site(place)
         let broker = try await site.broker()
         let log = EventLog<String>()
-        var options = retrying(.fixed(.seconds(10)))
-        options.discipline = .concurrent(2)
+        let options = retrying(.fixed(.seconds(10)))
+        try broker.queues("notes", QueueOptions(discipline: .concurrent(2)))
         try broker.route("notes", Note.self, options) { note, attempt in
             log.append("\(note.text)\(attempt.number)")
             return note.text == "a" && attempt.number == 1 ? .retry : .success
@@ -104,8 +105,8 @@ struct DisciplineBrokerTests {
         let site = try Site(place)
         let broker = try await site.broker()
         let (log, entered, goOn) = (EventLog<String>(), Signal(), Signal())
-        var options = retrying(.fixed(.seconds(10)))
-        options.discipline = .lastInFirstOut
+        let options = retrying(.fixed(.seconds(10)))
+        try broker.queues("notes", QueueOptions(discipline: .lastInFirstOut))
         try broker.route("notes", Note.self, options) { note, attempt in
             log.append(note.text)
             if note.text == "first" {
@@ -141,7 +142,8 @@ struct DisciplineBrokerTests {
         try fixture.killRunner()
         let broker = try await site.broker()
         let (gauge, suspects) = (Gauge(), EventLog<Int>())
-        try broker.routeAnyKind("notes", RouteOptions(discipline: .concurrent(3))) { payload, _ in
+        try broker.queues("notes", QueueOptions(discipline: .concurrent(3)))
+        try broker.routeAnyKind("notes") { payload, _ in
             gauge.enter()
             if let number = Int(payload.dropFirst().dropLast()), number < 3 {
                 suspects.append(number)

@@ -12,7 +12,7 @@ struct DisciplineModelTests {
     private struct Pair {
         var stores: [Store]
         let file: TemporaryFile?
-        let book = QueueRuleBook()
+        var rules = QueueTable()
         let clock: ManualClock
         var model: ReferenceQueue
         var running: [Int64: (action: ClaimedAction, owner: Int)] = [:]
@@ -57,7 +57,7 @@ struct DisciplineModelTests {
             generator: SplitMix(seed: seed)
         )
         pair.model.now = clock.wallMicroseconds
-        try pair.book.add(.prefix([]), discipline, nil)
+        try pair.rules.add("*", QueueOptions(discipline: discipline))
         for process in 0..<max(processes, 1) { pair.stores.append(try await open(process, pair)) }
         do {
             for round in 0..<500 {
@@ -149,7 +149,7 @@ struct DisciplineModelTests {
 
     /// What the broker does when something expires.
     private func sweep(_ pair: inout Pair) async throws {
-        _ = try await pair.store.sweep(by: pair.book) { _, _ in .skip }
+        _ = try await pair.store.sweep(Admission(failure: .all(.skip), queues: pair.rules))
         pair.model.expire()
     }
 
@@ -305,14 +305,11 @@ struct DisciplineModelTests {
 extension Store {
     /// Claims what is next in a queue by rules that hold for all queues.
     func claim(by rules: QueueRules, _ name: QueueName = "q") async throws -> ClaimResult {
-        let queue = try await queueID(name)
-        let book = QueueRuleBook()
-        try book.add(.prefix([]), rules.discipline, rules.start)
-        let request = ClaimRequest(queue: queue, waitedFor: nil, rules: book) { head, _ in
-            .run(trialSize: head.isSuspect ? 1 : 0)
-        }
-        return try await withCheckedThrowingContinuation { continuation in
-            claim([request]) { continuation.resume(with: $0.map { $0[0] }) }
-        }
+        try await claim(
+            ClaimRequest(
+                queue: queueID(name),
+                admission: Admission(queues: QueueTable(rules))
+            )
+        )
     }
 }

@@ -221,20 +221,20 @@ struct DisciplineRuleTests {
         #expect(try fixture.row("SELECT count(*) FROM sluice_aside_rows") == "0")
     }
 
-    @Test("Options and routes of one pattern must agree; a more specific pattern goes first")
+    @Test("Each rule is that of the most specific pattern that says it; options of a pattern are set once")
     func patterns() async throws {
         let broker = try await Site(.memory).broker()
-        try broker.queues("a/*", QueueOptions(discipline: .lastInFirstOut))
-        try broker.route("a/b", Note.self, RouteOptions(discipline: .concurrent(2))) { _, _ in .success }
-        try broker.route("a/*", Note.self, RouteOptions(start: .batch())) { _, _ in .success }
-        let rules = broker.scheduler.rules
+        try broker.queues("a/*", QueueOptions(discipline: .lastInFirstOut, start: .batch()))
+        try broker.queues("a/b", QueueOptions(discipline: .concurrent(2)))
+        let rules = broker.routes.admission.queues
         #expect(rules.rules(of: "a/x") == QueueRules(discipline: .lastInFirstOut, start: .batch()))
         #expect(rules.rules(of: "a/b") == QueueRules(discipline: .concurrent(2), start: .batch()))
         #expect(rules.rules(of: "c") == .plain)
-        let error = #expect(throws: SluiceError.self) {
-            try broker.route("a/*", Photo.self, RouteOptions(discipline: .passOver)) { _, _ in .success }
-        }
-        #expect(error?.description.contains("the queues of 'a/*' have one discipline") == true)
+        #expect(
+            await refusal { try broker.queues("a/*", QueueOptions(discipline: .passOver)) }
+                == .duplicateQueueOptions
+        )
+        #expect(broker.routes.admission.queues.rules(of: "a/x").discipline == .lastInFirstOut)
         #expect(
             await refusal { try broker.queues("b", QueueOptions(discipline: .concurrent(0))) }
                 == .invalidOptions

@@ -17,7 +17,8 @@ struct DisciplineStatusTests {
     func unknownLast() async throws {
         let site = try Site(.file)
         let broker = try await site.broker()
-        try broker.route("notes", Note.self, RouteOptions(discipline: .lastInFirstOut)) { _, _ in .success }
+        try broker.queues("notes", QueueOptions(discipline: .lastInFirstOut))
+        try broker.route("notes", Note.self) { _, _ in .success }
         try await broker.enqueue(Note("a"))
         let last = try await broker.enqueue(Photo(album: "notes", width: 1)).id
         try await running(broker) {
@@ -35,7 +36,7 @@ struct DisciplineStatusTests {
     func displaced() async throws {
         let fixture = try await StoreFixture()
         try await fixture.store.add("a", by: .integer(5))
-        _ = try await fixture.store.claim { _ in .unroutable(hasRoute: true) }
+        _ = try await fixture.store.claim(by: .forOthers)
         #expect(try fixture.row("SELECT state FROM sluice_queues") == "unknown kind")
         let first = try await fixture.store.add("b", by: .integer(1))
         #expect(try fixture.row("SELECT head_id FROM sluice_queues") == "\(first)")
@@ -46,9 +47,9 @@ struct DisciplineStatusTests {
     func members() async throws {
         let site = try Site(.file, clock: .farAhead())
         let broker = try await site.broker()
-        var options = retrying(.fixed(.seconds(60)))
-        options.discipline = .passOver
+        let options = retrying(.fixed(.seconds(60)))
         let log = EventLog<String>()
+        try broker.queues("notes", QueueOptions(discipline: .passOver))
         try broker.route("notes", Note.self, options) { note, _ in
             log.append(note.text)
             return .retry

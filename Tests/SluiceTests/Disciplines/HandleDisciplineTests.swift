@@ -27,8 +27,8 @@ struct HandleDisciplineTests {
         let site = try Site(place)
         let broker = try await site.broker()
         let log = EventLog<String>()
-        var options = retrying(.fixed(.seconds(60)))
-        options.discipline = .passOver
+        let options = retrying(.fixed(.seconds(60)))
+        try broker.queues("notes", QueueOptions(discipline: .passOver))
         try broker.route("notes", Note.self, options) { note, attempt in
             log.append(note.text)
             return note.text == "start" && attempt.number == 1 ? .retry : .success
@@ -150,8 +150,8 @@ struct HandleDisciplineTests {
     func start() async throws {
         let broker = try await Site(.memory).broker()
         let log = EventLog<String>()
-        var options = retrying(.fixed(.seconds(60)))
-        options.discipline = .concurrent(2)
+        let options = retrying(.fixed(.seconds(60)))
+        try broker.queues("*", QueueOptions(discipline: .concurrent(2)))
         try broker.route("*", Note.self, options) { note, attempt in
             log.append("\(attempt.queue) \(attempt.number)")
             return attempt.number == 1 ? .retry : .success

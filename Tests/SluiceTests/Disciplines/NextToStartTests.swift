@@ -18,8 +18,8 @@ struct NextToStartTests {
         for keys in Self.keys {
             let fixture = try await StoreFixture()
             let store = fixture.store
-            let rules = QueueRuleBook()
-            try rules.add(QueuePattern("q").form(), discipline, nil)
+            var rules = QueueTable()
+            try rules.add("q", QueueOptions(discipline: discipline))
             var ids: [ActionID] = []
             for key in keys { ids.append(try await store.add("\(ids.count)", by: key)) }
             let moved = try await store.moveToFront(ids[index], by: rules)
@@ -76,8 +76,8 @@ struct NextToStartTests {
         let last = try await store.add("last", by: .integer(9))
         #expect(try fixture.row("SELECT because FROM sluice_queues").hasPrefix("parked by action \(failed) "))
         #expect(try fixture.row("SELECT last_error FROM sluice_queues") == "NULL")
-        let rules = QueueRuleBook()
-        try rules.add(QueuePattern("q").form(), discipline, nil)
+        var rules = QueueTable()
+        try rules.add("q", QueueOptions(discipline: discipline))
         let skip = try await store.skipHead(of: "q", error: "e", by: rules.saidDiscipline(of: "q"))
         #expect(skip == .skipped(failed))
         #expect(try fixture.rows("SELECT id FROM sluice_dead") == ["\(failed)"])

@@ -149,16 +149,8 @@ struct PassRuleTests {
         #expect(try await first.store.drain(by: .by(.passOver)) == [])
         try await second.store.add("x")
         // This one sees it, and lacks the permit.
-        let book = QueueRuleBook()
-        try book.add(.prefix([]), .passOver, nil)
-        let request = ClaimRequest(queue: try await first.store.queueID("q"), waitedFor: nil, rules: book) {
-            _,
-            _ in .notNow
-        }
-        let seen = try await withCheckedThrowingContinuation { continuation in
-            first.store.claim([request]) { continuation.resume(with: $0.map { $0[0].word }) }
-        }
-        #expect(seen == "notAdmitted")
+        let full = try Admission(concurrency: 0, queues: QueueTable(.by(.passOver)))
+        #expect(try await first.store.claim(by: full).word == "lacksPermit")
         let x = try await second.store.take(by: .by(.passOver))
         try await second.store.settle(x, .retry(after: .zero, error: "e"))
         try await second.store.stopRunning()
@@ -254,19 +246,13 @@ struct PassRuleTests {
             ActionDraft("x"),
         ])
         let queue = try await store.queueID("q")
-        let book = QueueRuleBook()
-        try book.add(.prefix([]), .passOver, nil)
+        let admission = try Admission(failure: .all(.skip), queues: QueueTable(.by(.passOver)))
         func next() async throws -> ClaimResult {
-            let request = ClaimRequest(queue: queue, waitedFor: nil, rules: book) { head, _ in
-                head.isExpired ? .expired(.skip) : .run(trialSize: head.isSuspect ? 1 : 0)
-            }
-            return try await withCheckedThrowingContinuation { continuation in
-                store.claim([request]) { continuation.resume(with: $0.map { $0[0] }) }
-            }
+            try await store.claim(ClaimRequest(queue: queue, admission: admission))
         }
         guard case .claimed(let a) = try await next() else { throw Unexpected(description: "no a") }
         fixture.clock.advance(by: .seconds(10))
-        if bySweep { _ = try await store.sweep(by: book) { _, _ in .skip } }
+        if bySweep { _ = try await store.sweep(admission) }
         try await store.settle(a, .success)
         var order: [String] = []
         while case .claimed(let action) = try await next() {

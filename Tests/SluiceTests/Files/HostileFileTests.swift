@@ -182,7 +182,6 @@ struct HostileFileTests {
         let site = try await site(planting: "CREATE TABLE own (a INTEGER PRIMARY KEY)")
         let path = try #require(site.file).path
         let broker = try await site.broker()
-        try await broker.cascade(from: "own")
         await broker.close()
         try #expect(FileFacts(of: path, isFull: false).strangers == [])
         try site.shell(

@@ -27,7 +27,7 @@ import Testing
         let site = try await filled()
         let broker = try await site.broker { $0.role = .enqueueOnly }
         try await broker.enqueue(Note("more", in: "a"))
-        #expect(try await broker.resume("b") == 1)
+        #expect(try await broker.endHolds(matching: "b") == 1)
         let error = await #expect(throws: SluiceError.self) { try await broker.run() }
         #expect(error?.code == .wrongRole)
         #expect(error?.message.contains("enqueueOnly") == true)
@@ -96,7 +96,7 @@ import Testing
         let writes: [@Sendable () async throws -> Void] = [
             { try await broker.enqueue(Note("x")) }, { try broker.enqueueBlocking(Note("x")) },
             { try await broker.retryNow() }, { _ = try await broker.cancel(ActionID(rawValue: 2)) },
-            { try await broker.hold("b", by: "me") }, { try await broker.resume("b") },
+            { try await broker.hold("b", by: "me") }, { try await broker.endHolds(matching: "b") },
             { try await broker.openGate("g") }, { try await broker.closeGate("g") },
             { _ = try await broker.requeue(ActionID(rawValue: 1)) }, { try await broker.flush() },
             { _ = try await broker.move(ActionID(rawValue: 2), to: "c") },

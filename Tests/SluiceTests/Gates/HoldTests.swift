@@ -22,11 +22,11 @@ import Testing
             try await broker.retryNow()
             await broker.waitUntilIdle()
             #expect(log.elements == ["free a"])
-            try await #expect(broker.resume(hold))
+            try await #expect(broker.endHold(hold))
             await broker.waitUntilIdle()
         }
         #expect(log.elements == ["free a", "held/1 a", "held/1 b"])
-        try await #expect(!broker.resume(hold))
+        try await #expect(!broker.endHold(hold))
         await broker.close()
     }
 
@@ -44,7 +44,7 @@ import Testing
             for hold in holds {
                 await broker.waitUntilIdle()
                 #expect(log.elements.isEmpty)
-                try await broker.resume(hold)
+                try await broker.endHold(hold)
             }
             await broker.waitUntilIdle()
         }
@@ -59,10 +59,10 @@ import Testing
         try await broker.hold("q/*", by: "b")
         try await broker.hold("q/*", by: "b")
         try await broker.hold("q/1", by: "a")
-        try await #expect(broker.resume("q/*", by: "b") == 2)
-        try await #expect(broker.resume("q/2") == 0)
+        try await #expect(broker.endHolds(matching: "q/*", by: "b") == 2)
+        try await #expect(broker.endHolds(matching: "q/2") == 0)
         try await #expect(broker.holds().map { "\($0.pattern) \($0.holder)" } == ["q/* a", "q/1 a"])
-        try await #expect(broker.resume("q/*") == 1)
+        try await #expect(broker.endHolds(matching: "q/*") == 1)
         await broker.close()
     }
 

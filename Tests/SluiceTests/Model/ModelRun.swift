@@ -46,7 +46,7 @@ struct ModelRun {
     static func run(_ plan: Plan) async throws -> Int {
         let rules = plan.rules
         let retry = FixedRetry(every: .microseconds(ReferenceBroker.retryDelay)).limited(to: rules.attempts)
-        var route = RouteOptions(retry: retry, discipline: rules.discipline)
+        var route = RouteOptions(retry: retry)
         route.failure.failed = rules.failed
         route.failure.exhausted = rules.exhausted
         let options = route
@@ -55,6 +55,7 @@ struct ModelRun {
         (adjusted.writeBehind.newest, adjusted.writeBehind.batch) = (4, 3)
         adjusted.lockTimeout = patience
         let test = try await TestBroker(plan.storage, options: adjusted) { broker in
+            try broker.queues("q/*", QueueOptions(discipline: rules.discipline))
             try broker.route("q/*", Note.self, options) { _, _ in .success }
         }
         test.holdAttempts(heedingCancellation: false)
@@ -115,7 +116,7 @@ extension ModelRun {
             try await broker.hold(.init("q/\(queue)"), by: "model")
             model.hold(queue)
         case .resume(let queue):
-            try await broker.resume(.init("q/\(queue)"))
+            try await broker.endHolds(matching: .init("q/\(queue)"))
             model.resume(queue)
         case .setGate(let gate, let isOpen):
             if isOpen {

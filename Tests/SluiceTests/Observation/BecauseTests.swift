@@ -245,7 +245,7 @@ struct BecauseTests {
             try await broker.hold(QueuePattern(queue.rawValue), by: "test")
             let id = try await broker.enqueue(Note("b")).id
             try site.shell("INSERT INTO sluice_state_rows (action_id, is_suspect) VALUES (\(id), 1)")
-            try await broker.resume("notes")
+            try await broker.endHolds(matching: "notes")
             let because = Because.permit(.crashTrial(of: nil))
             try await until { try await broker.status(of: queue).because == [because] }
             try await check(broker, queue, because)

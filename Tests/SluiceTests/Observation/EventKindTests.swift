@@ -19,7 +19,7 @@ import Testing
         try await store.add([ActionDraft("swept", extras: extras), ActionDraft("skipped"), ActionDraft("a")])
         try await store.add("b")
         fixture.clock.advance(by: .seconds(1))
-        _ = try await store.sweep { _, _ in .skip }
+        _ = try await store.sweep(Admission(failure: .all(.skip)))
         #expect(try await store.skipHead(of: "q", error: "by hand") == .skipped(ActionID(rawValue: 2)))
         try await store.settle(try await store.take(), .fail(.failed, .failQueue, error: "e"))
         let error = WriteTransaction.expiredError
@@ -39,7 +39,7 @@ import Testing
         let store = fixture.store
         store.interest.begin()
         try await store.add([ActionDraft("a", extras: DraftExtras(expiresAt: fixture.clock.now))])
-        _ = try await store.claim { $0.isExpired ? .expired(policy) : .notNow }
+        _ = try await store.claim(by: Admission(failure: .all(policy)))
         var expected = ["expired q 1 note '\(WriteTransaction.expiredError)' expired/\(policy.rawValue)"]
         if policy != .block {
             expected += ["deadLettered q 1 note '\(WriteTransaction.expiredError)' expired", "idle q"]
@@ -53,8 +53,8 @@ import Testing
         let store = fixture.store
         store.interest.begin()
         try await store.add("a")
-        for hasRoute in [false, true] { _ = try await store.claim { _ in .unroutable(hasRoute: hasRoute) } }
-        _ = try await store.claim { _ in .gated("network") }
+        for hasRoute in [false, true] { _ = try await store.claim(by: hasRoute ? .forOthers : .none) }
+        _ = try await store.claim(by: Admission(gates: ["network"]))
         let events = fixture.commits.elements.flatMap(\.events).filter { $0.kind == .blocked }
         #expect(events.map(\.because) == [.noRoute, .unknownKind, .gate("network")])
         #expect(events.map(\.gate) == [nil, nil, "network"])

@@ -84,7 +84,8 @@ struct EventLoggingTests {
         let clock = ManualClock()
         let store = try await StoreFixture(file: file, clock: clock)
         let action = try await store.store.add("poison")
-        _ = try await store.store.claim { _ in .run(trialSize: 1) }
+        _ = try await store.store.take()
+        try store.execute("UPDATE sluice_claim_rows SET trial_size = 1")
         await store.store.close()
         try store.killRunner()
         var options = BrokerOptions.on(clock)

@@ -91,7 +91,7 @@ struct EventTests {
             try await broker.openGate("network")
             try await broker.closeGate("network")
             let hold = try await broker.hold("notes/*", by: "ops")
-            try await broker.resume(hold)
+            try await broker.endHold(hold)
         }
         #expect(
             lines == [

@@ -60,8 +60,8 @@ struct StatusTests {
         // What changes nothing that is shown is no update.
         try await broker.enqueue(Note("b", in: "other"))
         let other = try await broker.hold("other", by: "ops")
-        try await broker.resume(other)
-        try await broker.resume("notes")
+        try await broker.endHold(other)
+        try await broker.endHolds(matching: "notes")
         try await #expect(iterator.next()?.because == [.stopped])
         await broker.close()
         try await #expect(iterator.next() == nil)
@@ -128,7 +128,7 @@ struct StatusTests {
             // A hold may concern any queue: the status is read again, and is the same but for its age.
             site.clock.advance(by: .seconds(1))
             let other = try await broker.hold("other", by: "ops")
-            try await broker.resume(other)
+            try await broker.endHold(other)
             try await broker.enqueue(Note("b"))
         }
         _ = try await seen.wait(forCount: 21)

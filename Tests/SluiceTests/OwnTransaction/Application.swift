@@ -50,6 +50,14 @@ final class Application: Sendable {
     func row(_ sql: String) throws -> String { try rows(sql).first ?? "nothing" }
 }
 
+/// The trigger of the guide "Your own transactions" by which actions go with a message.
+let goneWithMessage = """
+    CREATE TRIGGER message_deleted AFTER DELETE ON messages BEGIN
+        DELETE FROM sluice_actions WHERE tag = 'message-' || OLD.id;
+        DELETE FROM sluice_dead WHERE tag = 'message-' || OLD.id;
+    END;
+    """
+
 /// The error that a body throws, if it throws one of ours.
 func thrown<Output>(_ body: () throws -> Output) -> SluiceError? {
     do {

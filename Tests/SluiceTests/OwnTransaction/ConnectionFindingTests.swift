@@ -14,7 +14,7 @@ struct ConnectionFindingTests {
         let broker = try await site.broker()
         let application = try Application(site)
         func codes() throws -> [ConnectionFinding.Code] {
-            try broker.findings(about: application.handle).map(\.code)
+            try broker.diagnose(application.handle).map(\.code)
         }
         let checkpoints: [ConnectionFinding.Code] = FileFacts.hasResetBug ? [.automaticCheckpoints] : []
         #expect(try codes() == checkpoints)
@@ -23,7 +23,7 @@ struct ConnectionFindingTests {
         #expect(try codes() == [])
         try application.execute("PRAGMA synchronous = NORMAL")
         #expect(try codes() == [.synchronousBelowFull])
-        #expect(try broker.findings(about: application.handle)[0].message.contains("flush"))
+        #expect(try broker.diagnose(application.handle)[0].message.contains("flush"))
         try application.execute("PRAGMA synchronous = OFF")
         #expect(try codes() == [.synchronousOff])
         try application.execute("PRAGMA synchronous = EXTRA; PRAGMA query_only = ON")
@@ -45,7 +45,7 @@ struct ConnectionFindingTests {
         for option in [SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_VIEW] {
             for isOn in [false, true] {
                 _ = csqlite_db_config(application.handle, option, isOn ? 1 : 0, nil)
-                let codes = try broker.findings(about: application.handle).map(\.code)
+                let codes = try broker.diagnose(application.handle).map(\.code)
                 #expect(codes == (isOn ? [] : [.triggersOff]))
             }
         }
@@ -70,7 +70,7 @@ struct ConnectionFindingTests {
         try application.execute("CREATE TABLE rooms (id INTEGER PRIMARY KEY)")
         #expect(try application.row("PRAGMA journal_mode") == "delete")
         let broker = try await site.broker()
-        let findings = try broker.findings(about: application.handle)
+        let findings = try broker.diagnose(application.handle)
         #expect(!findings.contains { $0.code == .notWAL })
         await broker.close()
     }

@@ -66,7 +66,6 @@ struct EnqueueInRefusalTests {
             (Note("x"), EnqueueOptions(tag: ""), .invalidOptions),
             (Note("x"), EnqueueOptions(gate: ""), .invalidGate),
             (Note("x", in: "keys"), taken, .duplicateKey),
-            (Note("x"), EnqueueOptions(row: RowReference("messages", 1)), .noCascade),
         ]
         try application.transaction { connection in
             for (note, options, code) in cases {
@@ -139,7 +138,7 @@ struct EnqueueInRefusalTests {
         for application in [stranger, memory, temporary] {
             try application.transaction { connection in
                 #expect(thrown { try broker.enqueue(Note("a"), in: connection) }?.code == .otherDatabase)
-                let findings = try broker.findings(about: connection)
+                let findings = try broker.diagnose(connection)
                 #expect(findings.map(\.code) == [.otherDatabase])
             }
         }

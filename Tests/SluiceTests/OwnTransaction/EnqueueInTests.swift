@@ -143,7 +143,6 @@ struct EnqueueInTests {
             """
         )
         application.connection.harden()
-        try await broker.cascade(from: "messages")
         let later = Date(timeIntervalSince1970: 4_000_000_000)
         try application.transaction { connection in
             try application.execute("INSERT INTO messages (id, text) VALUES (7, 'x')")
@@ -154,8 +153,7 @@ struct EnqueueInTests {
                     expiresAt: later + 1,
                     tag: "t",
                     gate: "g",
-                    key: "k",
-                    row: RowReference("messages", 7)
+                    key: "k"
                 ),
                 in: connection
             )
@@ -183,6 +181,39 @@ struct EnqueueInTests {
         await broker.close()
     }
 
+    @Test("Actions go with a row by a trigger of the application's, whether they wait, run or are dead")
+    func goesWithRow() async throws {
+        let site = try Site()
+        let broker = try await site.broker()
+        let application = try Application(site)
+        try application.execute(goneWithMessage)
+        let (started, ended) = (EventLog<String>(), EventLog<String>())
+        try broker.route("*", Note.self, RouteOptions(failure: .all(.skip))) { note, _ in
+            started.append(note.text)
+            guard note.text == "runs" else { return .fail("refused") }
+            do { try await untilCancelled() } catch { ended.append(note.text) }
+            return .success
+        }
+        try application.transaction { connection in
+            for (id, text) in ["dead", "runs", "waits", "stays"].enumerated() {
+                try application.execute("INSERT INTO messages (id, text) VALUES (\(id), '\(text)')")
+                let note = Note(text, in: text == "dead" ? "other" : "q")
+                try broker.enqueue(note, EnqueueOptions(tag: "message-\(id)"), in: connection)
+            }
+        }
+        try await running(broker) {
+            _ = try await started.wait(forCount: 2)
+            try await until { broker.statistics.failed == 1 }
+            #expect(try application.row("SELECT tag FROM sluice_dead") == "message-0")
+            try application.execute("DELETE FROM messages WHERE text IN ('dead', 'waits')")
+            #expect(try application.row("SELECT count(*) FROM sluice_dead") == "0")
+            #expect(try application.rows("SELECT tag FROM sluice_actions") == ["message-1", "message-3"])
+            try application.execute("DELETE FROM messages WHERE text = 'runs'")
+            try await #expect(ended.wait(forCount: 1) == ["runs"])
+        }
+        await broker.close()
+    }
+
     @Test("The connection is given back as it was: its last row, its hooks, and no statement")
     func givenBack() async throws {
         let site = try Site()
@@ -201,7 +232,7 @@ struct EnqueueInTests {
         )
         try application.transaction { connection in
             try application.execute("INSERT INTO messages (id) VALUES (41)")
-            try broker.enqueue([Note("a"), Note("b")], EnqueueOptions(key: "k", row: nil), in: connection)
+            try broker.enqueue([Note("a"), Note("b")], EnqueueOptions(key: "k"), in: connection)
             #expect(sqlite3_last_insert_rowid(connection) == 41)
             #expect(thrown { try broker.enqueue(Note("c", in: ""), in: connection) } != nil)
             #expect(sqlite3_get_autocommit(connection) == 0)

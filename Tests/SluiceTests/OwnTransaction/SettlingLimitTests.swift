@@ -65,6 +65,41 @@ struct SettlingLimitTests {
         await broker.close()
     }
 
+    @Test("Triggers of the application's may write to the views, and to nothing else of the engine's")
+    func triggers() async throws {
+        let site = try Site()
+        defer { withExtendedLifetime(site) {} }
+        let areRefused = Mutex<[Bool]>([])
+        let (errors, broker) = try await settle(site) { transaction, _ in
+            let connection = try transaction.connection
+            try run(
+                """
+                \(goneWithMessage)
+                CREATE TRIGGER message_added AFTER INSERT ON messages BEGIN
+                    INSERT INTO sluice_actions (queue, kind, payload, tag)
+                    VALUES ('later', 'send', '1', 'message-' || NEW.id);
+                END;
+                INSERT INTO messages (id) VALUES (1), (2);
+                DELETE FROM messages WHERE id = 1;
+                CREATE TRIGGER message_changed AFTER UPDATE ON messages BEGIN
+                    DELETE FROM sluice_action_rows;
+                END;
+                """,
+                on: connection
+            )
+            for sql in ["UPDATE messages SET sent = 1", "DELETE FROM sluice_actions"] {
+                areRefused.withLock { $0.append((try? run(sql, on: connection)) == nil) }
+            }
+        }
+        #expect(errors == [])
+        #expect(areRefused.withLock { $0 } == [true, true])
+        let tags = try await broker.store.read {
+            try $0.prepare("SELECT tag FROM sluice_actions").all { $0.text(0) }
+        }
+        #expect(tags == ["message-2"])
+        await broker.close()
+    }
+
     @Test("The application's foreign keys hold, at the statement and at the commit, and cascade")
     func foreignKeys() async throws {
         let site = try Site()

@@ -134,7 +134,7 @@ struct SettlingTests {
             calls.append(1)
             throw Refusal("no")
         }
-        let work = SettlingWork(closure, Drafter(PayloadCoder(maximumByteCount: 1_000)))
+        let work = SettlingWork(closure, Drafter(PayloadCoder(maximumByteCount: 1_000), Routes()))
         let other = try fixture.connect()
         try other.beginImmediate()
         let leader = Task { try await store.claim("q") }
@@ -166,7 +166,10 @@ struct SettlingTests {
         try await store.settle(first, .success)
         #expect(disk.syncs == before)
         let second = try await store.take()
-        let work = SettlingWork(SettlingClosure { _ in }, Drafter(PayloadCoder(maximumByteCount: 1_000)))
+        let work = SettlingWork(
+            SettlingClosure { _ in },
+            Drafter(PayloadCoder(maximumByteCount: 1_000), Routes())
+        )
         #expect(try await store.settle(second, .successWriting(work)).result == .settled)
         #expect(disk.syncs > before)
         await store.close()

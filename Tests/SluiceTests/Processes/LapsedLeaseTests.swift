@@ -161,7 +161,8 @@ import Testing
     @Test("G7: a lease that is over is no death: what ran alone under it has lost no attempt")
     func noDeath() async throws {
         try await a.store.add("1")
-        _ = try await a.store.claim { _ in .run(trialSize: 1) }
+        _ = try await a.store.take()
+        try b.execute("UPDATE sluice_claim_rows SET trial_size = 1")
         clock.advance(by: .seconds(15))
         try await b.store.renewLease()
         clock.advance(by: .seconds(15))

@@ -29,7 +29,7 @@ import Testing
         let first = try await a.store.take()
         #expect(try await b.store.claim().word == "takenElsewhere")
         let queue = try await a.store.queueID("q")
-        let next = ClaimRequest(queue: queue, waitedFor: nil) { _, _ in .run(trialSize: 0) }
+        let next = ClaimRequest(queue: queue, admission: Admission())
         guard case .claimed(let second) = try await a.store.settle(first, .success, then: next).next else {
             throw Unexpected(description: "nothing was claimed")
         }
@@ -56,7 +56,7 @@ import Testing
         try await a.store.add((1...count).map { ActionDraft("\($0)") })
         try await b.store.takeInForeignChanges()
         let queue = try await a.store.queueID("q")
-        let next = ClaimRequest(queue: queue, waitedFor: nil) { _, _ in .run(trialSize: 0) }
+        let next = ClaimRequest(queue: queue, admission: Admission())
         var running = try await a.store.take()
         for _ in 1..<count {
             guard case .claimed(let following) = try await a.store.settle(running, .success, then: next).next
@@ -77,23 +77,23 @@ import Testing
         let first = try await a.store.take()
         #expect(try await b.store.claim().word == "takenElsewhere")
         try await a.store.settle(first, .success)
-        #expect(try await b.store.claim { _ in .unroutable(hasRoute: false) }.word == "notAdmitted")
+        #expect(try await b.store.claim(by: .none).word == "unroutable")
         #expect(try block() == "NULL")
         // When nobody has run it for long, that is why it stands.
         clock.advance(by: .seconds(20))
         for fixture in [a, b] { try await fixture.store.renewLease() }
         clock.advance(by: .seconds(10))
-        #expect(try await b.store.claim { _ in .unroutable(hasRoute: false) }.word == "notAdmitted")
+        #expect(try await b.store.claim(by: .none).word == "unroutable")
         #expect(try block() == "no route")
         // Who has tried an action has a route for it.
         try await a.store.settle(try await a.store.take(), .retry(after: .zero, error: "e"))
         for fixture in [a, b] { try await fixture.store.renewLease() }
-        #expect(try await b.store.claim { _ in .unroutable(hasRoute: true) }.word == "notAdmitted")
+        #expect(try await b.store.claim(by: .forOthers).word == "unroutable")
         #expect(try block() == "NULL")
         // Until it has gone.
         try await a.store.stopRunning()
         try await b.store.renewLease()
-        #expect(try await b.store.claim { _ in .unroutable(hasRoute: true) }.word == "notAdmitted")
+        #expect(try await b.store.claim(by: .forOthers).word == "unroutable")
         #expect(try block() == "unknown kind")
     }
 
@@ -105,7 +105,7 @@ import Testing
         #expect(try await b.store.claim().word == "takenElsewhere")
         try await a.store.settle(first, .success)
         try await a.store.stopRunning()
-        #expect(try await b.store.claim { _ in .unroutable(hasRoute: false) }.word == "notAdmitted")
+        #expect(try await b.store.claim(by: .none).word == "unroutable")
         #expect(try c.row("SELECT blocked_by FROM sluice_queue_rows") == "no route")
     }
 
@@ -176,7 +176,7 @@ import Testing
         #expect(try b.rows("SELECT pid FROM sluice_runner_rows") == ["2"])
         #expect(try b.row("SELECT count(*) FROM sluice_changes") == "0")
         #expect(
-            try await b.store.claim { $0.isSuspect ? .notNow : .run(trialSize: 0) }.word == "notAdmitted"
+            try await b.store.claim(trial: .waits).word == "awaitsTrial"
         )
         // What the other ran itself is none.
         #expect(try await b.store.settle(own, .success).result == .settled)
@@ -351,5 +351,25 @@ import Testing
         }
         for fixture in [a, b] { try await fixture.store.stopRunning() }
         #expect(try a.row("SELECT count(*) FROM sluice_order_rows") == "0")
+    }
+
+    @Test("G12: who commits much beside another one copies the log, and has that one let its pin go")
+    func busy() async throws {
+        let file = try TemporaryFile()
+        let a = try await StoreFixture.process(1, on: file, clock: clock) { $0.hasResetBug = true }
+        let b = try await StoreFixture.process(2, on: file, clock: clock) { $0.hasResetBug = true }
+        try await a.store.takeInForeignChanges()
+        try await b.store.add("1")
+        try await a.store.takeInForeignChanges()
+        // What changes nothing does not count.
+        for _ in 1...CheckpointLease.busy { try await b.store.takeInForeignChanges() }
+        for _ in 1...CheckpointLease.busy {
+            try await a.store.write(sync: .later) { try $0.writeBarrier() }
+        }
+        #expect(try a.row("SELECT group_concat(pid) FROM sluice_checkpointer") == "1")
+        #expect(try a.rows("SELECT change FROM sluice_changes") == ["runner"])
+        try await b.store.takeInForeignChanges()
+        try await a.store.copyPinnedLog()
+        #expect(!a.store.isLogPinned)
     }
 }

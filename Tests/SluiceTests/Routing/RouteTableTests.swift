@@ -13,7 +13,7 @@ import Testing
     }
 
     private static func index(_ table: RouteTable, _ queue: QueueName, _ kind: String = "note") -> Int? {
-        table.route(for: queue, kind: kind).route?.id.rawValue
+        table.admission.route(for: queue, kind: kind).route?.id.rawValue
     }
 
     @Test("The exact name wins, then the longest prefix, whatever the order in which they were added")
@@ -68,9 +68,9 @@ import Testing
     @Test("It tells a queue without any route from a kind without one")
     func tellsWhy() throws {
         let table = try Self.table([("a/*", "note")])
-        #expect(!table.route(for: "b/1", kind: "note").matchesQueue)
-        #expect(table.route(for: "a/1", kind: "photo").matchesQueue)
-        #expect(table.route(for: "a/1", kind: "photo").route == nil)
+        #expect(!table.admission.route(for: "b/1", kind: "note").matchesQueue)
+        #expect(table.admission.route(for: "a/1", kind: "photo").matchesQueue)
+        #expect(table.admission.route(for: "a/1", kind: "photo").route == nil)
     }
 
     @Test("A second route for a pattern and a kind is refused, for any kind too, and the first one stays")

@@ -66,13 +66,10 @@ struct SQLConstraintTests {
         "INSERT INTO sluice_hold_rows VALUES (1, '', 'h', '', 1, NULL)",
         "INSERT INTO sluice_key_rows VALUES (1, '', 1, 1, NULL)",
         "INSERT INTO sluice_key_rows VALUES (1, 'k', 1, -1, NULL)",
-        "INSERT INTO sluice_cascade_rows VALUES (1, 't', 'c'), (2, 'T', 'c')",
-        "INSERT INTO sluice_link_rows VALUES (1, 1, NULL, 0)",
-        "INSERT INTO sluice_link_rows VALUES (1, 1, 1, 2)",
         "INSERT INTO sluice_changes (epoch, change) VALUES (1, 'wake')",
         "INSERT INTO sluice_changes (epoch, queue_id, change) VALUES (1, 1, 'gate')",
         "INSERT INTO sluice_changes (queue_id, change) VALUES (1, 'wake')",
-        "INSERT INTO sluice_runner_rows VALUES (1, 1, NULL, 0, 0, NULL, NULL)",
+        "INSERT INTO sluice_runner_rows VALUES (1, 1, NULL, 0, 0, NULL)",
         "INSERT INTO sluice_checkpointer VALUES (2, 1, 1, '', 0, NULL)",
         "INSERT INTO sluice_changes (epoch, queue_id, change) VALUES (1, 1, 'bored')",
         "UPDATE sluice_counters SET value = -1", "INSERT INTO sluice_counters VALUES ('action', 0)",
@@ -146,7 +143,6 @@ struct SQLConstraintTests {
                     (SELECT id FROM sluice_action_rows UNION SELECT id FROM sluice_dead_rows)
             UNION ALL SELECT 'blocked', blocked_action_id FROM sluice_queue_rows
                 WHERE blocked_by <> 'failing' AND blocked_action_id NOT IN (SELECT id FROM sluice_action_rows)
-            UNION ALL SELECT 'link', action_id FROM sluice_link_rows
             UNION ALL SELECT 'both', id FROM sluice_dead_rows WHERE id IN (SELECT id FROM sluice_action_rows);
             """
         #expect(try await shell.run(lost) == [], "seed \(seed)")

@@ -196,7 +196,7 @@ struct SQLEditTests {
         }
         #expect(wait.nextAttemptAt == Timestamp(microseconds: inAnHour))
         try await shell.run("UPDATE sluice_actions SET next_attempt_at = NULL WHERE id = 1")
-        #expect(try await store.claim { _ in .notNow }.word == "notAdmitted")
+        #expect(try await store.claim(by: .full).word == "lacksPermit")
         try await shell.run("UPDATE sluice_actions SET not_before = '2026-01-01T01:00:00Z' WHERE id = 1")
         #expect(try await store.claim().word == "empty")
         try await shell.run("UPDATE sluice_actions SET not_before = NULL WHERE id = 1")

@@ -40,8 +40,8 @@ struct SQLViewTests {
             try await store.take("undecodable"),
             .fail(.undecodable, .block, error: "no number")
         )
-        _ = try await store.claim("unknown") { _ in .unroutable(hasRoute: true) }
-        _ = try await store.claim("unrouted") { _ in .unroutable(hasRoute: false) }
+        _ = try await store.claim("unknown", by: .forOthers)
+        _ = try await store.claim("unrouted", by: .none)
         try await store.settle(try await store.take("retry"), .retry(after: .seconds(60), error: "busy line"))
     }
 

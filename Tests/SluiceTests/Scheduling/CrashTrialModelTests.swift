@@ -200,15 +200,14 @@ private struct CrashTrialModel {
             return take(machine.concluded(order.queue, .nothing))
         }
         let suspect = CrashTrial.Suspect(queue: order.queue, level: action.level, crashes: action.crashes)
-        let refusal = machine.admit(
-            order.queue,
-            to: RouteID(rawValue: 0),
-            limit: nil,
-            suspect: action.isSuspect ? suspect : nil,
-            now: now
-        )
-        if let refusal { return take(machine.concluded(order.queue, refusal)) }
-        running[lane] = Run(start: now, trialSize: action.isSuspect ? machine.trialSize(of: order.queue) : 0)
+        var trialSize = 0
+        switch (order.trial, action.isSuspect) {
+        case (.tries(let size), true): trialSize = size
+        case (.tries, false): return take(machine.concluded(order.queue, .unfinished))
+        case (.waits, true): return take(machine.concluded(order.queue, .awaitsTrial(suspect)))
+        case (.waits, false), (.none, _): break
+        }
+        running[lane] = Run(start: now, trialSize: trialSize)
         take(machine.started(order.queue, claim: order.queue.rawValue, timeOutAt: nil))
     }
 

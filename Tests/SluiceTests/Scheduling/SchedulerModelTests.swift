@@ -6,10 +6,8 @@ import Testing
 @Suite("The scheduler against a model", .timeLimit(.minutes(3))) struct SchedulerModelTests {
     @Test("G3, G7, G9: whatever happens in whatever order, its promises hold and all work gets done")
     func anyOrder() {
-        var (terms, overlooked) = (0, 0)
         for seed in Array(1...300) + [Reliability.seed] {
             var model = Model(seed: seed)
-            defer { (terms, overlooked) = (terms + model.terms, overlooked + model.overlooked) }
             for _ in 0..<400 where model.complaint == nil {
                 model.step()
                 model.check()
@@ -20,8 +18,6 @@ import Testing
                 return
             }
         }
-        #expect(terms > 0, "the model never has it ask to be the primary")
-        #expect(overlooked > 0, "the model never has it overlook a queue")
     }
 }
 
@@ -68,14 +64,9 @@ private struct Model {
     var settling: [(queue: QueueID, order: Machine.Order?)] = []
     var now = Duration.zero
     var lastRetry: Int64 = 0
-    /// Another process runs the queues alone, until a time has come and it has not renewed that.
-    var isStandingBy = false
-    /// It is to look for what it has overlooked.
-    var isLookDue = false
-    /// The look that goes on, and the queue that it has come to.
-    var look: (number: Int, last: QueueID)?
-    /// How often it has asked to be the primary, and overlooked a queue.
-    var (terms, overlooked) = (0, 0)
+    /// The runs of routes that limit them: how many each has, and which.
+    var use: [RouteID: Int] = [:]
+    var limited: [QueueID: RouteID] = [:]
     var isDraining = false
     var complaint: String?
 
@@ -108,9 +99,7 @@ private struct Model {
 
     /// Takes decisions in.
     mutating func take(_ decisions: [Machine.Decision]) {
-        if isStandingBy, !decisions.claimed.isEmpty { complaint = "a claim is made while it stands by" }
         claims += decisions.orders.map { Claim(order: $0) }
-        if decisions.contains(.perform(.findOverlooked)) { isLookDue = true }
         for decision in decisions {
             guard case .survived(let claims) = decision else { continue }
             for claim in claims { lanes[QueueID(rawValue: claim)]?.isSuspect = false }
@@ -126,11 +115,9 @@ extension Model {
         case 0..<20: enqueue()
         case 20..<26: removeHead()
         case 26..<30: operate()
-        case 30..<31: standBy(mayEnd: true)
-        case 31..<33: othersRun()
-        case 33..<36: findOverlooked()
+        case 30..<33: othersRun()
         // Where actions are short, it is the writer that they wait for.
-        case 36..<(isBusy ? 50 : 60): advanceClaim()
+        case ..<(isBusy ? 50 : 60): advanceClaim()
         case ..<72: finishHandler()
         case 72..<84: settle()
         default: passTime()
@@ -141,7 +128,6 @@ extension Model {
         let queue = anyQueue()
         lanes[queue]?.work += Int.random(in: 1...3, using: &generator)
         take(machine.wake([queue]))
-        if isForgotten(queue) { overlooked += 1 }
     }
 
     mutating func removeHead() {
@@ -199,7 +185,6 @@ extension Model {
         let queue = running.remove(at: index)
         if machine.trial.group.contains(queue) { settlingTried.insert(queue) }
         let order = machine.finishing(queue, claim: queue.rawValue)
-        if isStandingBy, order != nil { complaint = "a claim goes with an outcome while it stands by" }
         settling.append((queue, order))
     }
 
@@ -215,10 +200,7 @@ extension Model {
             lanes[queue]?.retry = retry
         default: lanes[queue]?.isParked = true
         }
-        if machine.asksToBePrimary(at: now) {
-            terms += 1
-            if isStandingBy { complaint = "it asks to be the primary while it stands by" }
-        }
+        if let route = limited.removeValue(forKey: queue) { use[route, default: 0] -= 1 }
         let result = order.map { transact($0) }
         take(machine.settled(queue, claim: queue.rawValue))
         if let order, let result { conclude(Claim(order: order, result: result)) }
@@ -232,17 +214,8 @@ extension Model {
     mutating func passTime() {
         let isShort = isBusy && !isDraining && chance(99)
         now += (isShort ? .milliseconds(1) : .seconds(1)) * Int.random(in: 0...5, using: &generator)
-        let decisions = machine.timeReached(now)
-        take(decisions)
-        take(machine.askAgain(all: chance(50), at: now))
-        if decisions.contains(.perform(.endStandby)) { standBy(mayEnd: chance(50)) }
-    }
-
-    /// Another process becomes the primary, renews that, or ends it before its time.
-    mutating func standBy(mayEnd: Bool) {
-        isStandingBy = !isDraining && (!mayEnd || !isStandingBy)
-        let term: Duration? = isStandingBy ? .seconds(Int.random(in: 1...10, using: &generator)) : nil
-        take(machine.standBy(for: term, at: now))
+        take(machine.timeReached(now))
+        take(machine.askAgain(all: chance(50)))
     }
 
     /// Another process takes a queue, or leaves one with or without work; nobody is told.
@@ -252,24 +225,6 @@ extension Model {
         if lane.isElsewhere { lane.work = Int.random(in: 0...lane.work, using: &generator) }
         lane.isElsewhere.toggle()
         lanes[queue] = lane
-    }
-
-    /// A look at the file begins, or tells of some more of the queues that have work then, or ends.
-    mutating func findOverlooked() {
-        guard let (number, last) = look else {
-            guard isLookDue else { return }
-            isLookDue = false
-            look = machine.looksForOverlooked().map { ($0, QueueID(rawValue: 0)) }
-            return
-        }
-        let page = lanes.keys.sorted().filter { $0 > last && lanes[$0]?.work != 0 }.prefix(5)
-        if let last = page.last {
-            look = (number, last)
-            take(machine.wakeOverlooked(page.filter { lanes[$0]?.isParked == false }))
-        } else {
-            look = nil
-            take(machine.foundOverlooked(number))
-        }
     }
 
     func isInHand(_ queue: QueueID) -> Bool {
@@ -294,15 +249,20 @@ extension Model {
             return .conclusion(.waiting(retry.wait, until: retry.until))
         }
         guard let route = lane.route else { return .conclusion(.unroutable) }
-        let refusal = machine.admit(
-            order.queue,
-            to: route,
-            limit: Self.limits[route],
-            suspect: lane.isSuspect
-                ? CrashTrial.Suspect(queue: order.queue, level: lane.crashes, crashes: 0) : nil,
-            now: now
-        )
-        if let refusal { return .conclusion(refusal) }
+        switch (order.trial, lane.isSuspect) {
+        case (.tries, false): return .conclusion(.unfinished)
+        case (.waits, true):
+            let suspect = CrashTrial.Suspect(queue: order.queue, level: lane.crashes, crashes: 0)
+            return .conclusion(.awaitsTrial(suspect))
+        case (.tries, true), (.waits, false), (.none, _): break
+        }
+        if let limit = Self.limits[route] {
+            guard use[route, default: 0] < limit else {
+                return .conclusion(.lacksPermit(route, limit: limit))
+            }
+            use[route, default: 0] += 1
+            limited[order.queue] = route
+        }
         return .run
     }
 
@@ -312,7 +272,8 @@ extension Model {
         case .run:
             lanes[queue]?.retry = nil
             running.append(queue)
-            take(machine.started(queue, claim: queue.rawValue, timeOutAt: nil))
+            let route = limited[queue]
+            take(machine.started(queue, claim: queue.rawValue, route: route, timeOutAt: nil))
         case .conclusion(let conclusion): take(machine.concluded(queue, conclusion))
         case nil: complaint = "a claim was concluded before its transaction"
         }
@@ -339,14 +300,11 @@ extension Model {
             let count = running.count { lanes[$0]?.route == route }
             if count > limit { complaint = "\(count) handlers of a route with a cap of \(limit)" }
         }
-        if machine.handlers != running.count {
-            complaint = "\(machine.handlers) handlers are counted of \(running)"
-        }
-        let isHeldBack = machine.trial.isActive || !settlingTried.isEmpty || isStandingBy
+        let isHeldBack = machine.trial.isActive || !settlingTried.isEmpty
         if !isHeldBack, permits < concurrency, machine.readyCount > 0 {
             complaint = "a ready queue is left while a permit is free"
         }
-        if !machine.overlooked.isNeeded, let queue = lanes.keys.first(where: isForgotten) {
+        if let queue = lanes.keys.first(where: isForgotten) {
             complaint = "\(queue) has work and is not known"
         }
     }
@@ -366,13 +324,11 @@ extension Model {
         }
         addRoutes()
         take(machine.wake(parked))
-        take(machine.askAgain(all: true, at: now))
+        take(machine.askAgain(all: true))
         var steps = 0
         while complaint == nil,
             !claims.isEmpty || !running.isEmpty || !settling.isEmpty || machine.nextDeadline != nil
-                || isLookDue || look != nil
         {
-            findOverlooked()
             advanceClaim()
             finishHandler()
             settle()

@@ -44,9 +44,9 @@ import Testing
         _ = machine.wake([1, 2])
         _ = machine.claim(1, route: 7, limit: 1)
         let refusal = machine.admit(2, route: 7, limit: 1)
-        #expect(refusal == .lacksPermit(route))
+        #expect(refusal == .lacksPermit(route, limit: 1))
         _ = machine.finish(1)
-        #expect(machine.concluded(2, .lacksPermit(route)).claimed == [2])
+        #expect(machine.concluded(2, .lacksPermit(route, limit: 1)).claimed == [2])
     }
 
     @Test("A wake of a queue that lacks a permit looks at its head again and keeps its place in the line")
@@ -84,28 +84,6 @@ import Testing
         #expect(machine.claim(2).claimed == [3])
     }
 
-    @Test("A claim that is asked twice, because its transaction is repeated, takes one permit")
-    func repeatedAdmission() {
-        let machine = TestMachine(concurrency: 10)
-        _ = machine.wake([1, 2])
-        #expect(machine.admit(1, route: 7, limit: 1) == nil)
-        #expect(machine.admit(1, route: 7, limit: 1) == nil)
-        _ = machine.started(1)
-        _ = machine.claim(2, route: 7, limit: 1)
-        #expect(machine.finishing(1)?.queue == 2)
-    }
-
-    @Test("A claim that was admitted but never written gives its permit back")
-    func admittedInVain() {
-        let machine = TestMachine(concurrency: 10)
-        _ = machine.wake([1, 2])
-        #expect(machine.admit(1, route: 7, limit: 1) == nil)
-        _ = machine.claim(2, route: 7, limit: 1)
-        #expect(machine.concluded(1, .waiting(wait(), until: .seconds(1))).claimed == [2])
-        #expect(machine.claim(2, route: 7, limit: 1).isEmpty)
-        #expect(machine.phases[2] == .running)
-    }
-
     @Test("G9: a permit that a queue in the line was called for is not taken by a newcomer")
     func noOvertaking() {
         let machine = TestMachine(concurrency: 2)
@@ -113,14 +91,38 @@ import Testing
         for queue in [1, 2] as [QueueID] { _ = machine.claim(queue, route: 7, limit: 1) }
         // Before queue 2 is called, queue 3 of the same route is ready.
         #expect(machine.wake([4, 3]).claimed == [4])
-        #expect(machine.finishing(1)?.queue == 3)
-        #expect(machine.claim(3, route: 7, limit: 1).claimed == [2])
-        #expect(machine.phases[3] == .lackingPermit(route))
+        #expect(machine.finishing(1)?.queue == 2)
         #expect(machine.claim(2, route: 7, limit: 1).isEmpty)
         #expect(machine.phases[2] == .running)
+        #expect(machine.phases[3] == .ready)
     }
 
-    @Test("G7, G9: a suspect that is alone takes its permit before those who were called for it")
+    @Test("A queue that was called and finds the permit taken stands first in the line again")
+    func calledInVain() {
+        let machine = TestMachine(concurrency: 10)
+        _ = machine.wake([1, 2, 3, 4])
+        for queue in [1, 2, 3] as [QueueID] { _ = machine.claim(queue, route: 7, limit: 1) }
+        #expect(machine.finishing(1)?.queue == 2)
+        _ = machine.settled(1)
+        // The claim of queue 4 was under way before.
+        #expect(machine.claim(4, route: 7, limit: 1).isEmpty)
+        _ = machine.claim(2, route: 7, limit: 1)
+        #expect(machine.phases[2] == .lackingPermit(route))
+        #expect(machine.finishing(4)?.queue == 2)
+    }
+
+    @Test("G9: who finds the permit of an outcome that is not written waits for it, and asks in no loop")
+    func outcomeRefused() {
+        let machine = TestMachine(concurrency: 10)
+        _ = machine.wake([1, 2])
+        for queue in [1, 2] as [QueueID] { _ = machine.claim(queue, route: 7, limit: 1) }
+        #expect(machine.finishing(1)?.queue == 2)
+        #expect(machine.concluded(2, .lacksPermit(route, limit: 1)).claimed.isEmpty)
+        #expect(machine.phases[2] == .lackingPermit(route))
+        #expect(machine.settled(1).claimed == [2, 1])
+    }
+
+    @Test("G7, G9: a suspect that is tried takes its permit before those who were called for it")
     func suspectBeforeCalled() {
         let machine = TestMachine(concurrency: 10)
         _ = machine.wake([1, 2, 3, 4])
@@ -136,23 +138,67 @@ import Testing
         #expect(machine.phases[2] == .running)
     }
 
-    @Test("Permits are taken up to the limit, given back once, and their line is served in order")
-    func permitsAlone() {
-        var permits = RoutePermits()
-        var taken = [permits.take(route, limit: 2, for: 1), permits.take(route, limit: 2, for: 2)]
-        taken.append(permits.take(route, limit: 2, for: 3))
-        taken.append(permits.take(RouteID(rawValue: 8), limit: nil, for: 3))
-        #expect(taken == [true, true, false, true])
-        let stands = (
-            permits.enqueue(3, for: route), permits.enqueue(4, for: route), permits.enqueue(3, for: route)
-        )
-        #expect(stands == (true, true, true))
-        let released = (permits.release(1), permits.release(1), permits.release(9))
-        #expect(released == (route, nil, nil))
-        let tooLate = permits.enqueue(5, for: route)
+    @Test("Runs of a route count from their claims to their ends, and a roll-back undoes both")
+    func use() {
+        var use = RouteUse()
+        func routed(_ number: Int, limit: Int?) -> Admission.Route {
+            Admission.Route(
+                id: RouteID(rawValue: number),
+                concurrency: limit,
+                gates: [],
+                crashLimit: 1,
+                failure: FailurePolicies()
+            )
+        }
+        let (capped, free) = (routed(7, limit: 2), routed(8, limit: nil))
+        for claim in 1...3 as ClosedRange<Int64> { use.begin(claim, of: free) }
+        use.begin(4, of: capped)
+        #expect(use.isFree(capped) && use.isFree(free))
+        use.committed()
+        use.begin(5, of: capped)
+        #expect(!use.isFree(capped))
+        use.rolledBack()
+        #expect(use.isFree(capped))
+        use.begin(5, of: capped)
+        use.committed()
+        use.end(4)
+        use.end(4)
+        use.begin(6, of: capped)
+        #expect(!use.isFree(capped))
+        use.end(6)
+        use.rolledBack()
+        // 4 and 5 run as before.
+        #expect(!use.isFree(capped))
+        use.end(5)
+        #expect(use.isFree(capped))
+    }
+
+    @Test("A line is served in order, each queue once, and nobody stands there whom no end would call")
+    func lineAlone() {
+        var lines = RouteLines()
+        let tooEarly = lines.enqueue(3, for: route, limit: 1)
+        #expect(!tooEarly)
+        lines.began(1, of: route)
+        for queue in [3, 4, 3] as [QueueID] {
+            let stands = lines.enqueue(queue, for: route, limit: 1)
+            #expect(stands)
+        }
+        let ended = [lines.ends(1), lines.ends(1), lines.ends(9)]
+        #expect(ended == [route, nil, nil])
+        // Its outcome is not written: another claim would find its permit taken still.
+        let waits = lines.enqueue(4, for: route, limit: 1)
+        #expect(waits)
+        // Who was called has the permit until its claim ends.
+        let served = [lines.call(for: route), lines.call(for: route)]
+        #expect(served == [3, nil])
+        let called = [lines.endCall(of: 3), lines.endCall(of: 3)]
+        #expect(called == [route, nil])
+        let next = [lines.call(for: route), lines.call(for: route)]
+        #expect(next == [4, nil])
+        let written = [lines.ended(1), lines.ended(1)]
+        #expect(written == [route, nil])
+        let tooLate = lines.enqueue(5, for: route, limit: 1)
         #expect(!tooLate)
-        let served = [permits.dequeue(for: route), permits.dequeue(for: route), permits.dequeue(for: route)]
-        #expect(served == [3, 4, nil])
     }
 
     @Test("With 7 permits in use there is no crowd, with 8 there is; it ends with the one that leaves")

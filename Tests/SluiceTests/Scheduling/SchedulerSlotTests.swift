@@ -71,7 +71,7 @@ struct SchedulerSlotTests {
         #expect(machine.admit(1, limit: 2) == nil)
         _ = machine.started(1, claim: 12, room: .more)
         let refusal = machine.admit(1, limit: 2)
-        #expect(refusal == .lacksPermit(RouteID(rawValue: 0)))
+        #expect(refusal == .lacksPermit(RouteID(rawValue: 0), limit: 2))
         #expect(machine.concluded(1, refusal ?? .nothing).isEmpty)
         // The permit that it gives back calls the queue.
         #expect(machine.finishing(1, claim: 11)?.queue == 1)

@@ -62,7 +62,7 @@ import Testing
         #expect(machine.started(2, claim: 12).contains(.survived([12])))
         #expect(machine.endTrial().isEmpty)
         // They are suspect still, and there is no other trial.
-        #expect(machine.admit(3, isSuspect: true, now: .seconds(5)) == nil)
+        #expect(machine.admit(3, isSuspect: true) == nil)
     }
 
     @Test("G9: suspects that wait for running handlers wait no longer than the trial may take")

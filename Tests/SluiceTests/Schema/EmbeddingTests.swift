@@ -118,7 +118,7 @@ struct EmbeddingTests {
         }
         #expect(try application.row("PRAGMA journal_mode") == "wal")
         #expect(
-            try broker.findings(about: application.handle).filter { $0.code != .automaticCheckpoints } == []
+            try broker.diagnose(application.handle).filter { $0.code != .automaticCheckpoints } == []
         )
         try await #expect(broker.actionCount() == 1)
         await broker.close()

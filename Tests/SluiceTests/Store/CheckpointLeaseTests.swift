@@ -99,31 +99,6 @@ struct CheckpointLeaseTests {
         #expect(try site.isIntact())
     }
 
-    @Test("G12: the primary takes the lease, and takes it over from another process that has it")
-    func primary() throws {
-        let site = try LogSite()
-        let clock = ManualClock()
-        let first = try site.guarded(nonce: 1, clock: clock)
-        let second = try site.guarded(nonce: 2, clock: clock)
-        site.commit(rows: 1...40, by: first, isPrimary: true)
-        #expect(try site.checkpointer() == ["1"])
-        try site.foreign.execute("UPDATE sluice_checkpointer SET pid = 1, process = 'elsewhere'")
-        site.commit(rows: 1...4, by: second, othersCommitted: true)
-        #expect(second.log.leavesCheckpoint(of: 1_000))
-        #expect(try site.checkpointer() == ["1"])
-        site.commit(rows: 1...4, by: second, othersCommitted: true, isPrimary: true)
-        #expect(try site.checkpointer() == ["2"])
-        #expect(second.log.isPinned && !second.log.leavesCheckpoint(of: 1_000))
-        // The other one does not know yet, and keeps its own pin.
-        #expect(first.log.isPinned)
-        #expect(try !second.log.checkpoint().isComplete)
-        try site.foreign.execute("UPDATE sluice_checkpointer SET pid = 2, process = 'elsewhere'")
-        site.commit(rows: 5...8, by: first, othersCommitted: true)
-        #expect(!first.log.isPinned && first.log.leavesCheckpoint(of: 1_000))
-        #expect(try second.log.checkpoint().isComplete)
-        #expect(try site.isIntact())
-    }
-
     @Test(
         "G1: the one that has the lease keeps its pin while it is idle, and gives the lease up at its close"
     )

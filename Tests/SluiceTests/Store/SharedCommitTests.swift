@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Outcomes that come at the same time", .timeLimit(.minutes(2))) struct SharedCommitTests {
     /// Whether a write is performed on the thread of its caller, while nobody else writes.
-    private func isPerformedByCaller(_ store: Store, isOneOfMany: Bool) async throws -> Bool {
+    private func isPerformedByCaller(_ store: Store, commitsOnWriterThread: Bool) async throws -> Bool {
         let caller = DispatchQueue(label: "test.caller")
         let key = DispatchSpecificKey<Bool>()
         caller.setSpecific(key: key, value: true)
@@ -15,7 +15,7 @@ import Testing
             caller.async {
                 store.write(
                     sync: .later,
-                    isOneOfMany: isOneOfMany,
+                    commitsOnWriterThread: commitsOnWriterThread,
                     { _ in DispatchQueue.getSpecific(key: key) == true },
                     completion: { continuation.resume(with: $0) }
                 )
@@ -26,8 +26,8 @@ import Testing
     @Test("A lone write is performed by its caller, one of many by the writer's own thread")
     func whoPerforms() async throws {
         let fixture = try await StoreFixture()
-        #expect(try await isPerformedByCaller(fixture.store, isOneOfMany: false))
-        #expect(try await !isPerformedByCaller(fixture.store, isOneOfMany: true))
+        #expect(try await isPerformedByCaller(fixture.store, commitsOnWriterThread: false))
+        #expect(try await !isPerformedByCaller(fixture.store, commitsOnWriterThread: true))
     }
 
     /// Handlers that run one after the other, on one thread: each could commit its own outcome before the

@@ -29,7 +29,7 @@ struct StoreClaimTests {
         try await fixture.store.add("a")
         let before = log.elements.count
         let queue = try await fixture.store.queueID("q")
-        let request = ClaimRequest(queue: queue, waitedFor: nil) { _, _ in .run(trialSize: 0) }
+        let request = ClaimRequest(queue: queue, admission: Admission())
         fixture.store.claim([request]) { _ in log.append("handed out") }
         let told = try await log.wait(forCount: before + 2)
         #expect(told[before...] == ["committed", "handed out"])
@@ -95,7 +95,7 @@ struct StoreClaimTests {
             _ = await refusal {
                 try await fixture.store.write(sync: .later) { transaction in
                     _ = try transaction.claim(
-                        ClaimRequest(queue: queue, waitedFor: nil) { _, _ in .run(trialSize: 0) }
+                        ClaimRequest(queue: queue, admission: Admission())
                     )
                     throw SluiceError(.storage, "made up")
                 }
@@ -187,7 +187,7 @@ struct StoreClaimTests {
         var action = try await store.take()
         let before = seen.elements.count
         let queue = action.receipt.queue
-        let request = ClaimRequest(queue: queue, waitedFor: nil) { _, _ in .run(trialSize: 0) }
+        let request = ClaimRequest(queue: queue, admission: Admission())
         for text in ["b", "c"] {
             let (result, next) = try await store.settle(action, .success, then: request)
             #expect(result == .settled)
@@ -210,7 +210,7 @@ struct StoreClaimTests {
         let first = try await fixture.store.take()
         try await fixture.store.settle(first, .success)
         let other = try await fixture.store.queueID("other")
-        let request = ClaimRequest(queue: other, waitedFor: nil) { _, _ in .run(trialSize: 0) }
+        let request = ClaimRequest(queue: other, admission: Admission())
         let (result, next) = try await fixture.store.settle(first, .success, then: request)
         #expect(result == .stale)
         #expect(next?.word == "claimed")

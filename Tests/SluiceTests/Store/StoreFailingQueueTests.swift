@@ -74,7 +74,7 @@ import Testing
         )
         _ = try await fail(store)
         for id in ids { #expect(try await store.move(id, to: "q") == .done) }
-        while try await store.claim(admit: { _ in .notNow }).word == "unfinished" {}
+        while try await store.claim(by: .full).word == "unfinished" {}
         let first = try await store.take()
         #expect(first.text == "0")
         fixture.clock.advance(by: .seconds(1))

@@ -177,9 +177,8 @@ struct StoreFailureTests {
         let fixture = try await StoreFixture()
         try await fixture.store.add("a")
         try await fixture.store.add("b")
-        let result = try await fixture.store.claim { head in
-            head.action.rawValue == 1 ? .fail(.crashed, policy, error: "poison") : .run(trialSize: 0)
-        }
+        try fixture.execute("INSERT INTO sluice_state_rows (action_id, crashes) VALUES (1, 3)")
+        let result = try await fixture.store.claim(by: Admission(crashLimit: 3, failure: .all(policy)))
         switch policy {
         case .block: #expect(result.word == "parked")
         case .skip: #expect(result.word == "claimed")
@@ -197,7 +196,7 @@ struct StoreFailureTests {
         let store = fixture.store
         try await store.add("a")
         for (hasRoute, state) in [(false, "no route"), (true, "unknown kind")] {
-            #expect(try await store.claim { _ in .unroutable(hasRoute: hasRoute) }.word == "notAdmitted")
+            #expect(try await store.claim(by: hasRoute ? .forOthers : .none).word == "unroutable")
             let shown = try fixture.row("SELECT state || '|' || because FROM sluice_queues")
             #expect(shown == "\(state)|\(state)")
         }
@@ -212,13 +211,13 @@ struct StoreFailureTests {
         let store = fixture.store
         try await store.add("a")
         for hasRoute in [true, false] {
-            #expect(try await store.claim { _ in .unroutable(hasRoute: hasRoute) }.word == "notAdmitted")
+            #expect(try await store.claim(by: hasRoute ? .forOthers : .none).word == "unroutable")
             let hold = try await store.hold("q", by: "ops", reason: "", for: nil)
             #expect(try await store.claim().word == "held")
             #expect(try fixture.row("SELECT state FROM sluice_queues") == "held")
-            _ = try await store.resume(hold)
+            _ = try await store.endHold(hold)
         }
-        #expect(try await store.claim { _ in .unroutable(hasRoute: true) }.word == "notAdmitted")
+        #expect(try await store.claim(by: .forOthers).word == "unroutable")
         try await store.setGate("line", isOpen: false, isKept: true, spread: .zero)
         try fixture.execute("UPDATE sluice_action_rows SET gate = 'line'")
         #expect(try await store.claim().word == "gated")
@@ -230,7 +229,7 @@ struct StoreFailureTests {
         let fixture = try await StoreFixture()
         let store = fixture.store
         try await store.add("b", by: .integer(2))
-        #expect(try await store.claim { _ in .unroutable(hasRoute: true) }.word == "notAdmitted")
+        #expect(try await store.claim(by: .forOthers).word == "unroutable")
         try await store.add("a", by: .integer(1))
         #expect(try await store.drainOne() == "a")
         try await store.settle(try await store.take(), .fail(.undecodable, .block, error: "e"))

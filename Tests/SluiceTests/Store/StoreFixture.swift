@@ -185,14 +185,27 @@ extension Store {
     func claim(
         _ name: QueueName = "q",
         waitedFor: RetryWait? = nil,
-        admit: @escaping @Sendable (Head) -> Admission = { .run(trialSize: $0.isSuspect ? 1 : 0) }
+        trial: TrialRule? = nil,
+        by admission: Admission = Admission()
     ) async throws -> ClaimResult {
         let queue = try await queueID(name)
-        let request = ClaimRequest(queue: queue, waitedFor: waitedFor) { head, _ in admit(head) }
-        let results = try await withCheckedThrowingContinuation { continuation in
-            claim([request]) { continuation.resume(with: $0) }
+        // A suspect is alone, unless something else is said.
+        let isSuspect = try await suspects().contains { $0.queue == queue }
+        func request(_ trial: TrialRule) -> ClaimRequest {
+            ClaimRequest(queue: queue, waitedFor: waitedFor, trial: trial, admission: admission)
         }
-        return results[0]
+        let result = try await claim(request(trial ?? (isSuspect ? .tries(size: 1) : .none)))
+        guard trial == nil, isSuspect, case .unfinished = result else { return result }
+        // Another head may stand before the suspect: that one runs as any.
+        let beside = try await claim(request(.waits))
+        if case .awaitsTrial = beside { return result }
+        return beside
+    }
+
+    func claim(_ request: ClaimRequest) async throws -> ClaimResult {
+        try await withCheckedThrowingContinuation { continuation in
+            claim([request]) { continuation.resume(with: $0.map { $0[0] }) }
+        }
     }
 
     /// The head of a queue, claimed.
@@ -249,5 +262,22 @@ func refusal<Output>(_ body: () async throws -> Output) async -> SluiceError.Cod
         return nil
     } catch {
         return (error as? SluiceError)?.code
+    }
+}
+
+extension Admission {
+    /// No route.
+    static let none = Admission(routes: PatternTable(), queues: QueueTable())
+    /// A route for another kind.
+    static let forOthers = Admission(kind: "another kind")
+    /// A route whose handlers all run.
+    static let full = Admission(concurrency: 0)
+}
+
+extension QueueTable {
+    /// Rules that hold for all queues.
+    init(_ rules: QueueRules) throws {
+        self.init()
+        try add("*", QueueOptions(discipline: rules.discipline, start: rules.start))
     }
 }

@@ -25,7 +25,7 @@ struct StoreRetryTests {
         let result = try await fixture.store.write(sync: .later) { [clock = fixture.clock] transaction in
             clock.advance(by: .seconds(10))
             return try transaction.claim(
-                ClaimRequest(queue: queue, waitedFor: nil) { _, _ in .run(trialSize: 0) }
+                ClaimRequest(queue: queue, admission: Admission())
             )
         }
         guard case .waiting(_, let time) = result else { throw Unexpected(description: "\(result)") }

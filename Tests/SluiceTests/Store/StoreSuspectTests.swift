@@ -7,14 +7,22 @@ import Testing
 
 @Suite("Deaths of the process, and who runs the queues")
 struct StoreSuspectTests {
-    /// What a head is known for.
-    private func head(_ fixture: StoreFixture, _ queue: QueueName) async throws -> Head {
-        let log = EventLog<Head>()
-        _ = try await fixture.store.claim(queue) { head in
-            log.append(head)
-            return .notNow
-        }
-        return try #require(log.elements.last)
+    /// What speaks against the first action of a queue.
+    private func head(
+        _ fixture: StoreFixture,
+        _ queue: QueueName
+    ) async throws -> (isSuspect: Bool, crashes: Int, suspicion: Int) {
+        let found = try fixture.row(
+            """
+            SELECT coalesce(s.is_suspect, 0) || ' ' || coalesce(s.crashes, 0) || ' ' || coalesce(s.suspicion, 0)
+            FROM sluice_action_rows AS a JOIN sluice_queue_rows AS q USING (queue_id)
+            LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id
+            WHERE q.name = '\(queue)' ORDER BY a.sort_key, a.id LIMIT 1
+            """
+        )
+        let numbers = found.split(separator: " ").compactMap { Int($0) }
+        try #require(numbers.count == 3)
+        return (numbers[0] == 1, numbers[1], numbers[2])
     }
 
     @Test("G7: what ran when a process died is a suspect and keeps its attempts; what waited is none")
@@ -73,20 +81,17 @@ struct StoreSuspectTests {
         #expect(suspects.map(\.level) == [0, 0, 0, 0])
         // Two are tried and die with it; one was tried before, and lives; one has not come to it.
         for queue in ["a", "b"] as [QueueName] {
-            _ = try await fixture.store.claim(queue) { _ in .run(trialSize: 2) }
+            _ = try await fixture.store.claim(queue, trial: .tries(size: 2))
         }
         guard
-            case .claimed(let survivor) = try await fixture.store.claim(
-                "c",
-                admit: { _ in .run(trialSize: 1) }
-            )
+            case .claimed(let survivor) = try await fixture.store.claim("c", trial: .tries(size: 1))
         else {
             Issue.record("the suspect was not claimed")
             return
         }
         try await fixture.store.survived([survivor.receipt.claim])
         fixture = try await fixture.reopened()
-        var heads: [Head] = []
+        var heads: [(isSuspect: Bool, crashes: Int, suspicion: Int)] = []
         for queue in queues { heads.append(try await head(fixture, queue)) }
         #expect(heads.map(\.suspicion) == [1, 1, -1, 0])
         #expect(heads.map(\.crashes) == [0, 0, 0, 0])
@@ -138,7 +143,7 @@ struct StoreSuspectTests {
             """
             UPDATE sluice_counters SET value = value + 1 WHERE name = 'epoch';
             DELETE FROM sluice_runner_rows;
-            INSERT INTO sluice_runner_rows VALUES (2, 1, '', 0, 9000000000000000000, NULL, NULL);
+            INSERT INTO sluice_runner_rows VALUES (2, 1, '', 0, 9000000000000000000, NULL);
             DELETE FROM sluice_claim_rows;
             """
         )

@@ -87,8 +87,7 @@ final class LogSite {
         rows: ClosedRange<Int>,
         by guarded: Guarded? = nil,
         othersCommitted: Bool = false,
-        besideOthers: Bool = false,
-        isPrimary: Bool = false
+        besideOthers: Bool = false
     ) {
         let connection = guarded?.connection ?? foreign
         do {
@@ -101,7 +100,7 @@ final class LogSite {
             try guarded?.log.begun(othersCommitted: othersCommitted)
             write(rows: rows, connection)
             let log = guarded?.log
-            if try log?.willCommit(besideOthers: besideOthers, isPrimary: isPrimary) == true { tells += 1 }
+            if try log?.willCommit(besideOthers: besideOthers) == true { tells += 1 }
             try connection.commit()
             try guarded?.log.committed()
             committed()

@@ -29,6 +29,11 @@ extension SchedulerStateMachine {
 /// A state machine by reference, because `#expect` calls no mutating methods, with shorthands.
 final class TestMachine {
     private var machine: Machine
+    /// What the store knows of routes that limit their runs: those of heads that may run, of runs, and how
+    /// many each has.
+    private var admitted: [QueueID: RouteID] = [:]
+    private var runs: [Int64: RouteID] = [:]
+    private var use: [RouteID: Int] = [:]
 
     init(concurrency: Int = 64, isStarted: Bool = true) {
         machine = Machine(concurrency: concurrency)
@@ -40,7 +45,6 @@ final class TestMachine {
     var isCrowded: Bool { machine.isCrowded }
     var nextDeadline: Duration? { machine.nextDeadline }
     var readyCount: Int { machine.readyCount }
-    var handlers: Int { machine.handlers }
     var workAhead: RemainingWork { machine.workAhead(at: .zero) }
 
     func start() { machine.start() }
@@ -49,24 +53,7 @@ final class TestMachine {
     func routesChanged() -> [Machine.Decision] { machine.routesChanged() }
     func holdsChanged() -> [Machine.Decision] { machine.holdsChanged() }
     func standing(_ queue: QueueID) -> Machine.Standing { machine.standing(of: queue) }
-    func asksToBePrimary(at now: Duration) -> Bool { machine.asksToBePrimary(at: now) }
-
-    func standBy(for term: Duration?, at now: Duration) -> [Machine.Decision] {
-        machine.standBy(for: term, at: now)
-    }
-
-    func standBy(for term: Duration?, at now: Duration, insteadOf mark: Duration?) -> [Machine.Decision] {
-        machine.standBy(for: term, at: now, insteadOf: mark)
-    }
-
-    func looksForOverlooked() -> Int? { machine.looksForOverlooked() }
-    func foundOverlooked(_ look: Int) -> [Machine.Decision] { machine.foundOverlooked(look) }
-
-    func wakeOverlooked(_ queues: [QueueID]) -> [Machine.Decision] { machine.wakeOverlooked(queues) }
-
-    func askAgain(all: Bool, at now: Duration = .zero) -> [Machine.Decision] {
-        machine.askAgain(all: all, at: now)
-    }
+    func askAgain(all: Bool) -> [Machine.Decision] { machine.askAgain(all: all) }
 
     func opened(
         _ gate: GateName,
@@ -87,9 +74,12 @@ final class TestMachine {
 
     func timeReached(_ now: Duration) -> [Machine.Decision] { machine.timeReached(now) }
 
-    /// A handler has returned; runs that the tests start bear their queue's number.
+    /// A handler has returned, and its outcome goes to the file; runs that the tests start bear their queue's
+    /// number.
     func finishing(_ queue: QueueID, claim: Int64? = nil) -> Machine.Order? {
-        machine.finishing(queue, claim: claim ?? queue.rawValue)
+        let claim = claim ?? queue.rawValue
+        if let route = runs.removeValue(forKey: claim) { use[route, default: 0] -= 1 }
+        return machine.finishing(queue, claim: claim)
     }
 
     func started(
@@ -98,7 +88,12 @@ final class TestMachine {
         claim: Int64? = nil,
         room: SlotRoom = .single
     ) -> [Machine.Decision] {
-        machine.started(queue, claim: claim ?? queue.rawValue, timeOutAt: timeOutAt, room: room)
+        let (claim, route) = (claim ?? queue.rawValue, admitted.removeValue(forKey: queue))
+        if let route {
+            runs[claim] = route
+            use[route, default: 0] += 1
+        }
+        return machine.started(queue, claim: claim, route: route, timeOutAt: timeOutAt, room: room)
     }
 
     func concluded(_ queue: QueueID, _ conclusion: Machine.Conclusion) -> [Machine.Decision] {
@@ -117,18 +112,25 @@ final class TestMachine {
         machine.schedule(chore, at: time, insteadOf: mark)
     }
 
+    /// What the store answers to a claim that has found a head; `nil`: it may run.
     func admit(
         _ queue: QueueID,
         route: Int = 0,
         limit: Int? = nil,
         isSuspect: Bool = false,
         crashes: Int = 0,
-        level: Int = 0,
-        now: Duration = .zero
+        level: Int = 0
     ) -> Machine.Conclusion? {
-        let suspect = CrashTrial.Suspect(queue: queue, level: level, crashes: crashes)
         let route = RouteID(rawValue: route)
-        return machine.admit(queue, to: route, limit: limit, suspect: isSuspect ? suspect : nil, now: now)
+        switch (machine.trialRule(for: queue), isSuspect) {
+        case (.tries, false): return .unfinished
+        case (.waits, true): return .awaitsTrial(.init(queue: queue, level: level, crashes: crashes))
+        case (.tries, true), (.waits, false), (.none, _): break
+        }
+        guard let limit else { return nil }
+        guard use[route, default: 0] < limit else { return .lacksPermit(route, limit: limit) }
+        admitted[queue] = route
+        return nil
     }
 
     func suspected(

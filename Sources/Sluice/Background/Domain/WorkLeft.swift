@@ -39,7 +39,7 @@ package struct WorkLeft: Sendable {
     }
 
     /// Takes in a queue and why it does not move.
-    mutating func count(_ facts: QueueFacts, _ because: [Because], _ routing: Scheduler.Routing) {
+    mutating func count(_ facts: QueueFacts, _ because: [Because], _ routing: RouteMatch) {
         // What is for another handler is not this one's to count.
         if case .unroutable(hasRoute: false) = routing { return }
         switch outlook(because, end(of: facts, routing)) {
@@ -59,7 +59,7 @@ package struct WorkLeft: Sendable {
     }
 
     /// When the head's time is over, if what stands behind it goes on then.
-    private func end(of facts: QueueFacts, _ routing: Scheduler.Routing) -> Timestamp? {
+    private func end(of facts: QueueFacts, _ routing: RouteMatch) -> Timestamp? {
         guard case .route(let route) = routing, route.options.failure.expired != .block else { return nil }
         return facts.expiresAt
     }

@@ -1,0 +1,82 @@
+internal import DequeModule
+
+/// The runs of routes that limit them, and the queues that wait for one of these to end.
+struct RouteLines {
+    private var runs: [Int64: RouteID] = [:]
+    private var counts: [RouteID: Int] = [:]
+    /// Those of them whose handlers have returned and whose outcomes are being written.
+    private var ending: [Int64: RouteID] = [:]
+    private var endingCounts: [RouteID: Int] = [:]
+    private var lines: [RouteID: (limit: Int, queues: Deque<QueueID>)] = [:]
+    /// Who stands in a line, so that a queue stands there once.
+    private var standing: Set<Place> = []
+    /// Queues that were called from a line, until their claim ends.
+    private var called: [QueueID: RouteID] = [:]
+
+    private struct Place: Hashable {
+        let queue: QueueID
+        let route: RouteID
+    }
+
+    mutating func began(_ claim: Int64, of route: RouteID) {
+        runs[claim] = route
+        counts[route, default: 0] += 1
+    }
+
+    /// A run's outcome is about to be written: a claim in the same transaction may have its permit.
+    ///
+    /// - Returns: Its route, if it has a limit.
+    mutating func ends(_ claim: Int64) -> RouteID? {
+        guard !runs.isEmpty, let route = runs.removeValue(forKey: claim) else { return nil }
+        ending[claim] = route
+        endingCounts[route, default: 0] += 1
+        return route
+    }
+
+    /// A run's outcome has been written, or never will be.
+    ///
+    /// - Returns: Its route, if it has a limit.
+    mutating func ended(_ claim: Int64) -> RouteID? {
+        guard !ending.isEmpty, let route = ending.removeValue(forKey: claim) else { return nil }
+        endingCounts[route, default: 0] -= 1
+        counts[route, default: 0] -= 1
+        return route
+    }
+
+    /// Puts a queue into the line of a route, at its front if it was called from there.
+    ///
+    /// - Returns: `false` when fewer run than may, with outcomes that are not written: nobody would call it.
+    mutating func enqueue(_ queue: QueueID, for route: RouteID, limit: Int) -> Bool {
+        let wasCalled = called[queue] == route
+        if wasCalled { called[queue] = nil }
+        guard counts[route, default: 0] >= limit else { return false }
+        guard standing.insert(Place(queue: queue, route: route)).inserted else { return true }
+        lines[route, default: (limit, [])].limit = limit
+        if wasCalled {
+            lines[route]?.queues.prepend(queue)
+        } else {
+            lines[route]?.queues.append(queue)
+        }
+        return true
+    }
+
+    /// The next queue in the line of a route, which is called, unless those that were called before and have
+    /// not claimed since fill the route.
+    mutating func call(for route: RouteID) -> QueueID? {
+        guard let line = lines[route], !line.queues.isEmpty else { return nil }
+        let promised = called.values.count { $0 == route }
+        let taken = counts[route, default: 0] - endingCounts[route, default: 0] + promised
+        guard taken < line.limit else { return nil }
+        guard let queue = lines[route]?.queues.popFirst() else { return nil }
+        standing.remove(Place(queue: queue, route: route))
+        called[queue] = route
+        return queue
+    }
+
+    /// A queue's claim has ended.
+    ///
+    /// - Returns: The route that it was called for.
+    mutating func endCall(of queue: QueueID) -> RouteID? {
+        called.isEmpty ? nil : called.removeValue(forKey: queue)
+    }
+}
