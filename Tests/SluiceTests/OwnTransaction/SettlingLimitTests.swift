@@ -24,7 +24,9 @@ struct SettlingLimitTests {
             return .success { try work($0, attempt.number) }
         }
         try await broker.enqueue(Note("a"))
-        try await running(broker) { try await until { broker.statistics.succeeded == 1 } }
+        try await running(broker) {
+            try await until { broker.statistics.succeeded == 1 || errors.elements.count > 3 }
+        }
         return (errors.elements, broker)
     }
 
@@ -65,20 +67,20 @@ struct SettlingLimitTests {
         await broker.close()
     }
 
-    @Test("Triggers of the application's may write to the views, and to nothing else of the engine's")
+    @Test("Triggers of the application's may delete from the views, and change nothing else")
     func triggers() async throws {
         let site = try Site()
         defer { withExtendedLifetime(site) {} }
         let areRefused = Mutex<[Bool]>([])
         let (errors, broker) = try await settle(site) { transaction, _ in
             let connection = try transaction.connection
+            for tag in ["message-1", "message-2"] {
+                let unrouted = RawAction(queue: "later", kind: "send", payload: "1")
+                try transaction.enqueue(raw: [unrouted], EnqueueOptions(tag: tag))
+            }
             try run(
                 """
                 \(goneWithMessage)
-                CREATE TRIGGER message_added AFTER INSERT ON messages BEGIN
-                    INSERT INTO sluice_actions (queue, kind, payload, tag)
-                    VALUES ('later', 'send', '1', 'message-' || NEW.id);
-                END;
                 INSERT INTO messages (id) VALUES (1), (2);
                 DELETE FROM messages WHERE id = 1;
                 CREATE TRIGGER message_changed AFTER UPDATE ON messages BEGIN
