@@ -30,7 +30,7 @@ extension WriteTransaction {
         // Who has a route for the queue need not have one for each kind.
         if !hasRoute, !others.isEmpty, runElsewhere.contains(queue, at: uptime) { return }
         if try wasTriedElsewhere(row.head.action) { return }
-        try note(hasRoute ? "unknown kind" : "no route", nil, of: row, in: queue, turn)
+        try noteBlock(hasRoute ? "unknown kind" : "no route", nil, of: row, in: queue, turn)
     }
 
     /// Forgets that the head had no route, where something else keeps it by now.

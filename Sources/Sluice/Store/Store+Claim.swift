@@ -265,7 +265,7 @@ extension WriteTransaction {
             try noteUnroutable(row, hasRoute: hasRoute, in: request.queue, turn)
             return .unroutable
         case .gated(let gate):
-            try note("gate", gate.rawValue, of: row, in: request.queue, turn)
+            try noteBlock("gate", gate.rawValue, of: row, in: request.queue, turn)
             return .gated(gate)
         case .notNow(let result):
             return result
@@ -339,7 +339,7 @@ extension WriteTransaction {
         // What kept the head from running before it was claimed no longer does.
         if row.blockedBy != nil { try unblock(queue) }
         if row.isReversed != (turn.discipline == .lastInFirstOut) {
-            try note(isReversed: !row.isReversed, queue)
+            try noteDirection(isReversed: !row.isReversed, queue)
         }
         tellStarted(head, attempt: row.attempts + 1, in: queue)
         return ClaimedAction(

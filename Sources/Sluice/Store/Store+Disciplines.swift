@@ -199,7 +199,7 @@ extension WriteTransaction {
     }
 
     /// Notes in the file, for those who do not know its discipline, whether a queue runs its last first.
-    func note(isReversed: Bool, _ queue: QueueID) throws(SQLiteError) {
+    func noteDirection(isReversed: Bool, _ queue: QueueID) throws(SQLiteError) {
         try connection.cached("UPDATE sluice_queue_rows SET is_reversed = ?2 WHERE queue_id = ?1")
             .bind(1, queue.rawValue).bind(2, isReversed).run()
     }

@@ -132,7 +132,7 @@ extension WriteTransaction {
         try bind(draft, new, to: insert, from: 1)
         try insert.run()
         if let groups = draft.extras?.groups { try setGroups(of: new.id, in: new.queue, groups) }
-        note(draft, new)
+        noteEnqueued(draft, new)
         return new.id
     }
 
@@ -151,7 +151,7 @@ extension WriteTransaction {
             column += Self.plainColumns
         }
         try insert.run()
-        for (draft, numbered) in zip(drafts, new) { note(draft, numbered) }
+        for (draft, numbered) in zip(drafts, new) { noteEnqueued(draft, numbered) }
         return new.map(\.id)
     }
 
@@ -183,7 +183,7 @@ extension WriteTransaction {
             .bind(column + 6, draft.kind).bind(column + 7, draft.payload)
     }
 
-    private func note(_ draft: ActionDraft, _ new: NewAction) {
+    private func noteEnqueued(_ draft: ActionDraft, _ new: NewAction) {
         order.added(new.id, key: new.key, to: new.queue, isPlaced: draft.notBefore == nil)
         if let time = draft.notBefore { noteScheduled(at: time) }
         if isJoined {

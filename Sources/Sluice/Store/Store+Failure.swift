@@ -256,7 +256,7 @@ extension WriteTransaction {
 
 extension WriteTransaction {
     /// Notes in the file why the broker cannot run a head, once.
-    func note(
+    func noteBlock(
         _ reason: String,
         _ detail: String?,
         of row: HeadRow,

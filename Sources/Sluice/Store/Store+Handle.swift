@@ -26,7 +26,7 @@ extension Store {
         to queue: QueueName,
         by discipline: QueueDiscipline? = nil
     ) async throws(SluiceError) -> [ActionID] {
-        try await write(sync: .owed) { try $0.putBack(actions, to: queue, by: discipline) }
+        try await write(sync: .owed) { try $0.reinsert(actions, to: queue, by: discipline) }
     }
 
     /// Removes a batch of what waits or is scheduled in a queue and is not newer than an action.
@@ -38,7 +38,7 @@ extension Store {
 
     /// Cancels an action, if it stands in a queue.
     func cancel(_ action: ActionID, in queue: QueueName) async throws(SluiceError) -> CancelResult {
-        try await write(sync: .owed) { try $0.cancel(action, in: queue) }
+        try await write(sync: .owed) { try $0.cancelInQueue(action, in: queue) }
     }
 
     /// Holds a queue, unless the holder has it held.
@@ -134,7 +134,7 @@ extension WriteTransaction {
         return found.count
     }
 
-    func cancel(_ action: ActionID, in name: QueueName) throws(SQLiteError) -> CancelResult {
+    func cancelInQueue(_ action: ActionID, in name: QueueName) throws(SQLiteError) -> CancelResult {
         guard let queue = try knownQueue(named: name)?.id else { return .missing }
         let isThere = try connection.cached(
             "SELECT 1 FROM sluice_action_rows WHERE id = ?1 AND queue_id = ?2"
@@ -255,19 +255,19 @@ extension WriteTransaction {
 // MARK: - Putting back
 
 extension WriteTransaction {
-    func putBack(
+    func reinsert(
         _ actions: [StoredAction],
         to name: QueueName,
         by discipline: QueueDiscipline?
     ) throws -> [ActionID] {
         // The last one first, and each in front of the one before.
         var ids: [ActionID] = []
-        for action in actions.reversed() { ids.append(try putBack(action, to: name, by: discipline)) }
+        for action in actions.reversed() { ids.append(try reinsert(action, to: name, by: discipline)) }
         return ids.reversed()
     }
 
     /// Stores an action in front of what waits, under its own number, if that is free.
-    private func putBack(
+    private func reinsert(
         _ action: StoredAction,
         to name: QueueName,
         by said: QueueDiscipline?

@@ -14,7 +14,7 @@ extension WriteTransaction {
         var ids: [ActionID] = []
         var hasWritten = false
         for draft in drafts {
-            let result = try enqueueSingly(draft)
+            let result = try enqueueOne(draft)
             switch result {
             case .success(let stored):
                 ids.append(stored.id)
@@ -28,7 +28,7 @@ extension WriteTransaction {
         return .success(ids)
     }
 
-    private func enqueueSingly(
+    private func enqueueOne(
         _ draft: ActionDraft
     ) throws -> Result<(id: ActionID, isNew: Bool), SluiceError> {
         guard let key = draft.extras?.key else {

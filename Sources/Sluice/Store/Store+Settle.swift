@@ -49,7 +49,7 @@ extension WriteTransaction {
             let run = FailedRun(receipt: receipt, startedAt: startedAt, number: state.attempts + 1)
             try record(run, "retry", error: error)
             let wait = try Wait(delay, untilOpen: gate, openedSince: opening, controls())
-            try begin(wait, of: receipt.action, after: state, spendingAttempt: true, error: error)
+            try beginWait(wait, of: receipt.action, after: state, spendingAttempt: true, error: error)
             try tell(.retrying, receipt.action, in: receipt.queue) {
                 ($0.attempt, $0.error) = (state.attempts + 1, bounded(error))
                 ($0.delay, $0.gate) = (wait.delay, wait.gate)
@@ -58,7 +58,7 @@ extension WriteTransaction {
         case .release(let delay, let gate, let error):
             let wait = try Wait(delay, untilOpen: gate, openedSince: opening, controls())
             let error = error ?? state.lastError
-            try begin(wait, of: receipt.action, after: state, spendingAttempt: false, error: error)
+            try beginWait(wait, of: receipt.action, after: state, spendingAttempt: false, error: error)
             try tell(.released, receipt.action, in: receipt.queue) {
                 ($0.attempt, $0.delay, $0.gate) = (state.attempts + 1, wait.delay, wait.gate)
             }
@@ -76,7 +76,7 @@ extension WriteTransaction {
             try fail(action, in: queue, by: discipline, cause, policy, error: error, attempt: run.number)
             try giveWay(place, in: receipt.queue, by: discipline, delay: .zero, gate: nil, hasFailed: false)
         }
-        if let target = state.movesTo { try move(receipt.action, from: receipt.queue, to: target) }
+        if let target = state.movesTo { try carryOutMove(receipt.action, from: receipt.queue, to: target) }
         return .settled
     }
 
@@ -168,7 +168,7 @@ extension WriteTransaction {
     /// Writes when a head is tried again.
     ///
     /// An attempt that finished also clears its suspicion.
-    private func begin(
+    private func beginWait(
         _ wait: Wait,
         of action: ActionID,
         after state: ActionState,
@@ -217,11 +217,15 @@ extension WriteTransaction {
     func endOrphan(_ receipt: Receipt) throws(SQLiteError) {
         let state = try ActionState.read(receipt.action, in: self)
         if state.isCancelled { return try remove(receipt.action, in: receipt.queue) }
-        if let target = state.movesTo { try move(receipt.action, from: receipt.queue, to: target) }
+        if let target = state.movesTo { try carryOutMove(receipt.action, from: receipt.queue, to: target) }
     }
 
     /// Carries out the move that was asked for while the action ran.
-    private func move(_ action: ActionID, from queue: QueueID, to target: QueueID) throws(SQLiteError) {
+    private func carryOutMove(
+        _ action: ActionID,
+        from queue: QueueID,
+        to target: QueueID
+    ) throws(SQLiteError) {
         try connection.cached("UPDATE sluice_state_rows SET moves_to_queue_id = NULL WHERE action_id = ?1")
             .bind(1, action.rawValue).run()
         guard try exists(action) else { return }

@@ -113,7 +113,7 @@ extension WriteTransaction {
         let rows = try expiredRows()
         for row in rows where !row.isLeft && !sweeping.unwritable.contains(row.action) {
             do {
-                try end(row, admission)
+                try endExpired(row, admission)
             } catch {
                 // The next sweep goes past it: it must not keep the others from theirs (G9).
                 if error.code.primary == .constraint { sweeping.unwritable.insert(row.action) }
@@ -129,7 +129,7 @@ extension WriteTransaction {
     }
 
     /// Does with what has expired as its policy says.
-    private func end(_ row: ExpiredRow, _ admission: Admission) throws(SQLiteError) {
+    private func endExpired(_ row: ExpiredRow, _ admission: Admission) throws(SQLiteError) {
         if row.isCancelled {
             try remove(row.action, in: row.queue)
         } else if admission.expiryPolicy(in: row.name, of: row.kind) == .skip {

@@ -14,7 +14,8 @@ struct StoreSuspectTests {
     ) async throws -> (isSuspect: Bool, crashes: Int, suspicion: Int) {
         let found = try fixture.row(
             """
-            SELECT coalesce(s.is_suspect, 0) || ' ' || coalesce(s.crashes, 0) || ' ' || coalesce(s.suspicion, 0)
+            SELECT coalesce(s.is_suspect, 0) || ' ' || coalesce(s.crashes, 0)
+                   || ' ' || coalesce(s.suspicion, 0)
             FROM sluice_action_rows AS a JOIN sluice_queue_rows AS q USING (queue_id)
             LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id
             WHERE q.name = '\(queue)' ORDER BY a.sort_key, a.id LIMIT 1
