@@ -32,7 +32,7 @@ public struct SettlingTransaction {
     ///
     /// - Throws: ``SluiceError`` with ``SluiceError/Code/transactionOver`` outside the closure.
     public var connection: OpaquePointer {
-        get throws(SluiceError) { try scope.open().connection.rawHandle }
+        get throws(SluiceError) { try scope.open().core.connection.rawHandle }
     }
 
     /// Enqueues an action in the same transaction: it is stored if the attempt is settled.
@@ -83,17 +83,17 @@ public struct SettlingTransaction {
 
 /// The life of a ``SettlingTransaction``.
 private final class SettlingScope {
-    private var transaction: WriteTransaction?
+    private var transaction: (core: TransactionCore, enqueues: Enqueues)?
     /// What has failed half way, and must not be committed.
     private(set) var failure: SluiceError?
     /// Something was enqueued that is scheduled for later, or ends.
     private(set) var awaitsTime = false
 
-    init(_ transaction: WriteTransaction) { self.transaction = transaction }
+    init(_ core: TransactionCore, _ enqueues: Enqueues) { transaction = (core, enqueues) }
 
     func end() { transaction = nil }
 
-    func open() throws(SluiceError) -> WriteTransaction {
+    func open() throws(SluiceError) -> (core: TransactionCore, enqueues: Enqueues) {
         guard let transaction else {
             throw SluiceError(
                 .transactionOver,
@@ -107,7 +107,7 @@ private final class SettlingScope {
         let transaction = try open()
         let result: Result<[ActionID], SluiceError>
         do {
-            result = try transaction.connection.unguarded { try transaction.enqueue(drafts) }
+            result = try transaction.core.connection.unguarded { try transaction.enqueues.enqueue(drafts) }
         } catch {
             let error = SluiceError(wrapping: error, doing: "enqueueing with a settled attempt")
             // Some of several may stand in the transaction.
@@ -158,18 +158,18 @@ package final class SettlingWork: Sendable {
     var awaitsTime: Bool { state.withLock { $0.awaitsTime } }
 
     /// Runs the closure in the open transaction, which must be rolled back if it throws.
-    func perform(in transaction: WriteTransaction) throws {
+    func perform(_ core: TransactionCore, _ enqueues: Enqueues) throws {
         state.withLock { $0 = (nil, false) }
-        let scope = SettlingScope(transaction)
+        let scope = SettlingScope(core, enqueues)
         do {
-            try transaction.connection.guarded(protecting: "sluice_", butForViewsInTriggers: Self.views) {
+            try core.connection.guarded(protecting: "sluice_", butForViewsInTriggers: Self.views) {
                 defer { scope.end() }
                 try closure.body(SettlingTransaction(scope, drafter))
             }
             let awaitsTime = scope.awaitsTime
             state.withLock { $0.awaitsTime = awaitsTime }
             if let failure = scope.failure { throw failure }
-            guard transaction.connection.isInTransaction else {
+            guard core.connection.isInTransaction else {
                 throw SluiceError(
                     .transactionOver,
                     "the settling transaction was rolled back by an error that its closure did not throw"

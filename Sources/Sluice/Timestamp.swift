@@ -8,6 +8,11 @@ package import struct Foundation.Date
 package struct Timestamp: Hashable, Comparable, Sendable {
     package var microseconds: Int64
 
+    /// The stored time of an action that is deferred until a gate opens.
+    ///
+    /// The largest but one: dates beyond the range are stored as the largest.
+    static let whenOpened = Timestamp(microseconds: .max - 1)
+
     package init(microseconds: Int64) {
         self.microseconds = microseconds
     }

@@ -175,7 +175,7 @@ struct BackupCopy: Sendable {
         do {
             try transaction.giveClaimsBack()
             // So that there is something to sync, and with it all pages that were copied.
-            try transaction.writeBarrier()
+            try transaction.core.writeBarrier()
             try transaction.commit()
         } catch {
             transaction.rollback()
@@ -217,8 +217,8 @@ extension WriteTransaction {
     /// - Parameter store: The nonce of the source's store.
     fileprivate func leaveProcessesBehind(_ store: Int64, now: Timestamp) throws {
         try connection.immediate {
-            try suspectClaims(
-                butOf: RunnerRow.living(connection, own: store, seenFrom: identity, at: now)
+            try registry.suspectClaims(
+                butOf: RunnerRow.living(connection, own: store, seenFrom: core.identity, at: now)
             )
             for table in ["sluice_runner_rows", "sluice_checkpointer", "sluice_changes"] {
                 try connection.prepare("DELETE FROM \(table)").run()
@@ -239,6 +239,6 @@ extension WriteTransaction {
             )
         }
         try connection.cached("DELETE FROM sluice_claim_rows").run()
-        for run in runs { try endOrphan(run) }
+        for run in runs { try settlements.endOrphan(run) }
     }
 }

@@ -69,9 +69,12 @@ struct ObservedContents: Sendable {
     var actions: [Int: StoredAction] = [:]
 }
 
-/// The events of the open transaction, as long as somebody observes.
-struct EventJournal {
+/// The events of the open transaction, collected while somebody observes.
+final class EventJournal {
+    private let connection: Connection
     let interest: Interest
+    /// The wall clock when the transaction began.
+    private var now = Timestamp(microseconds: 0)
     /// Decided when the transaction begins, and left so until it ends.
     private(set) var isOn = false
     private(set) var events: [QueueEvent] = []
@@ -91,9 +94,19 @@ struct EventJournal {
 
     private static let leftLimit = 10_000
 
-    init(_ interest: Interest) { self.interest = interest }
+    init(_ connection: Connection, _ interest: Interest) {
+        (self.connection, self.interest) = (connection, interest)
+    }
 
-    mutating func begin() {
+    /// Goes on where another has stopped, whose connection was closed.
+    init(continuing other: EventJournal, on connection: Connection) {
+        (self.connection, interest) = (connection, other.interest)
+        (isOn, left, toldControls) = (other.isOn, other.left, other.toldControls)
+        committedControls = other.committedControls
+    }
+
+    func begin(now: Timestamp) {
+        self.now = now
         let wasOn = isOn
         isOn = interest.isAny
         contents = isOn ? interest.contents : nil
@@ -103,7 +116,7 @@ struct EventJournal {
         committedControls = nil
     }
 
-    mutating func add(_ event: QueueEvent, about action: StoredAction? = nil) {
+    func add(_ event: QueueEvent, about action: StoredAction? = nil) {
         if let action { contents?.actions[events.count] = action }
         events.append(event)
     }
@@ -119,12 +132,12 @@ struct EventJournal {
         return [event.queue, event.target].contains { $0.map { queues.contains($0) } ?? false }
     }
 
-    mutating func takeContents() -> ObservedContents? {
+    func takeContents() -> ObservedContents? {
         defer { contents?.actions = [:] }
         return contents
     }
 
-    mutating func takeEvents() -> [QueueEvent] {
+    func takeEvents() -> [QueueEvent] {
         defer { if !events.isEmpty { events = [] } }
         guard isOn else { return events }
         taken.removeAll()
@@ -132,7 +145,7 @@ struct EventJournal {
         return events
     }
 
-    mutating func rollBack() {
+    func rollBack() {
         if !events.isEmpty { events.removeAll() }
         guard isOn else { return }
         contents?.actions = [:]
@@ -142,13 +155,13 @@ struct EventJournal {
         toldControls = committedControls
     }
 
-    mutating func leaves(_ queue: QueueID) {
+    func leaves(_ queue: QueueID) {
         if left.count >= Self.leftLimit { left.removeAll() }
         left.insert(queue)
     }
 
     /// Whether an action has left a queue since this was asked last.
-    mutating func hasLeft(_ queue: QueueID) -> Bool {
+    func hasLeft(_ queue: QueueID) -> Bool {
         guard left.remove(queue) != nil else { return false }
         taken.append(queue)
         return true
@@ -157,35 +170,32 @@ struct EventJournal {
 
 // MARK: - Telling
 
-extension WriteTransaction {
-    /// Whether events are collected.
-    var isObserved: Bool { journal.isOn }
-
+extension EventJournal {
     /// Notes what happens to an action that the file still has, unless nobody observes.
     ///
     /// Called before the action goes.
-    func tell(
+    func record(
         _ kind: QueueEvent.Kind,
         _ action: ActionID,
         in queue: QueueID,
         _ fill: (inout QueueEvent) -> Void = { _ in }
     ) throws(SQLiteError) {
-        guard journal.collects(kind) else { return }
+        guard collects(kind) else { return }
         var event = QueueEvent(kind, at: now.date, queue: try queueName(queue))
         event.action = action
         event.actionKind = try connection.cached("SELECT kind FROM sluice_action_rows WHERE id = ?1")
             .bind(1, action.rawValue).first { $0.text(0) }
         fill(&event)
         var contents: StoredAction?
-        if journal.asksForAction(of: event) { contents = try StoredAction.read(action, on: connection) }
-        journal.add(event, about: contents)
-        if kind.takesAway && isObserved { journal.leaves(queue) }
+        if asksForAction(of: event) { contents = try StoredAction.read(action, on: connection) }
+        add(event, about: contents)
+        if kind.takesAway && isOn { leaves(queue) }
     }
 
     /// Notes what happens to an action whose queue and kind the caller has at hand.
     ///
     /// - Parameter contents: The action itself, asked for if an observer does.
-    func tell(
+    func record(
         _ kind: QueueEvent.Kind,
         _ action: ActionID,
         of actionKind: String,
@@ -193,45 +203,45 @@ extension WriteTransaction {
         contents: @autoclosure () -> StoredAction? = nil,
         _ fill: (inout QueueEvent) -> Void = { _ in }
     ) {
-        guard journal.collects(kind) else { return }
+        guard collects(kind) else { return }
         var event = QueueEvent(kind, at: now.date, queue: queue)
         event.action = action
         event.actionKind = actionKind
         fill(&event)
-        journal.add(event, about: journal.asksForAction(of: event) ? contents() : nil)
+        add(event, about: asksForAction(of: event) ? contents() : nil)
     }
 
     /// Notes what happens to a queue.
-    func tell(_ kind: QueueEvent.Kind, queue: QueueID) throws(SQLiteError) {
-        guard journal.isOn else { return }
-        journal.add(QueueEvent(kind, at: now.date, queue: try queueName(queue)))
+    func record(_ kind: QueueEvent.Kind, queue: QueueID) throws(SQLiteError) {
+        guard isOn else { return }
+        add(QueueEvent(kind, at: now.date, queue: try queueName(queue)))
     }
 
     /// Notes what happens to gates and holds.
-    func tell(_ kind: QueueEvent.Kind, _ fill: (inout QueueEvent) -> Void) {
-        guard journal.isOn else { return }
+    func record(_ kind: QueueEvent.Kind, _ fill: (inout QueueEvent) -> Void) {
+        guard isOn else { return }
         var event = QueueEvent(kind, at: now.date)
         fill(&event)
-        journal.add(event)
+        add(event)
     }
 
     /// A claim has found nothing in a queue.
-    func tellEmpty(_ queue: QueueID) throws(SQLiteError) {
-        guard journal.isOn else { return }
-        try tell(journal.hasLeft(queue) ? .idle : .emptyWake, queue: queue)
+    func recordEmpty(_ queue: QueueID) throws(SQLiteError) {
+        guard isOn else { return }
+        try record(hasLeft(queue) ? .idle : .emptyWake, queue: queue)
     }
 
     /// A claim has been made.
-    func tellStarted(_ head: Head, attempt: Int, in queue: QueueID) {
-        guard journal.collects(.started) else { return }
-        if isObserved { _ = journal.hasLeft(queue) }
-        tell(.started, head.action, of: head.kind, in: head.queue) { $0.attempt = attempt }
+    func recordStart(_ head: Head, attempt: Int, in queue: QueueID) {
+        guard collects(.started) else { return }
+        if isOn { _ = hasLeft(queue) }
+        record(.started, head.action, of: head.kind, in: head.queue) { $0.attempt = attempt }
     }
 
     /// An attempt is about to be settled with success.
-    func tellSucceeded(_ receipt: Receipt) throws(SQLiteError) {
+    func recordSuccess(_ receipt: Receipt) throws(SQLiteError) {
         // One that was removed while it ran has been told as removed.
-        guard journal.collects(.editLost) else { return }
+        guard collects(.editLost) else { return }
         let known = try connection.cached(
             """
             SELECT coalesce(s.attempts, 0), s.edited_claim
@@ -242,9 +252,9 @@ extension WriteTransaction {
         .bind(1, receipt.action.rawValue).first { (earlier: $0.int(0), editedClaim: $0.optionalInt64(1)) }
         guard let known else { return }
         if known.editedClaim == receipt.claim {
-            try tell(.editLost, receipt.action, in: receipt.queue) { $0.attempt = known.earlier + 1 }
+            try record(.editLost, receipt.action, in: receipt.queue) { $0.attempt = known.earlier + 1 }
         }
-        try tell(.succeeded, receipt.action, in: receipt.queue) { $0.attempt = known.earlier + 1 }
+        try record(.succeeded, receipt.action, in: receipt.queue) { $0.attempt = known.earlier + 1 }
     }
 
     func queueName(_ queue: QueueID) throws(SQLiteError) -> QueueName? {
@@ -262,12 +272,11 @@ extension QueueEvent.Kind {
 
 // MARK: - What others have changed
 
-extension WriteTransaction {
+extension EventJournal {
     /// Notes what another connection has changed.
-    func tell(_ change: ForeignChange) throws(SQLiteError) {
-        if change.isDeletion, let action = change.action { ownSettlements.deleted(action) }
+    func record(_ change: ForeignChange) throws(SQLiteError) {
         // What is cancelled while it runs is told as removed when its handler has returned.
-        guard journal.isOn, !change.endsRun || change.isDeletion else { return }
+        guard isOn, !change.endsRun || change.isDeletion else { return }
         let kind: QueueEvent.Kind =
             switch change.change {
             case "insert": .enqueued
@@ -275,30 +284,30 @@ extension WriteTransaction {
             case "delete": .removed
             default: .changed
             }
-        guard let action = change.action else { return try tell(kind, queue: change.queue) }
-        try tell(kind, action, in: change.queue)
+        guard let action = change.action else { return try record(kind, queue: change.queue) }
+        try record(kind, action, in: change.queue)
     }
 
     /// Notes which gates and holds others have changed since the last commit.
-    func tellControls(_ controls: Controls) {
-        guard journal.isOn, let told = journal.toldControls else { return }
+    func recordControls(_ controls: Controls) {
+        guard isOn, let told = toldControls else { return }
         for (name, gate) in controls.gates where gate.isOpen && told.gates[name]?.isOpen != true {
-            tell(.gateOpened) { $0.gate = name }
+            record(.gateOpened) { $0.gate = name }
         }
         for (name, gate) in told.gates where gate.isOpen && !controls.isOpen(name) {
-            tell(.gateClosed) { $0.gate = name }
+            record(.gateClosed) { $0.gate = name }
         }
         for hold in controls.holds where !told.holds.contains(where: { $0.id == hold.id }) {
-            tell(.held, hold)
+            record(.held, hold)
         }
         for hold in told.holds where !controls.holds.contains(where: { $0.id == hold.id }) {
-            tell(.resumed, hold)
+            record(.resumed, hold)
         }
-        journal.toldControls = controls
+        toldControls = controls
     }
 
-    func tell(_ kind: QueueEvent.Kind, _ hold: Controls.StandingHold) {
-        tell(kind) {
+    func record(_ kind: QueueEvent.Kind, _ hold: Controls.StandingHold) {
+        record(kind) {
             $0.pattern = hold.scope
             $0.holder = hold.holder
             $0.until = hold.until?.date
@@ -306,7 +315,7 @@ extension WriteTransaction {
     }
 
     /// Notes gates and holds as this transaction leaves them, for what others will make of them.
-    func keepToldControls() throws(SQLiteError) {
-        if journal.isOn && journal.toldControls == nil { journal.toldControls = try controls() }
+    func keepControls(_ controls: () throws(SQLiteError) -> Controls) throws(SQLiteError) {
+        if isOn && toldControls == nil { toldControls = try controls() }
     }
 }

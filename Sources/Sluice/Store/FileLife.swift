@@ -62,7 +62,7 @@ struct FileLife {
     }
 }
 
-extension WriteTransaction {
+extension TransactionCore {
     /// The schema's version has changed: a copy may have been read back, perhaps one that looks the same.
     ///
     /// What is known of what waits is over.

@@ -5,7 +5,7 @@ internal import SluiceSQLite
 extension GroupCommitter {
     /// Whether there is work to do between two groups.
     var isUpkeepDue: Bool {
-        (transaction.isWriteBehindDue || isCheckpointDue || space != .none || trouble.isErasureAsked)
+        (transaction.core.isWriteBehindDue || isCheckpointDue || space != .none || trouble.isErasureAsked)
             && !isSuspended && check.refusal == nil
     }
 
@@ -31,7 +31,7 @@ extension GroupCommitter {
     func performUpkeep() {
         isAtUpkeep = true
         defer { isAtUpkeep = false }
-        if transaction.isWriteBehindDue { writeBehind() }
+        if transaction.core.isWriteBehindDue { writeBehind() }
         if trouble.isErasureAsked {
             eraseLog()
         } else if isCheckpointDue {
@@ -66,7 +66,7 @@ extension GroupCommitter {
         let write = WriteBehind()
         _ = commit([write], waitsForLock: true)
         guard let error = write.failure else { return }
-        transaction.postponeWriteBehind()
+        transaction.core.postponeWriteBehind()
         logger.debug("writing the order behind failed", metadata: ["error": "\(error.code)"])
     }
 
@@ -121,7 +121,7 @@ private final class WriteBehind: PendingWrite {
     /// Set and read by the writer's leader alone.
     private(set) nonisolated(unsafe) var failure: SluiceError?
 
-    func perform(in transaction: WriteTransaction) throws { try transaction.writeBehind() }
+    func perform(in transaction: WriteTransaction) throws { try transaction.core.writeBehind() }
 
     func complete() {}
 

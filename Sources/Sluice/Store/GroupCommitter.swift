@@ -7,7 +7,7 @@ internal import SluiceSQLite
 final class GroupCommitter {
     let transaction: WriteTransaction
     private let turns: TurnCounter
-    var connection: Connection { transaction.connection }
+    var connection: Connection { transaction.core.connection }
     private let registration: OpenFiles.Registration?
     let check: FileCheck
     /// When the file's path was last looked at, in microseconds.
@@ -96,7 +96,7 @@ final class GroupCommitter {
         do {
             try prepare(isSynced: group.contains { durability.syncs($0.sync) })
             try begin(waitsForLock: waitsForLock)
-            try logGuard?.begun(othersCommitted: transaction.hasTakenIn)
+            try logGuard?.begun(othersCommitted: transaction.core.hasTakenIn)
         } catch {
             let isLocked = isLocked(error)
             if !isLocked { rollback() }
@@ -128,7 +128,7 @@ final class GroupCommitter {
         yieldPin()
         let report = transaction.takeReport(isSynced: isSynchronousFull)
         if !report.isEmpty { onCommit(report) }
-        transaction.settledActions.tell()
+        transaction.core.settledActions.tell()
         for write in group { write.complete() }
         return true
     }
@@ -137,9 +137,9 @@ final class GroupCommitter {
     /// others.
     private func writeLeadership() throws(SQLiteError) {
         // What changes nothing must not fail for want of room.
-        guard transaction.hasChanges else { return }
-        let isNew = try logGuard?.willCommit(besideOthers: !transaction.others.isEmpty) ?? false
-        if isNew { try transaction.tellRunners("runner") }
+        guard transaction.core.hasChanges else { return }
+        let isNew = try logGuard?.willCommit(besideOthers: !transaction.core.others.isEmpty) ?? false
+        if isNew { try transaction.core.tellRunners("runner") }
     }
 
     private func yieldPin() {
@@ -196,8 +196,8 @@ final class GroupCommitter {
     /// Behind another connection's lock they are not told: a suspension waits for none, and they look when
     /// the lease is over.
     private func leaveQueuesToOthers() {
-        guard !transaction.others.isEmpty else { return }
-        let look = Write(sync: .later, body: { try $0.tellRunners("look") }, completion: { _ in })
+        guard !transaction.core.others.isEmpty else { return }
+        let look = Write(sync: .later, body: { try $0.core.tellRunners("look") }, completion: { _ in })
         _ = commit([look], waitsForLock: false)
     }
 
@@ -242,7 +242,7 @@ final class GroupCommitter {
             }
             try waitForLock(left - first)
         }
-        transaction.hasWaited(since: start)
+        transaction.core.hasWaited(since: start)
         trouble.hasLock()
     }
 

@@ -70,7 +70,7 @@ struct HeadRow {
     }
 }
 
-extension WriteTransaction {
+extension Claims {
     func headRow(at place: Place, of request: ClaimRequest) throws(SQLiteError) -> HeadRow? {
         let row = try connection.cached(
             """

@@ -12,36 +12,50 @@ struct RunElsewhere {
     static let limit = 4_096
 
     private var lastSeen: [QueueID: Duration] = [:]
+    /// The epochs of the other processes when it was last used.
+    private var others: [Int64] = []
 
-    mutating func saw(_ queue: QueueID, at uptime: Duration) {
+    mutating func saw(_ queue: QueueID, at uptime: Duration, among others: [Int64]) {
+        keepUp(with: others)
         // All at once, so that no call takes long.
         if lastSeen.count >= Self.limit, lastSeen[queue] == nil { lastSeen.removeAll() }
         lastSeen[queue] = uptime
     }
 
-    func contains(_ queue: QueueID, at uptime: Duration) -> Bool {
-        lastSeen[queue].map { uptime - $0 < Self.memory } ?? false
+    mutating func contains(_ queue: QueueID, at uptime: Duration, among others: [Int64]) -> Bool {
+        keepUp(with: others)
+        return lastSeen[queue].map { uptime - $0 < Self.memory } ?? false
+    }
+
+    /// The queues of a process that has ended may have no route any more.
+    private mutating func keepUp(with others: [Int64]) {
+        guard others != self.others else { return }
+        if self.others.contains(where: { !others.contains($0) }) { lastSeen.removeAll() }
+        self.others = others
     }
 }
 
-extension WriteTransaction {
+extension Claims {
     /// Notes that the head of a queue has no route, unless another process has one.
     func noteUnroutable(_ row: HeadRow, hasRoute: Bool, in queue: QueueID, _ turn: Turn) throws {
         // Who has a route for the queue need not have one for each kind.
-        if !hasRoute, !others.isEmpty, runElsewhere.contains(queue, at: uptime) { return }
+        if !hasRoute, !core.others.isEmpty, runElsewhere.contains(queue, at: core.uptime, among: core.others)
+        {
+            return
+        }
         if try wasTriedElsewhere(row.head.action) { return }
-        try noteBlock(hasRoute ? "unknown kind" : "no route", nil, of: row, in: queue, turn)
+        try blocks.noteBlock(hasRoute ? "unknown kind" : "no route", nil, of: row, in: queue, turn)
     }
 
     /// Forgets that the head had no route, where something else keeps it by now.
     func forgetNote(of row: HeadRow, in queue: QueueID) throws {
         guard row.blockedBy == "unknown kind" || row.blockedBy == "no route" else { return }
-        try unblock(queue)
+        try blocks.unblock(queue)
     }
 
     /// Whether another process that runs the queues has tried the action.
     private func wasTriedElsewhere(_ action: ActionID) throws(SQLiteError) -> Bool {
-        guard let epoch, !others.isEmpty else { return false }
+        guard let epoch = core.epoch, !core.others.isEmpty else { return false }
         return try connection.cached(
             """
             SELECT 1 FROM sluice_attempt_rows

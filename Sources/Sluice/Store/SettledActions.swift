@@ -164,7 +164,7 @@ extension Store {
                 guard waiters.enter(action, number, continuation) else { return }
                 // After it has entered: what is committed from now on is told.
                 write(sync: .later) {
-                    try $0.end(of: action)
+                    try $0.core.end(of: action)
                 } completion: { [waiters] found in
                     switch found {
                     case .success(nil): onWait()
@@ -179,7 +179,7 @@ extension Store {
     }
 }
 
-extension WriteTransaction {
+extension TransactionCore {
     /// How an action ended; `nil` when it waits or runs.
     func end(of action: ActionID) throws(SQLiteError) -> ActionEnd? {
         let isThere = try connection.cached("SELECT 1 FROM sluice_action_rows WHERE id = ?1")

@@ -4,25 +4,20 @@ internal import SluiceSQLite
 ///
 /// So no claim has to go by all that waits. What waits for a time is found as what is scheduled for later
 /// is.
-extension WriteTransaction {
-    /// Stands for the time of what waits for a gate alone.
-    ///
-    /// The largest but one, as the largest is what dates beyond all others are stored as (``Timestamp``).
-    static let whenOpened = Int64.max - 1
-
+extension Schedule {
     /// Takes an action out of its order until its next attempt is due.
     func setAside(_ action: ActionID, until time: Timestamp) throws(SQLiteError) {
         try setNotBefore(of: action, time.microseconds)
         noteScheduled(at: time)
-        disciplines.expect(time)
+        expect(time)
     }
 
     /// Takes an action out of its order until a gate opens.
     func setAside(_ action: ActionID, untilOpen gate: GateName) throws(SQLiteError) {
-        try setNotBefore(of: action, Self.whenOpened)
+        try setNotBefore(of: action, Timestamp.whenOpened.microseconds)
         try connection.cached("INSERT OR REPLACE INTO sluice_aside_rows (action_id, gate) VALUES (?1, ?2)")
             .bind(1, action.rawValue).bind(2, gate.rawValue).run()
-        disciplines.hasTraces = true
+        groups.hasTraces = true
     }
 
     private func setNotBefore(of action: ActionID, _ microseconds: Int64) throws(SQLiteError) {
@@ -52,7 +47,7 @@ extension WriteTransaction {
     ) throws(SQLiteError) {
         guard discipline.setsAside else { return }
         // It ran while the queue failed: it did not wait behind what has failed.
-        if discipline.slots > 1, try exists(place.action) { try came(place.action, to: queue) }
+        if discipline.slots > 1, try core.exists(place.action) { try blocks.came(place.action, to: queue) }
         if discipline == .passOver && hasFailed && !mutant("pass") {
             try order.passOver(place, of: queue, wasTried: true)
         }
@@ -64,7 +59,7 @@ extension WriteTransaction {
             try setAside(place.action, untilOpen: gate)
         } else if discipline.slots > 1 {
             // Another process may have seen it run, and have forgotten its place.
-            log(ForeignChange(queue: queue, action: place.action, change: "update"))
+            core.log(ForeignChange(queue: queue, action: place.action, change: "update"))
         }
     }
 
@@ -98,7 +93,7 @@ extension WriteTransaction {
                 SELECT s.next_attempt_at_us FROM sluice_state_rows AS s WHERE s.action_id = ?1))
             """
         )
-        .bind(1, action.rawValue).bind(2, Self.whenOpened).all {
+        .bind(1, action.rawValue).bind(2, Timestamp.whenOpened.microseconds).all {
             DueAction(
                 place: Place(key: PlaceKey($0, 1), action: action),
                 queue: QueueID(rawValue: $0.int64(0)),
@@ -120,7 +115,7 @@ extension WriteTransaction {
     /// - Returns: Whether there may be more.
     func putBackOpened() throws(SQLiteError) -> Bool {
         while true {
-            let limit = Self.putBackLimit + schedule.unplaced.count
+            let limit = Self.putBackLimit + memory.unplaced.count
             let actions = try connection.cached(
                 """
                 SELECT w.action_id FROM sluice_gate_rows AS g
@@ -137,10 +132,10 @@ extension WriteTransaction {
 
     /// A gate has been opened: what stands aside for it is due.
     func expectPutBack(for gate: GateName) throws(SQLiteError) {
-        guard epoch != nil else { return }
+        guard core.epoch != nil else { return }
         let isAwaited = try connection.cached("SELECT 1 FROM sluice_aside_rows WHERE gate = ?1 LIMIT 1")
             .bind(1, gate.rawValue).hasRow()
-        if isAwaited { disciplines.expect(now) }
+        if isAwaited { expect(now) }
     }
 
     /// Puts back what waits for a retry in the queues of a pattern: the wait is about to be ended.
@@ -195,14 +190,14 @@ extension WriteTransaction {
     /// Scheduled actions are about to be given their places: a wall clock that has gone back since the last
     /// time is noticed here.
     func noteAdmission() throws(SQLiteError) {
-        if let last = disciplines.lastAdmission {
-            let lost = (uptime - last.uptime) - (now - last.wall)
+        if let last = lastAdmission {
+            let lost = (core.uptime - last.uptime) - (now - last.wall)
             if lost > Self.clockTolerance {
                 try hastenAsides(by: lost, setBefore: last.wall)
                 try shortenAsides()
             }
         }
-        disciplines.lastAdmission = (now, uptime)
+        lastAdmission = (now, core.uptime)
     }
 
     /// By how much the wall clock may fall behind between two looks before it counts as set back: more than
@@ -232,7 +227,7 @@ extension WriteTransaction {
         until time: Timestamp,
         not due: Timestamp
     ) throws(SQLiteError) {
-        try writeIfPossible { () throws(SQLiteError) in
+        try core.writeIfPossible { () throws(SQLiteError) in
             try setNextAttempt(of: action, at: time)
             do throws(SQLiteError) {
                 try setAside(action, until: time)

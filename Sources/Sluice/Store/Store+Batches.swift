@@ -13,13 +13,17 @@ extension Store {
         _ isBatched: @escaping @Sendable (QueueName) -> Bool
     ) async throws(SluiceError) -> Int {
         try await write(sync: .owed) { transaction in
-            let waiting = endsWaits ? try transaction.endWaits(form) : []
-            return try transaction.runNow(form, isBatched).union(waiting).count
+            let waiting = endsWaits ? try transaction.waits.endWaits(form) : []
+            return try transaction.batches.runNow(form, isBatched).union(waiting).count
         }
     }
 }
 
-extension WriteTransaction {
+final class Batches: TransactionSubject {
+    let core: TransactionCore
+
+    init(_ core: TransactionCore) { self.core = core }
+
     /// What stands in the file of a queue's batch.
     private struct Batch {
         let dueAt: Timestamp
@@ -44,7 +48,7 @@ extension WriteTransaction {
         }
         if batch?.dueAt != dueAt { try setBatch(of: request.queue, dueAt: dueAt, isOpen: false) }
         // Never longer than was asked: the wall clock may have jumped back since.
-        return .gathering(wait, until: uptime + min(dueAt - now, delay))
+        return .gathering(wait, until: core.uptime + min(dueAt - now, delay))
     }
 
     /// How many wait that a batch counts, and since when the batch gathers; `nil` where nothing waits.
@@ -84,7 +88,7 @@ extension WriteTransaction {
                 WHERE queue_id = ?1 AND is_open = 1
                 """
             )
-            .bind(1, queue.rawValue).bind(2, now.microseconds).bind(3, try lastActionID().rawValue).run()
+            .bind(1, queue.rawValue).bind(2, now.microseconds).bind(3, try core.lastActionID().rawValue).run()
         }
         try connection.cached(
             "DELETE FROM sluice_batch_rows WHERE queue_id = ?1 AND (is_open = 1 OR rest_us IS NULL)"
@@ -136,7 +140,7 @@ extension WriteTransaction {
         let started = queues.filter { $0.isGathering || isBatched($0.name) }
         for queue in started where !mutant("run now") {
             try setBatch(of: queue.id, dueAt: now, isOpen: true)
-            touch(queue.id)
+            core.touch(queue.id)
         }
         return Set(started.map(\.id))
     }

@@ -7,12 +7,12 @@ extension Store {
         _ choice: CancelChoice,
         _ page: CancelPage
     ) async throws(SluiceError) -> CancelBatch {
-        try await write(sync: .owed) { try $0.cancel(choice, page) }
+        try await write(sync: .owed) { try $0.cancellations.cancel(choice, page) }
     }
 
     /// The last number given: what comes later is not meant by who cancels now.
     package func lastActionID() async throws(SluiceError) -> ActionID {
-        try await write(sync: .later) { try $0.lastActionID() }
+        try await write(sync: .later) { try $0.core.lastActionID() }
     }
 }
 
@@ -42,7 +42,15 @@ package struct CancelBatch: Sendable {
     package var next: CancelPage?
 }
 
-extension WriteTransaction {
+final class Cancellations: TransactionSubject {
+    let core: TransactionCore
+    let removals: Removals
+
+    init(_ core: TransactionCore, _ removals: Removals) {
+        self.core = core
+        self.removals = removals
+    }
+
     /// The most actions that one transaction cancels.
     static let cancelBatchSize = 500
     /// The most that it looks at to find them.
@@ -80,7 +88,7 @@ extension WriteTransaction {
         in name: QueueName,
         _ page: CancelPage
     ) throws(SQLiteError) -> ([ActionID], CancelPage?) {
-        guard let queue = try knownQueue(named: name)?.id else { return ([], nil) }
+        guard let queue = try core.knownQueue(named: name)?.id else { return ([], nil) }
         var found: [ActionID] = []
         if page.after.rawValue == 0 {
             found = try connection.cached(

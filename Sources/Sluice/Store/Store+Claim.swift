@@ -148,7 +148,7 @@ extension Store {
     ) {
         let isEarly = mutant("claim before start")
         let claim = { @Sendable (transaction: WriteTransaction) throws in
-            let results = try requests.map(transaction.claim)
+            let results = try requests.map(transaction.claims.claim)
             if isEarly { completion(.success(results)) }
             return results
         }
@@ -156,7 +156,43 @@ extension Store {
     }
 }
 
-extension WriteTransaction {
+final class Claims: TransactionSubject {
+    let core: TransactionCore
+    let batches: Batches
+    let groups: Groups
+    let schedule: Schedule
+    let registry: RunnerRegistry
+    let failures: Failures
+    let removals: Removals
+    let blocks: QueueBlocks
+    var runElsewhere = RunElsewhere()
+    /// Names of queues that were claimed from.
+    var names: [QueueID: QueueName] = [:]
+    /// The most names that are kept.
+    static let nameLimit = 10_000
+
+    init(
+        _ core: TransactionCore,
+        _ batches: Batches,
+        _ groups: Groups,
+        _ schedule: Schedule,
+        _ registry: RunnerRegistry,
+        _ failures: Failures,
+        _ removals: Removals,
+        _ blocks: QueueBlocks
+    ) {
+        self.core = core
+        self.batches = batches
+        self.groups = groups
+        self.schedule = schedule
+        self.registry = registry
+        self.failures = failures
+        self.removals = removals
+        self.blocks = blocks
+    }
+
+    func forget() { names = [:] }
+
     /// The most heads that one claim removes or sets aside on its way; it bounds the transaction.
     static let headLimit = 100
     /// The numbers of one epoch: claims take the lower half of an integer of 64 bits.
@@ -164,25 +200,27 @@ extension WriteTransaction {
 
     func claim(_ request: ClaimRequest) throws -> ClaimResult {
         let result = try claimNext(request)
-        if case .takenElsewhere = result { runElsewhere.saw(request.queue, at: uptime) }
+        if case .takenElsewhere = result {
+            runElsewhere.saw(request.queue, at: core.uptime, among: core.others)
+        }
         return result
     }
 
     private func claimNext(_ request: ClaimRequest) throws -> ClaimResult {
         // It does not run the queues, or was taken for dead: until it has begun anew, nothing is its own.
-        guard epoch != nil else { return .taken }
-        guard claimCount < Self.claimLimit else {
-            try leaveEpoch()
+        guard core.epoch != nil else { return .taken }
+        guard core.claimCount < Self.claimLimit else {
+            try registry.leaveEpoch()
             return .taken
         }
-        if try admitBeforeClaim(from: request.queue) { return .unfinished }
+        if try schedule.admitBeforeClaim(from: request.queue) { return .unfinished }
         if let rules = try rules(of: request), rules != .plain { return try claim(request, by: rules) }
         var hasPassed = false
         for _ in 0..<Self.headLimit {
             guard let place = try order.head(of: request.queue) else {
                 guard try failRest(of: request.queue) else {
                     order.release(request.queue)
-                    try tellEmpty(request.queue)
+                    try core.events.recordEmpty(request.queue)
                     return .empty
                 }
                 continue
@@ -208,7 +246,7 @@ extension WriteTransaction {
     /// What becomes of any claim while the queue's one slot is taken; `nil` while it is free.
     private func slotTaken(of queue: QueueID) throws(SQLiteError) -> ClaimResult? {
         try connection.cached("SELECT claim >> 32 FROM sluice_claim_rows WHERE queue_id = ?1")
-            .bind(1, queue.rawValue).first { $0.int64(0) == epoch ? .taken : .takenElsewhere }
+            .bind(1, queue.rawValue).first { $0.int64(0) == core.epoch ? .taken : .takenElsewhere }
     }
 
     /// Claims a head, or says why not; `nil` when it has gone, or others go before it, and the next is to be
@@ -221,19 +259,19 @@ extension WriteTransaction {
     ) throws -> ClaimResult? {
         let head = row.head
         if turn.isPlain, !mutant("slot"), let claim = row.claim {
-            return claim >> 32 == epoch ? .taken : .takenElsewhere
+            return claim >> 32 == core.epoch ? .taken : .takenElsewhere
         }
         if let parking = row.parking, !mutant("parking") {
             guard parking == "failing" else { return .parked }
-            return try failBatch(of: request.queue) ? .unfinished : nil
+            return try failures.failBatch(of: request.queue) ? .unfinished : nil
         }
         if row.isCancelled, !mutant("cancelled head") {
-            try remove(head.action, in: request.queue)
+            try removals.remove(head.action, in: request.queue)
             try order.pass(place, of: request.queue, isLeftover: false)
             return nil
         }
-        let controls = try controls()
-        if let end = controls.hold(of: head.queue, at: now, uptime), !mutant("hold") {
+        let controls = try core.controls()
+        if let end = controls.hold(of: head.queue, at: now, core.uptime), !mutant("hold") {
             try forgetNote(of: row, in: request.queue)
             return .held(end)
         }
@@ -250,7 +288,7 @@ extension WriteTransaction {
             // Never longer than the delay that was asked: the wall clock may have jumped back since (G8).
             try forgetNote(of: row, in: request.queue)
             let asked = mutant("clock back") ? wait.nextAttemptAt - now : row.retryDelay
-            return .waiting(wait, until: uptime + min(wait.nextAttemptAt - now, asked))
+            return .waiting(wait, until: core.uptime + min(wait.nextAttemptAt - now, asked))
         }
         switch admit(head, request, controls) {
         case .run(let route, let trialSize):
@@ -258,14 +296,21 @@ extension WriteTransaction {
                 try run(row, at: place, in: request.queue, route, trialSize, controls.opening, turn)
             )
         case .fail(let cause, let policy, let error):
-            try leavePass(head.action, of: request.queue, by: turn.discipline, policy)
-            try fail(head.action, in: request.queue, by: turn.discipline, cause, policy, error: error)
+            try groups.leavePass(head.action, of: request.queue, by: turn.discipline, policy)
+            try failures.fail(
+                head.action,
+                in: request.queue,
+                by: turn.discipline,
+                cause,
+                policy,
+                error: error
+            )
             return nil
         case .unroutable(let hasRoute):
             try noteUnroutable(row, hasRoute: hasRoute, in: request.queue, turn)
             return .unroutable
         case .gated(let gate):
-            try noteBlock("gate", gate.rawValue, of: row, in: request.queue, turn)
+            try blocks.noteBlock("gate", gate.rawValue, of: row, in: request.queue, turn)
             return .gated(gate)
         case .notNow(let result):
             return result
@@ -290,7 +335,7 @@ extension WriteTransaction {
         let (route, matchesQueue) = request.admission.route(for: head.queue, kind: head.kind)
         if head.isExpired {
             let policy = (route?.failure ?? FailurePolicies()).expired
-            return .fail(.expired, policy, error: Self.expiredError)
+            return .fail(.expired, policy, error: Expiry.expiredError)
         }
         guard let route else { return .unroutable(hasRoute: matchesQueue) }
         if let gate = route.gates.first(where: { !controls.isOpen($0) }) { return .gated(gate) }
@@ -306,7 +351,7 @@ extension WriteTransaction {
         case (.waits, let suspect?): return .notNow(.awaitsTrial(suspect))
         case (.waits, nil), (.none, _): break
         }
-        if let limit = route.concurrency, !routeUse.isFree(route) {
+        if let limit = route.concurrency, !core.routeUse.isFree(route) {
             return .notNow(.lacksPermit(route.id, limit: limit))
         }
         return .run(route, trialSize: trialSize)
@@ -321,27 +366,27 @@ extension WriteTransaction {
         _ opening: Int64,
         _ turn: Turn
     ) throws -> ClaimedAction {
-        guard let epoch else { preconditionFailure("a claim was made without an epoch") }
+        guard let epoch = core.epoch else { preconditionFailure("a claim was made without an epoch") }
         let head = row.head
-        claimCount += 1
+        core.claimCount += 1
         let receipt = Receipt(
             action: head.action,
-            claim: epoch << 32 + claimCount,
+            claim: epoch << 32 + core.claimCount,
             queue: queue,
             slot: turn.slot
         )
         order.take(place, for: receipt, by: turn.discipline)
-        routeUse.begin(receipt.claim, of: route)
+        core.routeUse.begin(receipt.claim, of: route)
         let insert = try connection.cached(turn.slots == 1 ? Self.insertClaim : Self.insertSharedClaim)
         if turn.slots > 1 { try insert.bind(8, turn.slots) }
         try insert.bind(1, queue.rawValue).bind(2, receipt.slot).bind(3, head.action.rawValue)
             .bind(4, receipt.claim).bind(5, now.microseconds).bind(6, trialSize).bind(7, opening).run()
         // What kept the head from running before it was claimed no longer does.
-        if row.blockedBy != nil { try unblock(queue) }
+        if row.blockedBy != nil { try blocks.unblock(queue) }
         if row.isReversed != (turn.discipline == .lastInFirstOut) {
             try noteDirection(isReversed: !row.isReversed, queue)
         }
-        tellStarted(head, attempt: row.attempts + 1, in: queue)
+        core.events.recordStart(head, attempt: row.attempts + 1, in: queue)
         return ClaimedAction(
             receipt: receipt,
             queue: head.queue,
@@ -378,7 +423,7 @@ extension WriteTransaction {
             "SELECT 1 FROM sluice_queue_rows WHERE queue_id = ?1 AND blocked_by = 'failing'"
         )
         .bind(1, queue.rawValue).hasRow()
-        if isFailing { try failBatch(of: queue) }
+        if isFailing { try failures.failBatch(of: queue) }
         return isFailing
     }
 }

@@ -9,7 +9,7 @@ extension Store {
         spread: Duration
     ) async throws(SluiceError) {
         try await write(sync: isKept ? .owed : .later) {
-            try $0.setGate(gate, isOpen: isOpen, isKept: isKept, spread: spread)
+            try $0.gatesAndHolds.setGate(gate, isOpen: isOpen, isKept: isKept, spread: spread)
         }
     }
 
@@ -36,16 +36,16 @@ extension Store {
         for duration: Duration?
     ) async throws(SluiceError) -> HoldID {
         try await write(sync: .owed) {
-            try $0.hold(pattern, by: holder, reason: reason, for: duration)
+            try $0.gatesAndHolds.hold(pattern, by: holder, reason: reason, for: duration)
         }
     }
 
     func endHold(_ hold: HoldID) async throws(SluiceError) -> Bool {
-        try await write(sync: .owed) { try $0.endHold(hold) }
+        try await write(sync: .owed) { try $0.gatesAndHolds.endHold(hold) }
     }
 
     func endHolds(matching pattern: QueuePattern, by holder: String?) async throws(SluiceError) -> Int {
-        try await write(sync: .owed) { try $0.endHolds(matching: pattern, by: holder) }
+        try await write(sync: .owed) { try $0.gatesAndHolds.endHolds(matching: pattern, by: holder) }
     }
 
     func holds() async throws(SluiceError) -> [Hold] {
@@ -76,10 +76,18 @@ extension Hold {
     }
 }
 
-extension WriteTransaction {
+final class GatesAndHolds: TransactionSubject {
+    let core: TransactionCore
+    let schedule: Schedule
+
+    init(_ core: TransactionCore, _ schedule: Schedule) {
+        self.core = core
+        self.schedule = schedule
+    }
+
     /// Opens or closes a gate.
     func setGate(_ gate: GateName, isOpen: Bool, isKept: Bool, spread: Duration) throws(SQLiteError) {
-        let known = try controls().gates[gate]
+        let known = try core.controls().gates[gate]
         let isOpened = isOpen && known?.isOpen != true
         if isOpened {
             try connection.cached("UPDATE sluice_counters SET value = value + 1 WHERE name = 'opening'").run()
@@ -103,11 +111,16 @@ extension WriteTransaction {
             """
         )
         .bind(1, gate.rawValue).bind(2, isOpen).bind(3, isOpened).bind(4, now.microseconds)
-        .bind(5, isKept ? nil : nonce).bind(6, isKept ? nil : identity.pid)
-        .bind(7, isKept ? nil : identity.mark).run()
-        changedControls(.gates)
-        if isOpened { try opened(GateOpening(gate: gate, spread: spread)) }
-        if isOpen != (known?.isOpen ?? false) { tell(isOpen ? .gateOpened : .gateClosed) { $0.gate = gate } }
+        .bind(5, isKept ? nil : core.nonce).bind(6, isKept ? nil : core.identity.pid)
+        .bind(7, isKept ? nil : core.identity.mark).run()
+        core.changedControls(.gates)
+        if isOpened {
+            core.opened(GateOpening(gate: gate, spread: spread))
+            try schedule.expectPutBack(for: gate)
+        }
+        if isOpen != (known?.isOpen ?? false) {
+            core.events.record(isOpen ? .gateOpened : .gateClosed) { $0.gate = gate }
+        }
     }
 
     /// Closes the gates that openings of the file had opened for their own life, and that have ended.
@@ -122,7 +135,7 @@ extension WriteTransaction {
             FROM sluice_gate_rows AS g WHERE g.owner <> ?1
             """
         )
-        .bind(1, nonce).all {
+        .bind(1, core.nonce).all {
             (
                 nonce: $0.int64(0), process: ProcessIdentity(pid: $0.int64(1), mark: $0.text(2)),
                 runs: $0.bool(3)
@@ -130,15 +143,18 @@ extension WriteTransaction {
         }
         for owner in owners where !owner.runs {
             let lives =
-                owner.process.sharesMachine(with: identity) && !owner.process.isDead(seenFrom: identity)
-            guard owner.process == identity || !lives else { continue }
+                owner.process.sharesMachine(with: core.identity)
+                && !owner.process.isDead(seenFrom: core.identity)
+            guard owner.process == core.identity || !lives else { continue }
             // One that has set several gates comes again, and has none left.
             let forgotten = try connection.cached(
                 "DELETE FROM sluice_gate_rows WHERE owner = ?1 RETURNING name, is_open"
             )
             .bind(1, owner.nonce).all { (name: GateName($0.text(0)), wasOpen: $0.bool(1)) }
-            changedControls(.gates)
-            for gate in forgotten where gate.wasOpen { tell(.gateClosed) { $0.gate = gate.name } }
+            core.changedControls(.gates)
+            for gate in forgotten where gate.wasOpen {
+                core.events.record(.gateClosed) { $0.gate = gate.name }
+            }
         }
     }
 
@@ -156,9 +172,9 @@ extension WriteTransaction {
         )
         .bind(1, pattern.rawValue).bind(2, holder).bind(3, reason).bind(4, now.microseconds)
         .bind(5, duration.map { (now + $0).microseconds }).run()
-        changedControls(.holds)
+        core.changedControls(.holds)
         let until = duration.map { (now + $0).date }
-        tell(.held) { ($0.pattern, $0.holder, $0.until) = (pattern, holder, until) }
+        core.events.record(.held) { ($0.pattern, $0.holder, $0.until) = (pattern, holder, until) }
         return HoldID(rawValue: connection.lastInsertedRowID)
     }
 
@@ -205,7 +221,7 @@ extension WriteTransaction {
             """
         )
         .bind(1, now.microseconds).run()
-        if ended + begun > 0 { changedControls(.holds) }
+        if ended + begun > 0 { core.changedControls(.holds) }
     }
 
     /// When the next hold ends by itself.
@@ -218,25 +234,9 @@ extension WriteTransaction {
     /// Runs a statement that deletes holds, and tells how many.
     private func endHolds(_ deletion: Statement) throws(SQLiteError) -> Int {
         let ended = try deletion.all { Controls.StandingHold($0) }
-        if !ended.isEmpty { changedControls(.holds) }
-        for hold in ended { if let hold { tell(.resumed, hold) } }
+        if !ended.isEmpty { core.changedControls(.holds) }
+        for hold in ended { if let hold { core.events.record(.resumed, hold) } }
         return ended.count
-    }
-
-    /// Reads gates and holds from the file.
-    static func readControls(_ connection: Connection) throws(SQLiteError) -> Controls {
-        var controls = Controls()
-        let gates = try connection.cached("SELECT name, is_open, opening FROM sluice_gate_rows").all {
-            (GateName($0.text(0)), Controls.GateState(isOpen: $0.bool(1), opening: $0.int64(2)))
-        }
-        controls.gates = Dictionary(gates) { _, last in last }
-        // The table's CHECK lets no other scope in than those that are patterns.
-        controls.holds = try connection.cached("SELECT id, scope, holder, until_us FROM sluice_hold_rows")
-            .all { Controls.StandingHold($0) }.compactMap(\.self)
-        controls.opening =
-            try connection.cached("SELECT value FROM sluice_counters WHERE name = 'opening'")
-            .first { $0.int64(0) } ?? 0
-        return controls
     }
 }
 
@@ -249,5 +249,23 @@ extension Controls.StandingHold {
         id = HoldID(rawValue: row.int64(0))
         holder = row.text(2)
         until = row.optionalInt64(3).map(Timestamp.init(microseconds:))
+    }
+}
+
+extension Controls {
+    /// Reads gates and holds from the file.
+    static func read(_ connection: Connection) throws(SQLiteError) -> Controls {
+        var controls = Controls()
+        let gates = try connection.cached("SELECT name, is_open, opening FROM sluice_gate_rows").all {
+            (GateName($0.text(0)), Controls.GateState(isOpen: $0.bool(1), opening: $0.int64(2)))
+        }
+        controls.gates = Dictionary(gates) { _, last in last }
+        // The table's CHECK lets no other scope in than those that are patterns.
+        controls.holds = try connection.cached("SELECT id, scope, holder, until_us FROM sluice_hold_rows")
+            .all { Controls.StandingHold($0) }.compactMap(\.self)
+        controls.opening =
+            try connection.cached("SELECT value FROM sluice_counters WHERE name = 'opening'")
+            .first { $0.int64(0) } ?? 0
+        return controls
     }
 }

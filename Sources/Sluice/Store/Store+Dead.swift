@@ -62,7 +62,7 @@ extension Store {
 
     /// Puts a dead letter behind all that its queue holds, under a new number.
     package func requeueAtEnd(_ action: ActionID) async throws(SluiceError) -> ActionID? {
-        try await write(sync: .owed) { try $0.requeueAtEnd(action) }
+        try await write(sync: .owed) { try $0.deadLetters.requeueAtEnd(action) }
     }
 
     /// Puts back a batch of dead letters, in the order of their numbers.
@@ -70,7 +70,7 @@ extension Store {
         _ filter: DeadLetterFilter,
         _ page: CancelPage
     ) async throws(SluiceError) -> (requeued: RequeuedLetters, next: CancelPage?) {
-        try await write(sync: .owed) { try $0.requeue(filter, page) }
+        try await write(sync: .owed) { try $0.deadLetters.requeue(filter, page) }
     }
 
     /// The highest number among the dead letters.
@@ -112,11 +112,11 @@ extension Store {
         diedBefore before: Timestamp?,
         through last: (diedAt: Timestamp, id: ActionID)
     ) async throws(SluiceError) -> Int {
-        try await write(sync: .owed) { try $0.purge(filter, diedBefore: before, through: last) }
+        try await write(sync: .owed) { try $0.deadLetters.purge(filter, diedBefore: before, through: last) }
     }
 
     package func purge(_ action: ActionID) async throws(SluiceError) -> Bool {
-        try await write(sync: .owed) { try $0.purge(action) }
+        try await write(sync: .owed) { try $0.deadLetters.purge(action) }
     }
 
     /// The most dead letters that one transaction puts back or purges.
@@ -169,7 +169,27 @@ extension DeadLetter {
     }
 }
 
-extension WriteTransaction {
+final class DeadLetters: TransactionSubject {
+    let core: TransactionCore
+    let blocks: QueueBlocks
+    let queueRows: QueueRows
+    let groups: Groups
+    let keys: DeduplicationKeys
+
+    init(
+        _ core: TransactionCore,
+        _ blocks: QueueBlocks,
+        _ queueRows: QueueRows,
+        _ groups: Groups,
+        _ keys: DeduplicationKeys
+    ) {
+        self.core = core
+        self.blocks = blocks
+        self.queueRows = queueRows
+        self.groups = groups
+        self.keys = keys
+    }
+
     /// Puts a dead letter back into its queue at its old place.
     ///
     /// - Returns: Whether there is such a dead letter.
@@ -177,9 +197,9 @@ extension WriteTransaction {
         guard let (queue, key) = try queueOfDead(action) else { return false }
         try revive(action, as: action, at: key, nonce: nil)
         order.count(1, in: queue)
-        try came(action, to: queue)
-        try restore(Place(key: key, action: action), in: queue)
-        try tell(.requeued, action, in: queue)
+        try blocks.came(action, to: queue)
+        try core.restore(Place(key: key, action: action), in: queue)
+        try core.events.record(.requeued, action, in: queue)
         return true
     }
 
@@ -192,11 +212,11 @@ extension WriteTransaction {
         )
         .bind(1, queue.rawValue).first { PlaceKey($0, 0) }
         let key = last.map { PlaceKey.compare($0, ownKey) == .greater ? $0 : ownKey } ?? ownKey
-        let newAction = try nextActionID()
-        try revive(action, as: newAction, at: key, nonce: nonce)
+        let newAction = try core.nextActionID()
+        try revive(action, as: newAction, at: key, nonce: core.nonce)
         order.added(newAction, key: key, to: queue, isPlaced: true)
-        touchNew(queue)
-        try tell(.requeued, newAction, in: queue)
+        core.touchNew(queue)
+        try core.events.record(.requeued, newAction, in: queue)
         return newAction
     }
 
@@ -213,7 +233,7 @@ extension WriteTransaction {
         }
         guard let (name, kind, key) = found, let kind else { return nil }
         // The queue may have been emptied and taken another type of sort key since.
-        return (try queue(named: name, sorting: kind), key)
+        return (try queueRows.queue(named: name, sorting: kind), key)
     }
 
     /// Writes the rows of an action that was dead; its history stays with it.
@@ -234,7 +254,7 @@ extension WriteTransaction {
         )
         .bind(1, action.rawValue).bind(2, newAction.rawValue).bind(3, key).bind(4, nonce).run()
         if newAction != action {
-            try regroup(action, as: newAction)
+            try groups.regroup(action, as: newAction)
             try connection.cached("UPDATE sluice_attempt_rows SET action_id = ?2 WHERE action_id = ?1")
                 .bind(1, action.rawValue).bind(2, newAction.rawValue).run()
         }
@@ -247,7 +267,7 @@ extension WriteTransaction {
         )
         .bind(1, newAction.rawValue).run()
         try connection.cached("DELETE FROM sluice_dead_rows WHERE id = ?1").bind(1, action.rawValue).run()
-        try endRetention(of: action, now: newAction)
+        try keys.endRetention(of: action, now: newAction)
     }
 
     func requeue(
@@ -307,7 +327,7 @@ extension WriteTransaction {
         let purged = try connection.cached("DELETE FROM sluice_dead_rows WHERE id = ?1")
             .bind(1, action.rawValue).run()
         guard purged > 0 else { return false }
-        try forgetTraces(of: action)
+        try groups.forgetTraces(of: action)
         try connection.cached("DELETE FROM sluice_attempt_rows WHERE action_id = ?1").bind(1, action.rawValue)
             .run()
         return true

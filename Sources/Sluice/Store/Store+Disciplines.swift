@@ -32,51 +32,17 @@ struct Turn {
     var room: SlotRoom { slots == 1 ? .single : isShared || running.count + 1 < slots ? .more : .full }
 }
 
-/// What the transaction knows of disciplines, groups and batches.
-struct DisciplineMemory {
-    /// Names of queues that were claimed from.
-    var names: [QueueID: QueueName] = [:]
-    /// Whether any action of the file has groups or stands aside for a gate; `nil` until it is asked.
-    var hasTraces: Bool?
-    /// When what this transaction has set aside is due first.
-    private var dueAt: Timestamp?
-    /// When scheduled actions were given their places last, by both clocks.
-    var lastAdmission: (wall: Timestamp, uptime: Duration)?
-
-    /// The most names that are kept.
-    private static let nameLimit = 10_000
-
-    mutating func forget() {
-        names = [:]
-        hasTraces = nil
-        dueAt = nil
-    }
-
-    /// Something is due at a time.
-    mutating func expect(_ time: Timestamp) { dueAt = min(dueAt ?? time, time) }
-
-    /// What is due first, which is told once.
-    mutating func takeDueTime() -> Timestamp? {
-        defer { dueAt = nil }
-        return dueAt
-    }
-
-    mutating func keep(_ name: QueueName, of queue: QueueID) {
-        if names.count >= Self.nameLimit { names.removeAll() }
-        names[queue] = name
-    }
-}
-
 // MARK: - Claiming
 
-extension WriteTransaction {
+extension Claims {
     /// The rules of the queue that a claim is for; `nil` where no queue has any of its own.
     func rules(of request: ClaimRequest) throws(SQLiteError) -> QueueRules? {
         let queues = request.admission.queues
         guard queues.hasRules else { return nil }
-        if let name = disciplines.names[request.queue] { return queues.rules(of: name) }
-        guard let name = try queueName(request.queue) else { return nil }
-        disciplines.keep(name, of: request.queue)
+        if let name = names[request.queue] { return queues.rules(of: name) }
+        guard let name = try core.events.queueName(request.queue) else { return nil }
+        if names.count >= Self.nameLimit { names.removeAll() }
+        names[request.queue] = name
         return queues.rules(of: name)
     }
 
@@ -88,20 +54,20 @@ extension WriteTransaction {
         case .success(let found): turn = found
         case .failure(let taken): return taken.isElsewhere ? .takenElsewhere : .taken
         }
-        if let waiting = try gather(request, rules) { return waiting }
+        if let waiting = try batches.gather(request, rules) { return waiting }
         for _ in 0..<Self.headLimit {
             guard let place = try order.head(of: queue, by: rules.discipline) else {
                 if try failRest(of: queue) { continue }
-                if try rules.discipline == .passOver && endPass(of: queue) {
+                if try rules.discipline == .passOver && groups.endPass(of: queue) {
                     // What was passed over belongs to the next batch.
-                    try closeBatch(of: queue, rules, leavesRest: true)
-                    if let waiting = try gather(request, rules) { return waiting }
+                    try batches.closeBatch(of: queue, rules, leavesRest: true)
+                    if let waiting = try batches.gather(request, rules) { return waiting }
                     continue
                 }
                 let leavesRest = rules.discipline == .passOver && order.hasPassedOver(in: queue)
-                try closeBatch(of: queue, rules, leavesRest: leavesRest)
+                try batches.closeBatch(of: queue, rules, leavesRest: leavesRest)
                 order.release(queue)
-                if turn.running.isEmpty { try tellEmpty(queue) }
+                if turn.running.isEmpty { try core.events.recordEmpty(queue) }
                 return .empty
             }
             guard let row = try headRow(at: place, of: request) else {
@@ -139,7 +105,7 @@ extension WriteTransaction {
             (slot: $0.int(0), action: ActionID(rawValue: $0.int64(1)), epoch: $0.int64(2))
         }
         guard claims.count < discipline.slots || mutant("slots") else {
-            return .failure(Taken(isElsewhere: claims.contains { $0.epoch != epoch }))
+            return .failure(Taken(isElsewhere: claims.contains { $0.epoch != core.epoch }))
         }
         // Fewer are taken than there are: one of the first is free.
         let slot = claims.enumerated().first { $0.offset != $0.element.slot }?.offset ?? claims.count
@@ -148,7 +114,7 @@ extension WriteTransaction {
                 discipline: discipline,
                 slot: slot,
                 running: claims.map(\.action),
-                isShared: claims.contains { $0.epoch != epoch }
+                isShared: claims.contains { $0.epoch != core.epoch }
             )
         )
     }
@@ -164,16 +130,16 @@ extension WriteTransaction {
     ) throws(SQLiteError) -> Bool {
         let action = row.head.action
         if let gate = row.gates.first(where: { !controls.isOpen($0) }) {
-            try setAside(action, untilOpen: gate)
+            try schedule.setAside(action, untilOpen: gate)
         } else if let wait = row.wait, wait.nextAttemptAt > now, !mutant("wait aside") {
             var time = wait.nextAttemptAt
             if time - now > row.retryDelay {
                 // The wall clock has gone back: never longer than the delay that was asked (G8).
                 time = now + row.retryDelay
-                try setNextAttempt(of: action, at: time)
+                try schedule.setNextAttempt(of: action, at: time)
             }
-            try setAside(action, until: time)
-        } else if turn.discipline == .passOver, try isGroupClosed(for: place, in: request.queue),
+            try schedule.setAside(action, until: time)
+        } else if turn.discipline == .passOver, try groups.isGroupClosed(for: place, in: request.queue),
             !mutant("closed group")
         {
             try order.passOver(place, of: request.queue, wasTried: false)
@@ -188,7 +154,7 @@ extension WriteTransaction {
 
 // MARK: - The next to start
 
-extension WriteTransaction {
+extension QueueFronts {
     /// The discipline of a queue.
     ///
     /// - Parameter said: What code says of it; `nil`, where it says nothing, is what the file tells of
@@ -197,13 +163,17 @@ extension WriteTransaction {
         if let said { return said }
         return try QueueDiscipline.noted(of: queue, on: connection)
     }
+}
 
+extension Claims {
     /// Notes in the file, for those who do not know its discipline, whether a queue runs its last first.
     func noteDirection(isReversed: Bool, _ queue: QueueID) throws(SQLiteError) {
         try connection.cached("UPDATE sluice_queue_rows SET is_reversed = ?2 WHERE queue_id = ?1")
             .bind(1, queue.rawValue).bind(2, isReversed).run()
     }
+}
 
+extension QueueFronts {
     /// The key that makes an action the next to start of what waits: its own, if it is that already.
     ///
     /// A pass through the queue begins anew, so that what is in front is next.

@@ -7,7 +7,7 @@ extension Store {
         to queue: QueueName,
         _ options: QueueOptions? = nil
     ) async throws(SluiceError) -> ActionChange {
-        try await write(sync: .owed) { try $0.move(action, to: queue, options) }.get()
+        try await write(sync: .owed) { try $0.edits.move(action, to: queue, options) }.get()
     }
 
     /// - Parameter queues: What code says of the disciplines of queues.
@@ -15,7 +15,7 @@ extension Store {
         _ action: ActionID,
         by queues: QueueTable = QueueTable()
     ) async throws(SluiceError) -> ActionChange {
-        try await write(sync: .owed) { try $0.moveToFront(action, by: queues) }.get()
+        try await write(sync: .owed) { try $0.edits.moveToFront(action, by: queues) }.get()
     }
 
     /// - Parameters:
@@ -29,7 +29,7 @@ extension Store {
         ifRunning: EditWhileRunning = .next
     ) async throws(SluiceError) -> ActionChange {
         try await write(sync: .owed) {
-            try $0.edit(action, kind: kind, payload: payload, version: version, ifRunning: ifRunning)
+            try $0.edits.edit(action, kind: kind, payload: payload, version: version, ifRunning: ifRunning)
         }
     }
 
@@ -41,9 +41,9 @@ extension Store {
         payload: @escaping @Sendable (_ kind: String, _ version: Int) throws -> String
     ) async throws(SluiceError) -> ActionChange {
         try await write(sync: .owed) {
-            guard let (kind, version) = try $0.kind(of: action) else { return .missing }
+            guard let (kind, version) = try $0.edits.kind(of: action) else { return .missing }
             let new = try payload(kind, version)
-            return try $0.edit(action, kind: nil, payload: new, version: nil, ifRunning: ifRunning)
+            return try $0.edits.edit(action, kind: nil, payload: new, version: nil, ifRunning: ifRunning)
         }
     }
 
@@ -51,15 +51,15 @@ extension Store {
         _ action: ActionID,
         notBefore: Timestamp?
     ) async throws(SluiceError) -> ActionChange {
-        try await write(sync: .owed) { try $0.reschedule(action, notBefore: notBefore) }
+        try await write(sync: .owed) { try $0.edits.reschedule(action, notBefore: notBefore) }
     }
 
     package func setExpiry(_ action: ActionID, _ time: Timestamp?) async throws(SluiceError) -> ActionChange {
-        try await write(sync: .owed) { try $0.setExpiry(action, time) }
+        try await write(sync: .owed) { try $0.edits.setExpiry(action, time) }
     }
 
     package func setTag(_ action: ActionID, _ tag: String?) async throws(SluiceError) -> ActionChange {
-        try await write(sync: .owed) { try $0.setTag(action, tag) }
+        try await write(sync: .owed) { try $0.edits.setTag(action, tag) }
     }
 
     /// - Parameter discipline: What code says of the queue's; `nil` is what the file tells.
@@ -68,11 +68,43 @@ extension Store {
         error: String,
         by discipline: QueueDiscipline? = nil
     ) async throws(SluiceError) -> HeadSkip {
-        try await write(sync: .owed) { try $0.skipHead(of: queue, error: error, by: discipline) }
+        try await write(sync: .owed) { try $0.edits.skipHead(of: queue, error: error, by: discipline) }
     }
 }
 
-extension WriteTransaction {
+final class Edits: TransactionSubject {
+    let core: TransactionCore
+    let queueRows: QueueRows
+    let schedule: Schedule
+    let groups: Groups
+    let keys: DeduplicationKeys
+    let blocks: QueueBlocks
+    let fronts: QueueFronts
+    let expiry: Expiry
+    let failures: Failures
+
+    init(
+        _ core: TransactionCore,
+        _ queueRows: QueueRows,
+        _ schedule: Schedule,
+        _ groups: Groups,
+        _ keys: DeduplicationKeys,
+        _ blocks: QueueBlocks,
+        _ fronts: QueueFronts,
+        _ expiry: Expiry,
+        _ failures: Failures
+    ) {
+        self.core = core
+        self.queueRows = queueRows
+        self.schedule = schedule
+        self.groups = groups
+        self.keys = keys
+        self.blocks = blocks
+        self.fronts = fronts
+        self.expiry = expiry
+        self.failures = failures
+    }
+
     /// Where an action stands.
     private struct Standing {
         let queue: QueueID
@@ -129,12 +161,12 @@ extension WriteTransaction {
                 )
             )
         }
-        if let depthLimit = options?.maximumDepth, let target = try knownQueue(named: name),
+        if let depthLimit = options?.maximumDepth, let target = try core.knownQueue(named: name),
             try order.depth(of: target.id) >= depthLimit
         {
-            return .failure(full(name, depthLimit))
+            return .failure(core.full(name, depthLimit))
         }
-        let target = try queue(
+        let target = try queueRows.queue(
             named: name,
             sorting: standing.sortKind,
             isFixed: options?.sortKey != nil
@@ -156,20 +188,20 @@ extension WriteTransaction {
     /// Takes an action that does not run from one queue to another; what is scheduled stays so.
     func relocate(_ action: ActionID, from queue: QueueID, to target: QueueID) throws(SQLiteError) {
         // What stands aside has no place; where the target's discipline sets aside, it does so again.
-        try putBack(action)
+        try schedule.putBack(action)
         let place = try order.leaving(action, of: queue)
-        let name = try isObserved ? queueName(target) : nil
-        try tell(.moved, action, in: queue) { $0.target = name }
+        let name = try core.events.isOn ? core.events.queueName(target) : nil
+        try core.events.record(.moved, action, in: queue) { $0.target = name }
         try connection.cached("UPDATE sluice_action_rows SET queue_id = ?2 WHERE id = ?1")
             .bind(1, action.rawValue).bind(2, target.rawValue).run()
-        try moveGroups(of: action, to: target)
+        try groups.moveGroups(of: action, to: target)
         order.count(-1, in: queue)
         order.count(1, in: target)
-        try moveKey(of: action, to: target)
-        try came(action, to: target)
-        try liftBlock(of: action, in: queue)
-        touch(queue)
-        if let place { try restore(place, in: target) } else { touch(target) }
+        try keys.moveKey(of: action, to: target)
+        try blocks.came(action, to: target)
+        try blocks.liftBlock(of: action, in: queue)
+        core.touch(queue)
+        if let place { try core.restore(place, in: target) } else { core.touch(target) }
     }
 
     func moveToFront(
@@ -178,12 +210,12 @@ extension WriteTransaction {
     ) throws(SQLiteError) -> Result<ActionChange, SluiceError> {
         guard let standing = try standing(of: action) else { return .success(.missing) }
         guard !standing.isRunning else { return .success(.running) }
-        let discipline = try discipline(
+        let discipline = try fronts.discipline(
             of: standing.queue,
             said: queues.saidDiscipline(of: standing.name)
         )
         let key: PlaceKey
-        switch try frontKey(of: standing.place, in: standing.queue, by: discipline) {
+        switch try fronts.frontKey(of: standing.place, in: standing.queue, by: discipline) {
         case .success(let front): key = front
         case .failure(let refusal): return .failure(refusal)
         }
@@ -193,8 +225,8 @@ extension WriteTransaction {
                 "UPDATE sluice_action_rows SET sort_key = ?2, not_before_us = NULL WHERE id = ?1"
             )
             .bind(1, action.rawValue).bind(2, key).run()
-            try restore(Place(key: key, action: action), in: standing.queue)
-            try tell(.edited, action, in: standing.queue)
+            try core.restore(Place(key: key, action: action), in: standing.queue)
+            try core.events.record(.edited, action, in: standing.queue)
         }
         return .success(.done)
     }
@@ -232,9 +264,9 @@ extension WriteTransaction {
             """
         )
         .bind(1, standing.queue.rawValue).bind(2, action.rawValue).hasRow()
-        if isLifted { try unblock(standing.queue) }
-        touch(standing.queue)
-        try tell(.edited, action, in: standing.queue)
+        if isLifted { try blocks.unblock(standing.queue) }
+        core.touch(standing.queue)
+        try core.events.record(.edited, action, in: standing.queue)
         return standing.isRunning ? .deferred : .done
     }
 
@@ -253,15 +285,15 @@ extension WriteTransaction {
         let time = notBefore.flatMap { $0 > now ? $0 : nil }
         if time != nil {
             try order.leaving(action, of: standing.queue)
-            try openGroups(of: action)
+            try groups.openGroups(of: action)
         }
         try connection.cached("UPDATE sluice_action_rows SET not_before_us = ?2 WHERE id = ?1")
             .bind(1, action.rawValue).bind(2, time?.microseconds).run()
-        if let time { noteScheduled(at: time) }
-        if time == nil, standing.isScheduled { try restore(standing.place, in: standing.queue) }
-        touch(standing.queue)
-        log(ForeignChange(queue: standing.queue, action: action, change: "update"))
-        try tell(.edited, action, in: standing.queue) { $0.until = time?.date }
+        if let time { schedule.noteScheduled(at: time) }
+        if time == nil, standing.isScheduled { try core.restore(standing.place, in: standing.queue) }
+        core.touch(standing.queue)
+        core.log(ForeignChange(queue: standing.queue, action: action, change: "update"))
+        try core.events.record(.edited, action, in: standing.queue) { $0.until = time?.date }
         return .done
     }
 
@@ -269,10 +301,10 @@ extension WriteTransaction {
         guard let standing = try standing(of: action) else { return .missing }
         try connection.cached("UPDATE sluice_action_rows SET expires_at_us = ?2 WHERE id = ?1")
             .bind(1, action.rawValue).bind(2, time?.microseconds).run()
-        expiryChanged(to: time)
-        touch(standing.queue)
-        log(ForeignChange(queue: standing.queue, action: action, change: "update"))
-        try tell(.edited, action, in: standing.queue)
+        expiry.expiryChanged(to: time)
+        core.touch(standing.queue)
+        core.log(ForeignChange(queue: standing.queue, action: action, change: "update"))
+        try core.events.record(.edited, action, in: standing.queue)
         return standing.isRunning ? .deferred : .done
     }
 
@@ -280,7 +312,7 @@ extension WriteTransaction {
         guard let standing = try standing(of: action) else { return .missing }
         try connection.cached("UPDATE sluice_action_rows SET tag = ?2 WHERE id = ?1")
             .bind(1, action.rawValue).bind(2, tag).run()
-        try tell(.edited, action, in: standing.queue)
+        try core.events.record(.edited, action, in: standing.queue)
         return .done
     }
 
@@ -289,7 +321,7 @@ extension WriteTransaction {
         error: String,
         by discipline: QueueDiscipline?
     ) throws(SQLiteError) -> HeadSkip {
-        guard let queue = try knownQueue(named: name)?.id else { return .empty }
+        guard let queue = try core.knownQueue(named: name)?.id else { return .empty }
         let parked = try connection.cached(Self.parkingAction).bind(1, queue.rawValue).first {
             ActionID(rawValue: $0.int64(0))
         }
@@ -299,15 +331,15 @@ extension WriteTransaction {
         let running = try connection.cached("SELECT action_id FROM sluice_claim_rows WHERE queue_id = ?1")
             .bind(1, queue.rawValue).first { ActionID(rawValue: $0.int64(0)) }
         if let running { return .running(running) }
-        let next = try nextPlace(of: queue, by: self.discipline(of: queue, said: discipline))
+        let next = try fronts.nextPlace(of: queue, by: fronts.discipline(of: queue, said: discipline))
         guard let next else { return .empty }
         return .skipped(try skip(next.action, of: queue, error: error))
     }
 
     private func skip(_ action: ActionID, of queue: QueueID, error: String) throws(SQLiteError) -> ActionID {
-        try bury(action, of: queue, DeadLetterCause.skipped.rawValue, error: error)
-        try liftBlock(of: action, in: queue)
-        touch(queue)
+        try failures.bury(action, of: queue, DeadLetterCause.skipped.rawValue, error: error)
+        try blocks.liftBlock(of: action, in: queue)
+        core.touch(queue)
         return action
     }
 

@@ -87,16 +87,42 @@ extension Store {
     /// - Throws: `CancellationError` when the task was cancelled before the write began; `SluiceError`
     ///   otherwise. Nothing is stored then, but for ``SluiceError/Code/unknownCommit``.
     package func enqueue(_ drafts: [ActionDraft]) async throws -> [ActionID] {
-        try await writeUnlessCancelled(sync: .owed) { try $0.enqueue(drafts) }.get()
+        try await writeUnlessCancelled(sync: .owed) { try $0.enqueues.enqueue(drafts) }.get()
     }
 
     /// Stores actions as ``enqueue(_:)`` does and blocks the calling thread until the commit.
     package func enqueueBlocking(_ drafts: [ActionDraft]) throws(SluiceError) -> [ActionID] {
-        try writeBlocking(sync: .owed) { try $0.enqueue(drafts) }.get()
+        try writeBlocking(sync: .owed) { try $0.enqueues.enqueue(drafts) }.get()
     }
 }
 
-extension WriteTransaction {
+final class Enqueues: TransactionSubject {
+    let core: TransactionCore
+    let keys: DeduplicationKeys
+    let queueRows: QueueRows
+    let edits: Edits
+    let expiry: Expiry
+    let groups: Groups
+    let schedule: Schedule
+
+    init(
+        _ core: TransactionCore,
+        _ keys: DeduplicationKeys,
+        _ queueRows: QueueRows,
+        _ edits: Edits,
+        _ expiry: Expiry,
+        _ groups: Groups,
+        _ schedule: Schedule
+    ) {
+        self.core = core
+        self.keys = keys
+        self.queueRows = queueRows
+        self.edits = edits
+        self.expiry = expiry
+        self.groups = groups
+        self.schedule = schedule
+    }
+
     /// Stores actions.
     ///
     /// A refusal that had nothing written is a result, so that it costs its group no rollback.
@@ -127,11 +153,11 @@ extension WriteTransaction {
             let extras = draft.extras
             try insert.bind(9, draft.version).bind(10, draft.trace).bind(11, extras?.tag)
                 .bind(12, extras?.expiresAt?.microseconds).bind(13, extras?.gate?.rawValue)
-            if let extras { expiryChanged(to: extras.expiresAt) }
+            if let extras { expiry.expiryChanged(to: extras.expiresAt) }
         }
         try bind(draft, new, to: insert, from: 1)
         try insert.run()
-        if let groups = draft.extras?.groups { try setGroups(of: new.id, in: new.queue, groups) }
+        if let named = draft.extras?.groups { try groups.setGroups(of: new.id, in: new.queue, named) }
         noteEnqueued(draft, new)
         return new.id
     }
@@ -163,9 +189,9 @@ extension WriteTransaction {
     }
 
     private func number(_ draft: ActionDraft) throws -> NewAction {
-        let queue = try queue(of: draft)
+        let queue = try queueRows.queue(of: draft)
         return NewAction(
-            id: try nextActionID(),
+            id: try core.nextActionID(),
             queue: queue,
             key: mutant("sort key") ? .integer(0) : PlaceKey(draft.sortKey)
         )
@@ -179,20 +205,20 @@ extension WriteTransaction {
     ) throws(SQLiteError) {
         try insert.bind(column, new.id.rawValue).bind(column + 1, new.queue.rawValue)
             .bind(column + 2, new.key).bind(column + 3, draft.notBefore?.microseconds)
-            .bind(column + 4, now.microseconds).bind(column + 5, nonce)
+            .bind(column + 4, now.microseconds).bind(column + 5, core.nonce)
             .bind(column + 6, draft.kind).bind(column + 7, draft.payload)
     }
 
     private func noteEnqueued(_ draft: ActionDraft, _ new: NewAction) {
         order.added(new.id, key: new.key, to: new.queue, isPlaced: draft.notBefore == nil)
-        if let time = draft.notBefore { noteScheduled(at: time) }
-        if isJoined {
+        if let time = draft.notBefore { schedule.noteScheduled(at: time) }
+        if core.isJoined {
             // By its number, so that who runs the queues can tell what has come.
-            log(ForeignChange(queue: new.queue, action: new.id, change: "insert"))
+            core.log(ForeignChange(queue: new.queue, action: new.id, change: "insert"))
         } else {
-            touchNew(new.queue)
+            core.touchNew(new.queue)
         }
-        tell(.enqueued, new.id, of: draft.kind, in: draft.queue, contents: stored(draft, new)) {
+        core.events.record(.enqueued, new.id, of: draft.kind, in: draft.queue, contents: stored(draft, new)) {
             $0.until = draft.notBefore?.date
         }
     }
@@ -205,7 +231,7 @@ extension WriteTransaction {
             key: new.key,
             sortKind: draft.sortKey.kind,
             enqueuedAt: now,
-            nonce: nonce,
+            nonce: core.nonce,
             kind: draft.kind,
             payload: draft.payload,
             version: draft.version,
@@ -249,15 +275,17 @@ extension WriteTransaction {
             guard let limit = draft.depthLimit else { continue }
             added[draft.queue, default: 0] += 1
             let adding = added[draft.queue, default: 0]
-            guard let entry = try knownQueue(named: draft.queue) else {
-                if adding > limit { return full(draft.queue, limit) }
+            guard let entry = try core.knownQueue(named: draft.queue) else {
+                if adding > limit { return core.full(draft.queue, limit) }
                 continue
             }
-            if try order.depth(of: entry.id) + adding > limit { return full(draft.queue, limit) }
+            if try order.depth(of: entry.id) + adding > limit { return core.full(draft.queue, limit) }
         }
         return nil
     }
+}
 
+extension TransactionCore {
     func full(_ queue: QueueName, _ limit: Int) -> SluiceError {
         SluiceError(.queueFull, "the queue '\(queue)' holds \(limit) actions, as many as its options allow")
     }

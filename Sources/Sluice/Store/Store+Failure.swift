@@ -1,7 +1,24 @@
 internal import SluiceSQLite
 
 /// Failure policies: parking, dead letters, and the failing of a whole queue.
-extension WriteTransaction {
+final class Failures: TransactionSubject {
+    let core: TransactionCore
+    let blocks: QueueBlocks
+    let keys: DeduplicationKeys
+    let groups: Groups
+
+    init(
+        _ core: TransactionCore,
+        _ blocks: QueueBlocks,
+        _ keys: DeduplicationKeys,
+        _ groups: Groups
+    ) {
+        self.core = core
+        self.blocks = blocks
+        self.keys = keys
+        self.groups = groups
+    }
+
     /// The most actions that one transaction sets aside when a whole queue fails.
     static let failBatchSize = 500
 
@@ -17,19 +34,21 @@ extension WriteTransaction {
         error: String,
         attempt: Int? = nil
     ) throws(SQLiteError) {
-        try tell(cause == .expired ? .expired : .failed, action, in: queue) {
+        try core.events.record(cause == .expired ? .expired : .failed, action, in: queue) {
             ($0.cause, $0.policy, $0.error, $0.attempt) = (cause, policy, bounded(error), attempt)
         }
         switch policy {
         case .block:
             // If another one has parked it, which ran beside this: this is tried again with it.
-            if try !isParked(queue) { try block(queue, by: cause.rawValue, action, error: error) }
+            if try !blocks.isParked(queue) {
+                try blocks.block(queue, by: cause.rawValue, action, error: error)
+            }
         case .skip:
             try bury(action, of: queue, cause.rawValue, error: error)
         case .failQueue:
             // Parked for another reason, by one that ran beside this: this is tried again with it.
-            if try !isParked(queue, by: "failing") {
-                if try isParked(queue) { return }
+            if try !blocks.isParked(queue, by: "failing") {
+                if try blocks.isParked(queue) { return }
                 try failAll(of: queue, isReversed: discipline == .lastInFirstOut, through: action, error)
             }
             try bury(action, of: queue, cause.rawValue, error: error)
@@ -44,7 +63,7 @@ extension WriteTransaction {
         through action: ActionID,
         _ error: String
     ) throws(SQLiteError) {
-        let last = try lastActionID()
+        let last = try core.lastActionID()
         try connection.cached(
             """
             UPDATE sluice_queue_rows
@@ -91,7 +110,7 @@ extension WriteTransaction {
             }
             guard batch.count < Self.failBatchSize else { return true }
         }
-        try unblock(queue)
+        try blocks.unblock(queue)
         return false
     }
 
@@ -188,6 +207,12 @@ extension WriteTransaction {
             .bind(1, queue.rawValue).bind(2, last.rawValue).all { ActionID(rawValue: $0.int64(0)) }
         )
     }
+}
+
+final class QueueBlocks: TransactionSubject {
+    let core: TransactionCore
+
+    init(_ core: TransactionCore) { self.core = core }
 
     /// An action comes to a queue from elsewhere: if that is failing, it was not behind what has failed.
     func came(_ action: ActionID, to queue: QueueID) throws(SQLiteError) {
@@ -202,9 +227,11 @@ extension WriteTransaction {
             ON CONFLICT (action_id) DO UPDATE SET came_as_id = excluded.came_as_id
             """
         )
-        .bind(1, action.rawValue).bind(2, try nextActionID().rawValue).run()
+        .bind(1, action.rawValue).bind(2, try core.nextActionID().rawValue).run()
     }
+}
 
+extension Failures {
     /// Whether an action stands at a place of a queue's order, or will when it is due.
     private func isAt(_ place: Place, of queue: QueueID) throws(SQLiteError) -> Bool {
         let key = try connection.cached(
@@ -236,15 +263,17 @@ extension WriteTransaction {
         .bind(1, action.rawValue).bind(2, now.microseconds).bind(3, cause).bind(4, bounded(error))
         .bind(5, queue.rawValue).run()
         guard buried > 0 else { return }
-        try tell(.deadLettered, action, in: queue) {
+        try core.events.record(.deadLettered, action, in: queue) {
             ($0.cause, $0.error) = (FailureCause(rawValue: cause), bounded(error))
             $0.deadLetterCause = DeadLetterCause(rawValue: cause)
         }
-        if let cause = DeadLetterCause(rawValue: cause) { settledActions.note(action, .deadLettered(cause)) }
-        try beginRetention(of: action)
+        if let cause = DeadLetterCause(rawValue: cause) {
+            core.settledActions.note(action, .deadLettered(cause))
+        }
+        try keys.beginRetention(of: action)
         try order.leaving(action, of: queue)
-        try openGroups(of: action)
-        try forgetAside(action)
+        try groups.openGroups(of: action)
+        try groups.forgetAside(action)
         order.count(-1, in: queue)
         try connection.cached("DELETE FROM sluice_action_rows WHERE id = ?1").bind(1, action.rawValue).run()
         try connection.cached("DELETE FROM sluice_state_rows WHERE action_id = ?1").bind(1, action.rawValue)
@@ -254,7 +283,7 @@ extension WriteTransaction {
 
 // MARK: - Why a queue does not move
 
-extension WriteTransaction {
+extension QueueBlocks {
     /// Notes in the file why the broker cannot run a head, once.
     func noteBlock(
         _ reason: String,
@@ -265,7 +294,7 @@ extension WriteTransaction {
     ) throws {
         guard row.blockedBy != reason || row.blockedError != detail else { return }
         try block(queue, by: reason, row.head.action, isHead: turn.setsAside, error: detail)
-        try tell(.blocked, row.head.action, in: queue) {
+        try core.events.record(.blocked, row.head.action, in: queue) {
             $0.gate = reason == "gate" ? detail.map { GateName($0) } : nil
             $0.because = $0.gate.map(Because.gate) ?? Because(unroutable: reason)
         }
@@ -292,7 +321,7 @@ extension WriteTransaction {
     }
 
     /// Whether a queue is parked, for one reason or any; other processes and slots may have seen to that.
-    private func isParked(_ queue: QueueID, by reason: String? = nil) throws(SQLiteError) -> Bool {
+    func isParked(_ queue: QueueID, by reason: String? = nil) throws(SQLiteError) -> Bool {
         try connection.cached(
             """
             SELECT 1 FROM sluice_queue_rows
@@ -313,7 +342,7 @@ extension WriteTransaction {
             """
         )
         .bind(1, queue.rawValue).run()
-        touch(queue)
+        core.touch(queue)
     }
 
     /// Lifts what an action that goes away has caused; the failing of a queue ends by itself.

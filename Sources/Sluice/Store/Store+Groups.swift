@@ -1,7 +1,15 @@
 internal import SluiceSQLite
 
 /// Groups: which actions are passed over because the start of their group is.
-extension WriteTransaction {
+final class Groups: TransactionSubject {
+    let core: TransactionCore
+    /// Whether any action of the file has groups or is deferred until a gate opens; `nil` until it is asked.
+    var hasTraces: Bool?
+
+    init(_ core: TransactionCore) { self.core = core }
+
+    func forget() { hasTraces = nil }
+
     /// Has an action start groups and be a member of others, and of none beside these.
     func setGroups(of action: ActionID, in queue: QueueID, _ groups: ActionGroups) throws(SQLiteError) {
         try forgetTraces(of: action)
@@ -15,7 +23,7 @@ extension WriteTransaction {
                     .bind(4, queue.rawValue).run()
             }
         }
-        if !groups.isEmpty { disciplines.hasTraces = true }
+        if !groups.isEmpty { hasTraces = true }
     }
 
     /// Whether an action is a member of a group whose start stands before it, or has failed for good in this
@@ -38,8 +46,8 @@ extension WriteTransaction {
                                      OR a.not_before_us = t.next_attempt_at_us)))
             """
         )
-        .bind(1, place.action.rawValue).bind(2, queue.rawValue).bind(3, place.key).bind(4, Self.whenOpened)
-        .hasRow()
+        .bind(1, place.action.rawValue).bind(2, queue.rawValue).bind(3, place.key)
+        .bind(4, Timestamp.whenOpened.microseconds).hasRow()
     }
 
     /// An action is about to be set aside for good: in its pass its groups stay closed.
@@ -99,7 +107,7 @@ extension WriteTransaction {
     ///
     /// In most files none does, and nothing is paid for it.
     private func hasAnyTraces() throws(SQLiteError) -> Bool {
-        if let known = disciplines.hasTraces { return known }
+        if let known = hasTraces { return known }
         let found =
             try connection.cached(
                 """
@@ -108,7 +116,7 @@ extension WriteTransaction {
                 """
             )
             .first { $0.bool(0) } ?? false
-        disciplines.hasTraces = found
+        hasTraces = found
         return found
     }
 

@@ -17,7 +17,9 @@ extension Store {
         by discipline: QueueDiscipline? = nil,
         _ read: @escaping @Sendable (StoredAction) -> Result<Output, SluiceError>
     ) async throws(SluiceError) -> Taking<Output> {
-        try await write(sync: .owed) { try $0.takeNext(of: queue, limit: limit, by: discipline, read) }
+        try await write(sync: .owed) {
+            try $0.handles.takeNext(of: queue, limit: limit, by: discipline, read)
+        }
     }
 
     /// Stores actions that were taken out again, in front of what waits, all or none.
@@ -26,31 +28,31 @@ extension Store {
         to queue: QueueName,
         by discipline: QueueDiscipline? = nil
     ) async throws(SluiceError) -> [ActionID] {
-        try await write(sync: .owed) { try $0.reinsert(actions, to: queue, by: discipline) }
+        try await write(sync: .owed) { try $0.handles.reinsert(actions, to: queue, by: discipline) }
     }
 
     /// Removes a batch of what waits or is scheduled in a queue and is not newer than an action.
     ///
     /// - Returns: How many have gone; fewer than ``clearBatchSize`` when none is left.
     func clear(_ queue: QueueName, through last: ActionID) async throws(SluiceError) -> Int {
-        try await write(sync: .owed) { try $0.clear(queue, through: last) }
+        try await write(sync: .owed) { try $0.handles.clear(queue, through: last) }
     }
 
     /// Cancels an action, if it stands in a queue.
     func cancel(_ action: ActionID, in queue: QueueName) async throws(SluiceError) -> CancelResult {
-        try await write(sync: .owed) { try $0.cancelInQueue(action, in: queue) }
+        try await write(sync: .owed) { try $0.handles.cancelInQueue(action, in: queue) }
     }
 
     /// Holds a queue, unless the holder has it held.
     func stop(_ queue: QueueName, by holder: String, reason: String) async throws(SluiceError) {
-        try await write(sync: .owed) { try $0.stop(queue, by: holder, reason: reason) }
+        try await write(sync: .owed) { try $0.handles.stop(queue, by: holder, reason: reason) }
     }
 
     /// Ends the holder's hold of a queue, its wait for a retry and its parking.
     func start(_ queue: QueueName, by holder: String) async throws(SluiceError) {
         try await write(sync: .owed) { transaction in
-            _ = try transaction.endHolds(matching: QueuePattern(queue.rawValue), by: holder)
-            _ = try transaction.retryNow(.exact(queue))
+            _ = try transaction.gatesAndHolds.endHolds(matching: QueuePattern(queue.rawValue), by: holder)
+            _ = try transaction.waits.retryNow(.exact(queue))
         }
     }
 
@@ -69,7 +71,48 @@ struct Taking<Output: Sendable>: Sendable {
 
 // MARK: - Taking out
 
-extension WriteTransaction {
+final class HandleOperations: TransactionSubject {
+    let core: TransactionCore
+    let queueRows: QueueRows
+    let schedule: Schedule
+    let fronts: QueueFronts
+    let groups: Groups
+    let blocks: QueueBlocks
+    let keys: DeduplicationKeys
+    let expiry: Expiry
+    let failures: Failures
+    let cancellations: Cancellations
+    let gatesAndHolds: GatesAndHolds
+    let removals: Removals
+
+    init(
+        _ core: TransactionCore,
+        _ queueRows: QueueRows,
+        _ schedule: Schedule,
+        _ fronts: QueueFronts,
+        _ groups: Groups,
+        _ blocks: QueueBlocks,
+        _ keys: DeduplicationKeys,
+        _ expiry: Expiry,
+        _ failures: Failures,
+        _ cancellations: Cancellations,
+        _ gatesAndHolds: GatesAndHolds,
+        _ removals: Removals
+    ) {
+        self.core = core
+        self.queueRows = queueRows
+        self.schedule = schedule
+        self.fronts = fronts
+        self.groups = groups
+        self.blocks = blocks
+        self.keys = keys
+        self.expiry = expiry
+        self.failures = failures
+        self.cancellations = cancellations
+        self.gatesAndHolds = gatesAndHolds
+        self.removals = removals
+    }
+
     /// The most places that one transaction looks at beyond those it takes: what is gone, runs elsewhere or
     /// has expired.
     private static let lookLimit = 1_000
@@ -81,27 +124,27 @@ extension WriteTransaction {
         _ read: (StoredAction) -> Result<Output, SluiceError>
     ) throws(SQLiteError) -> Taking<Output> {
         var taking = Taking<Output>()
-        guard let queue = try knownQueue(named: name)?.id else { return taking }
-        var walk = Walk(
+        guard let queue = try core.knownQueue(named: name)?.id else { return taking }
+        var walk = QueueFronts.Walk(
             budget: limit + Self.lookLimit,
-            living: try livingClaims(),
-            discipline: try discipline(of: queue, said: said)
+            living: try fronts.livingClaims(),
+            discipline: try fronts.discipline(of: queue, said: said)
         )
-        var admitted = try admitInOrder(of: queue)
+        var admitted = try schedule.admitInOrder(of: queue)
         while taking.outputs.count < limit {
-            guard let place = try firstWaiting(of: queue, &walk, &admitted),
+            guard let place = try fronts.firstWaiting(of: queue, &walk, &admitted),
                 let action = try StoredAction.read(place.action, on: connection)
             else { break }
             if let end = action.expiresAt, end <= now {
                 // It is no more handed out than started.
-                try fail(action.id, in: queue, .expired, .skip, error: Self.expiredError)
-                try liftBlock(of: action.id, in: queue)
-                touch(queue)
+                try failures.fail(action.id, in: queue, .expired, .skip, error: Expiry.expiredError)
+                try blocks.liftBlock(of: action.id, in: queue)
+                core.touch(queue)
             } else {
                 switch read(action) {
                 case .failure(let refusal):
                     taking.refusal = refusal
-                    try putDown(walk, in: queue)
+                    try fronts.putDown(walk, in: queue)
                     return taking
                 case .success(let output):
                     try takeOut(action.id, of: queue)
@@ -111,12 +154,12 @@ extension WriteTransaction {
             try order.pass(place, of: queue, isLeftover: false)
         }
         taking.isUnfinished = walk.budget == 0
-        try putDown(walk, in: queue)
+        try fronts.putDown(walk, in: queue)
         return taking
     }
 
     func clear(_ name: QueueName, through last: ActionID) throws(SQLiteError) -> Int {
-        guard let queue = try knownQueue(named: name)?.id, !mutant("clear") else { return 0 }
+        guard let queue = try core.knownQueue(named: name)?.id, !mutant("clear") else { return 0 }
         let found = try connection.cached(
             """
             SELECT f.id FROM sluice_action_facts AS f
@@ -128,19 +171,19 @@ extension WriteTransaction {
             """
         )
         .bind(1, queue.rawValue).bind(2, last.rawValue).bind(3, Store.clearBatchSize)
-        .bind(4, try livingClaims())
+        .bind(4, try fronts.livingClaims())
         .all { ActionID(rawValue: $0.int64(0)) }
         for action in found { try takeOut(action, of: queue) }
         return found.count
     }
 
     func cancelInQueue(_ action: ActionID, in name: QueueName) throws(SQLiteError) -> CancelResult {
-        guard let queue = try knownQueue(named: name)?.id else { return .missing }
+        guard let queue = try core.knownQueue(named: name)?.id else { return .missing }
         let isThere = try connection.cached(
             "SELECT 1 FROM sluice_action_rows WHERE id = ?1 AND queue_id = ?2"
         )
         .bind(1, action.rawValue).bind(2, queue.rawValue).hasRow()
-        return try isThere ? cancel(action) : .missing
+        return try isThere ? cancellations.cancel(action) : .missing
     }
 
     func stop(_ name: QueueName, by holder: String, reason: String) throws(SQLiteError) {
@@ -149,29 +192,39 @@ extension WriteTransaction {
         )
         .bind(1, name.rawValue).bind(2, holder).hasRow()
         if !isStopped && !mutant("stop of a handle") {
-            _ = try hold(QueuePattern(name.rawValue), by: holder, reason: reason, for: nil)
+            _ = try gatesAndHolds.hold(QueuePattern(name.rawValue), by: holder, reason: reason, for: nil)
         }
     }
 
     /// Removes an action that does not run, as one that somebody has taken.
     private func takeOut(_ action: ActionID, of queue: QueueID) throws(SQLiteError) {
-        touch(queue)
-        try tell(.taken, action, in: queue)
-        try discard(action, of: queue, as: .removed)
-        try liftBlock(of: action, in: queue)
+        core.touch(queue)
+        try core.events.record(.taken, action, in: queue)
+        try removals.discard(action, of: queue, as: .removed)
+        try blocks.liftBlock(of: action, in: queue)
+    }
+}
+
+final class QueueFronts: TransactionSubject {
+    let core: TransactionCore
+    let schedule: Schedule
+
+    init(_ core: TransactionCore, _ schedule: Schedule) {
+        self.core = core
+        self.schedule = schedule
     }
 
     /// The epochs whose claims stand: what a process has left that died runs no more.
-    private func livingClaims() throws(SQLiteError) -> String {
-        RunnerRow.epochs(try RunnerRow.living(connection, own: nonce, seenFrom: identity, at: now))
+    func livingClaims() throws(SQLiteError) -> String {
+        RunnerRow.epochs(try RunnerRow.living(connection, own: core.nonce, seenFrom: core.identity, at: now))
     }
 }
 
 // MARK: - Finding the first
 
-extension WriteTransaction {
+extension QueueFronts {
     /// A walk along the order of a queue, past what runs in other processes.
-    private struct Walk {
+    struct Walk {
         /// How many places may be looked at yet.
         var budget: Int
         /// The epochs whose claims stand.
@@ -184,7 +237,7 @@ extension WriteTransaction {
     /// The first place in a queue whose action waits, of those that have one and those that are due.
     ///
     /// - Parameter admitted: Up to where those that are due have their place; `nil`: all have.
-    private func firstWaiting(
+    func firstWaiting(
         of queue: QueueID,
         _ walk: inout Walk,
         _ admitted: inout Place?
@@ -195,7 +248,7 @@ extension WriteTransaction {
             // Only in order does one that is due and behind the last that was placed not come before this.
             let isInOrder = walk.discipline.slots > 1 || walk.discipline == .firstInFirstOut
             if isInOrder, let first, first <= last { return first }
-            admitted = try admitInOrder(of: queue)
+            admitted = try schedule.admitInOrder(of: queue)
         }
     }
 
@@ -208,7 +261,7 @@ extension WriteTransaction {
     /// The place in a queue whose action is the next to start, of those that wait in its order; it stays
     /// there.
     func nextPlace(of queue: QueueID, by discipline: QueueDiscipline) throws(SQLiteError) -> Place? {
-        var walk = Walk(budget: .max, living: try livingClaims(), discipline: discipline)
+        var walk = QueueFronts.Walk(budget: .max, living: try livingClaims(), discipline: discipline)
         let next = try firstWaiting(of: queue, &walk)
         try putDown(walk, in: queue)
         return next
@@ -247,14 +300,14 @@ extension WriteTransaction {
     }
 
     /// Ends a walk: what it has passed stands in the order again.
-    private func putDown(_ walk: Walk, in queue: QueueID) throws(SQLiteError) {
+    func putDown(_ walk: Walk, in queue: QueueID) throws(SQLiteError) {
         for place in walk.passed { try order.placed(place, in: queue) }
     }
 }
 
 // MARK: - Putting back
 
-extension WriteTransaction {
+extension HandleOperations {
     func reinsert(
         _ actions: [StoredAction],
         to name: QueueName,
@@ -275,12 +328,12 @@ extension WriteTransaction {
         let present = try connection.cached("SELECT nonce FROM sluice_action_rows WHERE id = ?1")
             .bind(1, action.id.rawValue).first { $0.int64(0) }
         if present == action.nonce { return action.id }
-        let queue = try queue(named: name, sorting: action.sortKind)
+        let queue = try queueRows.queue(named: name, sorting: action.sortKind)
         let isFree = try present == nil && isUnused(action.id)
-        let id = isFree ? action.id : try nextActionID()
-        _ = try admitInOrder(of: queue)
-        let discipline = try discipline(of: queue, said: said)
-        let key = try frontKey(of: Place(key: action.key, action: id), in: queue, by: discipline).get()
+        let id = isFree ? action.id : try core.nextActionID()
+        _ = try schedule.admitInOrder(of: queue)
+        let discipline = try fronts.discipline(of: queue, said: said)
+        let key = try fronts.frontKey(of: Place(key: action.key, action: id), in: queue, by: discipline).get()
         try connection.cached(
             """
             INSERT INTO sluice_action_rows
@@ -290,27 +343,27 @@ extension WriteTransaction {
             """
         )
         .bind(1, id.rawValue).bind(2, queue.rawValue).bind(3, key).bind(4, action.enqueuedAt.microseconds)
-        .bind(5, isFree ? action.nonce : nonce).bind(6, action.kind).bind(7, action.payload)
+        .bind(5, isFree ? action.nonce : core.nonce).bind(6, action.kind).bind(7, action.payload)
         .bind(8, action.version).bind(9, action.tag).bind(10, action.gate?.rawValue)
         .bind(11, action.expiresAt?.microseconds).bind(12, action.trace).run()
-        if !action.groups.isEmpty { try setGroups(of: id, in: queue, action.groups) }
+        if !action.groups.isEmpty { try groups.setGroups(of: id, in: queue, action.groups) }
         if isFree {
             order.count(1, in: queue)
-            try came(id, to: queue)
-            try restore(Place(key: key, action: id), in: queue)
+            try blocks.came(id, to: queue)
+            try core.restore(Place(key: key, action: id), in: queue)
         } else {
             order.added(id, key: key, to: queue, isPlaced: true)
-            touchNew(queue)
+            core.touchNew(queue)
         }
-        try endRetention(of: action.id, now: id)
-        if let end = action.expiresAt { expiryChanged(to: end) }
-        try tell(.requeued, id, in: queue)
+        try keys.endRetention(of: action.id, now: id)
+        if let end = action.expiresAt { expiry.expiryChanged(to: end) }
+        try core.events.record(.requeued, id, in: queue)
         return id
     }
 
     /// Whether a number was given by this file and no dead letter has it.
     private func isUnused(_ id: ActionID) throws(SQLiteError) -> Bool {
-        guard id <= (try lastActionID()) else { return false }
+        guard id <= (try core.lastActionID()) else { return false }
         return try !connection.cached("SELECT 1 FROM sluice_dead_rows WHERE id = ?1").bind(1, id.rawValue)
             .hasRow()
     }

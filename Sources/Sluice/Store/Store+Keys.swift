@@ -1,14 +1,24 @@
 internal import SluiceSQLite
 
 /// Keys by which callers have their actions enqueued once.
-extension WriteTransaction {
+final class DeduplicationKeys: TransactionSubject {
+    let core: TransactionCore
+    /// Whether the file has any deduplication keys; `nil` until it is asked.
+    private(set) var hasKeys: Bool?
+
+    init(_ core: TransactionCore) { self.core = core }
+
+    func forget() { hasKeys = nil }
+
     /// What a key stands for.
-    private struct KnownKey {
+    struct KnownKey {
         let action: ActionID
         /// Its action waits: neither runs, nor goes as soon as its attempt is over, nor has gone.
         let isWaiting: Bool
     }
+}
 
+extension Enqueues {
     /// Stores actions of which some have keys or belong to rows, all or none, in their order.
     func enqueueSingly(_ drafts: [ActionDraft]) throws -> Result<[ActionID], SluiceError> {
         var ids: [ActionID] = []
@@ -35,7 +45,9 @@ extension WriteTransaction {
             if let refusal = try refusalByDepth([draft]) { return .failure(refusal) }
             return .success((try enqueue(draft), true))
         }
-        if let entry = try knownQueue(named: draft.queue), let known = try look(up: key.text, in: entry.id) {
+        if let entry = try core.knownQueue(named: draft.queue),
+            let known = try keys.look(up: key.text, in: entry.id)
+        {
             switch key.policy {
             case .keepFirst: return .success((known.action, false))
             case .refuse:
@@ -53,10 +65,12 @@ extension WriteTransaction {
         }
         if let refusal = try refusalByDepth([draft]) { return .failure(refusal) }
         let id = try enqueue(draft)
-        try remember(key, of: id, in: try queue(of: draft))
+        try keys.remember(key, of: id, in: try queueRows.queue(of: draft))
         return .success((id, true))
     }
+}
 
+extension DeduplicationKeys {
     /// Gives a key to an action that has been stored, whoever had it before.
     func remember(_ key: DeduplicationKey, of action: ActionID, in queue: QueueID) throws(SQLiteError) {
         try connection.cached(
@@ -73,12 +87,12 @@ extension WriteTransaction {
 
     /// Whether a key stands for an action, be it one that has gone.
     func isTaken(_ key: DeduplicationKey, in queue: QueueName) throws(SQLiteError) -> Bool {
-        guard let entry = try knownQueue(named: queue) else { return false }
+        guard let entry = try core.knownQueue(named: queue) else { return false }
         return try look(up: key.text, in: entry.id) != nil
     }
 
     /// The action that a key stands for, unless its time is over.
-    private func look(up key: String, in queue: QueueID) throws(SQLiteError) -> KnownKey? {
+    func look(up key: String, in queue: QueueID) throws(SQLiteError) -> KnownKey? {
         let row = try connection.cached(
             """
             SELECT k.action_id, k.until_us, k.keep_us,
@@ -110,29 +124,31 @@ extension WriteTransaction {
         }
         return KnownKey(action: row.action, isWaiting: false)
     }
+}
 
+extension Enqueues {
     /// Gives an action that waits the contents of another.
     private func replace(_ action: ActionID, in queue: QueueID, with draft: ActionDraft) throws {
-        try edit(action, kind: draft.kind, payload: draft.payload, version: draft.version)
+        try edits.edit(action, kind: draft.kind, payload: draft.payload, version: draft.version)
         let extras = draft.extras
         try connection.cached(
             "UPDATE sluice_action_rows SET tag = ?2, gate = ?3, expires_at_us = ?4 WHERE id = ?1"
         )
         .bind(1, action.rawValue).bind(2, extras?.tag).bind(3, extras?.gate?.rawValue)
         .bind(4, extras?.expiresAt?.microseconds).run()
-        expiryChanged(to: extras?.expiresAt)
+        expiry.expiryChanged(to: extras?.expiresAt)
         try connection.cached("UPDATE sluice_key_rows SET keep_us = ?2 WHERE action_id = ?1")
             .bind(1, action.rawValue).bind(2, extras?.key?.retention.wholeMicroseconds ?? 0).run()
-        try setGroups(of: action, in: queue, extras?.groups ?? ActionGroups())
+        try groups.setGroups(of: action, in: queue, extras?.groups ?? ActionGroups())
         // It may have stood aside for a gate that it no longer asks for.
-        try putBack(action)
-        touch(queue)
+        try schedule.putBack(action)
+        core.touch(queue)
     }
 }
 
 // MARK: - When actions go, come back and move
 
-extension WriteTransaction {
+extension DeduplicationKeys {
     /// Whether the file has any keys.
     ///
     /// Most have none, and pay nothing for them.

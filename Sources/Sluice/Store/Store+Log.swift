@@ -30,9 +30,9 @@ extension Store {
         // The upkeep follows this group, and goes before the next.
         try await write(sync: .later) { _ in }
         try await write(sync: .later) { [self] transaction in
-            guard !isLogPinned, let path = transaction.connection.logPath else { return }
+            guard !isLogPinned, let path = transaction.core.connection.logPath else { return }
             guard let log = FileFact(path), log.byteCount > DatabaseFile.journalSizeLimit else { return }
-            try transaction.writeBarrier()
+            try transaction.core.writeBarrier()
         }
     }
 

@@ -6,26 +6,26 @@ extension Store {
     ///
     /// - Returns: The number of queues that waited or were parked.
     package func retryNow(_ form: QueuePattern.Form) async throws(SluiceError) -> Int {
-        try await write(sync: .owed) { try $0.retryNow(form) }
+        try await write(sync: .owed) { try $0.waits.retryNow(form) }
     }
 
     /// The same for the queues that are named.
     func retryNow(_ queues: [QueueName]) async throws(SluiceError) -> Int {
         try await write(sync: .owed) { transaction in
-            try queues.reduce(0) { try $0 + transaction.retryNow(.exact($1)) }
+            try queues.reduce(0) { try $0 + transaction.waits.retryNow(.exact($1)) }
         }
     }
 
     /// Removes an action, or marks it as cancelled while it runs.
     package func cancel(_ action: ActionID) async throws(SluiceError) -> CancelResult {
-        try await write(sync: .owed) { try $0.cancel(action) }
+        try await write(sync: .owed) { try $0.cancellations.cancel(action) }
     }
 
     /// Puts a dead letter back into its queue at its old place, with no attempt spent.
     ///
     /// - Returns: Whether there is such a dead letter.
     package func requeue(_ action: ActionID) async throws(SluiceError) -> Bool {
-        try await write(sync: .owed) { try $0.requeue(action) }
+        try await write(sync: .owed) { try $0.deadLetters.requeue(action) }
     }
 }
 
@@ -39,13 +39,21 @@ package enum CancelResult: Sendable, Hashable {
     case missing
 }
 
-extension WriteTransaction {
+final class Waits: TransactionSubject {
+    let core: TransactionCore
+    let schedule: Schedule
+
+    init(_ core: TransactionCore, _ schedule: Schedule) {
+        self.core = core
+        self.schedule = schedule
+    }
+
     /// Ends the retry waits of queues, also of what stands aside.
     ///
     /// - Returns: The queues that waited.
     func endWaits(_ form: QueuePattern.Form) throws(SQLiteError) -> Set<QueueID> {
         let (first, last) = form.bounds
-        try putBackWaiting(form)
+        try schedule.putBackWaiting(form)
         let waiting = try connection.cached(
             """
             UPDATE sluice_state_rows SET next_attempt_at_us = NULL, retry_delay_us = NULL
@@ -63,8 +71,8 @@ extension WriteTransaction {
         .bind(1, first).bind(2, last).all { QueueID(rawValue: $0.int64(0)) }
         let queues = Set(waiting)
         for queue in queues {
-            touch(queue)
-            try tell(.changed, queue: queue)
+            core.touch(queue)
+            try core.events.record(.changed, queue: queue)
         }
         return queues
     }
@@ -92,12 +100,14 @@ extension WriteTransaction {
         )
         .bind(1, first).bind(2, last).all { QueueID(rawValue: $0.int64(0)) }
         for queue in Set(parked).subtracting(waiting) {
-            touch(queue)
-            try tell(.changed, queue: queue)
+            core.touch(queue)
+            try core.events.record(.changed, queue: queue)
         }
         return waiting.union(parked).count
     }
+}
 
+extension Cancellations {
     func cancel(_ action: ActionID) throws(SQLiteError) -> CancelResult {
         let found = try connection.cached(
             """
@@ -108,9 +118,9 @@ extension WriteTransaction {
         )
         .bind(1, action.rawValue).first { (queue: QueueID(rawValue: $0.int64(0)), isRunning: $0.bool(1)) }
         guard let found else { return .missing }
-        touch(found.queue)
+        core.touch(found.queue)
         guard found.isRunning else {
-            try remove(action, in: found.queue)
+            try removals.remove(action, in: found.queue)
             return .removed
         }
         try connection.cached(
@@ -120,7 +130,7 @@ extension WriteTransaction {
             """
         )
         .bind(1, action.rawValue).run()
-        log(ForeignChange(queue: found.queue, action: action, change: "cancel"))
+        core.log(ForeignChange(queue: found.queue, action: action, change: "cancel"))
         return .marked
     }
 }

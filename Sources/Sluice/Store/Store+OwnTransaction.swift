@@ -12,7 +12,7 @@ extension Store {
         // The application's connection may have been told to leave the log to the engine.
         defer { seeToLog() }
         return try join(handle, doing: "enqueueing in the application's transaction") {
-            try $0.enqueue(drafts)
+            try $0.enqueues.enqueue(drafts)
         }
     }
 
@@ -22,7 +22,7 @@ extension Store {
     func succeed(_ action: ClaimedAction, in handle: OpaquePointer) throws(SluiceError) {
         try join(handle, doing: "settling action \(action.receipt.action)") {
             transaction -> Result<Void, SluiceError> in
-            guard try transaction.succeedJoined(action.receipt) else {
+            guard try transaction.settlements.succeedJoined(action.receipt) else {
                 return .failure(
                     SluiceError(
                         .staleReceipt,
@@ -62,10 +62,10 @@ extension Store {
                     writeBehind: .ofOthers,
                     isJoined: true
                 )
-                try transaction.join(now: clock.now)
+                try transaction.core.join(now: clock.now)
                 let output = try body(transaction).get()
-                try transaction.writeDown()
-                if transaction.isWriteBehindDue { try transaction.writeBehind() }
+                try transaction.core.writeDown()
+                if transaction.core.isWriteBehindDue { try transaction.core.writeBehind() }
                 return output
             }
         } catch let error as SQLiteError where error.code.primary == .busy {
@@ -148,20 +148,22 @@ extension WriteBehindLimits {
     }()
 }
 
-extension WriteTransaction {
+extension TransactionCore {
     /// Takes part in a transaction that the connection's owner has begun.
     fileprivate func join(now: Timestamp) throws(SQLiteError) {
         (self.now, uptime) = (now, clock.uptime)
         // This process's own store, too, learns of it as of another's.
         others = try connection.cached("SELECT epoch FROM sluice_runner_rows").all { $0.int64(0) }
     }
+}
 
+extension Settlements {
     /// - Returns: `false` when the receipt does not hold the slot, or the action is gone: the savepoint is to
     ///   be rolled back.
     fileprivate func succeedJoined(_ receipt: Receipt) throws(SQLiteError) -> Bool {
         // First: it takes the write lock, and what is read behind it is the file's last state.
-        guard try discard(receipt.action, of: receipt.queue, as: .succeeded) else { return false }
-        touch(receipt.queue)
+        guard try removals.discard(receipt.action, of: receipt.queue, as: .succeeded) else { return false }
+        core.touch(receipt.queue)
         return try connection.cached(
             """
             SELECT 1 FROM sluice_claim_rows
@@ -176,10 +178,12 @@ extension WriteTransaction {
     func endOwn(_ own: OwnSettlements.Entry, _ receipt: Receipt) throws(SQLiteError) -> SettleResult {
         _ = try takeSlot(of: receipt)
         try order.leaving(receipt.action, of: receipt.queue)
-        settledActions.note(receipt.action, .succeeded)
-        if isObserved {
-            tell(.succeeded, receipt.action, of: own.kind, in: own.queue) { $0.attempt = own.number }
-            journal.leaves(receipt.queue)
+        core.settledActions.note(receipt.action, .succeeded)
+        if core.events.isOn {
+            core.events.record(.succeeded, receipt.action, of: own.kind, in: own.queue) {
+                $0.attempt = own.number
+            }
+            core.events.leaves(receipt.queue)
         }
         return .settledByApplication
     }
@@ -187,20 +191,21 @@ extension WriteTransaction {
 
 // MARK: - In the engine's transaction
 
-extension WriteTransaction {
+extension Settlements {
     /// Settles a run with success, and with what the application writes.
     ///
     /// A receipt that does not hold the slot, and an action that is gone, have nothing written (G6). A
     /// success of an action that was cancelled stands, as it does otherwise.
     func succeed(_ receipt: Receipt, _ work: SettlingWork) throws -> SettleResult {
         guard try takeSlot(of: receipt) != nil else { return try refuse(receipt) }
-        try tellSucceeded(receipt)
+        try core.events.recordSuccess(receipt)
         // Before the application's code, which may want the room or the key, or delete a row that takes this
         // action along.
-        guard try discard(receipt.action, of: receipt.queue, as: .succeeded) else { return .removed }
-        try work.perform(in: self)
+        guard try removals.discard(receipt.action, of: receipt.queue, as: .succeeded) else { return .removed }
+        try work.perform(core, enqueues)
         // What triggers of the application's have done to actions.
-        try takeInChanges(isOfTransaction: true)
+        try core.takeInChanges(isOfTransaction: true)
+        try schedule.readChanges()
         return .settled
     }
 }

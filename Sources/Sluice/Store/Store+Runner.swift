@@ -11,8 +11,8 @@ extension Store {
     package func startRunning() async throws(SluiceError) {
         try await write(sync: .owed) {
             // Nothing runs: what an earlier run could not write is given up.
-            $0.routeUse = RouteUse()
-            try $0.startRunning()
+            $0.core.routeUse = RouteUse()
+            try $0.registry.startRunning()
         }
     }
 
@@ -20,7 +20,7 @@ extension Store {
     ///
     /// One that was taken off itself, because it gave no sign of life for too long, begins anew.
     package func renewLease() async throws(SluiceError) {
-        try await write(sync: .later) { try $0.renewLease() }
+        try await write(sync: .later) { try $0.registry.renewLease() }
     }
 
     /// The queues of actions that ran when their process died, with what speaks against them.
@@ -40,17 +40,17 @@ extension Store {
 
     /// Writes that runs which were tried have not killed their process.
     func survived(_ claims: [Int64]) async throws(SluiceError) {
-        try await write(sync: .later) { try $0.survived(claims) }
+        try await write(sync: .later) { try $0.registry.survived(claims) }
     }
 
     /// Gives the right up, and leaves the queues to the others.
     package func stopRunning() async throws(SluiceError) {
-        try await write(sync: .later) { try $0.stopRunning() }
+        try await write(sync: .later) { try $0.registry.stopRunning() }
     }
 
     /// Has the others look for work, before this one stops.
     package func askOthersToLook() async throws(SluiceError) {
-        try await write(sync: .later) { try $0.tellRunners("look") }
+        try await write(sync: .later) { try $0.core.tellRunners("look") }
     }
 
     /// Takes off the processes that have died, and makes suspects of what they left running.
@@ -61,23 +61,66 @@ extension Store {
         let hasAnyGone = try await read { connection in
             try RunnerRow.all(connection).contains { $0.epoch != epoch && $0.hasGone(seenFrom: me, at: now) }
         }
-        if hasAnyGone { try await write(sync: .later) { try $0.takeOffDead() } }
+        if hasAnyGone { try await write(sync: .later) { try $0.registry.takeOffDead() } }
     }
 }
 
-extension WriteTransaction {
+final class RunnerRegistry: TransactionSubject {
+    let core: TransactionCore
+    let settlements: Settlements
+    let blocks: QueueBlocks
+    let gatesAndHolds: GatesAndHolds
+    let waits: Waits
+    let batches: Batches
+    let schedule: Schedule
+    /// It has begun to run the queues and not stopped: without an epoch it was taken for dead.
+    private(set) var isToRun = false
+    /// Whether others are taken off when their leases are over.
+    private(set) var silence = SilenceJudge()
+    private var before: (isToRun: Bool, silence: SilenceJudge)?
+
+    init(
+        _ core: TransactionCore,
+        _ settlements: Settlements,
+        _ blocks: QueueBlocks,
+        _ gatesAndHolds: GatesAndHolds,
+        _ waits: Waits,
+        _ batches: Batches,
+        _ schedule: Schedule
+    ) {
+        self.core = core
+        self.settlements = settlements
+        self.blocks = blocks
+        self.gatesAndHolds = gatesAndHolds
+        self.waits = waits
+        self.batches = batches
+        self.schedule = schedule
+    }
+
+    func begin() { before = (isToRun, silence) }
+
+    func committed() { before = nil }
+
+    func rolledBack() {
+        if let before { (isToRun, silence) = before }
+        before = nil
+    }
+
+    /// Goes on where another has stopped.
+    func resume(_ other: RunnerRegistry) { (isToRun, silence) = (other.isToRun, other.silence) }
+
     func startRunning() throws {
         // What an earlier run could not settle is a suspect now.
-        if let epoch { try removeRunner(epoch) }
-        epoch = nil
+        if let epoch = core.epoch { try removeRunner(epoch) }
+        core.epoch = nil
         try register()
-        try removeEndedHolds()
-        try liftUndecodable()
-        try endReleases()
-        try shortenWaits()
+        try gatesAndHolds.removeEndedHolds()
+        try waits.liftUndecodable()
+        try waits.endReleases()
+        try waits.shortenWaits()
         // What the wall clock has lost since the last run is seen to.
-        disciplines.lastAdmission = nil
-        if others.isEmpty { try forgetGathering() }
+        schedule.lastAdmission = nil
+        if core.others.isEmpty { try batches.forgetGathering() }
     }
 
     /// Enters this store among those that run the queues.
@@ -89,53 +132,56 @@ extension WriteTransaction {
         guard let next else {
             throw SluiceError(.corrupt, "the counter 'epoch' is missing from sluice_counters")
         }
-        let lease = LeaseEnd(after: leases.length, from: now)
+        let lease = LeaseEnd(after: core.leases.length, from: now)
         try connection.cached(
             """
             INSERT INTO sluice_runner_rows (epoch, pid, process, nonce, lease_until_us, lease_until_boot_us)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6)
             """
         )
-        .bind(1, next).bind(2, identity.pid).bind(3, RunnerRow.text(identity, keptBy: leases.keeper))
-        .bind(4, nonce)
+        .bind(1, next).bind(2, core.identity.pid).bind(
+            3,
+            RunnerRow.text(core.identity, keptBy: core.leases.keeper)
+        )
+        .bind(4, core.nonce)
         .bind(5, lease.wall.microseconds).bind(6, lease.onMachine).run()
-        epoch = next
-        life.wrote(lease: lease.wall)
+        core.epoch = next
+        core.life.wrote(lease: lease.wall)
         isToRun = true
-        claimCount = 0
+        core.claimCount = 0
         try takeOffDead()
-        silence.renewed(at: clock.uptime, leases)
+        silence.renewed(at: core.clock.uptime, core.leases)
         // Whatever process has left changes that nobody will take in.
         try connection.cached(
             "DELETE FROM sluice_changes WHERE epoch NOT IN (SELECT epoch FROM sluice_runner_rows)"
         )
         .run()
         try suspectOrphans(of: [])
-        try forgetGates()
-        try tellRunners("runner")
-        followOrder()
+        try gatesAndHolds.forgetGates()
+        try core.tellRunners("runner")
+        core.followOrder()
     }
 
     func renewLease() throws {
         // A renewal that comes behind the stop.
         guard isToRun else { return }
-        if let epoch {
+        if let epoch = core.epoch {
             if try lengthenLease(of: epoch) {
                 try takeOffDead()
-                return silence.renewed(at: clock.uptime, leases)
+                return silence.renewed(at: core.clock.uptime, core.leases)
             }
-            self.epoch = nil
+            core.epoch = nil
         }
         try register()
-        noteRunners(.look)
+        core.noteRunners(.look)
     }
 
     /// - Returns: Whether this is one of the processes that run the queues.
     private func lengthenLease(of epoch: Int64) throws(SQLiteError) -> Bool {
         noteLateness(try RunnerRow.all(connection))
         // The application's part of the transaction may have taken its time.
-        let lease = LeaseEnd(after: leases.length, from: clock.now)
-        life.wrote(lease: lease.wall)
+        let lease = LeaseEnd(after: core.leases.length, from: core.clock.now)
+        core.life.wrote(lease: lease.wall)
         return try connection.cached(
             "UPDATE sluice_runner_rows SET lease_until_us = ?2, lease_until_boot_us = ?3 WHERE epoch = ?1"
         )
@@ -147,25 +193,25 @@ extension WriteTransaction {
     /// So who commits lives, however long its renewals have to wait. Not only others that run queues judge by
     /// it, but any process that takes actions out of one, and of those nothing is known here.
     func renewWithCommit() throws(SQLiteError) {
-        guard let epoch, let renewedAt = silence.renewedAt else { return }
+        guard let epoch = core.epoch, let renewedAt = silence.renewedAt else { return }
         // What changes nothing must not fail for want of room.
-        guard hasChanges else { return }
-        let uptime = clock.uptime
-        guard uptime - renewedAt >= leases.renewal / 2 else { return }
-        if try lengthenLease(of: epoch) { silence.renewed(at: uptime, leases) }
+        guard core.hasChanges else { return }
+        let uptime = core.clock.uptime
+        guard uptime - renewedAt >= core.leases.renewal / 2 else { return }
+        if try lengthenLease(of: epoch) { silence.renewed(at: uptime, core.leases) }
     }
 
     func stopRunning() throws {
         isToRun = false
         silence = SilenceJudge()
-        guard let epoch else { return }
+        guard let epoch = core.epoch else { return }
         try order.removeLeftovers()
         try removeRunner(epoch)
         // What could not be settled: nobody would look for it, as its process has not died.
         try suspectOrphans(of: [])
-        try tellRunners("runner")
-        self.epoch = nil
-        followOrder()
+        try core.tellRunners("runner")
+        core.epoch = nil
+        core.followOrder()
     }
 
     private func removeRunner(_ epoch: Int64) throws(SQLiteError) {
@@ -177,21 +223,21 @@ extension WriteTransaction {
     ///
     /// What they ran is suspect; what they would have run is found by a look at all queues.
     func takeOffDead() throws {
-        guard epoch != nil else { return }
-        let (me, now) = (identity, now)
+        guard let epoch = core.epoch else { return }
+        let (me, now) = (core.identity, now)
         let all = try RunnerRow.all(connection)
         noteLateness(all)
-        let judges = silence.judges(at: clock.uptime, behind: waited, leases)
+        let judges = silence.judges(at: core.clock.uptime, behind: core.waited, core.leases)
         let runners = all.filter { $0.epoch != epoch }
         let ended = runners.filter { $0.hasEnded(seenFrom: me) }
         let gone = judges ? runners.filter { $0.hasGone(seenFrom: me, at: now) } : ended
-        others = runners.map(\.epoch).filter { epoch in !gone.contains { $0.epoch == epoch } }
+        core.others = runners.map(\.epoch).filter { epoch in !gone.contains { $0.epoch == epoch } }
         guard !gone.isEmpty else { return }
         for runner in gone { try removeRunner(runner.epoch) }
         try suspectOrphans(of: Set(ended.map(\.epoch)))
-        try forgetGates()
-        try tellRunners("runner")
-        noteRunners(.look)
+        try gatesAndHolds.forgetGates()
+        try core.tellRunners("runner")
+        core.noteRunners(.look)
     }
 
     /// Notes whether this process itself has given no sign of life for half its lease, as the file has it.
@@ -199,22 +245,24 @@ extension WriteTransaction {
     /// What the machine has slept counts for leases, whatever the clock's uptime says; and so does a jump of
     /// the wall clock, where they go by that.
     private func noteLateness(_ runners: [RunnerRow]) {
-        guard let own = runners.first(where: { $0.epoch == epoch }),
-            own.lease.timeLeft(of: own.process, at: now) < leases.length / 2
+        guard let own = runners.first(where: { $0.epoch == core.epoch }),
+            own.lease.timeLeft(of: own.process, at: now) < core.leases.length / 2
         else { return }
-        silence.wasLate(at: clock.uptime, leases)
+        silence.wasLate(at: core.clock.uptime, core.leases)
     }
 
     /// Leaves this epoch, whose claims cannot be numbered any more, as if another process had taken it off.
     func leaveEpoch() throws {
-        guard let epoch else { return }
+        guard let epoch = core.epoch else { return }
         try removeRunner(epoch)
         try suspectOrphans(of: [])
-        self.epoch = nil
-        followOrder()
-        noteRunners(.takenOff)
+        core.epoch = nil
+        core.followOrder()
+        core.noteRunners(.takenOff)
     }
+}
 
+extension TransactionCore {
     /// Tells the others that those who run the queues have changed, or that they are to look for work.
     func tellRunners(_ change: String) throws(SQLiteError) {
         guard !others.isEmpty else { return }
@@ -235,7 +283,7 @@ extension WriteTransaction {
 
 // MARK: - Orphans
 
-extension WriteTransaction {
+extension RunnerRegistry {
     /// Makes suspects of the actions that ran when their process died (G7).
     ///
     /// A death while an action ran alone in its trial is an attempt, and counts against it. One among several
@@ -275,8 +323,8 @@ extension WriteTransaction {
             guard let number else { continue }
             let run = FailedRun(receipt: orphan.run, startedAt: orphan.startedAt, number: number)
             let error = "the process died while the action ran alone"
-            try record(run, "crashed", error: error)
-            try tell(.crashed, orphan.run.action, in: orphan.run.queue) {
+            try settlements.record(run, "crashed", error: error)
+            try core.events.record(.crashed, orphan.run.action, in: orphan.run.queue) {
                 ($0.attempt, $0.error) = (number, error)
             }
         }
@@ -289,11 +337,11 @@ extension WriteTransaction {
         )
         .run()
         for orphan in orphans {
-            try endOrphan(orphan.run)
+            try settlements.endOrphan(orphan.run)
             // Who has seen it run may have forgotten its place.
             guard let (queue, place) = try order.waitingPlace(of: orphan.run.action) else { continue }
-            try came(place.action, to: queue)
-            try restore(place, in: queue)
+            try blocks.came(place.action, to: queue)
+            try core.restore(place, in: queue)
         }
     }
 

@@ -4,7 +4,7 @@ internal import SluiceSQLite
 extension Store {
     /// Gives the scheduled actions that are due their place in the order, and tells when the next is due.
     package func admitScheduled() async throws(SluiceError) -> Timestamp? {
-        try await write(sync: .later) { try $0.admitScheduled() }
+        try await write(sync: .later) { try $0.schedule.admitScheduled() }
     }
 }
 
@@ -14,9 +14,6 @@ struct ScheduleMemory {
     fileprivate var earliest: Timestamp?
     /// Actions that are due and whose rows cannot be written: they stay as they are, and are tried again.
     fileprivate var stuck: [ActionID: UnplacedAction] = [:]
-    /// Others have added actions that are scheduled or end.
-    var hasForeignTimes = false
-
     var unplaced: [UnplacedAction] { Array(stuck.values) }
 
     fileprivate mutating func add(_ time: Timestamp) {
@@ -29,13 +26,55 @@ struct ScheduleMemory {
     }
 
     /// Others have written what may be scheduled.
-    mutating func takeIn(_ newcomers: WaitingOrder.Newcomers) {
-        earliest = nil
-        hasForeignTimes = hasForeignTimes || newcomers.haveTimes
-    }
+    mutating func forgetTimes() { earliest = nil }
 }
 
-extension WriteTransaction {
+final class Schedule: TransactionSubject {
+    let core: TransactionCore
+    let blocks: QueueBlocks
+    let groups: Groups
+    fileprivate(set) var memory = ScheduleMemory()
+    /// When the first action is due that this transaction has deferred.
+    private var dueAt: Timestamp?
+    /// When due actions were last given their places, by both clocks.
+    var lastAdmission: (wall: Timestamp, uptime: Duration)?
+    private var admissionBefore: (wall: Timestamp, uptime: Duration)??
+
+    init(_ core: TransactionCore, _ blocks: QueueBlocks, _ groups: Groups) {
+        self.core = core
+        self.blocks = blocks
+        self.groups = groups
+    }
+
+    func begin() { admissionBefore = .some(lastAdmission) }
+
+    func committed() { admissionBefore = nil }
+
+    func rolledBack() {
+        if let admissionBefore { lastAdmission = admissionBefore }
+        admissionBefore = nil
+    }
+
+    func forget() {
+        memory = ScheduleMemory()
+        dueAt = nil
+    }
+
+    /// The changes of others have been read: they may have scheduled actions and opened gates.
+    func readChanges() throws(SQLiteError) {
+        memory.forgetTimes()
+        for opening in core.openings { try expectPutBack(for: opening.gate) }
+    }
+
+    /// Notes when an action is due.
+    func expect(_ time: Timestamp) { dueAt = min(dueAt ?? time, time) }
+
+    /// When the first action is due that was deferred; reported once.
+    func takeDueTime() -> Timestamp? {
+        defer { dueAt = nil }
+        return dueAt
+    }
+
     /// The most scheduled actions that one transaction gives their place.
     private static let scheduleBatchSize = 1_000
     /// When the next one is due where there is none.
@@ -49,11 +88,11 @@ extension WriteTransaction {
         // Behind that, which forgets what was stuck and tries it again.
         let leavesOpened = try putBackOpened()
         let next = try nextScheduled()
-        schedule.earliest = next ?? Self.never
+        memory.earliest = next ?? Self.never
         if leavesOpened { return now }
-        guard !schedule.stuck.isEmpty else { return next }
+        guard !memory.stuck.isEmpty else { return next }
         // Of many the tries are to take no more than a part of the time.
-        let delay = Self.stuckDelay * max(1, schedule.stuck.count / Self.scheduleBatchSize)
+        let delay = Self.stuckDelay * max(1, memory.stuck.count / Self.scheduleBatchSize)
         return min(next ?? Self.never, now + delay)
     }
 
@@ -63,10 +102,10 @@ extension WriteTransaction {
     /// - Returns: Whether more may be due.
     func admitBeforeClaim(from queue: QueueID) throws(SQLiteError) -> Bool {
         if mutant("due before claim") { return false }
-        if schedule.earliest == nil { schedule.earliest = try nextScheduled() ?? Self.never }
-        guard let earliest = schedule.earliest, earliest <= now else { return false }
+        if memory.earliest == nil { memory.earliest = try nextScheduled() ?? Self.never }
+        guard let earliest = memory.earliest, earliest <= now else { return false }
         let (placed, isAll) = try admit(.queue(queue))
-        if !placed.isEmpty { schedule.earliest = nil }
+        if !placed.isEmpty { memory.earliest = nil }
         return !isAll
     }
 
@@ -145,11 +184,11 @@ extension WriteTransaction {
     /// - Returns: The places that were given, and whether these are all that were due.
     private func admit(_ scope: Scope) throws(SQLiteError) -> (placed: [Place], isAll: Bool) {
         while true {
-            let limit = Self.scheduleBatchSize + 2 * schedule.stuck.count
+            let limit = Self.scheduleBatchSize + 2 * memory.stuck.count
             let due = try due(scope, limit: limit)
             let isAll = due.count < limit
             // What is not among all that are due has been mended, moved or removed.
-            if isAll { schedule.forgetStuck(of: scope.queue) }
+            if isAll { memory.forgetStuck(of: scope.queue) }
             let placed = try admit(due)
             if isAll || !placed.isEmpty { return (placed, isAll) }
         }
@@ -173,11 +212,11 @@ extension WriteTransaction {
         let action = due.place.action
         do {
             try place(due)
-            schedule.stuck[action] = nil
+            memory.stuck[action] = nil
             return true
-        } catch  where isOfRow(error) {
+        } catch  where core.isOfRow(error) {
             let error = SluiceError(wrapping: error, doing: "giving what is due its place")
-            schedule.stuck[action] = UnplacedAction(action: action, queue: due.queue, error: error)
+            memory.stuck[action] = UnplacedAction(action: action, queue: due.queue, error: error)
             return false
         }
     }
@@ -186,7 +225,7 @@ extension WriteTransaction {
     func place(_ due: DueAction) throws(SQLiteError) {
         try setTime(of: due.place.action, nil)
         do {
-            try restore(due.place, in: due.queue)
+            try core.restore(due.place, in: due.queue)
         } catch {
             if connection.isInTransaction { try setTime(of: due.place.action, due.time) }
             throw error
@@ -199,7 +238,7 @@ extension WriteTransaction {
     }
 
     /// An action is scheduled for a time.
-    func noteScheduled(at time: Timestamp) { schedule.add(time) }
+    func noteScheduled(at time: Timestamp) { memory.add(time) }
 
     /// When the next scheduled action is due; what stands aside for a gate is not.
     private func nextScheduled() throws(SQLiteError) -> Timestamp? {
@@ -211,8 +250,8 @@ extension WriteTransaction {
             ORDER BY not_before_us LIMIT ?2
             """
         )
-        .bind(1, Self.whenOpened).bind(2, schedule.stuck.count + 1)
+        .bind(1, Timestamp.whenOpened.microseconds).bind(2, memory.stuck.count + 1)
         .all { (time: Timestamp(microseconds: $0.int64(0)), action: ActionID(rawValue: $0.int64(1))) }
-        .first { schedule.stuck[$0.action] == nil }?.time
+        .first { memory.stuck[$0.action] == nil }?.time
     }
 }

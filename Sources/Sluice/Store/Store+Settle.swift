@@ -16,18 +16,44 @@ extension Store {
             isAlone: settlement.runsForeignCode,
             commitsOnWriterThread: commitsOnWriterThread,
             { transaction in
-                let result = try transaction.settle(receipt, settlement)
-                return (result, try next.map(transaction.claim))
+                let result = try transaction.settlements.settle(receipt, settlement)
+                return (result, try next.map(transaction.claims.claim))
             },
             completion: completion
         )
     }
 }
 
-extension WriteTransaction {
+final class Settlements: TransactionSubject {
+    let core: TransactionCore
+    let removals: Removals
+    let schedule: Schedule
+    let groups: Groups
+    let failures: Failures
+    let edits: Edits
+    let enqueues: Enqueues
+
+    init(
+        _ core: TransactionCore,
+        _ removals: Removals,
+        _ schedule: Schedule,
+        _ groups: Groups,
+        _ failures: Failures,
+        _ edits: Edits,
+        _ enqueues: Enqueues
+    ) {
+        self.core = core
+        self.removals = removals
+        self.schedule = schedule
+        self.groups = groups
+        self.failures = failures
+        self.edits = edits
+        self.enqueues = enqueues
+    }
+
     func settle(_ receipt: Receipt, _ settlement: Settlement) throws -> SettleResult {
-        routeUse.end(receipt.claim)
-        if let own = ownSettlements.entry(of: receipt), try !exists(receipt.action) {
+        core.routeUse.end(receipt.claim)
+        if let own = core.ownSettlements.entry(of: receipt), try !core.exists(receipt.action) {
             return try endOwn(own, receipt)
         }
         switch settlement {
@@ -38,9 +64,9 @@ extension WriteTransaction {
         guard let (startedAt, opening) = try takeSlot(of: receipt) else { return try refuse(receipt) }
         let discipline = order.discipline(ofRunning: receipt.action)
         guard let place = try order.ended(receipt.action) else { return .removed }
-        let state = try ActionState.read(receipt.action, in: self)
+        let state = try ActionState.read(receipt.action, in: core)
         if state.isCancelled {
-            try remove(receipt.action, in: receipt.queue)
+            try removals.remove(receipt.action, in: receipt.queue)
             return .removed
         }
         switch settlement {
@@ -48,33 +74,57 @@ extension WriteTransaction {
         case .retry(let delay, let gate, let error):
             let run = FailedRun(receipt: receipt, startedAt: startedAt, number: state.attempts + 1)
             try record(run, "retry", error: error)
-            let wait = try Wait(delay, untilOpen: gate, openedSince: opening, controls())
+            let wait = try Wait(delay, untilOpen: gate, openedSince: opening, core.controls())
             try beginWait(wait, of: receipt.action, after: state, spendingAttempt: true, error: error)
-            try tell(.retrying, receipt.action, in: receipt.queue) {
+            try core.events.record(.retrying, receipt.action, in: receipt.queue) {
                 ($0.attempt, $0.error) = (state.attempts + 1, bounded(error))
                 ($0.delay, $0.gate) = (wait.delay, wait.gate)
             }
-            try giveWay(place, in: receipt.queue, by: discipline, delay: wait.delay, gate: wait.gate)
+            try schedule.giveWay(place, in: receipt.queue, by: discipline, delay: wait.delay, gate: wait.gate)
         case .release(let delay, let gate, let error):
-            let wait = try Wait(delay, untilOpen: gate, openedSince: opening, controls())
+            let wait = try Wait(delay, untilOpen: gate, openedSince: opening, core.controls())
             let error = error ?? state.lastError
             try beginWait(wait, of: receipt.action, after: state, spendingAttempt: false, error: error)
-            try tell(.released, receipt.action, in: receipt.queue) {
+            try core.events.record(.released, receipt.action, in: receipt.queue) {
                 ($0.attempt, $0.delay, $0.gate) = (state.attempts + 1, wait.delay, wait.gate)
             }
-            try giveWay(place, in: receipt.queue, by: discipline, delay: wait.delay, gate: wait.gate)
+            try schedule.giveWay(place, in: receipt.queue, by: discipline, delay: wait.delay, gate: wait.gate)
         case .stop:
-            try tell(.released, receipt.action, in: receipt.queue) { $0.attempt = state.attempts + 1 }
+            try core.events.record(.released, receipt.action, in: receipt.queue) {
+                $0.attempt = state.attempts + 1
+            }
             if state.isSuspect { try clearSuspicion(receipt.action) }
-            try giveWay(place, in: receipt.queue, by: discipline, delay: .zero, gate: nil, hasFailed: false)
+            try schedule.giveWay(
+                place,
+                in: receipt.queue,
+                by: discipline,
+                delay: .zero,
+                gate: nil,
+                hasFailed: false
+            )
         case .fail(let cause, let policy, let error):
             let run = FailedRun(receipt: receipt, startedAt: startedAt, number: state.attempts + 1)
             try record(run, cause.rawValue, error: error)
             try finish(receipt.action, spending: cause == .undecodable ? 0 : 1, error: error)
-            try leavePass(receipt.action, of: receipt.queue, by: discipline, policy)
+            try groups.leavePass(receipt.action, of: receipt.queue, by: discipline, policy)
             let (action, queue) = (receipt.action, receipt.queue)
-            try fail(action, in: queue, by: discipline, cause, policy, error: error, attempt: run.number)
-            try giveWay(place, in: receipt.queue, by: discipline, delay: .zero, gate: nil, hasFailed: false)
+            try failures.fail(
+                action,
+                in: queue,
+                by: discipline,
+                cause,
+                policy,
+                error: error,
+                attempt: run.number
+            )
+            try schedule.giveWay(
+                place,
+                in: receipt.queue,
+                by: discipline,
+                delay: .zero,
+                gate: nil,
+                hasFailed: false
+            )
         }
         if let target = state.movesTo { try carryOutMove(receipt.action, from: receipt.queue, to: target) }
         return .settled
@@ -95,8 +145,8 @@ extension WriteTransaction {
         .bind(1, receipt.queue.rawValue).bind(2, receipt.slot)
         .bind(3, receipt.action.rawValue).bind(4, receipt.claim).run()
         guard freed > 0 else { return try refuse(receipt) }
-        try tellSucceeded(receipt)
-        return try discard(receipt.action, of: receipt.queue, as: .succeeded) ? .settled : .removed
+        try core.events.recordSuccess(receipt)
+        return try removals.discard(receipt.action, of: receipt.queue, as: .succeeded) ? .settled : .removed
     }
 
     /// Settles nothing: the receipt does not hold the slot.
@@ -126,17 +176,38 @@ extension WriteTransaction {
         .bind(3, receipt.action.rawValue).bind(4, receipt.claim)
         .all { (Timestamp(microseconds: $0.int64(0)), $0.int64(1)) }.first
     }
+}
 
+extension TransactionCore {
     func exists(_ action: ActionID) throws(SQLiteError) -> Bool {
         try connection.cached("SELECT 1 FROM sluice_action_rows WHERE id = ?1")
             .bind(1, action.rawValue).hasRow()
     }
+}
+
+final class Removals: TransactionSubject {
+    let core: TransactionCore
+    let blocks: QueueBlocks
+    let keys: DeduplicationKeys
+    let groups: Groups
+
+    init(
+        _ core: TransactionCore,
+        _ blocks: QueueBlocks,
+        _ keys: DeduplicationKeys,
+        _ groups: Groups
+    ) {
+        self.core = core
+        self.blocks = blocks
+        self.keys = keys
+        self.groups = groups
+    }
 
     /// Removes an action with all that is known of it, and lifts the parking that it caused.
     func remove(_ action: ActionID, in queue: QueueID) throws(SQLiteError) {
-        try tell(.removed, action, in: queue)
+        try core.events.record(.removed, action, in: queue)
         try discard(action, of: queue, as: .removed)
-        try liftBlock(of: action, in: queue)
+        try blocks.liftBlock(of: action, in: queue)
     }
 
     /// Removes an action.
@@ -153,9 +224,9 @@ extension WriteTransaction {
             .bind(1, action.rawValue).run()
         if removed > 0 {
             order.count(-1, in: queue)
-            settledActions.note(action, end)
-            try beginRetention(of: action)
-            try forgetTraces(of: action)
+            core.settledActions.note(action, end)
+            try keys.beginRetention(of: action)
+            try groups.forgetTraces(of: action)
         }
         let hadState = try connection.cached("DELETE FROM sluice_state_rows WHERE action_id = ?1")
             .bind(1, action.rawValue).run()
@@ -164,7 +235,9 @@ extension WriteTransaction {
             .run()
         return removed > 0
     }
+}
 
+extension Settlements {
     /// Writes when a head is tried again.
     ///
     /// An attempt that finished also clears its suspicion.
@@ -215,8 +288,8 @@ extension WriteTransaction {
 
     /// Carries out what was asked for while an action ran whose process has died since.
     func endOrphan(_ receipt: Receipt) throws(SQLiteError) {
-        let state = try ActionState.read(receipt.action, in: self)
-        if state.isCancelled { return try remove(receipt.action, in: receipt.queue) }
+        let state = try ActionState.read(receipt.action, in: core)
+        if state.isCancelled { return try removals.remove(receipt.action, in: receipt.queue) }
         if let target = state.movesTo { try carryOutMove(receipt.action, from: receipt.queue, to: target) }
     }
 
@@ -228,8 +301,8 @@ extension WriteTransaction {
     ) throws(SQLiteError) {
         try connection.cached("UPDATE sluice_state_rows SET moves_to_queue_id = NULL WHERE action_id = ?1")
             .bind(1, action.rawValue).run()
-        guard try exists(action) else { return }
-        try relocate(action, from: queue, to: target)
+        guard try core.exists(action) else { return }
+        try edits.relocate(action, from: queue, to: target)
     }
 }
 
@@ -243,9 +316,8 @@ private struct ActionState {
     var isCancelled = false
     var movesTo: QueueID?
 
-    static func read(_ action: ActionID, in transaction: WriteTransaction) throws(SQLiteError) -> ActionState
-    {
-        try transaction.connection.cached(
+    static func read(_ action: ActionID, in core: TransactionCore) throws(SQLiteError) -> ActionState {
+        try core.connection.cached(
             """
             SELECT attempts, last_error, is_suspect, is_cancelled, moves_to_queue_id
             FROM sluice_state_rows WHERE action_id = ?1
@@ -293,7 +365,7 @@ struct FailedRun {
     let number: Int
 }
 
-extension WriteTransaction {
+extension Settlements {
     /// The most failed attempts that are kept of an action: the newest.
     private static let historyLimit = 50
 
@@ -320,13 +392,13 @@ extension WriteTransaction {
         )
         .bind(1, run.receipt.action.rawValue).bind(2, Self.historyLimit).run()
     }
+}
 
-    /// A text cut to what the file keeps of an error, at a character's boundary.
-    func bounded(_ text: String) -> String {
-        let limit = SluiceError.maximumTextByteCount
-        guard text.utf8.count > limit else { return text }
-        var end = text.utf8.index(text.utf8.startIndex, offsetBy: limit)
-        while end > text.startIndex, end.samePosition(in: text) == nil { end = text.utf8.index(before: end) }
-        return String(text[..<end])
-    }
+/// A text cut to what the file keeps of an error, at a character's boundary.
+func bounded(_ text: String) -> String {
+    let limit = SluiceError.maximumTextByteCount
+    guard text.utf8.count > limit else { return text }
+    var end = text.utf8.index(text.utf8.startIndex, offsetBy: limit)
+    while end > text.startIndex, end.samePosition(in: text) == nil { end = text.utf8.index(before: end) }
+    return String(text[..<end])
 }

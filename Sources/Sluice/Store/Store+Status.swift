@@ -155,7 +155,7 @@ extension QueueFacts {
         let (scheduled, nextAttempt, batch) = (time(11), time(13), time(18))
         nextAttemptAt = nextAttempt
         // What stands aside waits for its next attempt, or for a gate, and not for this time.
-        let isAside = scheduled?.microseconds == WriteTransaction.whenOpened || scheduled == nextAttempt
+        let isAside = scheduled == .whenOpened || scheduled == nextAttempt
         notBefore = isAside ? batch : scheduled ?? batch
         lastError = row.optionalText(14)
         expiresAt = time(19)

@@ -101,26 +101,25 @@ extension WriteTransaction {
     /// Goes on where another has stopped, on a connection that has been opened since; what the other knew of
     /// the file is not believed.
     convenience init(continuing other: WriteTransaction, on connection: Connection) {
+        let old = other.core
         self.init(
             connection: connection,
-            nonce: other.nonce,
-            identity: other.identity,
-            leases: other.leases,
-            clock: other.clock,
-            writeBehind: other.order.limits,
-            runners: other.runners,
-            interest: other.journal.interest,
-            settledActions: other.settledActions,
-            ownSettlements: other.ownSettlements
+            nonce: old.nonce,
+            identity: old.identity,
+            leases: old.leases,
+            clock: old.clock,
+            writeBehind: old.order.limits,
+            runners: old.runners,
+            events: EventJournal(continuing: old.events, on: connection),
+            settledActions: old.settledActions,
+            ownSettlements: old.ownSettlements
         )
-        epoch = other.epoch
-        isToRun = other.isToRun
-        claimCount = other.claimCount
-        silence = other.silence
-        others = other.others
-        seenOpening = other.seenOpening
-        life = other.life
-        journal = other.journal
-        followOrder()
+        core.epoch = old.epoch
+        core.claimCount = old.claimCount
+        core.others = old.others
+        core.seenOpening = old.seenOpening
+        core.life = old.life
+        registry.resume(other.registry)
+        core.followOrder()
     }
 }

@@ -11,7 +11,7 @@ extension Store {
     ///
     /// - Returns: When to sweep again; `nil` when nothing is left that will end.
     package func sweep(_ admission: Admission) async throws(SluiceError) -> Timestamp? {
-        try await write(sync: .owed) { try $0.sweep(admission) }
+        try await write(sync: .owed) { try $0.expiry.sweep(admission) }
     }
 
     /// Gives the scheduled actions that are due their place, and tells when the next is due and when to
@@ -19,9 +19,9 @@ extension Store {
     func admitDue() async throws(SluiceError) -> Admitted {
         try await write(sync: .later) {
             Admitted(
-                scheduled: try $0.admitScheduled(),
-                sweep: try $0.nextSweep(),
-                unplaced: $0.schedule.unplaced
+                scheduled: try $0.schedule.admitScheduled(),
+                sweep: try $0.expiry.nextSweep(),
+                unplaced: $0.schedule.memory.unplaced
             )
         }
     }
@@ -47,7 +47,37 @@ struct SweepMemory {
     fileprivate(set) var unwritable: Set<ActionID> = []
 }
 
-extension WriteTransaction {
+final class Expiry: TransactionSubject {
+    let core: TransactionCore
+    let keys: DeduplicationKeys
+    let removals: Removals
+    let groups: Groups
+    let failures: Failures
+    let blocks: QueueBlocks
+    let schedule: Schedule
+    /// How far the sweep has got.
+    private(set) var sweeping = SweepMemory()
+
+    init(
+        _ core: TransactionCore,
+        _ keys: DeduplicationKeys,
+        _ removals: Removals,
+        _ groups: Groups,
+        _ failures: Failures,
+        _ blocks: QueueBlocks,
+        _ schedule: Schedule
+    ) {
+        self.core = core
+        self.keys = keys
+        self.removals = removals
+        self.groups = groups
+        self.failures = failures
+        self.blocks = blocks
+        self.schedule = schedule
+    }
+
+    func forget() { sweeping.mark = nil }
+
     /// The most actions that one transaction looks at.
     static let sweepBatchSize = 500
 
@@ -56,15 +86,15 @@ extension WriteTransaction {
 
     func sweep(_ admission: Admission) throws(SQLiteError) -> Timestamp? {
         // Only the process that runs the queues knows the policies.
-        guard epoch != nil else { return nil }
+        guard core.epoch != nil else { return nil }
         let leavesExpired = try sweepExpired(admission)
-        let leavesKeys = try sweepKeys()
+        let leavesKeys = try keys.sweepKeys()
         return leavesExpired || leavesKeys ? now : try nextSweep()
     }
 
     /// When something ends next.
     func nextSweep() throws(SQLiteError) -> Timestamp? {
-        guard epoch != nil else { return nil }
+        guard core.epoch != nil else { return nil }
         forgetSweptTime()
         let expiry =
             try connection.cached(
@@ -78,7 +108,8 @@ extension WriteTransaction {
             .first { $0.optionalInt64(0) }
             ?? nil
         let times = [
-            expiry.map(Timestamp.init(microseconds:)), try hasAnyKeys() ? now + Store.keySweepInterval : nil,
+            expiry.map(Timestamp.init(microseconds:)),
+            try keys.hasAnyKeys() ? now + Store.keySweepInterval : nil,
         ]
         return times.compactMap { $0 }.min()
     }
@@ -131,18 +162,18 @@ extension WriteTransaction {
     /// Does with what has expired as its policy says.
     private func endExpired(_ row: ExpiredRow, _ admission: Admission) throws(SQLiteError) {
         if row.isCancelled {
-            try remove(row.action, in: row.queue)
+            try removals.remove(row.action, in: row.queue)
         } else if admission.expiryPolicy(in: row.name, of: row.kind) == .skip {
             // As where a claim finds it: the groups that it starts are closed for this pass.
             let discipline = admission.queues.rules(of: row.name).discipline
-            try leavePass(row.action, of: row.queue, by: discipline, .skip)
-            try fail(row.action, in: row.queue, .expired, .skip, error: Self.expiredError)
-            try liftBlock(of: row.action, in: row.queue)
+            try groups.leavePass(row.action, of: row.queue, by: discipline, .skip)
+            try failures.fail(row.action, in: row.queue, .expired, .skip, error: Self.expiredError)
+            try blocks.liftBlock(of: row.action, in: row.queue)
         } else if row.isWaiting {
             // Its policy is carried out when it is the head: it stands aside no longer.
-            try putBack(row.action)
+            try schedule.putBack(row.action)
         }
-        touch(row.queue)
+        core.touch(row.queue)
     }
 
     private func expiredRows() throws(SQLiteError) -> [ExpiredRow] {

@@ -93,17 +93,40 @@ extension Store {
     /// - Returns: Their numbers; `nil` for one whose key is taken.
     func take(_ actions: [TransferredAction]) async throws -> [ActionID?] {
         try await writeUnlessCancelled(sync: .owed) { transaction in
-            try actions.map { try transaction.take($0) }
+            try actions.map { try transaction.transfers.take($0) }
         }
     }
 }
 
-extension WriteTransaction {
+final class Transfers: TransactionSubject {
+    let core: TransactionCore
+    let keys: DeduplicationKeys
+    let queueRows: QueueRows
+    let groups: Groups
+    let expiry: Expiry
+    let schedule: Schedule
+
+    init(
+        _ core: TransactionCore,
+        _ keys: DeduplicationKeys,
+        _ queueRows: QueueRows,
+        _ groups: Groups,
+        _ expiry: Expiry,
+        _ schedule: Schedule
+    ) {
+        self.core = core
+        self.keys = keys
+        self.queueRows = queueRows
+        self.groups = groups
+        self.expiry = expiry
+        self.schedule = schedule
+    }
+
     /// Stores an action that has left another file, unless its key is taken.
     func take(_ action: TransferredAction) throws -> ActionID? {
-        if let key = action.key, try isTaken(key, in: action.queue) { return nil }
-        let queue = try queue(named: action.queue, sorting: action.sortKey.kind)
-        let id = try nextActionID()
+        if let key = action.key, try keys.isTaken(key, in: action.queue) { return nil }
+        let queue = try queueRows.queue(named: action.queue, sorting: action.sortKey.kind)
+        let id = try core.nextActionID()
         let key = PlaceKey(action.sortKey)
         try connection.cached(
             """
@@ -116,19 +139,19 @@ extension WriteTransaction {
         .bind(1, id.rawValue).bind(2, queue.rawValue).bind(3, key).bind(4, action.notBefore?.microseconds)
         // Never later than now, whatever the other clock said.
         .bind(5, min(action.enqueuedAt ?? now, now).microseconds)
-        .bind(6, nonce).bind(7, action.kind).bind(8, action.payload)
+        .bind(6, core.nonce).bind(7, action.kind).bind(8, action.payload)
         .bind(9, action.version).bind(10, action.tag).bind(11, action.gate?.rawValue)
         .bind(12, action.expiresAt?.microseconds).bind(13, action.trace).run()
         if action.attempts > 0 {
             try connection.cached("INSERT INTO sluice_state_rows (action_id, attempts) VALUES (?1, ?2)")
                 .bind(1, id.rawValue).bind(2, action.attempts).run()
         }
-        if let key = action.key { try remember(key, of: id, in: queue) }
-        if !action.groups.isEmpty { try setGroups(of: id, in: queue, action.groups) }
-        expiryChanged(to: action.expiresAt)
+        if let key = action.key { try keys.remember(key, of: id, in: queue) }
+        if !action.groups.isEmpty { try groups.setGroups(of: id, in: queue, action.groups) }
+        expiry.expiryChanged(to: action.expiresAt)
         order.added(id, key: key, to: queue, isPlaced: action.notBefore == nil)
-        if let time = action.notBefore { noteScheduled(at: time) }
-        touchNew(queue)
+        if let time = action.notBefore { schedule.noteScheduled(at: time) }
+        core.touchNew(queue)
         return id
     }
 }

@@ -10,12 +10,12 @@ extension Store {
     package func queuesWithWork(
         _ page: WorkPage
     ) async throws(SluiceError) -> (queues: [QueueID], next: WorkPage?) {
-        try await write(sync: .later) { try $0.queuesWithWork(page) }
+        try await write(sync: .later) { try $0.core.queuesWithWork(page) }
     }
 
     /// Tries again what could not be decoded: the code may have changed.
     package func liftUndecodable() async throws(SluiceError) {
-        try await write(sync: .later) { try $0.liftUndecodable() }
+        try await write(sync: .later) { try $0.waits.liftUndecodable() }
     }
 
     /// Removes the holds that have ended by themselves, and tells of them.
@@ -23,8 +23,8 @@ extension Store {
     /// - Returns: When the next one ends; `nil` when none does by itself.
     package func endHolds() async throws(SluiceError) -> Timestamp? {
         try await write(sync: .later) { transaction in
-            try transaction.removeEndedHolds()
-            return try transaction.nextEndOfHolds()
+            try transaction.gatesAndHolds.removeEndedHolds()
+            return try transaction.gatesAndHolds.nextEndOfHolds()
         }
     }
 
@@ -43,7 +43,7 @@ extension Store {
 
     /// Makes all earlier commits survive a loss of power.
     package func sync() async throws(SluiceError) {
-        try await write(sync: .forced) { try $0.writeBarrier() }
+        try await write(sync: .forced) { try $0.core.writeBarrier() }
     }
 }
 
@@ -60,14 +60,14 @@ package enum WorkPage: Sendable, Hashable {
     }
 }
 
-extension WriteTransaction {
+extension Waits {
     /// Ends the waits of heads that were released: a restart may have brought what they lacked.
     func endReleases() throws(SQLiteError) {
-        try putBackReleased()
+        try schedule.putBackReleased()
         let actions = try connection.cached("SELECT action_id FROM sluice_state_rows WHERE is_released = 1")
             .all { $0.int64(0) }
         for action in actions {
-            try writeIfPossible { () throws(SQLiteError) in
+            try core.writeIfPossible { () throws(SQLiteError) in
                 try connection.cached(
                     """
                     UPDATE sluice_state_rows
@@ -86,7 +86,7 @@ extension WriteTransaction {
     ///
     /// A claim sees to that too; this has the file say so.
     func shortenWaits() throws(SQLiteError) {
-        try shortenAsides()
+        try schedule.shortenAsides()
         // One that stands aside still has a row that cannot be written, and waits on as it does.
         let actions = try connection.cached(
             """
@@ -98,7 +98,7 @@ extension WriteTransaction {
         )
         .bind(1, now.microseconds).all { $0.int64(0) }
         for action in actions {
-            try writeIfPossible { () throws(SQLiteError) in
+            try core.writeIfPossible { () throws(SQLiteError) in
                 try connection.cached(
                     """
                     UPDATE sluice_state_rows SET next_attempt_at_us = ?2 + retry_delay_us
@@ -109,7 +109,9 @@ extension WriteTransaction {
             }
         }
     }
+}
 
+extension TransactionCore {
     func queuesWithWork(_ page: WorkPage) throws(SQLiteError) -> (queues: [QueueID], next: WorkPage?) {
         guard case .ordered(let last, let limit) = page else {
             return (try order.queuesOfNewest(), .ordered(after: QueueID(rawValue: .min), limit: page.limit))
@@ -137,14 +139,16 @@ extension WriteTransaction {
         guard let end = found.last?.queue, end > last else { return (queues, nil) }
         return (queues, .ordered(after: end, limit: limit))
     }
+}
 
+extension Waits {
     func liftUndecodable() throws(SQLiteError) {
         let queues = try connection.cached(
             "SELECT queue_id FROM sluice_queue_rows WHERE blocked_by = 'undecodable'"
         )
         .all { QueueID(rawValue: $0.int64(0)) }
         for queue in queues {
-            try writeIfPossible { () throws(SQLiteError) in
+            try core.writeIfPossible { () throws(SQLiteError) in
                 try connection.cached(
                     """
                     UPDATE sluice_queue_rows
@@ -154,11 +158,13 @@ extension WriteTransaction {
                     """
                 )
                 .bind(1, queue.rawValue).run()
-                touch(queue)
+                core.touch(queue)
             }
         }
     }
+}
 
+extension TransactionCore {
     /// Writes what concerns one row of many.
     ///
     /// Where the row cannot be written, as in a damaged file, it stays as it is, and holds up no other (G9):

@@ -1,6 +1,6 @@
 internal import SluiceSQLite
 
-extension WriteTransaction {
+extension TransactionCore {
     /// The queue of a name, if the file knows it.
     func knownQueue(named name: QueueName) throws(SQLiteError) -> QueueDirectory.Entry? {
         if let entry = directory[name] { return entry }
@@ -11,6 +11,18 @@ extension WriteTransaction {
         let entry = QueueDirectory.Entry(id: QueueID(rawValue: id), sortKind: kind)
         directory[name] = entry
         return entry
+    }
+}
+
+final class QueueRows: TransactionSubject {
+    let core: TransactionCore
+    let failures: Failures
+    let blocks: QueueBlocks
+
+    init(_ core: TransactionCore, _ failures: Failures, _ blocks: QueueBlocks) {
+        self.core = core
+        self.failures = failures
+        self.blocks = blocks
     }
 
     /// The queue that an action on its way into the file goes to.
@@ -25,12 +37,12 @@ extension WriteTransaction {
     /// - Parameter isFixed: The application's options give the type: the queue takes it with the actions
     ///   that it has.
     func queue(named name: QueueName, sorting kind: SortKey.Kind, isFixed: Bool = false) throws -> QueueID {
-        guard let entry = try knownQueue(named: name) else {
+        guard let entry = try core.knownQueue(named: name) else {
             // Not by RETURNING, which makes a table for its answer.
             try connection.cached("INSERT INTO sluice_queue_rows (name, sort_type) VALUES (?1, ?2)")
                 .bind(1, name.rawValue).bind(2, kind.rawValue).run()
             let id = QueueID(rawValue: connection.lastInsertedRowID)
-            directory[name] = QueueDirectory.Entry(id: id, sortKind: kind)
+            core.directory[name] = QueueDirectory.Entry(id: id, sortKind: kind)
             return id
         }
         guard entry.sortKind != kind, !mutant("type of sort key") else { return entry.id }
@@ -49,14 +61,14 @@ extension WriteTransaction {
         if !isEmpty { try convertKeys(of: entry.id, from: entry.sortKind, to: kind) }
         try connection.cached("UPDATE sluice_queue_rows SET sort_type = ?2 WHERE queue_id = ?1")
             .bind(1, entry.id.rawValue).bind(2, kind.rawValue).run()
-        directory[name] = QueueDirectory.Entry(id: entry.id, sortKind: kind)
+        core.directory[name] = QueueDirectory.Entry(id: entry.id, sortKind: kind)
         return entry.id
     }
 }
 
 // MARK: - Another type of sort key
 
-extension WriteTransaction {
+extension QueueRows {
     /// Gives the actions of a queue sort keys of the type that the application's options say.
     ///
     /// Somebody else has set another type, such as an `INSERT` without a key into the empty queue. An action
@@ -80,18 +92,18 @@ extension WriteTransaction {
                 let error =
                     "its sort key, of the type \(old), cannot be made a key of the type \(kind), by which "
                     + "the options of the application order the queue"
-                try bury(action.id, of: queue, DeadLetterCause.undecodable.rawValue, error: error)
-                try liftBlock(of: action.id, in: queue)
+                try failures.bury(action.id, of: queue, DeadLetterCause.undecodable.rawValue, error: error)
+                try blocks.liftBlock(of: action.id, in: queue)
                 continue
             }
             if !action.isRunning { try order.leaving(action.id, of: queue) }
             try connection.cached("UPDATE sluice_action_rows SET sort_key = ?2 WHERE id = ?1")
                 .bind(1, action.id.rawValue).bind(2, key).run()
-            if action.isPlaced { try restore(Place(key: key, action: action.id), in: queue) }
+            if action.isPlaced { try core.restore(Place(key: key, action: action.id), in: queue) }
         }
         // The mark of a pass is a place by the old keys.
         try order.restartPass(of: queue)
-        touch(queue)
+        core.touch(queue)
     }
 
     /// The actions of a queue with what their keys are in another type; `NULL`: nothing.

@@ -58,7 +58,7 @@ import Testing
         var (removed, signalled, rounds) = (0, [ActionID](), 0)
         while let current = page {
             let batch = try await store.cancel(.queues(pattern.form()), current)
-            #expect(batch.removed <= WriteTransaction.cancelBatchSize)
+            #expect(batch.removed <= Cancellations.cancelBatchSize)
             removed += batch.removed
             signalled += batch.signalled
             page = batch.next
@@ -83,7 +83,7 @@ import Testing
         let fixture = try await StoreFixture()
         let store = fixture.store
         let extras = DraftExtras(tag: "t")
-        let count = 2 * WriteTransaction.cancelBatchSize + 1
+        let count = 2 * Cancellations.cancelBatchSize + 1
         try await store.add((0..<count).map { ActionDraft("\($0)", by: .integer(Int64($0)), extras: extras) })
         let running = try await store.take()
         var page: CancelPage? = CancelPage(through: try await store.lastActionID())

@@ -85,7 +85,7 @@ import Testing
                 (0..<batch).map { ActionDraft("\(number)", in: QueueName("q/\($0 % 1_000)")) }
             )
             let count = try await store.write(sync: .later) { transaction in
-                transaction.order.lanes.values.map(\.placeCount).reduce(0, +)
+                transaction.core.order.lanes.values.map(\.placeCount).reduce(0, +)
             }
             most = max(most, count)
         }

@@ -68,7 +68,7 @@ struct DisciplinePlaceTests {
         let head = try await fixture.store.take(by: .by(.passOver))
         await #expect(throws: SluiceError.self) {
             try await fixture.store.write(sync: .later) { transaction in
-                try transaction.takeInChanges(isOfTransaction: true)
+                try transaction.core.takeInChanges(isOfTransaction: true)
                 throw Refusal("as a deferred foreign key at COMMIT")
             }
         }
@@ -110,7 +110,7 @@ struct DisciplinePlaceTests {
         fixture.clock.advance(by: .seconds(35))
         await #expect(throws: SluiceError.self) {
             try await fixture.store.write(sync: .later) { transaction in
-                _ = try transaction.admitScheduled()
+                _ = try transaction.schedule.admitScheduled()
                 throw Refusal("for whatever reason")
             }
         }

@@ -94,7 +94,10 @@ struct DisciplineRuleTests {
         // A claim passes by what memory still names; the next has nothing to look at.
         #expect(try await store.claim(by: rules(.concurrent(1))).word == "empty")
         let order = try await store.write(sync: .later) { transaction in
-            try transaction.order.head(of: transaction.knownQueue(named: "q")?.id ?? 0, by: .concurrent(1))
+            try transaction.core.order.head(
+                of: transaction.core.knownQueue(named: "q")?.id ?? 0,
+                by: .concurrent(1)
+            )
         }
         #expect(order == nil)
         try await store.add("new")
@@ -157,7 +160,7 @@ struct DisciplineRuleTests {
     func failingBeside() async throws {
         let fixture = try await StoreFixture()
         // More than one transaction sets aside.
-        let count = 2 * WriteTransaction.failBatchSize
+        let count = 2 * Failures.failBatchSize
         try await fixture.store.add((0..<count + 3).map { ActionDraft("\($0)") })
         let a = try await take(fixture.store, by: .concurrent(3))
         let b = try await take(fixture.store, by: .concurrent(3))
@@ -174,7 +177,7 @@ struct DisciplineRuleTests {
     @Test("What ran when its queue failed as a whole is not set aside, though its process dies meanwhile")
     func failingBesideDeath() async throws {
         var fixture = try await StoreFixture()
-        try await fixture.store.add((0..<WriteTransaction.failBatchSize + 3).map { ActionDraft("\($0)") })
+        try await fixture.store.add((0..<Failures.failBatchSize + 3).map { ActionDraft("\($0)") })
         let a = try await take(fixture.store, by: .concurrent(2))
         _ = try await take(fixture.store, by: .concurrent(2))
         try await fixture.store.settle(a, .fail(.failed, .failQueue, error: "e"))

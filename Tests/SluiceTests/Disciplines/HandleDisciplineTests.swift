@@ -137,7 +137,9 @@ struct HandleDisciplineTests {
         #expect(running.text == "0")
         let refused = await refusal {
             try await store.write(sync: .later) { transaction in
-                let taking = try transaction.takeNext(of: "q", limit: 1, by: nil) { .success($0.payload) }
+                let taking = try transaction.handles.takeNext(of: "q", limit: 1, by: nil) {
+                    .success($0.payload)
+                }
                 throw SluiceError(.invalidOptions, "took \(taking.outputs)")
             }
         }

@@ -94,8 +94,8 @@ struct PassRuleTests {
         case .rescheduled: _ = try await store.reschedule(id, notBefore: later)
         case .dead:
             try await store.write(sync: .owed) { transaction in
-                let queue = try #require(try transaction.knownQueue(named: "q")).id
-                try transaction.bury(id, of: queue, "skipped", error: "e")
+                let queue = try #require(try transaction.core.knownQueue(named: "q")).id
+                try transaction.failures.bury(id, of: queue, "skipped", error: "e")
             }
         case .movedByShell:
             try first.execute("UPDATE sluice_actions SET queue = 'elsewhere' WHERE id = \(id)")

@@ -40,7 +40,7 @@ struct QueueFailureTests {
     @Test("Last in, first out: a long queue fails in batches, over a restart")
     func lastFirstInBatches() async throws {
         var fixture = try await StoreFixture()
-        let count = 2 * WriteTransaction.failBatchSize + 3
+        let count = 2 * Failures.failBatchSize + 3
         try await fixture.store.add((0..<count).map { ActionDraft("\($0)") })
         let action = try await fixture.store.take(by: .by(.lastInFirstOut))
         try await fixture.store.add("in front")

@@ -22,7 +22,7 @@ import Testing
         _ = try await store.sweep(Admission(failure: .all(.skip)))
         #expect(try await store.skipHead(of: "q", error: "by hand") == .skipped(ActionID(rawValue: 2)))
         try await store.settle(try await store.take(), .fail(.failed, .failQueue, error: "e"))
-        let error = WriteTransaction.expiredError
+        let error = Expiry.expiredError
         #expect(
             lines(fixture) == [
                 "expired q 1 note '\(error)' expired/skip", "deadLettered q 1 note '\(error)' expired",
@@ -40,9 +40,9 @@ import Testing
         store.interest.begin()
         try await store.add([ActionDraft("a", extras: DraftExtras(expiresAt: fixture.clock.now))])
         _ = try await store.claim(by: Admission(failure: .all(policy)))
-        var expected = ["expired q 1 note '\(WriteTransaction.expiredError)' expired/\(policy.rawValue)"]
+        var expected = ["expired q 1 note '\(Expiry.expiredError)' expired/\(policy.rawValue)"]
         if policy != .block {
-            expected += ["deadLettered q 1 note '\(WriteTransaction.expiredError)' expired", "idle q"]
+            expected += ["deadLettered q 1 note '\(Expiry.expiredError)' expired", "idle q"]
         }
         #expect(lines(fixture) == expected)
     }

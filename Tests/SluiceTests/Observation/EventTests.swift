@@ -182,7 +182,7 @@ struct EventTests {
         try await fixture.store.add("a")
         let refused = await refusal {
             try await fixture.store.write(sync: .later) { transaction in
-                _ = try transaction.enqueue([ActionDraft("b")])
+                _ = try transaction.enqueues.enqueue([ActionDraft("b")])
                 throw SluiceError(.storage, "not this one")
             }
         }
@@ -215,7 +215,7 @@ struct EventTests {
         try await store.add("a")
         let refused = await refusal {
             try await store.write(sync: .later) { transaction in
-                _ = try transaction.hold("y", by: "ops", reason: "", for: nil)
+                _ = try transaction.gatesAndHolds.hold("y", by: "ops", reason: "", for: nil)
                 throw SluiceError(.storage, "not this one")
             }
         }

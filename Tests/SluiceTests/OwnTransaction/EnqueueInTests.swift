@@ -265,7 +265,7 @@ struct EnqueueInTests {
         let store = fixture.store
         let application = try Application(fixture.file.path)
         func count() async throws -> Int {
-            try await store.write(sync: .later) { $0.order.lanes.values.map(\.placeCount).reduce(0, +) }
+            try await store.write(sync: .later) { $0.core.order.lanes.values.map(\.placeCount).reduce(0, +) }
         }
         // Memory follows the file from the first look at a queue on.
         try await store.add("x")

@@ -205,7 +205,7 @@ import Testing
     func holds() async throws {
         try await a.store.add("1")
         #expect(try await a.store.holds().isEmpty)
-        _ = try await a.store.write(sync: .later) { try $0.controls() }
+        _ = try await a.store.write(sync: .later) { try $0.core.controls() }
         clock.advance(by: .seconds(15))
         try await b.store.renewLease()
         clock.advance(by: .seconds(15))
@@ -213,14 +213,14 @@ import Testing
         try a.execute("INSERT INTO sluice_holds (scope, reason) VALUES ('*', 'why')")
         try await a.store.takeInForeignChanges()
         try await a.store.renewLease()
-        #expect(try await a.store.write(sync: .later) { try $0.controls().holds.count } == 1)
+        #expect(try await a.store.write(sync: .later) { try $0.core.controls().holds.count } == 1)
     }
 
     @Test("G6: an epoch whose numbers are used up is left for another, and no number comes twice")
     func numbers() async throws {
         try await a.store.add([ActionDraft("1"), ActionDraft("2", in: "r")])
         let last = try await a.store.take()
-        try await a.store.write(sync: .later) { $0.claimCount = WriteTransaction.claimLimit }
+        try await a.store.write(sync: .later) { $0.core.claimCount = Claims.claimLimit }
         #expect(try await a.store.claim("r").word == "taken")
         #expect(a.commits.elements.last?.runnerChanges == .takenOff)
         #expect(try runners == ["2"])

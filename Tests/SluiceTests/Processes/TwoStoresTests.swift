@@ -52,7 +52,7 @@ import Testing
         let b = try await StoreFixture.process(2, on: file, clock: clock, adjust: known)
         for store in [a.store, b.store] { _ = try await store.queuesWithWork(.newest(thenLimit: 10)) }
         // More than one claim goes through.
-        let count = 2 * WriteTransaction.headLimit + 2
+        let count = 2 * Claims.headLimit + 2
         try await a.store.add((1...count).map { ActionDraft("\($0)") })
         try await b.store.takeInForeignChanges()
         let queue = try await a.store.queueID("q")
@@ -364,7 +364,7 @@ import Testing
         // What changes nothing does not count.
         for _ in 1...CheckpointLease.busy { try await b.store.takeInForeignChanges() }
         for _ in 1...CheckpointLease.busy {
-            try await a.store.write(sync: .later) { try $0.writeBarrier() }
+            try await a.store.write(sync: .later) { try $0.core.writeBarrier() }
         }
         #expect(try a.row("SELECT group_concat(pid) FROM sluice_checkpointer") == "1")
         #expect(try a.rows("SELECT change FROM sluice_changes") == ["runner"])

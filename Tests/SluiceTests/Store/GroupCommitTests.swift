@@ -30,7 +30,7 @@ struct GroupCommitTests {
     }
 
     private static func enqueue(_ draft: ActionDraft) -> @Sendable (WriteTransaction) throws -> String {
-        { "\(try $0.enqueue([draft]).get()[0])" }
+        { "\(try $0.enqueues.enqueue([draft]).get()[0])" }
     }
 
     @Test("G1: enqueues of many tasks are all stored, in the order of their numbers")
@@ -166,7 +166,7 @@ struct GroupCommitTests {
         let store = fixture.store
         let log = EventLog<Int64>()
         let enqueue: @Sendable (WriteTransaction) throws -> Int64 = {
-            try $0.enqueue([ActionDraft("a")]).get()[0].rawValue
+            try $0.enqueues.enqueue([ActionDraft("a")]).get()[0].rawValue
         }
         store.write(sync: .owed, enqueue) { first in
             log.append((try? first.get()) ?? -1)
@@ -182,7 +182,7 @@ struct GroupCommitTests {
             fixture,
             [
                 { transaction in
-                    try transaction.stopRunning()
+                    try transaction.registry.stopRunning()
                     return "stopped"
                 },
                 Self.enqueue(ActionDraft("x", kind: "")),
@@ -199,7 +199,7 @@ struct GroupCommitTests {
         try await fixture.store.add("a")
         let refused = await refusal {
             try await fixture.store.write(sync: .owed) { transaction in
-                try transaction.startRunning()
+                try transaction.registry.startRunning()
                 throw SluiceError(.storage, "made up")
             }
         }

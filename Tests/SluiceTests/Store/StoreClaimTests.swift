@@ -94,7 +94,7 @@ struct StoreClaimTests {
             let queue = try await fixture.store.queueID("q")
             _ = await refusal {
                 try await fixture.store.write(sync: .later) { transaction in
-                    _ = try transaction.claim(
+                    _ = try transaction.claims.claim(
                         ClaimRequest(queue: queue, admission: Admission())
                     )
                     throw SluiceError(.storage, "made up")
@@ -162,7 +162,7 @@ struct StoreClaimTests {
             Receipt(action: ActionID(rawValue: 2), claim: receipt.claim, queue: receipt.queue, slot: 0),
         ]
         for receipt in forged {
-            let result = try await store.write(sync: .later) { try $0.settle(receipt, .success) }
+            let result = try await store.write(sync: .later) { try $0.settlements.settle(receipt, .success) }
             #expect(result == .stale)
         }
         #expect(try await store.actionCount() == 2)

@@ -17,7 +17,7 @@ import Testing
     /// - Parameter meanwhile: Done while that action runs.
     /// - Returns: The action that failed.
     private func fail(_ store: Store, meanwhile: () async throws -> Void = {}) async throws -> ActionID {
-        let count = 2 * WriteTransaction.failBatchSize + 10
+        let count = 2 * Failures.failBatchSize + 10
         let id = try await store.add("first", by: .integer(-10))
         try await store.add((0..<count).map { ActionDraft("\($0)", by: .integer(Int64($0))) })
         let first = try await store.take()
@@ -60,7 +60,7 @@ import Testing
         _ = try await store.admitScheduled()
         #expect(try await store.drain() == ["scheduled"])
         #expect(
-            try fixture.row("SELECT count(*) FROM sluice_dead") == "\(2 * WriteTransaction.failBatchSize + 9)"
+            try fixture.row("SELECT count(*) FROM sluice_dead") == "\(2 * Failures.failBatchSize + 9)"
         )
         #expect(try fixture.row("SELECT count(*) FROM sluice_state_rows") == "0")
     }
@@ -98,7 +98,7 @@ import Testing
 
     @Test("More places left behind than a batch has do not keep the queue failing")
     func manyMovedToFront() async throws {
-        let batch = WriteTransaction.failBatchSize
+        let batch = Failures.failBatchSize
         // So many that the places of what is moved are still in the file.
         let fixture = try await StoreFixture(adjust: {
             $0.writeBehind.newest = batch + 100

@@ -98,7 +98,7 @@ struct StoreFailureTests {
     func failQueue() async throws {
         let fixture = try await StoreFixture()
         let store = fixture.store
-        let count = 2 * WriteTransaction.failBatchSize + 1
+        let count = 2 * Failures.failBatchSize + 1
         try await store.add((0...count).map { ActionDraft("\($0)", by: .integer(Int64($0))) })
         let later = fixture.clock.now + .seconds(60)
         try await store.add([ActionDraft("scheduled", by: .integer(0), notBefore: later)])
@@ -106,7 +106,7 @@ struct StoreFailureTests {
         try await store.settle(try await store.take(), .fail(.failed, .failQueue, error: "room closed"))
         // One batch has gone with the settling; the queue is parked until the last has.
         #expect(
-            try fixture.row("SELECT count(*) FROM sluice_dead") == "\(WriteTransaction.failBatchSize + 1)"
+            try fixture.row("SELECT count(*) FROM sluice_dead") == "\(Failures.failBatchSize + 1)"
         )
         #expect(try fixture.row("SELECT state FROM sluice_queues WHERE queue = 'q'") == "parked")
         #expect(try await store.retryNow(.prefix([])) == 0)
@@ -146,7 +146,7 @@ struct StoreFailureTests {
     @Test("The failing of a queue goes on after a restart")
     func failQueueRestart() async throws {
         var fixture = try await StoreFixture()
-        let count = 3 * WriteTransaction.failBatchSize
+        let count = 3 * Failures.failBatchSize
         try await fixture.store.add((0...count).map { ActionDraft("\($0)") })
         try await fixture.store.settle(
             try await fixture.store.take(),

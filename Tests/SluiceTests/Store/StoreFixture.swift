@@ -177,7 +177,7 @@ extension Store {
     }
 
     func queueID(_ name: QueueName) async throws -> QueueID {
-        let entry = try await write(sync: .later) { try $0.knownQueue(named: name) }
+        let entry = try await write(sync: .later) { try $0.core.knownQueue(named: name) }
         guard let entry else { throw Unexpected(description: "no queue '\(name)'") }
         return entry.id
     }

@@ -9,8 +9,8 @@ struct StoreFullTests {
     /// Lets the database grow by so many pages at most, which fails as a full disk does.
     private func limit(_ fixture: StoreFixture, pages: Int) async throws {
         try await fixture.store.write(sync: .owed) { transaction in
-            let count = Int(try transaction.connection.pragma("page_count")) ?? 0
-            try transaction.connection.execute("PRAGMA max_page_count = \(count + pages)")
+            let count = Int(try transaction.core.connection.pragma("page_count")) ?? 0
+            try transaction.core.connection.execute("PRAGMA max_page_count = \(count + pages)")
         }
     }
 

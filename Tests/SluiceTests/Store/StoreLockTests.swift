@@ -140,8 +140,8 @@ struct StoreLockTests {
         for _ in 0..<3 {
             frames.append(
                 try await fixture.store.write(sync: .owed) { transaction in
-                    try transaction.writeBarrier()
-                    return transaction.connection.logFrames
+                    try transaction.core.writeBarrier()
+                    return transaction.core.connection.logFrames
                 }
             )
         }
@@ -157,8 +157,8 @@ struct StoreLockTests {
             var longest = 0
             for _ in 0..<1_500 {
                 let frames = try await fixture.store.write(sync: need) { transaction in
-                    try transaction.writeBarrier()
-                    return transaction.connection.logFrames
+                    try transaction.core.writeBarrier()
+                    return transaction.core.connection.logFrames
                 }
                 longest = max(longest, frames)
             }

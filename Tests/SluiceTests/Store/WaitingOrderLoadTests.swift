@@ -22,9 +22,9 @@ import Testing
             writeBehind: WriteBehindLimits()
         )
         try transaction.begin()
-        try transaction.startRunning()
+        try transaction.registry.startRunning()
         try transaction.commit()
-        #expect(!transaction.order.isLoaded)
+        #expect(!transaction.core.order.isLoaded)
 
         let other = try fixture.connect()
         try other.beginImmediate()
@@ -32,7 +32,7 @@ import Testing
         try other.execute("INSERT INTO sluice_actions (queue, kind, payload) VALUES ('new', 'test', '3')")
         let error = try #require(throws: SQLiteError.self) { try transaction.begin() }
         #expect(error.code.primary == .busy)
-        #expect(transaction.order.isLoaded)
+        #expect(transaction.core.order.isLoaded)
         #expect(!connection.isInTransaction)
         try other.commit()
 
@@ -43,7 +43,7 @@ import Testing
             "SELECT queue_id FROM sluice_queue_rows WHERE name <> 'q' ORDER BY name"
         )
         .all { QueueID(rawValue: $0.int64(0)) }
-        let heads = try queues.map { try transaction.order.head(of: $0)?.action.rawValue }
+        let heads = try queues.map { try transaction.core.order.head(of: $0)?.action.rawValue }
         #expect(heads == [1, 3], "of the queues 'elsewhere' and 'new'")
     }
 

@@ -48,7 +48,7 @@ import Testing
         func fail() async {
             await #expect(throws: SluiceError.self) {
                 try await b.store.write(sync: .later) { transaction in
-                    if isForgotten { try transaction.takeInChanges(isOfTransaction: true) }
+                    if isForgotten { try transaction.core.takeInChanges(isOfTransaction: true) }
                     throw SluiceError(.storage, "the commit fails")
                 }
             }

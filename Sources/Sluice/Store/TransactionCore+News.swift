@@ -1,35 +1,26 @@
 internal import SluiceSQLite
 
-extension WriteTransaction {
+extension TransactionCore {
     /// What stood when a transaction began.
     struct Before {
         private let epoch: Int64?
         private let claimCount: Int64
-        private let isToRun: Bool
         private let others: [Int64]
-        private let silence: SilenceJudge
         private let seenOpening: Int64
-        private let lastAdmission: (wall: Timestamp, uptime: Duration)?
 
-        init(_ transaction: WriteTransaction) {
+        init(_ transaction: TransactionCore) {
             epoch = transaction.epoch
             claimCount = transaction.claimCount
-            isToRun = transaction.isToRun
             others = transaction.others
-            silence = transaction.silence
             seenOpening = transaction.seenOpening
-            lastAdmission = transaction.disciplines.lastAdmission
         }
 
         /// Puts it back, but for what only goes up.
-        func restore(_ transaction: WriteTransaction) {
+        func restore(_ transaction: TransactionCore) {
             transaction.epoch = epoch
             transaction.claimCount = max(transaction.claimCount, claimCount)
-            transaction.isToRun = isToRun
             transaction.others = others
-            transaction.silence = silence
             transaction.seenOpening = seenOpening
-            transaction.disciplines.lastAdmission = lastAdmission
         }
     }
 
@@ -106,7 +97,7 @@ struct ControlChanges: OptionSet {
 
 // MARK: - Noting
 
-extension WriteTransaction {
+extension TransactionCore {
     /// Notes that a queue may have become ready.
     func touch(_ queue: QueueID) {
         touchedQueues.insert(queue)
