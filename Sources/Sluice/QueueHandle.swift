@@ -187,7 +187,7 @@ extension QueueHandle {
         while true {
             let batch = try await broker.store.clear(name, through: last)
             count += batch
-            guard batch == Store.clearBatchSize else { break }
+            guard batch == HandleOperations.clearBatchSize else { break }
         }
         broker.scheduler.hasten(.admitScheduled)
         return count

@@ -97,7 +97,7 @@ struct Doctor: AsyncParsableCommand, Look {
     }
 
     /// Who runs the queues.
-    static func text(_ runners: [Store.Runner]) -> String {
+    static func text(_ runners: [RunningProcess]) -> String {
         guard !runners.isEmpty else { return "none" }
         return runners.map { runner in
             if let keeper = runner.keeper {

@@ -212,8 +212,8 @@ import Testing
         return connection
     }
 
-    private func runner(_ pid: Int64, lives: Bool = true) -> Store.Runner {
-        Store.Runner(
+    private func runner(_ pid: Int64, lives: Bool = true) -> RunningProcess {
+        RunningProcess(
             pid: pid,
             leaseUntil: Timestamp(Date()) + .seconds(30),
             isLeaseOver: false,

@@ -46,7 +46,7 @@ enum RouteMatch: Sendable {
 
 /// All routes of a broker, and the options of its queues.
 struct RouteTable: Sendable {
-    private var patterns = PatternTable<[String?: Admission.Route]>()
+    private var patterns = PatternTable<[String?: Admission.Entry]>()
     private var queues = QueueTable()
     /// By their numbers.
     private var routes: [Route] = []
@@ -72,7 +72,7 @@ struct RouteTable: Sendable {
         let id = RouteID(rawValue: routes.count)
         routes.append(Route(id: id, pattern: pattern, kind: kind, options: options, perform: perform))
         var kinds = patterns[form] ?? [:]
-        kinds[kind] = Admission.Route(id: id, options)
+        kinds[kind] = Admission.Entry(id: id, options)
         patterns[form] = kinds
         admission = Admission(routes: patterns, queues: queues)
     }
@@ -92,7 +92,7 @@ struct RouteTable: Sendable {
     }
 }
 
-extension Admission.Route {
+extension Admission.Entry {
     fileprivate init(id: RouteID, _ options: RouteOptions) {
         self.init(
             id: id,

@@ -11,17 +11,8 @@
 /// is over. It is over at ``until`` in any case: what has not been tried starts beside the others, still
 /// suspect.
 package struct CrashTrial: Sendable {
-    package struct Suspect: Hashable, Sendable {
-        let queue: QueueID
-        /// What speaks against it: raised when its process dies while it runs as a suspect, lowered by a
-        /// trial that it survives.
-        let level: Int
-        /// Deaths while it ran alone.
-        let crashes: Int
-    }
-
     /// Those that are still to be tried, the most suspect first.
-    private(set) var waiting: [Suspect] = []
+    private(set) var waiting: [CrashSuspect] = []
     /// Queues whose suspects are being claimed or run.
     private(set) var group: Set<QueueID> = []
     /// How many were to start together.
@@ -37,7 +28,7 @@ package struct CrashTrial: Sendable {
 
     var isActive: Bool { !waiting.isEmpty || !group.isEmpty }
 
-    mutating func add(_ suspect: Suspect) {
+    mutating func add(_ suspect: CrashSuspect) {
         let index = waiting.firstIndex {
             ($0.level, $0.crashes) < (suspect.level, suspect.crashes)
         }

@@ -53,7 +53,7 @@ package struct SchedulerStateMachine {
         case waiting(RetryWait, until: Duration)
         case lacksPermit(RouteID, limit: Int)
         /// The head is a suspect.
-        case awaitsTrial(CrashTrial.Suspect)
+        case awaitsTrial(CrashSuspect)
         /// There is no route for the head: a new route changes that, or a wake.
         case unroutable
         /// The head asks for a gate that is closed.

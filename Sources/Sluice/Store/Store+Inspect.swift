@@ -1,5 +1,3 @@
-internal import SluiceSQLite
-
 extension Store {
     /// Whether an action stands in a queue.
     func isWaiting(_ action: ActionID, in queue: QueueID) async throws(SluiceError) -> Bool {
@@ -45,5 +43,71 @@ extension Store {
     /// The number of actions that wait or run.
     package func actionCount() async throws(SluiceError) -> Int {
         try await read { try $0.cached("SELECT count(*) FROM sluice_action_rows").first { $0.int(0) } ?? 0 }
+    }
+}
+
+extension Store {
+    /// Counts actions by kind and parked queues by reason, in one read.
+    ///
+    /// - Parameter limit: The most actions that are counted, the oldest first, and the most queues.
+    package func measure(limit: Int) async throws(SluiceError) -> Measurement {
+        try await read { connection in
+            let kinds = try connection.cached(
+                """
+                SELECT kind, count(*), min(enqueued_at_us)
+                FROM (SELECT kind, enqueued_at_us FROM sluice_action_rows ORDER BY id LIMIT ?1)
+                GROUP BY kind
+                """
+            )
+            .bind(1, limit).all {
+                Measurement.Kind(
+                    name: $0.text(0),
+                    depth: $0.int(1),
+                    oldest: Timestamp(microseconds: $0.int64(2))
+                )
+            }
+            // What a gate keeps is not parked: it may have opened since.
+            let parked = try connection.cached(
+                """
+                SELECT blocked_by, count(*)
+                FROM (SELECT blocked_by FROM sluice_queue_rows WHERE blocked_by IS NOT NULL LIMIT ?1)
+                WHERE blocked_by <> 'gate'
+                GROUP BY blocked_by
+                """
+            )
+            .bind(1, limit).all { ($0.text(0), $0.int(1)) }
+            return Measurement(
+                kinds: kinds,
+                parked: Dictionary(uniqueKeysWithValues: parked),
+                logByteCount: connection.logPath.flatMap(DatabaseFile.byteCount(of:))
+            )
+        }
+    }
+}
+
+/// Opening in a role that writes nothing.
+extension Store {
+    /// Opens the file for a look, and makes a writer that refuses.
+    static func openToRead(
+        _ file: DatabaseFile,
+        _ path: String?,
+        _ check: FileCheck,
+        _ options: BrokerOptions
+    ) throws(SluiceError) -> (Reader, Writer) {
+        guard let path else {
+            throw SluiceError(.invalidOptions, "queues in memory cannot be opened with the role readOnly")
+        }
+        let reader = Reader(
+            path,
+            check,
+            options.engine,
+            open: { try file.openToRead(path) },
+            opened: try file.openToRead(path)
+        )
+        let refusal = SluiceError(
+            .readOnly,
+            "\(path) was opened with the role readOnly: open it with the role run or enqueueOnly to change it"
+        )
+        return (reader, Writer(refusing: refusal, check, options.engine))
     }
 }

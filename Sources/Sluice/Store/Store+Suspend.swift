@@ -1,6 +1,3 @@
-internal import SluiceSQLite
-internal import Synchronization
-
 /// Letting go of the file for a while.
 extension Store {
     /// Closes all connections; writes and reads that come wait.
@@ -63,63 +60,35 @@ extension Store {
     }
 }
 
-/// What tells a file of queues from others, and from an older copy of itself.
-struct FileMark: Hashable {
-    /// When each step of its schema was applied.
-    private let migrations: String?
-    /// The last number that an action got.
-    private let lastAction: Int64
-
-    init(_ connection: Connection) throws {
-        migrations =
-            try connection.prepare("SELECT group_concat(applied_at_us, ' ') FROM sluice_migrations")
-            .first { $0.optionalText(0) } ?? nil
-        lastAction =
-            try connection.prepare("SELECT value FROM sluice_counters WHERE name = 'action'")
-            .first { $0.int64(0) } ?? 0
-    }
-
-    /// Whether a connection has the same file open, which others may have gone on with.
-    func fits(_ connection: Connection) throws(SluiceError) -> Bool {
-        do {
-            let found = try FileMark(connection)
-            return found.migrations == migrations && found.lastAction >= lastAction
-        } catch {
-            throw SluiceError(wrapping: error, doing: "opening the file again")
+extension Store {
+    /// Copies the file to where nothing stands, so that the copy runs at once.
+    ///
+    /// - Parameter adjust: Changes how it is made, for tests.
+    func backUp(
+        to destination: String,
+        adjust: (inout BackupCopy) -> Void = { _ in }
+    ) async throws(SluiceError) {
+        guard let reader else {
+            throw SluiceError(.unsupportedDatabase, "queues in memory have no file that could be copied")
         }
-    }
-}
-
-extension WriteTransaction {
-    /// Notes which file it is, before the connection is closed for a while.
-    func rememberFile() {
-        guard !connection.isInMemory else { return }
-        // Without a mark it is known by its number alone.
-        fileMark = try? FileMark(connection)
-    }
-
-    /// Goes on where another has stopped, on a connection that has been opened since; what the other knew of
-    /// the file is not believed.
-    convenience init(continuing other: WriteTransaction, on connection: Connection) {
-        let old = other.core
-        self.init(
-            connection: connection,
-            nonce: old.nonce,
-            identity: old.identity,
-            leases: old.leases,
-            clock: old.clock,
-            writeBehind: old.order.limits,
-            runners: old.runners,
-            events: EventJournal(continuing: old.events, on: connection),
-            settledActions: old.settledActions,
-            ownSettlements: old.ownSettlements
+        try check.look()
+        let copy = adjusted(
+            BackupCopy(
+                openSource: reader.open,
+                destination: try DatabaseFile.absolutePath(destination),
+                vfs: file.vfs,
+                now: clock.now,
+                store: nonce,
+                identity: identity
+            ),
+            adjust
         )
-        core.epoch = old.epoch
-        core.claimCount = old.claimCount
-        core.others = old.others
-        core.seenOpening = old.seenOpening
-        core.life = old.life
-        registry.resume(other.registry)
-        core.followOrder()
+        try await backups.perform { goOn in try copy.make(goOn) }
+    }
+
+    private func adjusted(_ copy: BackupCopy, _ adjust: (inout BackupCopy) -> Void) -> BackupCopy {
+        var copy = copy
+        adjust(&copy)
+        return copy
     }
 }

@@ -51,47 +51,9 @@ extension Store {
         }
     }
 
-    /// A process that runs the queues, as far as the file knows.
-    package struct Runner: Sendable {
-        package let pid: Int64
-        package let leaseUntil: Timestamp
-        /// Whether its lease is over, by the time since the machine's start where that counts.
-        package let isLeaseOver: Bool
-        /// Whether the process lives; `nil` where the system does not tell.
-        package let lives: Bool?
-        /// How many actions it runs, or ran when it ended.
-        package let runningCount: Int
-        /// Where it has died: the process that still ends what its handlers had started.
-        package var keeper: Int64?
-
-        /// Whether the process has certainly ended.
-        package var isDead: Bool { lives == false }
-    }
-
     /// The processes that run the queues, those first that have done so longest.
-    package func runningProcesses() async throws(SluiceError) -> [Runner] {
+    package func runningProcesses() async throws(SluiceError) -> [RunningProcess] {
         let now = clock.now
-        return try await read { try Runner.all($0, at: now) }
-    }
-}
-
-extension Store.Runner {
-    static func all(_ connection: Connection, at now: Timestamp) throws(SQLiteError) -> [Store.Runner] {
-        let counts = try connection.cached(
-            "SELECT claim >> 32, count(*) FROM sluice_claim_rows GROUP BY claim >> 32"
-        )
-        .all { ($0.int64(0), $0.int(1)) }
-        let running = Dictionary(counts) { first, _ in first }
-        let me = ProcessIdentity.current
-        return try RunnerRow.all(connection).map {
-            Store.Runner(
-                pid: $0.process.pid,
-                leaseUntil: $0.lease.wall,
-                isLeaseOver: $0.isLeaseOver(at: now),
-                lives: $0.process.lives(seenFrom: me),
-                runningCount: running[$0.epoch] ?? 0,
-                keeper: $0.leftover(seenFrom: me)?.pid
-            )
-        }
+        return try await read { try RunningProcess.all($0, at: now) }
     }
 }

@@ -239,7 +239,7 @@ struct Finding {
         }
     }
 
-    private static func ofDescriptors(_ runner: Store.Runner) -> Finding? {
+    private static func ofDescriptors(_ runner: RunningProcess) -> Finding? {
         guard let use = DescriptorUse(of: runner.pid), use.isNearlyAll else { return nil }
         return problem(
             "process \(runner.pid), which runs the queues, has \(use.open) of \(use.limit) files open that "
@@ -248,7 +248,7 @@ struct Finding {
         )
     }
 
-    private static func ofSilence(_ runner: Store.Runner) -> Finding {
+    private static func ofSilence(_ runner: RunningProcess) -> Finding {
         let since = "since its lease ended at \(Times.text(runner.leaseUntil))"
         if runner.lives == true {
             return problem(

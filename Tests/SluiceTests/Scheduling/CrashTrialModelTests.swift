@@ -199,7 +199,7 @@ private struct CrashTrialModel {
             setAside.append(lane)
             return take(machine.concluded(order.queue, .nothing))
         }
-        let suspect = CrashTrial.Suspect(queue: order.queue, level: action.level, crashes: action.crashes)
+        let suspect = CrashSuspect(queue: order.queue, level: action.level, crashes: action.crashes)
         var trialSize = 0
         switch (order.trial, action.isSuspect) {
         case (.tries(let size), true): trialSize = size

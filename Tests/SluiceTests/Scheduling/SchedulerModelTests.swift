@@ -252,7 +252,7 @@ extension Model {
         switch (order.trial, lane.isSuspect) {
         case (.tries, false): return .conclusion(.unfinished)
         case (.waits, true):
-            let suspect = CrashTrial.Suspect(queue: order.queue, level: lane.crashes, crashes: 0)
+            let suspect = CrashSuspect(queue: order.queue, level: lane.crashes, crashes: 0)
             return .conclusion(.awaitsTrial(suspect))
         case (.tries, true), (.waits, false), (.none, _): break
         }

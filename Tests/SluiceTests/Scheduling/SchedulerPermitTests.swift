@@ -141,8 +141,8 @@ import Testing
     @Test("Runs of a route count from their claims to their ends, and a roll-back undoes both")
     func use() {
         var use = RouteUse()
-        func routed(_ number: Int, limit: Int?) -> Admission.Route {
-            Admission.Route(
+        func routed(_ number: Int, limit: Int?) -> Admission.Entry {
+            Admission.Entry(
                 id: RouteID(rawValue: number),
                 concurrency: limit,
                 gates: [],

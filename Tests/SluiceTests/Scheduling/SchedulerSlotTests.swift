@@ -86,7 +86,7 @@ struct SchedulerSlotTests {
         _ = machine.started(1, claim: 11, room: .more)
         _ = machine.claim(2)
         let refusal = machine.admit(1, isSuspect: true)
-        let suspect = CrashTrial.Suspect(queue: 1, level: 0, crashes: 0)
+        let suspect = CrashSuspect(queue: 1, level: 0, crashes: 0)
         #expect(refusal == .awaitsTrial(suspect))
         #expect(machine.concluded(1, .awaitsTrial(suspect)).isEmpty)
         #expect(machine.finishing(2) == nil)

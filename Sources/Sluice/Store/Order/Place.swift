@@ -1,5 +1,3 @@
-internal import SluiceSQLite
-
 /// The place of an action in the order of its queue: by sort key, then by sequence.
 struct Place: Sendable, Equatable {
     let key: PlaceKey
@@ -12,97 +10,6 @@ extension Place: Comparable {
         case .less: true
         case .greater: false
         case .equal: left.action.rawValue < right.action.rawValue
-        }
-    }
-}
-
-/// A sort key as the file holds and compares it.
-///
-/// One queue has keys of one type, so that numbers never meet text.
-enum PlaceKey: Sendable {
-    /// Also dates, as microseconds, and 0 for the order of arrival.
-    case integer(Int64)
-    case real(Double)
-    case text(String)
-
-    enum Comparison { case less, equal, greater }
-
-    /// Compares as SQLite does: numbers by value, text by its UTF-8 bytes, numbers before text
-    /// (<https://www.sqlite.org/datatype3.html#sort_order>).
-    static func compare(_ left: PlaceKey, _ right: PlaceKey) -> Comparison {
-        switch (left, right) {
-        case (.integer(let left), .integer(let right)): compare(left, right)
-        case (.real(let left), .real(let right)): compare(left, right)
-        case (.text(let left), .text(let right)): compareBytes(left, right)
-        case (.text, _): .greater
-        case (_, .text): .less
-        case (.integer(let left), .real(let right)): compare(Double(left), right)
-        case (.real(let left), .integer(let right)): compare(left, Double(right))
-        }
-    }
-
-    private static func compare<Number: Comparable>(_ left: Number, _ right: Number) -> Comparison {
-        left < right ? .less : left == right ? .equal : .greater
-    }
-
-    private static func compareBytes(_ left: String, _ right: String) -> Comparison {
-        if left.utf8.elementsEqual(right.utf8) { return .equal }
-        return left.utf8.lexicographicallyPrecedes(right.utf8) ? .less : .greater
-    }
-}
-
-extension PlaceKey: Equatable {
-    static func == (left: PlaceKey, right: PlaceKey) -> Bool { compare(left, right) == .equal }
-}
-
-// MARK: - In the file
-
-extension PlaceKey {
-    init(_ key: SortKey) {
-        switch key.storage {
-        case .arrival: self = .integer(0)
-        case .integer(let integer): self = .integer(integer)
-        case .date(let time): self = .integer(time.microseconds)
-        case .real(let real): self = .real(real)
-        case .text(let text): self = .text(text)
-        }
-    }
-
-    /// The key in a column that holds an integer, a real or text; a file with anything else is damaged.
-    init(_ row: Row, _ column: Int32) {
-        switch row.value(column) {
-        case .integer(let integer): self = .integer(integer)
-        case .real(let real): self = .real(real)
-        case .text(let text): self = .text(text)
-        case .null, .blob:
-            row.noteDamage()
-            self = .integer(0)
-        }
-    }
-}
-
-extension SortKey {
-    /// A key as it stands in a queue that is ordered by a type of key.
-    init(_ key: PlaceKey, _ kind: Kind) {
-        switch (kind, key) {
-        case (.date, .integer(let microseconds)):
-            self.init(storage: .date(Timestamp(microseconds: microseconds)))
-        case (.arrival, _): self = .arrival
-        case (_, .integer(let integer)): self = .integer(integer)
-        case (_, .real(let real)): self = .real(real)
-        case (_, .text(let text)): self = .text(text)
-        }
-    }
-}
-
-extension Statement {
-    /// Binds a sort key at a position counted from 1.
-    @discardableResult
-    func bind(_ index: Int32, _ key: PlaceKey) throws(SQLiteError) -> Statement {
-        switch key {
-        case .integer(let integer): try bind(index, integer)
-        case .real(let real): try bind(index, real)
-        case .text(let text): try bind(index, text)
         }
     }
 }

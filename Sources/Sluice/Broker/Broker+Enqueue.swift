@@ -1,0 +1,192 @@
+#if canImport(FoundationEssentials)
+public import struct FoundationEssentials.Date
+#else
+public import struct Foundation.Date
+#endif
+
+/// Enqueuing. What is enqueued survives a kill of the process and, at the default durability, a loss of
+/// power, when the call returns (G1).
+extension Broker {
+    /// Enqueues an action.
+    ///
+    /// - Parameters:
+    ///   - action: The action; its type says queue and sort key.
+    ///   - date: When it takes its place in the queue's order; until then it blocks nothing. `nil` is at
+    ///     once.
+    /// - Returns: The action's number, and a way to wait for it.
+    /// - Throws: `CancellationError` when the task was cancelled before the write began; ``SluiceError`` with
+    ///   ``SluiceError/Code/sortKeyMismatch``, ``SluiceError/Code/queueFull``,
+    ///   ``SluiceError/Code/payloadTooLarge``, ``SluiceError/Code/databaseLocked``,
+    ///   ``SluiceError/Code/diskFull`` and others. Nothing has been stored then, but for
+    ///   ``SluiceError/Code/unknownCommit`` (G14).
+    @discardableResult
+    public func enqueue<A: Action>(_ action: A, notBefore date: Date? = nil) async throws -> EnqueueReceipt {
+        let draft = try drafter.draft(action, notBefore: date.map(Timestamp.init), nil)
+        return EnqueueReceipt(id: try await store(drafts: [draft])[0], broker: self)
+    }
+
+    /// Enqueues an action with a schedule, an end, a tag, a gate or a deduplication key.
+    ///
+    /// - Returns: The action's number; with a key, perhaps that of an action that was there before.
+    /// - Throws: As ``enqueue(_:notBefore:)``, ``SluiceError/Code/invalidOptions``,
+    ///   ``SluiceError/Code/invalidGate`` and ``SluiceError/Code/duplicateKey``.
+    @discardableResult
+    public func enqueue<A: Action>(_ action: A, _ options: EnqueueOptions) async throws -> EnqueueReceipt {
+        let draft = try drafter.draft(action, options)
+        return EnqueueReceipt(id: try await store(drafts: [draft])[0], broker: self)
+    }
+
+    /// Enqueues actions of one type, all or none, in their order.
+    ///
+    /// - Parameters:
+    ///   - actions: The actions; they may be of several queues.
+    ///   - options: What holds for each of them. Of several with one key in one queue, the first counts as
+    ///     stored for those behind it.
+    /// - Returns: The actions' numbers, in the same order.
+    /// - Throws: As for one action.
+    @discardableResult
+    public func enqueue<A: Action>(
+        _ actions: some Sequence<A>,
+        _ options: EnqueueOptions = EnqueueOptions()
+    ) async throws -> [ActionID] {
+        try options.validate()
+        return try await store(drafts: try await drafts(Array(actions), options))
+    }
+
+    /// Enqueues actions of one type, all or none, in their order, each with options of its own.
+    ///
+    /// - Throws: As for one action, and what the closure throws.
+    @discardableResult
+    public func enqueue<A: Action>(
+        _ actions: some Sequence<A>,
+        options: (A) throws -> EnqueueOptions
+    ) async throws -> [ActionID] {
+        try await store(drafts: actions.map { try drafter.draft($0, options($0)) })
+    }
+
+    /// Enqueues actions whose kinds and payloads are known at run time only, all or none, in their order.
+    ///
+    /// - Returns: The actions' numbers, in the same order.
+    /// - Throws: As for an action of a type, and ``SluiceError/Code/payloadNotJSON``.
+    @discardableResult
+    public func enqueue(
+        raw actions: some Sequence<RawAction>,
+        _ options: EnqueueOptions = EnqueueOptions()
+    ) async throws -> [ActionID] {
+        try await enqueue(raw: actions) { _ in options }
+    }
+
+    /// Enqueues actions whose kinds and payloads are known at run time only, all or none, in their order,
+    /// each with options of its own.
+    ///
+    /// See ``enqueue(raw:_:)``.
+    @discardableResult
+    public func enqueue(
+        raw actions: some Sequence<RawAction>,
+        options: (RawAction) throws -> EnqueueOptions
+    ) async throws -> [ActionID] {
+        try await store(drafts: actions.map { try drafter.draft($0, options($0)) })
+    }
+
+    /// Enqueues an action and blocks the calling thread until it is durable.
+    ///
+    /// Actions are stored in the order of the calls; calls in separately started tasks have none. For code
+    /// that cannot wait in another way; a commit takes as long as the disk's sync. It passes the
+    /// ``BrokerOptions/middleware`` by.
+    ///
+    /// - Throws: As ``enqueue(_:notBefore:)``, but for `CancellationError`.
+    @discardableResult
+    public func enqueueBlocking<A: Action>(
+        _ action: A,
+        notBefore date: Date? = nil
+    ) throws(SluiceError) -> EnqueueReceipt {
+        try storeBlocking(drafter.draft(action, notBefore: date.map(Timestamp.init), nil))
+    }
+
+    /// Enqueues an action with a schedule, an end, a tag, a gate or a deduplication key, and blocks the
+    /// calling thread until it is durable.
+    ///
+    /// - Throws: As the form that does not block, but for `CancellationError`.
+    @discardableResult
+    public func enqueueBlocking<A: Action>(
+        _ action: A,
+        _ options: EnqueueOptions
+    ) throws(SluiceError) -> EnqueueReceipt {
+        try storeBlocking(drafter.draft(action, options))
+    }
+
+    private func storeBlocking(_ draft: ActionDraft) throws(SluiceError) -> EnqueueReceipt {
+        let drafts = [draft]
+        let ids = try store.enqueueBlocking(drafts)
+        scheduleChores(for: drafts)
+        return EnqueueReceipt(id: ids[0], broker: self)
+    }
+
+    func store(drafts: [ActionDraft]) async throws -> [ActionID] {
+        guard !drafts.isEmpty else { return [] }
+        guard !options.middleware.isEmpty else { return try await write(drafts: drafts) }
+        let ids = try await pass(options.middleware[...], EnqueueContext(drafts))
+        precondition(ids.count == drafts.count, "a middleware's enqueue must return what next has returned")
+        return ids
+    }
+
+    /// Goes through what is left of the middleware, the outermost first.
+    private func pass(
+        _ rest: ArraySlice<any Middleware>,
+        _ context: EnqueueContext
+    ) async throws -> [ActionID] {
+        guard let first = rest.first else { return try await write(drafts: context.traced) }
+        let next = NextEnqueue { try await self.pass(rest.dropFirst(), $0) }
+        return try await first.enqueue(context, next: next)
+    }
+
+    private func write(drafts: [ActionDraft]) async throws -> [ActionID] {
+        let ids = try await store.enqueue(drafts)
+        scheduleChores(for: drafts)
+        return ids
+    }
+
+    /// Sees to what is scheduled for later or will end.
+    private func scheduleChores(for drafts: [ActionDraft]) {
+        guard drafts.contains(where: { $0.notBefore != nil || $0.extras != nil }) else { return }
+        admitScheduled(isNeeded: drafts.contains { $0.notBefore != nil })
+        if let end = drafts.lazy.compactMap({ $0.extras?.expiresAt }).min() { scheduleSweep(at: end) }
+        if drafts.contains(where: { $0.extras?.key != nil }) {
+            scheduleSweep(at: options.clock.now + Expiry.keySweepInterval)
+        }
+    }
+
+    func admitScheduled(isNeeded: Bool) {
+        if isNeeded && isRunning { scheduler.schedule(.admitScheduled, within: .zero) }
+    }
+
+    /// Encodes actions, many of them in two tasks: it takes about as long as storing them.
+    private func drafts<A: Action>(
+        _ actions: [A],
+        _ options: EnqueueOptions
+    ) async throws -> [ActionDraft] {
+        let (notBefore, extras) = (options.notBefore.map(Timestamp.init), options.extras)
+        @Sendable func encode(_ range: Range<Int>) throws(SluiceError) -> [ActionDraft] {
+            var drafts: [ActionDraft] = []
+            drafts.reserveCapacity(range.count)
+            for index in range {
+                drafts.append(try drafter.draft(actions[index], notBefore: notBefore, extras))
+            }
+            return drafts
+        }
+        guard actions.count >= Self.concurrentEncodingCount else { return try encode(actions.indices) }
+        let middle = actions.count / 2
+        return try await withThrowingTaskGroup(of: [ActionDraft].self) { group in
+            group.addTask { try encode(middle..<actions.count) }
+            var drafts = try encode(0..<middle)
+            for try await second in group { drafts += second }
+            return drafts
+        }
+    }
+
+    /// Fewer are encoded before a second task has begun.
+    private static let concurrentEncodingCount = 64
+
+    /// The options that hold for a queue.
+    func queueOptions(of queue: QueueName) -> QueueOptions? { drafter.options(of: queue) }
+}

@@ -1,0 +1,161 @@
+internal import SluiceSQLite
+
+/// Keys by which callers have their actions enqueued once.
+final class DeduplicationKeys: TransactionSubject {
+    let core: TransactionCore
+    /// Whether the file has any deduplication keys; `nil` until it is asked.
+    private(set) var hasKeys: Bool?
+
+    init(_ core: TransactionCore) { self.core = core }
+
+    func forget() { hasKeys = nil }
+
+    /// What a key stands for.
+    struct KnownKey {
+        let action: ActionID
+        /// Its action waits: neither runs, nor goes as soon as its attempt is over, nor has gone.
+        let isWaiting: Bool
+    }
+}
+
+extension DeduplicationKeys {
+    /// Gives a key to an action that has been stored, whoever had it before.
+    func remember(_ key: DeduplicationKey, of action: ActionID, in queue: QueueID) throws(SQLiteError) {
+        try connection.cached(
+            """
+            INSERT INTO sluice_key_rows (queue_id, key, action_id, keep_us) VALUES (?1, ?2, ?3, ?4)
+            ON CONFLICT (queue_id, key) DO UPDATE SET
+                action_id = excluded.action_id, keep_us = excluded.keep_us, until_us = NULL
+            """
+        )
+        .bind(1, queue.rawValue).bind(2, key.text).bind(3, action.rawValue)
+        .bind(4, key.retention.wholeMicroseconds).run()
+        hasKeys = true
+    }
+
+    /// Whether a key stands for an action, be it one that has gone.
+    func isTaken(_ key: DeduplicationKey, in queue: QueueName) throws(SQLiteError) -> Bool {
+        guard let entry = try core.knownQueue(named: queue) else { return false }
+        return try look(up: key.text, in: entry.id) != nil
+    }
+
+    /// The action that a key stands for, unless its time is over.
+    func look(up key: String, in queue: QueueID) throws(SQLiteError) -> KnownKey? {
+        let row = try connection.cached(
+            """
+            SELECT k.action_id, k.until_us, k.keep_us,
+                   EXISTS (SELECT 1 FROM sluice_action_rows AS a WHERE a.id = k.action_id),
+                   EXISTS (SELECT 1 FROM sluice_claim_rows AS c
+                           WHERE c.queue_id = k.queue_id AND c.action_id = k.action_id),
+                   EXISTS (SELECT 1 FROM sluice_state_rows AS s
+                           WHERE s.action_id = k.action_id AND s.is_cancelled)
+            FROM sluice_key_rows AS k WHERE k.queue_id = ?1 AND k.key = ?2
+            """
+        )
+        .bind(1, queue.rawValue).bind(2, key).first {
+            (
+                action: ActionID(rawValue: $0.int64(0)),
+                until: $0.optionalInt64(1).map(Timestamp.init(microseconds:)),
+                retention: Duration.microseconds($0.int64(2)), isThere: $0.bool(3),
+                isWaiting: $0.bool(3) && !$0.bool(4) && !$0.bool(5)
+            )
+        }
+        guard let row, !mutant("deduplication key") else { return nil }
+        if row.isThere { return KnownKey(action: row.action, isWaiting: row.isWaiting) }
+        guard let until = row.until, until > now else { return nil }
+        if until - now > row.retention {
+            // The wall clock has gone back: the key is kept no longer than was asked, counted from here.
+            try connection.cached(
+                "UPDATE sluice_key_rows SET until_us = ?3 WHERE queue_id = ?1 AND key = ?2"
+            )
+            .bind(1, queue.rawValue).bind(2, key).bind(3, (now + row.retention).microseconds).run()
+        }
+        return KnownKey(action: row.action, isWaiting: false)
+    }
+}
+
+// MARK: - When actions go, come back and move
+
+extension DeduplicationKeys {
+    /// Whether the file has any keys.
+    ///
+    /// Most have none, and pay nothing for them.
+    func hasAnyKeys() throws(SQLiteError) -> Bool {
+        if let hasKeys { return hasKeys }
+        let found = try connection.cached("SELECT 1 FROM sluice_key_rows LIMIT 1").hasRow()
+        hasKeys = found
+        return found
+    }
+
+    /// The action of a key has gone: the key stays for its time.
+    func beginRetention(of action: ActionID) throws(SQLiteError) {
+        guard try hasAnyKeys() else { return }
+        try connection.cached("UPDATE sluice_key_rows SET until_us = ?2 + keep_us WHERE action_id = ?1")
+            .bind(1, action.rawValue).bind(2, now.microseconds).run()
+    }
+
+    /// A dead letter has come back, perhaps under another number: its key is taken again.
+    func endRetention(of action: ActionID, now newAction: ActionID) throws(SQLiteError) {
+        guard try hasAnyKeys() else { return }
+        try connection.cached(
+            "UPDATE sluice_key_rows SET until_us = NULL, action_id = ?2 WHERE action_id = ?1"
+        )
+        .bind(1, action.rawValue).bind(2, newAction.rawValue).run()
+    }
+
+    /// An action has moved: its key counts in its new queue.
+    func moveKey(of action: ActionID, to queue: QueueID) throws(SQLiteError) {
+        guard try hasAnyKeys() else { return }
+        try connection.cached(
+            "UPDATE OR REPLACE sluice_key_rows SET queue_id = ?2 WHERE action_id = ?1 AND until_us IS NULL"
+        )
+        .bind(1, action.rawValue).bind(2, queue.rawValue).run()
+    }
+
+    /// The most keys that one transaction removes.
+    private static let keyBatchSize = 1_000
+
+    /// Removes keys whose time is over.
+    ///
+    /// - Returns: Whether there may be more.
+    func sweepKeys() throws(SQLiteError) -> Bool {
+        guard try hasAnyKeys() else { return false }
+        let hasShortened = try shortenKeys()
+        let removed = try connection.cached(
+            """
+            DELETE FROM sluice_key_rows WHERE (queue_id, key) IN (
+                SELECT queue_id, key FROM sluice_key_rows WHERE until_us <= ?1 ORDER BY until_us LIMIT ?2)
+            """
+        )
+        .bind(1, now.microseconds).bind(2, Self.keyBatchSize).run()
+        if removed > 0 { hasKeys = nil }
+        return removed == Self.keyBatchSize || hasShortened
+    }
+
+    /// Has keys end no later than was asked, counted from here, whose actions went before the wall clock was
+    /// set back.
+    ///
+    /// Those end last, so that one look tells whether there are any; while a longer retention hides them they
+    /// are shortened when they are asked for.
+    ///
+    /// - Returns: Whether there may be more.
+    private func shortenKeys() throws(SQLiteError) -> Bool {
+        let isAhead = try connection.cached(
+            """
+            SELECT until_us - keep_us > ?1 FROM sluice_key_rows WHERE until_us IS NOT NULL
+            ORDER BY until_us DESC LIMIT 1
+            """
+        )
+        .bind(1, now.microseconds).first { $0.bool(0) }
+        guard isAhead == true else { return false }
+        let shortened = try connection.cached(
+            """
+            UPDATE sluice_key_rows SET until_us = ?1 + keep_us WHERE (queue_id, key) IN (
+                SELECT queue_id, key FROM sluice_key_rows
+                WHERE until_us IS NOT NULL AND until_us - keep_us > ?1 ORDER BY until_us DESC LIMIT ?2)
+            """
+        )
+        .bind(1, now.microseconds).bind(2, Self.keyBatchSize).run()
+        return shortened == Self.keyBatchSize
+    }
+}

@@ -1,0 +1,27 @@
+/// What most actions do not have: a class, so that a draft without it is no larger for it.
+package final class DraftExtras: Sendable {
+    package let expiresAt: Timestamp?
+    package let tag: String?
+    package let gate: GateName?
+    package let key: DeduplicationKey?
+    package let groups: ActionGroups?
+
+    package init(
+        expiresAt: Timestamp? = nil,
+        tag: String? = nil,
+        gate: GateName? = nil,
+        key: DeduplicationKey? = nil,
+        groups: ActionGroups? = nil
+    ) {
+        self.groups = groups
+        self.expiresAt = expiresAt
+        self.tag = tag
+        self.gate = gate
+        self.key = key
+    }
+}
+
+extension DraftExtras {
+    /// Whether it asks for a look at the file before it is stored.
+    fileprivate var isSingular: Bool { key != nil }
+}

@@ -1,0 +1,310 @@
+internal import SluiceSQLite
+
+final class Edits: TransactionSubject {
+    let core: TransactionCore
+    let queueRows: QueueRows
+    let schedule: Schedule
+    let groups: Groups
+    let keys: DeduplicationKeys
+    let blocks: QueueBlocks
+    let fronts: QueueFronts
+    let expiry: Expiry
+    let failures: Failures
+
+    init(
+        _ core: TransactionCore,
+        _ queueRows: QueueRows,
+        _ schedule: Schedule,
+        _ groups: Groups,
+        _ keys: DeduplicationKeys,
+        _ blocks: QueueBlocks,
+        _ fronts: QueueFronts,
+        _ expiry: Expiry,
+        _ failures: Failures
+    ) {
+        self.core = core
+        self.queueRows = queueRows
+        self.schedule = schedule
+        self.groups = groups
+        self.keys = keys
+        self.blocks = blocks
+        self.fronts = fronts
+        self.expiry = expiry
+        self.failures = failures
+    }
+
+    /// Where an action stands.
+    private struct Standing {
+        let queue: QueueID
+        let name: QueueName
+        let sortKind: SortKey.Kind
+        let place: Place
+        let isScheduled: Bool
+        let isRunning: Bool
+    }
+
+    private func standing(of action: ActionID) throws(SQLiteError) -> Standing? {
+        let found = try connection.cached(
+            """
+            SELECT a.queue_id, q.name, q.sort_type, a.sort_key, a.not_before_us IS NOT NULL,
+                   EXISTS (SELECT 1 FROM sluice_claim_rows AS c
+                           WHERE c.queue_id = a.queue_id AND c.action_id = a.id)
+            FROM sluice_action_rows AS a JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
+            WHERE a.id = ?1
+            """
+        )
+        .bind(1, action.rawValue).first {
+            Standing(
+                queue: QueueID(rawValue: $0.int64(0)),
+                name: QueueName($0.text(1)),
+                sortKind: SortKey.Kind(rawValue: $0.text(2)) ?? .arrival,
+                place: Place(key: PlaceKey($0, 3), action: action),
+                isScheduled: $0.bool(4),
+                isRunning: $0.bool(5)
+            )
+        }
+        return found
+    }
+
+    func move(
+        _ action: ActionID,
+        to name: QueueName,
+        _ options: QueueOptions?
+    ) throws -> Result<ActionChange, SluiceError> {
+        guard let standing = try standing(of: action) else { return .success(.missing) }
+        if standing.name == name {
+            // Nor does it leave when its attempt ends, if that was asked for.
+            try connection.cached(
+                "UPDATE sluice_state_rows SET moves_to_queue_id = NULL WHERE action_id = ?1"
+            )
+            .bind(1, action.rawValue).run()
+            return .success(.done)
+        }
+        if let kind = options?.sortKey, kind != standing.sortKind {
+            return .failure(
+                SluiceError(
+                    .sortKeyMismatch,
+                    "the queue '\(name)' is ordered by \(kind), as its options say; the action's key is "
+                        + "\(standing.sortKind): move it to a queue of its own type of key"
+                )
+            )
+        }
+        if let depthLimit = options?.maximumDepth, let target = try core.knownQueue(named: name),
+            try order.depth(of: target.id) >= depthLimit
+        {
+            return .failure(core.full(name, depthLimit))
+        }
+        let target = try queueRows.queue(
+            named: name,
+            sorting: standing.sortKind,
+            isFixed: options?.sortKey != nil
+        )
+        guard standing.isRunning else {
+            if !mutant("move") { try relocate(action, from: standing.queue, to: target) }
+            return .success(.done)
+        }
+        try connection.cached(
+            """
+            INSERT INTO sluice_state_rows (action_id, moves_to_queue_id) VALUES (?1, ?2)
+            ON CONFLICT (action_id) DO UPDATE SET moves_to_queue_id = excluded.moves_to_queue_id
+            """
+        )
+        .bind(1, action.rawValue).bind(2, target.rawValue).run()
+        return .success(.deferred)
+    }
+
+    /// Takes an action that does not run from one queue to another; what is scheduled stays so.
+    func relocate(_ action: ActionID, from queue: QueueID, to target: QueueID) throws(SQLiteError) {
+        // What stands aside has no place; where the target's discipline sets aside, it does so again.
+        try schedule.putBack(action)
+        let place = try order.leaving(action, of: queue)
+        let name = try core.events.isOn ? core.events.queueName(target) : nil
+        try core.events.record(.moved, action, in: queue) { $0.target = name }
+        try connection.cached("UPDATE sluice_action_rows SET queue_id = ?2 WHERE id = ?1")
+            .bind(1, action.rawValue).bind(2, target.rawValue).run()
+        try groups.moveGroups(of: action, to: target)
+        order.count(-1, in: queue)
+        order.count(1, in: target)
+        try keys.moveKey(of: action, to: target)
+        try blocks.came(action, to: target)
+        try blocks.liftBlock(of: action, in: queue)
+        core.touch(queue)
+        if let place { try core.restore(place, in: target) } else { core.touch(target) }
+    }
+
+    func moveToFront(
+        _ action: ActionID,
+        by queues: QueueTable
+    ) throws(SQLiteError) -> Result<ActionChange, SluiceError> {
+        guard let standing = try standing(of: action) else { return .success(.missing) }
+        guard !standing.isRunning else { return .success(.running) }
+        let discipline = try fronts.discipline(
+            of: standing.queue,
+            said: queues.saidDiscipline(of: standing.name)
+        )
+        let key: PlaceKey
+        switch try fronts.frontKey(of: standing.place, in: standing.queue, by: discipline) {
+        case .success(let front): key = front
+        case .failure(let refusal): return .failure(refusal)
+        }
+        if standing.isScheduled || key != standing.place.key {
+            try order.leaving(action, of: standing.queue)
+            try connection.cached(
+                "UPDATE sluice_action_rows SET sort_key = ?2, not_before_us = NULL WHERE id = ?1"
+            )
+            .bind(1, action.rawValue).bind(2, key).run()
+            try core.restore(Place(key: key, action: action), in: standing.queue)
+            try core.events.record(.edited, action, in: standing.queue)
+        }
+        return .success(.done)
+    }
+
+    fileprivate func kind(of action: ActionID) throws(SQLiteError) -> (String, version: Int)? {
+        try connection.cached("SELECT kind, version FROM sluice_action_rows WHERE id = ?1")
+            .bind(1, action.rawValue).first { ($0.text(0), $0.int(1)) }
+    }
+
+    @discardableResult
+    func edit(
+        _ action: ActionID,
+        kind: String?,
+        payload: String,
+        version: Int?,
+        ifRunning: EditWhileRunning = .next
+    ) throws(SQLiteError) -> ActionChange {
+        guard let standing = try standing(of: action) else { return .missing }
+        if standing.isRunning {
+            if ifRunning == .refuse { return .running }
+            try connection.cached(Self.noteEditWhileRunning).bind(1, action.rawValue).run()
+        }
+        try connection.cached(
+            """
+            UPDATE sluice_action_rows
+            SET kind = coalesce(?2, kind), payload = ?3, version = coalesce(?4, version) WHERE id = ?1
+            """
+        )
+        .bind(1, action.rawValue).bind(2, kind).bind(3, payload).bind(4, version.map(Int64.init)).run()
+        // An edit is the answer to what could not be run as it was.
+        let isLifted = try connection.cached(
+            """
+            SELECT 1 FROM sluice_queue_rows WHERE queue_id = ?1 AND blocked_action_id = ?2
+            AND blocked_by IN ('undecodable', 'unknown kind', 'no route')
+            """
+        )
+        .bind(1, standing.queue.rawValue).bind(2, action.rawValue).hasRow()
+        if isLifted { try blocks.unblock(standing.queue) }
+        core.touch(standing.queue)
+        try core.events.record(.edited, action, in: standing.queue)
+        return standing.isRunning ? .deferred : .done
+    }
+
+    /// An attempt that succeeds tells what it has not seen.
+    private static let noteEditWhileRunning: StaticString = """
+        INSERT INTO sluice_state_rows (action_id, edited_claim)
+        SELECT a.id, c.claim FROM sluice_action_rows AS a
+        JOIN sluice_claim_rows AS c ON c.queue_id = a.queue_id AND c.action_id = a.id
+        WHERE a.id = ?1
+        ON CONFLICT (action_id) DO UPDATE SET edited_claim = excluded.edited_claim
+        """
+
+    func reschedule(_ action: ActionID, notBefore: Timestamp?) throws(SQLiteError) -> ActionChange {
+        guard let standing = try standing(of: action) else { return .missing }
+        guard !standing.isRunning else { return .running }
+        let time = notBefore.flatMap { $0 > now ? $0 : nil }
+        if time != nil {
+            try order.leaving(action, of: standing.queue)
+            try groups.openGroups(of: action)
+        }
+        try connection.cached("UPDATE sluice_action_rows SET not_before_us = ?2 WHERE id = ?1")
+            .bind(1, action.rawValue).bind(2, time?.microseconds).run()
+        if let time { schedule.noteScheduled(at: time) }
+        if time == nil, standing.isScheduled { try core.restore(standing.place, in: standing.queue) }
+        core.touch(standing.queue)
+        core.log(ForeignChange(queue: standing.queue, action: action, change: "update"))
+        try core.events.record(.edited, action, in: standing.queue) { $0.until = time?.date }
+        return .done
+    }
+
+    func setExpiry(_ action: ActionID, _ time: Timestamp?) throws(SQLiteError) -> ActionChange {
+        guard let standing = try standing(of: action) else { return .missing }
+        try connection.cached("UPDATE sluice_action_rows SET expires_at_us = ?2 WHERE id = ?1")
+            .bind(1, action.rawValue).bind(2, time?.microseconds).run()
+        expiry.expiryChanged(to: time)
+        core.touch(standing.queue)
+        core.log(ForeignChange(queue: standing.queue, action: action, change: "update"))
+        try core.events.record(.edited, action, in: standing.queue)
+        return standing.isRunning ? .deferred : .done
+    }
+
+    func setTag(_ action: ActionID, _ tag: String?) throws(SQLiteError) -> ActionChange {
+        guard let standing = try standing(of: action) else { return .missing }
+        try connection.cached("UPDATE sluice_action_rows SET tag = ?2 WHERE id = ?1")
+            .bind(1, action.rawValue).bind(2, tag).run()
+        try core.events.record(.edited, action, in: standing.queue)
+        return .done
+    }
+
+    func skipHead(
+        of name: QueueName,
+        error: String,
+        by discipline: QueueDiscipline?
+    ) throws(SQLiteError) -> HeadSkip {
+        guard let queue = try core.knownQueue(named: name)?.id else { return .empty }
+        let parked = try connection.cached(Self.parkingAction).bind(1, queue.rawValue).first {
+            ActionID(rawValue: $0.int64(0))
+        }
+        if let parked, !mutant("skip of what parked") {
+            return .skipped(try skip(parked, of: queue, error: error))
+        }
+        let running = try connection.cached("SELECT action_id FROM sluice_claim_rows WHERE queue_id = ?1")
+            .bind(1, queue.rawValue).first { ActionID(rawValue: $0.int64(0)) }
+        if let running { return .running(running) }
+        let next = try fronts.nextPlace(of: queue, by: fronts.discipline(of: queue, said: discipline))
+        guard let next else { return .empty }
+        return .skipped(try skip(next.action, of: queue, error: error))
+    }
+
+    private func skip(_ action: ActionID, of queue: QueueID, error: String) throws(SQLiteError) -> ActionID {
+        try failures.bury(action, of: queue, DeadLetterCause.skipped.rawValue, error: error)
+        try blocks.liftBlock(of: action, in: queue)
+        core.touch(queue)
+        return action
+    }
+
+    /// The action that has parked a queue, which need not be the next by now; what runs beside it does not
+    /// matter.
+    private static let parkingAction: StaticString = """
+        SELECT a.id FROM sluice_queue_rows AS q
+        JOIN sluice_action_rows AS a ON a.id = q.blocked_action_id AND a.queue_id = q.queue_id
+        WHERE q.queue_id = ?1 AND q.blocked_by NOT IN ('failing', 'unknown kind', 'no route', 'gate')
+          AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c
+                          WHERE c.queue_id = q.queue_id AND c.action_id = a.id)
+        """
+}
+
+extension PlaceKey {
+    /// A key that puts an action in front of a place: the same where the action is older, else a smaller one.
+    ///
+    /// - Returns: `nil` where none is smaller.
+    static func inFront(of first: Place, for action: ActionID) -> PlaceKey? {
+        if action < first.action { return first.key }
+        switch first.key {
+        case .integer(let key): return key > .min ? .integer(key - 1) : nil
+        case .real(let key): return key > -.infinity ? .real(key.nextDown) : nil
+        // A text's beginning sorts before it.
+        case .text(let key): return key.isEmpty ? nil : .text(String(key.unicodeScalars.dropLast()))
+        }
+    }
+    /// A key that puts an action behind a place: the same where the action is newer, else a greater one.
+    ///
+    /// - Returns: `nil` where none is greater.
+    static func behind(_ last: Place, for action: ActionID) -> PlaceKey? {
+        if action > last.action { return last.key }
+        switch last.key {
+        case .integer(let key): return key < .max ? .integer(key + 1) : nil
+        case .real(let key): return key < .infinity ? .real(key.nextUp) : nil
+        // Any longer text sorts behind its beginning.
+        case .text(let key): return .text(key + "!")
+        }
+    }
+}

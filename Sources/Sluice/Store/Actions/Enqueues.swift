@@ -1,0 +1,196 @@
+internal import SluiceSQLite
+
+final class Enqueues: TransactionSubject {
+    let core: TransactionCore
+    let keys: DeduplicationKeys
+    let queueRows: QueueRows
+    let edits: Edits
+    let expiry: Expiry
+    let groups: Groups
+    let schedule: Schedule
+
+    init(
+        _ core: TransactionCore,
+        _ keys: DeduplicationKeys,
+        _ queueRows: QueueRows,
+        _ edits: Edits,
+        _ expiry: Expiry,
+        _ groups: Groups,
+        _ schedule: Schedule
+    ) {
+        self.core = core
+        self.keys = keys
+        self.queueRows = queueRows
+        self.edits = edits
+        self.expiry = expiry
+        self.groups = groups
+        self.schedule = schedule
+    }
+
+    /// Stores actions.
+    ///
+    /// A refusal that had nothing written is a result, so that it costs its group no rollback.
+    func enqueue(_ drafts: [ActionDraft]) throws -> Result<[ActionID], SluiceError> {
+        if drafts.contains(where: { $0.extras?.isSingular == true }) { return try enqueueSingly(drafts) }
+        if let refusal = try refusalByDepth(drafts) { return .failure(refusal) }
+        var ids: [ActionID] = []
+        ids.reserveCapacity(drafts.count)
+        var rest = drafts[...]
+        while let draft = rest.first {
+            let rows = rest.prefix(Self.rowsTogether)
+            if rows.count == Self.rowsTogether && rows.allSatisfy({ $0.isPlain(like: draft) }) {
+                ids += try enqueueTogether(rows)
+                rest.removeFirst(Self.rowsTogether)
+            } else {
+                ids.append(try enqueue(draft))
+                rest.removeFirst()
+            }
+        }
+        return .success(ids)
+    }
+
+    /// Stores an action, whatever key it has.
+    func enqueue(_ draft: ActionDraft) throws -> ActionID {
+        let new = try number(draft)
+        let insert = try connection.cached(draft.isPlain ? Self.plainInsert : Self.insert)
+        if !draft.isPlain {
+            let extras = draft.extras
+            try insert.bind(9, draft.version).bind(10, draft.trace).bind(11, extras?.tag)
+                .bind(12, extras?.expiresAt?.microseconds).bind(13, extras?.gate?.rawValue)
+            if let extras { expiry.expiryChanged(to: extras.expiresAt) }
+        }
+        try bind(draft, new, to: insert, from: 1)
+        try insert.run()
+        if let named = draft.extras?.groups { try groups.setGroups(of: new.id, in: new.queue, named) }
+        noteEnqueued(draft, new)
+        return new.id
+    }
+
+    /// Stores plain actions by one statement, which opens the table and its indexes once for all of them.
+    ///
+    /// Their keys are of one type: were they not, a later one could not see the type of an earlier one.
+    private func enqueueTogether(_ drafts: ArraySlice<ActionDraft>) throws -> [ActionID] {
+        let insert = try connection.cached(Self.plainInsertTogether)
+        var new: [NewAction] = []
+        new.reserveCapacity(drafts.count)
+        var column: Int32 = 1
+        for draft in drafts {
+            let numbered = try number(draft)
+            try bind(draft, numbered, to: insert, from: column)
+            new.append(numbered)
+            column += Self.plainColumns
+        }
+        try insert.run()
+        for (draft, numbered) in zip(drafts, new) { noteEnqueued(draft, numbered) }
+        return new.map(\.id)
+    }
+
+    /// What an action gets on its way into the file.
+    private struct NewAction {
+        let id: ActionID
+        let queue: QueueID
+        let key: PlaceKey
+    }
+
+    private func number(_ draft: ActionDraft) throws -> NewAction {
+        let queue = try queueRows.queue(of: draft)
+        return NewAction(
+            id: try core.nextActionID(),
+            queue: queue,
+            key: mutant("sort key") ? .integer(0) : PlaceKey(draft.sortKey)
+        )
+    }
+
+    private func bind(
+        _ draft: ActionDraft,
+        _ new: NewAction,
+        to insert: Statement,
+        from column: Int32
+    ) throws(SQLiteError) {
+        try insert.bind(column, new.id.rawValue).bind(column + 1, new.queue.rawValue)
+            .bind(column + 2, new.key).bind(column + 3, draft.notBefore?.microseconds)
+            .bind(column + 4, now.microseconds).bind(column + 5, core.nonce)
+            .bind(column + 6, draft.kind).bind(column + 7, draft.payload)
+    }
+
+    private func noteEnqueued(_ draft: ActionDraft, _ new: NewAction) {
+        order.added(new.id, key: new.key, to: new.queue, isPlaced: draft.notBefore == nil)
+        if let time = draft.notBefore { schedule.noteScheduled(at: time) }
+        if core.isJoined {
+            // By its number, so that who runs the queues can tell what has come.
+            core.log(ForeignChange(queue: new.queue, action: new.id, change: "insert"))
+        } else {
+            core.touchNew(new.queue)
+        }
+        core.events.record(.enqueued, new.id, of: draft.kind, in: draft.queue, contents: stored(draft, new)) {
+            $0.until = draft.notBefore?.date
+        }
+    }
+
+    /// The row of an action that was stored just now.
+    private func stored(_ draft: ActionDraft, _ new: NewAction) -> StoredAction {
+        let extras = draft.extras
+        return StoredAction(
+            id: new.id,
+            key: new.key,
+            sortKind: draft.sortKey.kind,
+            enqueuedAt: now,
+            nonce: core.nonce,
+            kind: draft.kind,
+            payload: draft.payload,
+            version: draft.version,
+            tag: extras?.tag,
+            gate: extras?.gate,
+            expiresAt: extras?.expiresAt,
+            trace: draft.trace,
+            groups: extras?.groups ?? ActionGroups()
+        )
+    }
+
+    /// Rows in one statement: more of them save little more.
+    private static let rowsTogether = 8
+    private static let plainColumns: Int32 = 8
+
+    /// For most actions: they are spared the binding of what is at its default.
+    private static let plainInsert: StaticString = """
+        INSERT INTO sluice_action_rows
+            (id, queue_id, sort_key, not_before_us, enqueued_at_us, nonce, kind, payload)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+        """
+
+    private static let plainInsertTogether: StaticString = """
+        INSERT INTO sluice_action_rows
+            (id, queue_id, sort_key, not_before_us, enqueued_at_us, nonce, kind, payload)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?),
+               (?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?),
+               (?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?)
+        """
+
+    private static let insert: StaticString = """
+        INSERT INTO sluice_action_rows
+            (id, queue_id, sort_key, not_before_us, enqueued_at_us, nonce, kind, payload,
+             version, trace, tag, expires_at_us, gate)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+        """
+
+    func refusalByDepth(_ drafts: [ActionDraft]) throws -> SluiceError? {
+        var added: [QueueName: Int] = [:]
+        for draft in drafts {
+            guard let limit = draft.depthLimit else { continue }
+            added[draft.queue, default: 0] += 1
+            let adding = added[draft.queue, default: 0]
+            guard let entry = try core.knownQueue(named: draft.queue) else {
+                if adding > limit { return core.full(draft.queue, limit) }
+                continue
+            }
+            if try order.depth(of: entry.id) + adding > limit { return core.full(draft.queue, limit) }
+        }
+        return nil
+    }
+}
+
+extension TransactionCore {
+    func full(_ queue: QueueName, _ limit: Int) -> SluiceError {
+        SluiceError(.queueFull, "the queue '\(queue)' holds \(limit) actions, as many as its options allow")
+    }
+}

@@ -1,0 +1,164 @@
+internal import SluiceSQLite
+
+final class Expiry: TransactionSubject {
+    let core: TransactionCore
+    let keys: DeduplicationKeys
+    let removals: Removals
+    let groups: Groups
+    let failures: Failures
+    let blocks: QueueBlocks
+    let schedule: Schedule
+    /// How far the sweep has got.
+    private(set) var sweeping = SweepMemory()
+
+    init(
+        _ core: TransactionCore,
+        _ keys: DeduplicationKeys,
+        _ removals: Removals,
+        _ groups: Groups,
+        _ failures: Failures,
+        _ blocks: QueueBlocks,
+        _ schedule: Schedule
+    ) {
+        self.core = core
+        self.keys = keys
+        self.removals = removals
+        self.groups = groups
+        self.failures = failures
+        self.blocks = blocks
+        self.schedule = schedule
+    }
+
+    func forget() { sweeping.mark = nil }
+
+    /// How often ended keys are looked for.
+    static let keySweepInterval: Duration = .seconds(60)
+    /// The most actions that one transaction looks at.
+    static let sweepBatchSize = 500
+
+    /// The error of what has expired.
+    static let expiredError = "its time was over before it could start"
+
+    func sweep(_ admission: Admission) throws(SQLiteError) -> Timestamp? {
+        // Only the process that runs the queues knows the policies.
+        guard core.epoch != nil else { return nil }
+        let leavesExpired = try sweepExpired(admission)
+        let leavesKeys = try keys.sweepKeys()
+        return leavesExpired || leavesKeys ? now : try nextSweep()
+    }
+
+    /// When something ends next.
+    func nextSweep() throws(SQLiteError) -> Timestamp? {
+        guard core.epoch != nil else { return nil }
+        forgetSweptTime()
+        let expiry =
+            try connection.cached(
+                """
+                SELECT min(expires_at_us) FROM sluice_action_rows
+                WHERE expires_at_us > ?1 AND expires_at_us <= ?2
+                """
+            )
+            // What is no number, in a damaged file, is behind all times.
+            .bind(1, sweeping.mark?.expiry.microseconds ?? .min).bind(2, Int64.max)
+            .first { $0.optionalInt64(0) }
+            ?? nil
+        let times = [
+            expiry.map(Timestamp.init(microseconds:)),
+            try keys.hasAnyKeys() ? now + Self.keySweepInterval : nil,
+        ]
+        return times.compactMap { $0 }.min()
+    }
+
+    /// An action's end has been set: a sweep that has passed that time must come again.
+    func expiryChanged(to time: Timestamp?) {
+        guard let time, let mark = sweeping.mark, time <= mark.expiry else { return }
+        sweeping.mark = SweepMemory.Mark(expiry: time, action: ActionID(rawValue: 0))
+    }
+
+    /// A wall clock that was set back lets ends that were swept come again.
+    private func forgetSweptTime() {
+        if let mark = sweeping.mark, mark.expiry > now { sweeping.mark = nil }
+    }
+
+    private struct ExpiredRow {
+        let action: ActionID
+        let queue: QueueID
+        let name: QueueName
+        let kind: String
+        let expiry: Timestamp
+        /// It runs, or has parked its queue: the next claim and an operator see to it.
+        let isLeft: Bool
+        let isCancelled: Bool
+        /// It has no place in the order.
+        let isWaiting: Bool
+    }
+
+    /// - Returns: Whether there may be more.
+    private func sweepExpired(_ admission: Admission) throws(SQLiteError) -> Bool {
+        forgetSweptTime()
+        let rows = try expiredRows()
+        for row in rows where !row.isLeft && !sweeping.unwritable.contains(row.action) {
+            do {
+                try endExpired(row, admission)
+            } catch {
+                // The next sweep goes past it: it must not keep the others from theirs (G9).
+                if error.code.primary == .constraint { sweeping.unwritable.insert(row.action) }
+                throw error
+            }
+        }
+        guard rows.count == Self.sweepBatchSize, let last = rows.last else {
+            sweeping.mark = SweepMemory.Mark(expiry: now, action: ActionID(rawValue: .max))
+            return false
+        }
+        sweeping.mark = SweepMemory.Mark(expiry: last.expiry, action: last.action)
+        return true
+    }
+
+    /// Does with what has expired as its policy says.
+    private func endExpired(_ row: ExpiredRow, _ admission: Admission) throws(SQLiteError) {
+        if row.isCancelled {
+            try removals.remove(row.action, in: row.queue)
+        } else if admission.expiryPolicy(in: row.name, of: row.kind) == .skip {
+            // As where a claim finds it: the groups that it starts are closed for this pass.
+            let discipline = admission.queues.rules(of: row.name).discipline
+            try groups.leavePass(row.action, of: row.queue, by: discipline, .skip)
+            try failures.fail(row.action, in: row.queue, .expired, .skip, error: Self.expiredError)
+            try blocks.liftBlock(of: row.action, in: row.queue)
+        } else if row.isWaiting {
+            // Its policy is carried out when it is the head: it stands aside no longer.
+            try schedule.putBack(row.action)
+        }
+        core.touch(row.queue)
+    }
+
+    private func expiredRows() throws(SQLiteError) -> [ExpiredRow] {
+        try connection.cached(
+            """
+            SELECT a.id, a.queue_id, q.name, a.kind, a.expires_at_us,
+                   EXISTS (SELECT 1 FROM sluice_claim_rows AS c
+                           WHERE c.queue_id = a.queue_id AND c.action_id = a.id)
+                   OR (q.blocked_action_id IS a.id
+                       AND q.blocked_by NOT IN ('unknown kind', 'no route', 'gate')),
+                   coalesce(s.is_cancelled, 0), a.not_before_us IS NOT NULL
+            FROM sluice_action_rows AS a
+            CROSS JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
+            LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id
+            WHERE a.expires_at_us <= ?1 AND (a.expires_at_us, a.id) > (?2, ?3)
+            ORDER BY a.expires_at_us, a.id LIMIT ?4
+            """
+        )
+        .bind(1, now.microseconds).bind(2, sweeping.mark?.expiry.microseconds ?? .min)
+        .bind(3, sweeping.mark?.action.rawValue ?? 0).bind(4, Self.sweepBatchSize).all {
+            ExpiredRow(
+                action: ActionID(rawValue: $0.int64(0)),
+                queue: QueueID(rawValue: $0.int64(1)),
+                name: QueueName($0.text(2)),
+                kind: $0.text(3),
+                expiry: Timestamp(microseconds: $0.int64(4)),
+                isLeft: $0.bool(5),
+                isCancelled: $0.bool(6),
+                isWaiting: $0.bool(7)
+            )
+        }
+    }
+}

@@ -1,0 +1,16 @@
+/// A run that did not succeed.
+struct FailedRun {
+    let receipt: Receipt
+    let startedAt: Timestamp
+    /// The attempt's number, counted from 1.
+    let number: Int
+}
+
+/// A text cut to what the file keeps of an error, at a character's boundary.
+func bounded(_ text: String) -> String {
+    let limit = SluiceError.maximumTextByteCount
+    guard text.utf8.count > limit else { return text }
+    var end = text.utf8.index(text.utf8.startIndex, offsetBy: limit)
+    while end > text.startIndex, end.samePosition(in: text) == nil { end = text.utf8.index(before: end) }
+    return String(text[..<end])
+}

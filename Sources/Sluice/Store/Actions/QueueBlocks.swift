@@ -1,0 +1,99 @@
+internal import SluiceSQLite
+
+final class QueueBlocks: TransactionSubject {
+    let core: TransactionCore
+
+    init(_ core: TransactionCore) { self.core = core }
+
+    /// An action comes to a queue from elsewhere: if that is failing, it was not behind what has failed.
+    func came(_ action: ActionID, to queue: QueueID) throws(SQLiteError) {
+        let isFailing = try connection.cached(
+            "SELECT 1 FROM sluice_queue_rows WHERE queue_id = ?1 AND blocked_by = 'failing'"
+        )
+        .bind(1, queue.rawValue).hasRow()
+        guard isFailing else { return }
+        try connection.cached(
+            """
+            INSERT INTO sluice_state_rows (action_id, came_as_id) VALUES (?1, ?2)
+            ON CONFLICT (action_id) DO UPDATE SET came_as_id = excluded.came_as_id
+            """
+        )
+        .bind(1, action.rawValue).bind(2, try core.nextActionID().rawValue).run()
+    }
+}
+
+// MARK: - Why a queue does not move
+
+extension QueueBlocks {
+    /// Notes in the file why the broker cannot run a head, once.
+    func noteBlock(
+        _ reason: String,
+        _ detail: String?,
+        of action: ActionID,
+        isHead: Bool,
+        in queue: QueueID
+    ) throws(SQLiteError) {
+        try block(queue, by: reason, action, isHead: isHead, error: detail)
+        try core.events.record(.blocked, action, in: queue) {
+            $0.gate = reason == "gate" ? detail.map { GateName($0) } : nil
+            $0.because = $0.gate.map(Because.gate) ?? Because(unroutable: reason)
+        }
+    }
+
+    /// - Parameter isHead: The action is the head by the queue's discipline, and not by its order.
+    func block(
+        _ queue: QueueID,
+        by reason: String,
+        _ action: ActionID,
+        isHead: Bool = false,
+        error: String?
+    ) throws(SQLiteError) {
+        try connection.cached(
+            """
+            UPDATE sluice_queue_rows
+            SET blocked_by = ?2, blocked_action_id = ?3, blocked_at_us = ?4, blocked_error = ?5,
+                blocked_is_head = ?6, fail_through_id = NULL, fail_key = NULL
+            WHERE queue_id = ?1
+            """
+        )
+        .bind(1, queue.rawValue).bind(2, reason).bind(3, action.rawValue).bind(4, now.microseconds)
+        .bind(5, error.map(bounded)).bind(6, isHead).run()
+    }
+
+    /// Whether a queue is parked, for one reason or any; other processes and slots may have seen to that.
+    func isParked(_ queue: QueueID, by reason: String? = nil) throws(SQLiteError) -> Bool {
+        try connection.cached(
+            """
+            SELECT 1 FROM sluice_queue_rows
+            WHERE queue_id = ?1 AND blocked_by NOT IN ('unknown kind', 'no route', 'gate')
+              AND (?2 IS NULL OR blocked_by = ?2)
+            """
+        )
+        .bind(1, queue.rawValue).bind(2, reason).hasRow()
+    }
+
+    func unblock(_ queue: QueueID) throws(SQLiteError) {
+        try connection.cached(
+            """
+            UPDATE sluice_queue_rows
+            SET blocked_by = NULL, blocked_action_id = NULL, blocked_at_us = NULL, blocked_error = NULL,
+                fail_through_id = NULL, fail_key = NULL
+            WHERE queue_id = ?1
+            """
+        )
+        .bind(1, queue.rawValue).run()
+        core.touch(queue)
+    }
+
+    /// Lifts what an action that goes away has caused; the failing of a queue ends by itself.
+    func liftBlock(of action: ActionID, in queue: QueueID) throws(SQLiteError) {
+        let isCause = try connection.cached(
+            """
+            SELECT 1 FROM sluice_queue_rows
+            WHERE queue_id = ?1 AND blocked_action_id = ?2 AND blocked_by <> 'failing'
+            """
+        )
+        .bind(1, queue.rawValue).bind(2, action.rawValue).hasRow()
+        if isCause && !mutant("removal unblocks") { try unblock(queue) }
+    }
+}

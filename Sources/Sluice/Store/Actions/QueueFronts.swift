@@ -1,0 +1,200 @@
+internal import SluiceSQLite
+
+final class QueueFronts: TransactionSubject {
+    let core: TransactionCore
+    let schedule: Schedule
+
+    init(_ core: TransactionCore, _ schedule: Schedule) {
+        self.core = core
+        self.schedule = schedule
+    }
+
+    /// The epochs whose claims stand: what a process has left that died runs no more.
+    func livingClaims() throws(SQLiteError) -> String {
+        RunnerRow.epochs(try RunnerRow.living(connection, own: core.nonce, seenFrom: core.identity, at: now))
+    }
+}
+
+// MARK: - Finding the first
+
+extension QueueFronts {
+    /// A walk along the order of a queue, past what runs in other processes.
+    struct Walk {
+        /// How many places may be looked at yet.
+        var budget: Int
+        /// The epochs whose claims stand.
+        let living: String
+        let discipline: QueueDiscipline
+        /// Places that were taken out of the order in memory, to be put back.
+        var passed: [Place] = []
+    }
+
+    /// The first place in a queue whose action waits, of those that have one and those that are due.
+    ///
+    /// - Parameter admitted: Up to where those that are due have their place; `nil`: all have.
+    func firstWaiting(
+        of queue: QueueID,
+        _ walk: inout Walk,
+        _ admitted: inout Place?
+    ) throws(SQLiteError) -> Place? {
+        while true {
+            let first = try firstWaiting(of: queue, &walk)
+            guard let last = admitted, walk.budget > 0 else { return first }
+            // Only in order does one that is due and behind the last that was placed not come before this.
+            let isInOrder = walk.discipline.slots > 1 || walk.discipline == .firstInFirstOut
+            if isInOrder, let first, first <= last { return first }
+            admitted = try schedule.admitInOrder(of: queue)
+        }
+    }
+
+    /// The place in a queue that comes first by its discipline, or in the next pass through it.
+    private func head(of queue: QueueID, by discipline: QueueDiscipline) throws(SQLiteError) -> Place? {
+        if let place = try order.head(of: queue, by: discipline) { return place }
+        return try discipline == .passOver ? order.head(of: queue, by: .firstInFirstOut) : nil
+    }
+
+    /// The place in a queue whose action is the next to start, of those that wait in its order; it stays
+    /// there.
+    func nextPlace(of queue: QueueID, by discipline: QueueDiscipline) throws(SQLiteError) -> Place? {
+        var walk = QueueFronts.Walk(budget: .max, living: try livingClaims(), discipline: discipline)
+        let next = try firstWaiting(of: queue, &walk)
+        try putDown(walk, in: queue)
+        return next
+    }
+
+    /// The first place in a queue whose action waits; it stays in the order.
+    ///
+    /// - Returns: `nil` when there is none, or the walk's budget is used up.
+    private func firstWaiting(of queue: QueueID, _ walk: inout Walk) throws(SQLiteError) -> Place? {
+        // Until another connection commits, or a broker begins to run here, memory knows the order.
+        if !order.isFollowed { order.follow() }
+        while walk.budget > 0, let place = try head(of: queue, by: walk.discipline) {
+            walk.budget -= 1
+            let isRunning: Bool? =
+                try connection.cached(
+                    """
+                    SELECT a.sort_key, EXISTS (SELECT 1 FROM sluice_claim_rows AS c
+                                               WHERE c.queue_id = ?2 AND c.action_id = ?1
+                                                 AND c.claim >> 32 IN (SELECT value FROM json_each(?3)))
+                    FROM sluice_action_rows AS a
+                    WHERE a.id = ?1 AND a.queue_id = ?2 AND a.not_before_us IS NULL
+                    """
+                )
+                .bind(1, place.action.rawValue).bind(2, queue.rawValue).bind(3, walk.living)
+                .first { PlaceKey($0, 0) == place.key ? $0.bool(1) : nil } ?? nil
+            guard let isRunning else {
+                try order.pass(place, of: queue, isLeftover: true)
+                continue
+            }
+            guard isRunning, !mutant("running is not taken") else { return place }
+            try order.pass(place, of: queue, isLeftover: false)
+            walk.passed.append(place)
+        }
+        if walk.passed.isEmpty && walk.budget > 0 { order.release(queue) }
+        return nil
+    }
+
+    /// Ends a walk: what it has passed stands in the order again.
+    func putDown(_ walk: Walk, in queue: QueueID) throws(SQLiteError) {
+        for place in walk.passed { try order.placed(place, in: queue) }
+    }
+}
+
+// MARK: - The next to start
+
+extension QueueFronts {
+    /// The discipline of a queue.
+    ///
+    /// - Parameter said: What code says of it; `nil`, where it says nothing, is what the file tells of
+    ///   those who ran it last.
+    func discipline(of queue: QueueID, said: QueueDiscipline?) throws(SQLiteError) -> QueueDiscipline {
+        if let said { return said }
+        return try QueueDiscipline.noted(of: queue, on: connection)
+    }
+}
+
+extension QueueFronts {
+    /// The key that makes an action the next to start of what waits: its own, if it is that already.
+    ///
+    /// A pass through the queue begins anew, so that what is in front is next.
+    func frontKey(
+        of own: Place,
+        in queue: QueueID,
+        by discipline: QueueDiscipline
+    ) throws(SQLiteError) -> Result<PlaceKey, SluiceError> {
+        guard let next = try nextPlace(of: queue, by: discipline), next != own, !mutant("front") else {
+            return .success(own.key)
+        }
+        if discipline == .lastInFirstOut {
+            if next < own { return .success(own.key) }
+            guard let key = PlaceKey.behind(next, for: own.action) else {
+                return .failure(
+                    SluiceError(
+                        .noSmallerSortKey,
+                        "no sort key is greater than that of action \(next.action), the last of its queue, "
+                            + "which runs its last first"
+                    )
+                )
+            }
+            return .success(key)
+        }
+        if discipline == .passOver { try order.restartPass(of: queue) }
+        guard let first = try nextPlace(of: queue, by: .firstInFirstOut), first < own else {
+            return .success(own.key)
+        }
+        guard let key = PlaceKey.inFront(of: first, for: own.action) else {
+            return .failure(
+                SluiceError(
+                    .noSmallerSortKey,
+                    "no sort key is smaller than that of action \(first.action), the first of its queue"
+                )
+            )
+        }
+        return .success(key)
+    }
+}
+
+extension QueueDiscipline {
+    /// What a file tells of the discipline of a queue.
+    static func noted(of queue: QueueID, on connection: Connection) throws(SQLiteError) -> QueueDiscipline {
+        let noted = try connection.cached(
+            """
+            SELECT is_reversed, EXISTS (SELECT 1 FROM sluice_pass_rows WHERE queue_id = ?1)
+            FROM sluice_queue_rows WHERE queue_id = ?1
+            """
+        )
+        .bind(1, queue.rawValue).first { (isReversed: $0.bool(0), isInPass: $0.bool(1)) }
+        guard let noted else { return .firstInFirstOut }
+        return noted.isReversed ? .lastInFirstOut : noted.isInPass ? .passOver : .firstInFirstOut
+    }
+}
+
+extension QueueFronts {
+    func queuesWithWork(_ page: WorkPage) throws(SQLiteError) -> (queues: [QueueID], next: WorkPage?) {
+        guard case .ordered(let last, let limit) = page else {
+            return (try order.queuesOfNewest(), .ordered(after: QueueID(rawValue: .min), limit: page.limit))
+        }
+        // One step down the order for each queue, however many actions it holds.
+        let found = try connection.cached(
+            """
+            WITH RECURSIVE busy (queue_id) AS (
+                SELECT (SELECT min(queue_id) FROM sluice_order_rows WHERE queue_id > ?1)
+                UNION ALL
+                SELECT (SELECT min(queue_id) FROM sluice_order_rows WHERE queue_id > busy.queue_id)
+                FROM busy WHERE busy.queue_id IS NOT NULL
+                LIMIT ?2
+            )
+            SELECT queue_id,
+                   (SELECT blocked_by FROM sluice_queue_rows AS q WHERE q.queue_id = busy.queue_id)
+                   IN ('failed', 'exhausted', 'expired', 'crashed', 'undecodable')
+            FROM busy WHERE queue_id IS NOT NULL
+            """
+        )
+        .bind(1, last.rawValue).bind(2, limit)
+        .all { (queue: QueueID(rawValue: $0.int64(0)), isParked: !$0.isNull(1) && $0.bool(1)) }
+        let queues = found.filter { !$0.isParked }.map(\.queue)
+        // A number that is none, in a damaged file, reads as one that has been: there is nothing behind it.
+        guard let end = found.last?.queue, end > last else { return (queues, nil) }
+        return (queues, .ordered(after: end, limit: limit))
+    }
+}

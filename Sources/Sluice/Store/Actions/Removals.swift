@@ -1,0 +1,53 @@
+internal import SluiceSQLite
+
+final class Removals: TransactionSubject {
+    let core: TransactionCore
+    let blocks: QueueBlocks
+    let keys: DeduplicationKeys
+    let groups: Groups
+
+    init(
+        _ core: TransactionCore,
+        _ blocks: QueueBlocks,
+        _ keys: DeduplicationKeys,
+        _ groups: Groups
+    ) {
+        self.core = core
+        self.blocks = blocks
+        self.keys = keys
+        self.groups = groups
+    }
+
+    /// Removes an action with all that is known of it, and lifts the parking that it caused.
+    func remove(_ action: ActionID, in queue: QueueID) throws(SQLiteError) {
+        try core.events.record(.removed, action, in: queue)
+        try discard(action, of: queue, as: .removed)
+        try blocks.liftBlock(of: action, in: queue)
+    }
+
+    /// Removes an action.
+    ///
+    /// - Returns: Whether it was there.
+    @discardableResult
+    func discard(
+        _ action: ActionID,
+        of queue: QueueID,
+        as end: ActionEnd
+    ) throws(SQLiteError) -> Bool {
+        try order.leaving(action, of: queue)
+        let removed = try connection.cached("DELETE FROM sluice_action_rows WHERE id = ?1")
+            .bind(1, action.rawValue).run()
+        if removed > 0 {
+            order.count(-1, in: queue)
+            core.settledActions.note(action, end)
+            try keys.beginRetention(of: action)
+            try groups.forgetTraces(of: action)
+        }
+        let hadState = try connection.cached("DELETE FROM sluice_state_rows WHERE action_id = ?1")
+            .bind(1, action.rawValue).run()
+        guard hadState > 0 else { return removed > 0 }
+        try connection.cached("DELETE FROM sluice_attempt_rows WHERE action_id = ?1").bind(1, action.rawValue)
+            .run()
+        return removed > 0
+    }
+}

@@ -1,0 +1,304 @@
+internal import SluiceSQLite
+
+final class Settlements: TransactionSubject {
+    let core: TransactionCore
+    let removals: Removals
+    let schedule: Schedule
+    let groups: Groups
+    let failures: Failures
+    let edits: Edits
+    let enqueues: Enqueues
+
+    init(
+        _ core: TransactionCore,
+        _ removals: Removals,
+        _ schedule: Schedule,
+        _ groups: Groups,
+        _ failures: Failures,
+        _ edits: Edits,
+        _ enqueues: Enqueues
+    ) {
+        self.core = core
+        self.removals = removals
+        self.schedule = schedule
+        self.groups = groups
+        self.failures = failures
+        self.edits = edits
+        self.enqueues = enqueues
+    }
+
+    func settle(_ receipt: Receipt, _ settlement: Settlement) throws -> SettleResult {
+        core.routeUse.end(receipt.claim)
+        if let own = core.ownSettlements.entry(of: receipt), try !core.exists(receipt.action) {
+            return try endOwn(own, receipt)
+        }
+        switch settlement {
+        case .success: return try succeed(receipt)
+        case .successWriting(let work): return try succeed(receipt, work)
+        case .retry, .fail, .release, .stop: break
+        }
+        guard let (startedAt, opening) = try takeSlot(of: receipt) else { return try refuse(receipt) }
+        let discipline = order.discipline(ofRunning: receipt.action)
+        guard let place = try order.ended(receipt.action) else { return .removed }
+        let state = try ActionState.read(receipt.action, in: core)
+        if state.isCancelled {
+            try removals.remove(receipt.action, in: receipt.queue)
+            return .removed
+        }
+        switch settlement {
+        case .success, .successWriting: preconditionFailure("a success is settled by its own method")
+        case .retry(let delay, let gate, let error):
+            let run = FailedRun(receipt: receipt, startedAt: startedAt, number: state.attempts + 1)
+            try record(run, "retry", error: error)
+            let wait = try Wait(delay, untilOpen: gate, openedSince: opening, core.controls())
+            try beginWait(wait, of: receipt.action, after: state, spendingAttempt: true, error: error)
+            try core.events.record(.retrying, receipt.action, in: receipt.queue) {
+                ($0.attempt, $0.error) = (state.attempts + 1, bounded(error))
+                ($0.delay, $0.gate) = (wait.delay, wait.gate)
+            }
+            try schedule.giveWay(place, in: receipt.queue, by: discipline, delay: wait.delay, gate: wait.gate)
+        case .release(let delay, let gate, let error):
+            let wait = try Wait(delay, untilOpen: gate, openedSince: opening, core.controls())
+            let error = error ?? state.lastError
+            try beginWait(wait, of: receipt.action, after: state, spendingAttempt: false, error: error)
+            try core.events.record(.released, receipt.action, in: receipt.queue) {
+                ($0.attempt, $0.delay, $0.gate) = (state.attempts + 1, wait.delay, wait.gate)
+            }
+            try schedule.giveWay(place, in: receipt.queue, by: discipline, delay: wait.delay, gate: wait.gate)
+        case .stop:
+            try core.events.record(.released, receipt.action, in: receipt.queue) {
+                $0.attempt = state.attempts + 1
+            }
+            if state.isSuspect { try clearSuspicion(receipt.action) }
+            try schedule.giveWay(
+                place,
+                in: receipt.queue,
+                by: discipline,
+                delay: .zero,
+                gate: nil,
+                hasFailed: false
+            )
+        case .fail(let cause, let policy, let error):
+            let run = FailedRun(receipt: receipt, startedAt: startedAt, number: state.attempts + 1)
+            try record(run, cause.rawValue, error: error)
+            try finish(receipt.action, spending: cause == .undecodable ? 0 : 1, error: error)
+            try groups.leavePass(receipt.action, of: receipt.queue, by: discipline, policy)
+            let (action, queue) = (receipt.action, receipt.queue)
+            try failures.fail(
+                action,
+                in: queue,
+                by: discipline,
+                cause,
+                policy,
+                error: error,
+                attempt: run.number
+            )
+            try schedule.giveWay(
+                place,
+                in: receipt.queue,
+                by: discipline,
+                delay: .zero,
+                gate: nil,
+                hasFailed: false
+            )
+        }
+        if let target = state.movesTo { try carryOutMove(receipt.action, from: receipt.queue, to: target) }
+        return .settled
+    }
+
+    /// Frees the slot if the receipt holds it, and removes the action.
+    ///
+    /// What blocked it has been lifted by its claim.
+    private func succeed(_ receipt: Receipt) throws(SQLiteError) -> SettleResult {
+        let freed = try connection.cached(
+            mutant("receipt of a success")
+                ? "DELETE FROM sluice_claim_rows WHERE queue_id = ?1 AND slot = ?2 AND ?3 AND ?4"
+                : """
+                DELETE FROM sluice_claim_rows
+                WHERE queue_id = ?1 AND slot = ?2 AND action_id = ?3 AND claim = ?4
+                """
+        )
+        .bind(1, receipt.queue.rawValue).bind(2, receipt.slot)
+        .bind(3, receipt.action.rawValue).bind(4, receipt.claim).run()
+        guard freed > 0 else { return try refuse(receipt) }
+        try core.events.recordSuccess(receipt)
+        return try removals.discard(receipt.action, of: receipt.queue, as: .succeeded) ? .settled : .removed
+    }
+
+    /// Settles nothing: the receipt does not hold the slot.
+    func refuse(_ receipt: Receipt) throws(SQLiteError) -> SettleResult {
+        try order.lost(receipt)
+        return .stale
+    }
+
+    /// Frees the slot if the receipt holds it (G6), and tells when the run began and how often gates had been
+    /// opened then.
+    func takeSlot(
+        of receipt: Receipt
+    ) throws(SQLiteError) -> (startedAt: Timestamp, opening: Int64)? {
+        try connection.cached(
+            mutant("receipt of another end")
+                ? """
+                DELETE FROM sluice_claim_rows WHERE queue_id = ?1 AND slot = ?2 AND ?3 AND ?4
+                RETURNING started_at_us, opening
+                """
+                : """
+                DELETE FROM sluice_claim_rows
+                WHERE queue_id = ?1 AND slot = ?2 AND action_id = ?3 AND claim = ?4
+                RETURNING started_at_us, opening
+                """
+        )
+        .bind(1, receipt.queue.rawValue).bind(2, receipt.slot)
+        .bind(3, receipt.action.rawValue).bind(4, receipt.claim)
+        .all { (Timestamp(microseconds: $0.int64(0)), $0.int64(1)) }.first
+    }
+}
+
+extension Settlements {
+    /// Writes when a head is tried again.
+    ///
+    /// An attempt that finished also clears its suspicion.
+    private func beginWait(
+        _ wait: Wait,
+        of action: ActionID,
+        after state: ActionState,
+        spendingAttempt: Bool,
+        error: String?
+    ) throws(SQLiteError) {
+        try connection.cached(
+            """
+            INSERT INTO sluice_state_rows
+                (action_id, attempts, next_attempt_at_us, retry_delay_us, last_error, is_released,
+                 waits_for_gate)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            ON CONFLICT (action_id) DO UPDATE SET
+                attempts = excluded.attempts, next_attempt_at_us = excluded.next_attempt_at_us,
+                retry_delay_us = excluded.retry_delay_us, last_error = excluded.last_error,
+                is_released = excluded.is_released, waits_for_gate = excluded.waits_for_gate,
+                is_suspect = 0, crashes = 0, suspicion = 0
+            """
+        )
+        .bind(1, action.rawValue).bind(2, state.attempts + (spendingAttempt ? 1 : 0))
+        .bind(3, wait.delay.map { (now + $0).microseconds }).bind(4, wait.delay?.wholeMicroseconds)
+        .bind(5, error.map(bounded)).bind(6, !spendingAttempt).bind(7, wait.gate?.rawValue).run()
+    }
+
+    private func clearSuspicion(_ action: ActionID) throws(SQLiteError) {
+        try connection.cached(
+            "UPDATE sluice_state_rows SET is_suspect = 0, crashes = 0, suspicion = 0 WHERE action_id = ?1"
+        )
+        .bind(1, action.rawValue).run()
+    }
+
+    /// Writes that an attempt failed; the failure policy says what follows.
+    private func finish(_ action: ActionID, spending attempts: Int, error: String) throws(SQLiteError) {
+        try connection.cached(
+            """
+            INSERT INTO sluice_state_rows (action_id, attempts, last_error) VALUES (?1, ?2, ?3)
+            ON CONFLICT (action_id) DO UPDATE SET
+                attempts = attempts + excluded.attempts, last_error = excluded.last_error,
+                is_suspect = 0, crashes = 0, suspicion = 0
+            """
+        )
+        .bind(1, action.rawValue).bind(2, attempts).bind(3, bounded(error)).run()
+    }
+
+    /// Carries out what was asked for while an action ran whose process has died since.
+    func endOrphan(_ receipt: Receipt) throws(SQLiteError) {
+        let state = try ActionState.read(receipt.action, in: core)
+        if state.isCancelled { return try removals.remove(receipt.action, in: receipt.queue) }
+        if let target = state.movesTo { try carryOutMove(receipt.action, from: receipt.queue, to: target) }
+    }
+
+    /// Carries out the move that was asked for while the action ran.
+    private func carryOutMove(
+        _ action: ActionID,
+        from queue: QueueID,
+        to target: QueueID
+    ) throws(SQLiteError) {
+        try connection.cached("UPDATE sluice_state_rows SET moves_to_queue_id = NULL WHERE action_id = ?1")
+            .bind(1, action.rawValue).run()
+        guard try core.exists(action) else { return }
+        try edits.relocate(action, from: queue, to: target)
+    }
+}
+
+// MARK: - Facts of earlier attempts
+
+/// The row of `sluice_state_rows`, or what its absence means.
+private struct ActionState {
+    var attempts = 0
+    var lastError: String?
+    var isSuspect = false
+    var isCancelled = false
+    var movesTo: QueueID?
+
+    static func read(_ action: ActionID, in core: TransactionCore) throws(SQLiteError) -> ActionState {
+        try core.connection.cached(
+            """
+            SELECT attempts, last_error, is_suspect, is_cancelled, moves_to_queue_id
+            FROM sluice_state_rows WHERE action_id = ?1
+            """
+        )
+        .bind(1, action.rawValue).first {
+            ActionState(
+                attempts: $0.count(0),
+                lastError: $0.optionalText(1),
+                isSuspect: $0.bool(2),
+                isCancelled: $0.bool(3),
+                movesTo: $0.optionalInt64(4).map(QueueID.init(rawValue:))
+            )
+        } ?? ActionState()
+    }
+}
+
+/// What an action waits for before it is tried again.
+private struct Wait {
+    /// `nil`: for the gate alone.
+    let delay: Duration?
+    let gate: GateName?
+
+    /// - Parameters:
+    ///   - delay: The wait, unless a gate shortens it.
+    ///   - opening: The counter `opening` when the attempt began: what was opened since was opened during it.
+    init(_ delay: Duration, untilOpen gate: GateName?, openedSince opening: Int64, _ controls: Controls) {
+        self.gate = gate
+        guard let gate else {
+            self.delay = max(delay, .zero)
+            return
+        }
+        let state = controls.gates[gate]
+        let isOpen = state?.isOpen ?? false
+        let isOpened = (state?.opening ?? 0) > opening && !mutant("opening during an attempt")
+        self.delay = !isOpen ? nil : isOpened ? .zero : max(delay, .zero)
+    }
+}
+
+extension Settlements {
+    /// The most failed attempts that are kept of an action: the newest.
+    private static let historyLimit = 50
+
+    /// Adds a failed attempt to the action's history.
+    func record(_ run: FailedRun, _ outcome: String, error: String) throws(SQLiteError) {
+        try connection.cached(
+            """
+            INSERT INTO sluice_attempt_rows
+                (action_id, claim, number, outcome, error, started_at_us, ended_at_us)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            """
+        )
+        .bind(1, run.receipt.action.rawValue).bind(2, run.receipt.claim).bind(3, run.number).bind(4, outcome)
+        .bind(5, bounded(error)).bind(6, run.startedAt.microseconds).bind(7, now.microseconds)
+        .run()
+        // Not by the number of the attempt: it begins anew with a requeue, and does not grow when nothing
+        // decodes.
+        try connection.cached(
+            """
+            DELETE FROM sluice_attempt_rows WHERE action_id = ?1 AND claim <= (
+                SELECT claim FROM sluice_attempt_rows WHERE action_id = ?1
+                ORDER BY claim DESC LIMIT 1 OFFSET ?2)
+            """
+        )
+        .bind(1, run.receipt.action.rawValue).bind(2, Self.historyLimit).run()
+    }
+}

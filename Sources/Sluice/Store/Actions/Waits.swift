@@ -1,0 +1,158 @@
+internal import SluiceSQLite
+
+final class Waits: TransactionSubject {
+    let core: TransactionCore
+    let schedule: Schedule
+
+    init(_ core: TransactionCore, _ schedule: Schedule) {
+        self.core = core
+        self.schedule = schedule
+    }
+
+    /// Ends the retry waits of queues, also of what stands aside.
+    ///
+    /// - Returns: The queues that waited.
+    func endWaits(_ form: QueuePattern.Form) throws(SQLiteError) -> Set<QueueID> {
+        let (first, last) = form.bounds
+        try schedule.putBackWaiting(form)
+        let waiting = try connection.cached(
+            """
+            UPDATE sluice_state_rows SET next_attempt_at_us = NULL, retry_delay_us = NULL
+            WHERE next_attempt_at_us IS NOT NULL AND action_id IN (
+                SELECT a.id FROM sluice_state_rows AS s
+                CROSS JOIN sluice_action_rows AS a ON a.id = s.action_id
+                CROSS JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
+                WHERE s.next_attempt_at_us IS NOT NULL AND q.name >= ?1 AND (?2 IS NULL OR q.name < ?2)
+                  AND a.not_before_us IS NOT s.next_attempt_at_us
+                  AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c
+                                  WHERE c.queue_id = a.queue_id AND c.action_id = a.id))
+            RETURNING (SELECT queue_id FROM sluice_action_rows WHERE id = action_id)
+            """
+        )
+        .bind(1, first).bind(2, last).all { QueueID(rawValue: $0.int64(0)) }
+        let queues = Set(waiting)
+        for queue in queues {
+            core.touch(queue)
+            try core.events.record(.changed, queue: queue)
+        }
+        return queues
+    }
+
+    func retryNow(_ form: QueuePattern.Form) throws(SQLiteError) -> Int {
+        let (first, last) = form.bounds
+        let waiting = try endWaits(form)
+        // With its deaths it would be parked again without being tried. It stays a suspect, and runs alone.
+        try connection.cached(
+            """
+            UPDATE sluice_state_rows SET crashes = 0 WHERE action_id IN (
+                SELECT blocked_action_id FROM sluice_queue_rows
+                WHERE blocked_by = 'crashed' AND name >= ?1 AND (?2 IS NULL OR name < ?2))
+            """
+        )
+        .bind(1, first).bind(2, last).run()
+        let parked = try connection.cached(
+            """
+            UPDATE sluice_queue_rows
+            SET blocked_by = NULL, blocked_action_id = NULL, blocked_at_us = NULL, blocked_error = NULL
+            WHERE blocked_by IS NOT NULL AND blocked_by <> 'failing'
+              AND name >= ?1 AND (?2 IS NULL OR name < ?2)
+            RETURNING queue_id
+            """
+        )
+        .bind(1, first).bind(2, last).all { QueueID(rawValue: $0.int64(0)) }
+        for queue in Set(parked).subtracting(waiting) {
+            core.touch(queue)
+            try core.events.record(.changed, queue: queue)
+        }
+        return waiting.union(parked).count
+    }
+}
+
+extension QueuePattern.Form {
+    /// The smallest name that may match and the smallest behind all that match; `nil` where there is none.
+    ///
+    /// Text compares by its bytes, so a prefix is a range of names.
+    var bounds: (first: String, last: String?) {
+        switch self {
+        case .exact(let name): (name.rawValue, name.rawValue + "\u{0}")
+        case .prefix(let bytes) where bytes.isEmpty: ("", nil)
+        // A prefix ends in `/`, and `0` is the byte behind it.
+        case .prefix(let bytes):
+            (String(decoding: bytes, as: UTF8.self), String(decoding: bytes.dropLast(), as: UTF8.self) + "0")
+        }
+    }
+}
+
+extension Waits {
+    /// Ends the waits of heads that were released: a restart may have brought what they lacked.
+    func endReleases() throws(SQLiteError) {
+        try schedule.putBackReleased()
+        let actions = try connection.cached("SELECT action_id FROM sluice_state_rows WHERE is_released = 1")
+            .all { $0.int64(0) }
+        for action in actions {
+            try core.writeIfPossible { () throws(SQLiteError) in
+                try connection.cached(
+                    """
+                    UPDATE sluice_state_rows
+                    SET next_attempt_at_us = NULL, retry_delay_us = NULL, waits_for_gate = NULL,
+                        is_released = 0
+                    WHERE action_id = ?1
+                    """
+                )
+                .bind(1, action).run()
+            }
+        }
+    }
+
+    /// Has retries come no later than was asked, counted from here, that a wall clock which was set back has
+    /// moved away (G8).
+    ///
+    /// A claim sees to that too; this has the file say so.
+    func shortenWaits() throws(SQLiteError) {
+        try schedule.shortenAsides()
+        // One that stands aside still has a row that cannot be written, and waits on as it does.
+        let actions = try connection.cached(
+            """
+            SELECT s.action_id FROM sluice_state_rows AS s
+            LEFT JOIN sluice_action_rows AS a ON a.id = s.action_id
+            WHERE s.next_attempt_at_us - s.retry_delay_us > ?1
+              AND a.not_before_us IS NOT s.next_attempt_at_us
+            """
+        )
+        .bind(1, now.microseconds).all { $0.int64(0) }
+        for action in actions {
+            try core.writeIfPossible { () throws(SQLiteError) in
+                try connection.cached(
+                    """
+                    UPDATE sluice_state_rows SET next_attempt_at_us = ?2 + retry_delay_us
+                    WHERE action_id = ?1
+                    """
+                )
+                .bind(1, action).bind(2, now.microseconds).run()
+            }
+        }
+    }
+}
+
+extension Waits {
+    func liftUndecodable() throws(SQLiteError) {
+        let queues = try connection.cached(
+            "SELECT queue_id FROM sluice_queue_rows WHERE blocked_by = 'undecodable'"
+        )
+        .all { QueueID(rawValue: $0.int64(0)) }
+        for queue in queues {
+            try core.writeIfPossible { () throws(SQLiteError) in
+                try connection.cached(
+                    """
+                    UPDATE sluice_queue_rows
+                    SET blocked_by = NULL, blocked_action_id = NULL, blocked_at_us = NULL,
+                        blocked_error = NULL
+                    WHERE queue_id = ?1
+                    """
+                )
+                .bind(1, queue.rawValue).run()
+                core.touch(queue)
+            }
+        }
+    }
+}

@@ -1,0 +1,6 @@
+/// The number of a route in its broker.
+package struct RouteID: Hashable, Sendable {
+    package let rawValue: Int
+
+    package init(rawValue: Int) { self.rawValue = rawValue }
+}

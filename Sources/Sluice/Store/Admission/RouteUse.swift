@@ -1,0 +1,49 @@
+/// How many runs of this process the routes have that limit them.
+///
+/// A run counts from its claim until its outcome is written or refused.
+struct RouteUse {
+    private var counts: [RouteID: Int] = [:]
+    private var routes: [Int64: RouteID] = [:]
+    /// What the open transaction has changed: claims that came, and those that went.
+    private var (came, went): ([Int64], [(claim: Int64, route: RouteID)]) = ([], [])
+
+    func isFree(_ route: Admission.Entry) -> Bool {
+        guard let limit = route.concurrency else { return true }
+        return counts[route.id, default: 0] < limit
+    }
+
+    /// A run has been claimed.
+    mutating func begin(_ claim: Int64, of route: Admission.Entry) {
+        guard route.concurrency != nil else { return }
+        add(claim, route.id)
+        came.append(claim)
+    }
+
+    /// A run has come to its end.
+    mutating func end(_ claim: Int64) {
+        guard !routes.isEmpty, let route = remove(claim) else { return }
+        went.append((claim, route))
+    }
+
+    mutating func committed() {
+        if !came.isEmpty { came.removeAll() }
+        if !went.isEmpty { went.removeAll() }
+    }
+
+    mutating func rolledBack() {
+        for (claim, route) in went { add(claim, route) }
+        for claim in came { _ = remove(claim) }
+        committed()
+    }
+
+    private mutating func add(_ claim: Int64, _ route: RouteID) {
+        routes[claim] = route
+        counts[route, default: 0] += 1
+    }
+
+    private mutating func remove(_ claim: Int64) -> RouteID? {
+        guard let route = routes.removeValue(forKey: claim) else { return nil }
+        counts[route, default: 0] -= 1
+        return route
+    }
+}

@@ -1,0 +1,84 @@
+internal import Dispatch
+internal import SluiceSQLite
+
+/// A connection that looks whether others have committed something that the writer has not taken in.
+///
+/// A connection of its own, so that a look never stands behind a long read. It takes no lock that holds
+/// another connection up, and does not wait for any.
+final class Lookout: Sendable {
+    /// Where its looks are called.
+    let queue: DispatchQueue
+    private let file: DatabaseFile
+    private let path: String
+    private let runners: RunnerState
+    /// Confined to `queue`.
+    private nonisolated(unsafe) var connection: Connection?
+    /// Confined to `queue`.
+    private nonisolated(unsafe) var isClosed = false
+    /// Confined to `queue`.
+    private nonisolated(unsafe) var isSuspended = false
+
+    init(_ file: DatabaseFile, _ path: String, _ runners: RunnerState, _ engine: EngineContext) {
+        self.file = file
+        queue = engine.queue("sluice.lookout", qos: .userInitiated)
+        self.path = path
+        self.runners = runners
+    }
+
+    /// Whether others have logged changes for this store that still stand there, or have taken it for dead.
+    func hasForeignChanges() throws -> Bool {
+        let connection = try opened()
+        guard let epoch = runners.epoch else { return false }
+        return try connection.cached(
+            """
+            SELECT 1 WHERE EXISTS (SELECT 1 FROM sluice_changes WHERE epoch = ?1)
+                        OR NOT EXISTS (SELECT 1 FROM sluice_runner_rows WHERE epoch = ?1)
+            """
+        )
+        .bind(1, epoch).hasRow()
+    }
+
+    /// The path of the log, as SQLite has it: beside the file that symbolic links lead to.
+    ///
+    /// The log is there as long as a connection is open.
+    func logPath() throws -> String {
+        _ = try hasForeignChanges()
+        guard let path = try opened().logPath else { throw SluiceError(.storage, "the file has no log") }
+        return path
+    }
+
+    func close() async {
+        await perform { $0.isClosed = true }
+    }
+
+    /// Closes the connection; looks throw until it is resumed.
+    func suspend() async {
+        await perform { $0.isSuspended = true }
+    }
+
+    func resume() async {
+        await perform { $0.isSuspended = false }
+    }
+
+    private func perform(_ change: @escaping @Sendable (Lookout) -> Void) async {
+        await withCheckedContinuation { continuation in
+            queue.async {
+                self.connection?.close()
+                self.connection = nil
+                change(self)
+                continuation.resume()
+            }
+        }
+    }
+
+    private func opened() throws -> Connection {
+        dispatchPrecondition(condition: .onQueue(queue))
+        if isClosed { throw SluiceError(.closed, "the broker was closed") }
+        if isSuspended { throw SluiceError(.suspended, "the broker is suspended") }
+        if let connection { return connection }
+        let opened = try file.openReader(path)
+        opened.setBusyTimeout(.zero)
+        connection = opened
+        return opened
+    }
+}

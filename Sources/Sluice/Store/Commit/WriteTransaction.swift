@@ -1,0 +1,131 @@
+internal import SluiceSQLite
+
+/// The open write transaction: the subjects of what can be done in it, each on top of those before it.
+///
+/// One object for the life of the writer.
+package final class WriteTransaction {
+    let core: TransactionCore
+    let blocks: QueueBlocks
+    let keys: DeduplicationKeys
+    let groups: Groups
+    let batches: Batches
+    let schedule: Schedule
+    let failures: Failures
+    let removals: Removals
+    let queueRows: QueueRows
+    let fronts: QueueFronts
+    let gatesAndHolds: GatesAndHolds
+    let expiry: Expiry
+    let edits: Edits
+    let enqueues: Enqueues
+    let settlements: Settlements
+    let waits: Waits
+    let registry: RunnerRegistry
+    let claims: Claims
+    let deadLetters: DeadLetters
+    let cancellations: Cancellations
+    let handles: HandleOperations
+    let transfers: Transfers
+    /// The subjects that remember something from one transaction to the next.
+    private let remembering: [any TransactionSubject]
+    /// Identifies this file, as it was when the connection was closed for a while.
+    var fileMark: FileMark?
+
+    init(
+        connection: Connection,
+        nonce: Int64,
+        identity: ProcessIdentity,
+        leases: LeaseTimes,
+        clock: any BrokerClock,
+        writeBehind: WriteBehindLimits,
+        runners: RunnerState = RunnerState(),
+        interest: Interest = Interest(),
+        events: EventJournal? = nil,
+        settledActions: SettledActions = SettledActions(waiters: SettlementWaiters()),
+        ownSettlements: OwnSettlements = OwnSettlements(),
+        isJoined: Bool = false
+    ) {
+        core = TransactionCore(
+            connection: connection,
+            nonce: nonce,
+            identity: identity,
+            leases: leases,
+            clock: clock,
+            writeBehind: writeBehind,
+            runners: runners,
+            events: events ?? EventJournal(connection, interest),
+            settledActions: settledActions,
+            ownSettlements: ownSettlements,
+            isJoined: isJoined
+        )
+        blocks = QueueBlocks(core)
+        keys = DeduplicationKeys(core)
+        groups = Groups(core)
+        batches = Batches(core)
+        schedule = Schedule(core, blocks, groups)
+        failures = Failures(core, blocks, keys, groups)
+        removals = Removals(core, blocks, keys, groups)
+        queueRows = QueueRows(core, failures, blocks)
+        fronts = QueueFronts(core, schedule)
+        gatesAndHolds = GatesAndHolds(core, schedule)
+        expiry = Expiry(core, keys, removals, groups, failures, blocks, schedule)
+        edits = Edits(core, queueRows, schedule, groups, keys, blocks, fronts, expiry, failures)
+        enqueues = Enqueues(core, keys, queueRows, edits, expiry, groups, schedule)
+        settlements = Settlements(core, removals, schedule, groups, failures, edits, enqueues)
+        waits = Waits(core, schedule)
+        registry = RunnerRegistry(core, settlements, blocks, gatesAndHolds, waits, batches, schedule)
+        claims = Claims(core, batches, groups, schedule, registry, failures, removals, blocks)
+        deadLetters = DeadLetters(core, blocks, queueRows, groups, keys)
+        cancellations = Cancellations(core, removals)
+        handles = HandleOperations(
+            core,
+            queueRows,
+            schedule,
+            fronts,
+            groups,
+            blocks,
+            keys,
+            expiry,
+            failures,
+            cancellations,
+            gatesAndHolds,
+            removals
+        )
+        transfers = Transfers(core, keys, queueRows, groups, expiry, schedule)
+        remembering = [keys, groups, schedule, expiry, registry, claims]
+    }
+
+    var connection: Connection { core.connection }
+
+    func begin(now: Timestamp? = nil) throws {
+        let isStale = try core.begin(now: now)
+        for subject in remembering { subject.begin() }
+        guard isStale else { return }
+        for subject in remembering { subject.forget() }
+        try core.takeIn()
+        try schedule.readChanges()
+        try core.lookForSettled()
+    }
+
+    func commit() throws(SQLiteError) {
+        try core.writeDown()
+        try registry.renewWithCommit()
+        try core.events.keepControls(core.controls)
+        try connection.commit()
+        core.committed()
+        for subject in remembering { subject.committed() }
+    }
+
+    func rollback() {
+        core.rollback()
+        for subject in remembering {
+            subject.rolledBack()
+            subject.forget()
+        }
+    }
+
+    /// The changes of the last commit, for the scheduler; empties it.
+    func takeReport(isSynced: Bool) -> CommitReport {
+        core.takeReport(isSynced: isSynced, dueAt: schedule.takeDueTime())
+    }
+}

@@ -1,0 +1,373 @@
+internal import DequeModule
+internal import Dispatch
+internal import Synchronization
+
+/// The one writer of a file: takes writes from any thread and commits them in groups.
+///
+/// A caller that finds the writer free commits by itself, on its own thread; the writes that come meanwhile
+/// wait and make the next group, which a thread of the writer's own commits. So a lone caller pays for no
+/// change of threads, and many callers share the cost of a commit. Only the thread that leads touches the
+/// connection.
+///
+/// Where the processor is busy there may be no other thread on which writes could come meanwhile: each of
+/// many callers would commit for itself. So one of many (``PendingWrite/commitsOnWriterThread``) leaves even
+/// its own write to the writer's thread.
+///
+/// Callers who have shared a sync come back together, one after the other: the first must not have a sync for
+/// itself. So after a group with several of them, where a sync is slow, the next one is gathered first
+/// (``Gathering``).
+///
+/// When a write fails, its group is rolled back and its members run each in a transaction of its own, so that
+/// the error reaches the one at fault (G14).
+package final class Writer: Sendable {
+    /// The most writes in one transaction: it bounds how long a later one waits.
+    static let groupLimit = 1_024
+
+    private struct Waiting {
+        var writes: Deque<any PendingWrite> = []
+        /// How many of them want a transaction of their own.
+        var aloneCount = 0
+        var gathering = Gathering()
+        var hasLeader = false
+        var isClosed = false
+        /// Nothing is committed, and the connection is closed as soon as nobody leads.
+        var isSuspended = false
+        /// Told when nobody leads any more, and it is closed or suspended.
+        var onRest: [@Sendable () -> Void] = []
+
+        /// How many of the next writes make a group, where one of those in line is to be alone.
+        ///
+        /// It is taken for that if it is the first.
+        mutating func takeAlone(within count: Int) -> Int {
+            guard let index = writes.prefix(count).firstIndex(where: \.isAlone) else { return count }
+            guard index == writes.startIndex else { return index - writes.startIndex }
+            aloneCount -= 1
+            return 1
+        }
+    }
+
+    private let waiting = Mutex(Waiting())
+    private let queue: DispatchQueue
+    /// Whether a caller that finds the writer free commits by itself.
+    private let callersLead: Bool
+    /// Signalled when all have come that a group is gathered for.
+    private let gathered = DispatchSemaphore(value: 0)
+    /// Confined to the leader: `Waiting.hasLeader` is the lock.
+    private nonisolated(unsafe) var committer: GroupCommitter?
+    private let durability: Durability
+    let trouble: WriterTrouble
+    private let check: FileCheck
+    /// Why every write is refused, in a role that writes nothing.
+    private let refusal: SluiceError?
+
+    init(_ committer: GroupCommitter, _ check: FileCheck, _ engine: EngineContext) {
+        self.committer = committer
+        queue = Self.queue(engine)
+        callersLead = !engine.isNamed
+        self.check = check
+        durability = committer.durability
+        trouble = committer.trouble
+        refusal = nil
+        committer.logGuard?.onHold = { [weak self] in self?.restLater() }
+    }
+
+    /// Throws in a role that writes nothing.
+    func ensureWritable() throws(SluiceError) {
+        if let refusal { throw refusal }
+    }
+
+    /// A writer that refuses every write.
+    init(refusing refusal: SluiceError, _ check: FileCheck, _ engine: EngineContext) {
+        self.refusal = refusal
+        queue = Self.queue(engine)
+        callersLead = true
+        self.check = check
+        durability = .standard
+        trouble = WriterTrouble()
+    }
+
+    /// What is under way, for tests to wait for.
+    struct Load: Sendable {
+        /// Writes that stand in line for the next group.
+        let waiting: Int
+        /// A group is being committed, or waits for a lock.
+        let isLed: Bool
+        let isClosed: Bool
+        let isSuspended: Bool
+    }
+
+    private static func queue(_ engine: EngineContext) -> DispatchQueue {
+        engine.queue("sluice.writer", qos: .userInitiated)
+    }
+
+    /// Whether this is a child of the process that opened the file.
+    var isForked: Bool { check.isForked }
+
+    var load: Load {
+        waiting.withLock {
+            Load(
+                waiting: $0.writes.count,
+                isLed: $0.hasLeader,
+                isClosed: $0.isClosed,
+                isSuspended: $0.isSuspended
+            )
+        }
+    }
+
+    /// Takes a write and calls its completion after the commit, on some thread.
+    ///
+    /// It may commit on the calling thread before it returns. It never does when it is called from a
+    /// completion.
+    func submit(_ write: any PendingWrite) {
+        enum Next { case lead, gather, completeGathering, follow, refuse }
+        if let error = check.refusal ?? refusal { return write.complete(failing: error) }
+        let next: Next = waiting.withLock { waiting in
+            if waiting.isClosed { return .refuse }
+            waiting.writes.append(write)
+            if write.isAlone { waiting.aloneCount += 1 }
+            let isComplete = durability.syncs(write.sync) && waiting.gathering.came()
+            if waiting.hasLeader { return isComplete ? .completeGathering : .follow }
+            if waiting.isSuspended { return .follow }
+            waiting.hasLeader = true
+            // What is to be alone runs code that is not ours: not on the thread of whoever submits.
+            let isForQueue = !callersLead || waiting.gathering.isWorthwhile || waiting.aloneCount > 0
+            return isForQueue || write.commitsOnWriterThread ? .gather : .lead
+        }
+        switch next {
+        case .lead: leadOnce()
+        case .gather: queue.async { self.leadAll() }
+        case .completeGathering: gathered.signal()
+        case .follow: break
+        case .refuse: write.complete(failing: Self.closed)
+        }
+    }
+
+    /// Takes a write back, unless its group has begun.
+    ///
+    /// - Returns: Whether it was taken back. Its completion is then not called.
+    func withdraw(_ write: any PendingWrite) -> Bool {
+        waiting.withLock { waiting in
+            guard let index = waiting.writes.firstIndex(where: { $0 === write }) else { return false }
+            waiting.writes.remove(at: index)
+            if write.isAlone { waiting.aloneCount -= 1 }
+            if durability.syncs(write.sync) { waiting.gathering.left() }
+            return true
+        }
+    }
+
+    /// Refuses all further writes, commits those that wait, and closes the connection.
+    func close() async {
+        // The leader may be a thread that a child of `fork` does not have.
+        if check.isForked { return }
+        await withCheckedContinuation { continuation in
+            let isAlone = waiting.withLock { waiting in
+                waiting.isClosed = true
+                waiting.isSuspended = false
+                waiting.onRest.append { continuation.resume() }
+                if waiting.hasLeader { return false }
+                waiting.hasLeader = true
+                return true
+            }
+            if isAlone { queue.async { self.leadAll() } }
+        }
+    }
+}
+
+// MARK: - Leading
+
+extension Writer {
+    /// Commits one group on the caller's thread and leaves what is left to the writer's.
+    private func leadOnce() {
+        guard let committer else { return leadAll() }
+        let group = nextGroup()
+        if !committer.commit(group, waitsForLock: false) {
+            // Another connection holds the lock: wait for it where no caller's thread is held up.
+            queue.async {
+                _ = self.committer?.commit(group, waitsForLock: true)
+                self.leadAll()
+            }
+        } else if committer.isUpkeepDue || !endLeadingIfIdle() {
+            queue.async { self.leadAll() }
+        }
+    }
+
+    /// Commits groups until nothing waits, and closes the connection if that was asked for.
+    private func leadAll() {
+        repeat {
+            if isUpkeepDue { committer?.performUpkeep() }
+            gather()
+            let group = nextGroup()
+            guard let committer else {
+                for write in group { write.complete(failing: Self.closed) }
+                continue
+            }
+            commit(group, with: committer)
+        } while isUpkeepDue || !endLeadingIfIdle()
+    }
+
+    /// Whether there is work between two groups; a suspension does not wait for it.
+    private var isUpkeepDue: Bool {
+        committer?.isUpkeepDue == true && !waiting.withLock { $0.isSuspended }
+    }
+
+    private func endLeadingIfIdle() -> Bool {
+        enum Next {
+            case goOn, close, suspend
+            case end([@Sendable () -> Void])
+        }
+        while true {
+            // Closing takes time: it is done as the leader, and not under the lock.
+            let next: Next = waiting.withLock { waiting in
+                guard waiting.writes.isEmpty || waiting.isSuspended else { return .goOn }
+                if waiting.isClosed, committer != nil { return .close }
+                if waiting.isSuspended, committer?.isSuspended == false { return .suspend }
+                waiting.hasLeader = false
+                defer { waiting.onRest = [] }
+                return .end(waiting.onRest)
+            }
+            switch next {
+            case .goOn: return false
+            case .close:
+                committer?.close()
+                committer = nil
+            case .suspend: committer?.suspend()
+            case .end(let onRest):
+                for atRest in onRest { atRest() }
+                return true
+            }
+        }
+    }
+
+    private func nextGroup() -> [any PendingWrite] {
+        waiting.withLock { waiting in
+            guard !waiting.isSuspended else { return [] }
+            var count = min(waiting.writes.count, Self.groupLimit)
+            if waiting.aloneCount > 0 { count = waiting.takeAlone(within: count) }
+            let group = Array(waiting.writes.prefix(count))
+            waiting.writes.removeFirst(count)
+            waiting.gathering.took(syncedCount(of: group))
+            return group
+        }
+    }
+
+    /// Waits for writes that are likely to come and share a sync with those in line.
+    ///
+    /// On the writer's own thread, so that no thread of the callers is held up.
+    private func gather() {
+        guard let patience = waiting.withLock({ $0.gathering.begin() }) else { return }
+        let result = gathered.wait(timeout: .now() + .nanoseconds(Int(patience / .nanoseconds(1))))
+        let isSignalled = waiting.withLock { $0.gathering.end() }
+        // The last has come after the time was over: its signal is not to wake a later wait.
+        if isSignalled && result == .timedOut { gathered.wait() }
+    }
+
+    private func commit(_ group: [any PendingWrite], with committer: GroupCommitter) {
+        let count = syncedCount(of: group)
+        _ = committer.commit(group, waitsForLock: true)
+        guard count > 0 else { return }
+        let duration = committer.lastCommit
+        waiting.withLock { $0.gathering.committed(count, in: duration) }
+    }
+
+    private func syncedCount(of group: [any PendingWrite]) -> Int {
+        group.count { durability.syncs($0.sync) }
+    }
+
+    private static let closed = SluiceError(.closed, "the broker was closed")
+}
+
+// MARK: - Suspension
+
+extension Writer {
+    /// Lets the group end that is being committed, and closes the connection; writes wait until
+    /// ``resume(_:)``.
+    ///
+    /// A group that waits for another connection's lock ends when it has the lock, or has waited for as long
+    /// as it was to.
+    func suspend() async {
+        await withCheckedContinuation { continuation in
+            enum Next { case lead, follow, nothing }
+            let next: Next = waiting.withLock { waiting in
+                if waiting.isClosed || (waiting.isSuspended && !waiting.hasLeader) { return .nothing }
+                waiting.isSuspended = true
+                waiting.onRest.append { continuation.resume() }
+                if waiting.hasLeader { return .follow }
+                waiting.hasLeader = true
+                return .lead
+            }
+            switch next {
+            case .lead: queue.async { if !self.endLeadingIfIdle() { self.leadAll() } }
+            case .follow: break
+            case .nothing: continuation.resume()
+            }
+        }
+    }
+
+    /// Opens the file again and commits what waits.
+    ///
+    /// - Parameter reopen: Makes the committer that goes on where the given one stopped. If it throws, writes
+    ///   wait on, unless no write can succeed any more.
+    func resume(
+        _ reopen: @escaping @Sendable (GroupCommitter) throws(SluiceError) -> GroupCommitter
+    ) async throws(SluiceError) {
+        let result: Result<Void, SluiceError> = await withCheckedContinuation { continuation in
+            queue.async { continuation.resume(returning: self.resumed(reopen)) }
+        }
+        try result.get()
+    }
+
+    private func resumed(
+        _ reopen: (GroupCommitter) throws(SluiceError) -> GroupCommitter
+    ) -> Result<Void, SluiceError> {
+        let isDue = waiting.withLock { waiting in
+            guard waiting.isSuspended, !waiting.hasLeader, !waiting.isClosed else { return false }
+            waiting.hasLeader = true
+            return true
+        }
+        guard isDue else { return .success(()) }
+        let result = Result { () throws(SluiceError) in try committer.map(reopen) }
+        switch result {
+        case .success(let reopened):
+            committer = reopened
+            waiting.withLock { $0.isSuspended = false }
+        case .failure:
+            // What waits is told if it waits in vain; else the writer stays as it is.
+            waiting.withLock { $0.isSuspended = check.refusal == nil && !$0.isClosed }
+        }
+        // Not here: as long as writes come it may go on.
+        queue.async { if !self.endLeadingIfIdle() { self.leadAll() } }
+        return result.map { _ in }
+    }
+}
+
+// MARK: - Resting
+
+extension Writer {
+    /// Has ``rest()`` called while nothing is committed.
+    ///
+    /// By the machine's time, as the writer waits for locks: it is for other processes, not for the engine's
+    /// decisions.
+    private func restLater() {
+        queue.asyncAfter(deadline: .now() + .seconds(LogGuard.restInterval)) { [weak self] in
+            if let self, self.rest() { self.restLater() }
+        }
+    }
+
+    /// Gives up what is kept for commits that follow each other, if none has come since the last call.
+    ///
+    /// - Returns: Whether it is to be called again.
+    func rest() -> Bool {
+        let isFree = waiting.withLock { waiting -> Bool? in
+            // Resumed, it begins anew.
+            if waiting.isClosed || waiting.isSuspended { return nil }
+            if waiting.hasLeader { return false }
+            waiting.hasLeader = true
+            return true
+        }
+        guard let isFree else { return false }
+        guard isFree, let committer else { return true }
+        let isToBeCalled = committer.rest()
+        if !endLeadingIfIdle() { queue.async { self.leadAll() } }
+        return isToBeCalled
+    }
+}

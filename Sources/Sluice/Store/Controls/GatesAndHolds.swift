@@ -1,0 +1,165 @@
+internal import SluiceSQLite
+
+final class GatesAndHolds: TransactionSubject {
+    let core: TransactionCore
+    let schedule: Schedule
+
+    init(_ core: TransactionCore, _ schedule: Schedule) {
+        self.core = core
+        self.schedule = schedule
+    }
+
+    /// Opens or closes a gate.
+    func setGate(_ gate: GateName, isOpen: Bool, isKept: Bool, spread: Duration) throws(SQLiteError) {
+        let known = try core.controls().gates[gate]
+        let isOpened = isOpen && known?.isOpen != true
+        if isOpened {
+            try connection.cached("UPDATE sluice_counters SET value = value + 1 WHERE name = 'opening'").run()
+        }
+        // To open an open gate does not make one that is kept one that ends with this opening of the file.
+        try connection.cached(
+            """
+            INSERT INTO sluice_gate_rows
+                (name, is_open, opening, changed_at_us, owner, owner_pid, owner_process)
+            VALUES (?1, ?2,
+                    CASE WHEN ?3 THEN (SELECT value FROM sluice_counters WHERE name = 'opening') ELSE 0 END,
+                    ?4, ?5, ?6, ?7)
+            ON CONFLICT (name) DO UPDATE SET
+                opening = iif(?3, excluded.opening, opening),
+                changed_at_us = iif(is_open = excluded.is_open, changed_at_us, excluded.changed_at_us),
+                is_open = excluded.is_open,
+                (owner, owner_pid, owner_process) = (
+                    iif(is_open AND excluded.is_open AND owner IS NULL, NULL, excluded.owner),
+                    iif(is_open AND excluded.is_open AND owner IS NULL, NULL, excluded.owner_pid),
+                    iif(is_open AND excluded.is_open AND owner IS NULL, NULL, excluded.owner_process))
+            """
+        )
+        .bind(1, gate.rawValue).bind(2, isOpen).bind(3, isOpened).bind(4, now.microseconds)
+        .bind(5, isKept ? nil : core.nonce).bind(6, isKept ? nil : core.identity.pid)
+        .bind(7, isKept ? nil : core.identity.mark).run()
+        core.changedControls(.gates)
+        if isOpened {
+            core.opened(GateOpening(gate: gate, spread: spread))
+            try schedule.expectPutBack(for: gate)
+        }
+        if isOpen != (known?.isOpen ?? false) {
+            core.events.record(isOpen ? .gateOpened : .gateClosed) { $0.gate = gate }
+        }
+    }
+
+    /// Closes the gates that openings of the file had opened for their own life, and that have ended.
+    ///
+    /// An opening has ended with its process, and one of this process with its store. Of a process that
+    /// cannot be told dead it lives while it runs the queues.
+    func forgetGates() throws(SQLiteError) {
+        let owners = try connection.cached(
+            """
+            SELECT g.owner, g.owner_pid, g.owner_process,
+                   EXISTS (SELECT 1 FROM sluice_runner_rows AS r WHERE r.nonce = g.owner)
+            FROM sluice_gate_rows AS g WHERE g.owner <> ?1
+            """
+        )
+        .bind(1, core.nonce).all {
+            (
+                nonce: $0.int64(0), process: ProcessIdentity(pid: $0.int64(1), mark: $0.text(2)),
+                runs: $0.bool(3)
+            )
+        }
+        for owner in owners where !owner.runs {
+            let lives =
+                owner.process.sharesMachine(with: core.identity)
+                && !owner.process.isDead(seenFrom: core.identity)
+            guard owner.process == core.identity || !lives else { continue }
+            // One that has set several gates comes again, and has none left.
+            let forgotten = try connection.cached(
+                "DELETE FROM sluice_gate_rows WHERE owner = ?1 RETURNING name, is_open"
+            )
+            .bind(1, owner.nonce).all { (name: GateName($0.text(0)), wasOpen: $0.bool(1)) }
+            core.changedControls(.gates)
+            for gate in forgotten where gate.wasOpen {
+                core.events.record(.gateClosed) { $0.gate = gate.name }
+            }
+        }
+    }
+
+    func hold(
+        _ pattern: QueuePattern,
+        by holder: String,
+        reason: String,
+        for duration: Duration?
+    ) throws(SQLiteError) -> HoldID {
+        try connection.cached(
+            """
+            INSERT INTO sluice_hold_rows (scope, holder, reason, since_us, until_us)
+            VALUES (?1, ?2, ?3, ?4, ?5)
+            """
+        )
+        .bind(1, pattern.rawValue).bind(2, holder).bind(3, reason).bind(4, now.microseconds)
+        .bind(5, duration.map { (now + $0).microseconds }).run()
+        core.changedControls(.holds)
+        let until = duration.map { (now + $0).date }
+        core.events.record(.held) { ($0.pattern, $0.holder, $0.until) = (pattern, holder, until) }
+        return HoldID(rawValue: connection.lastInsertedRowID)
+    }
+
+    func endHold(_ hold: HoldID) throws(SQLiteError) -> Bool {
+        let ended = try endHolds(
+            connection.cached(
+                "DELETE FROM sluice_hold_rows WHERE id = ?1 RETURNING id, scope, holder, until_us"
+            )
+            .bind(1, hold.rawValue)
+        )
+        return ended > 0
+    }
+
+    func endHolds(matching pattern: QueuePattern, by holder: String?) throws(SQLiteError) -> Int {
+        try endHolds(
+            connection.cached(
+                """
+                DELETE FROM sluice_hold_rows WHERE scope = ?1 AND (?2 IS NULL OR holder = ?2)
+                RETURNING id, scope, holder, until_us
+                """
+            )
+            .bind(1, pattern.rawValue).bind(2, holder)
+        )
+    }
+
+    /// Removes the holds that have ended by themselves.
+    ///
+    /// A hold that is to begin later has met a wall clock that was set back: it lasts as long as was asked,
+    /// counted from here.
+    func removeEndedHolds() throws(SQLiteError) {
+        let ended = try endHolds(
+            connection.cached(
+                """
+                DELETE FROM sluice_hold_rows WHERE until_us <= ?1 OR until_us <= since_us
+                RETURNING id, scope, holder, until_us
+                """
+            )
+            .bind(1, now.microseconds)
+        )
+        let begun = try connection.cached(
+            """
+            UPDATE sluice_hold_rows SET since_us = ?1, until_us = ?1 + (until_us - since_us)
+            WHERE until_us IS NOT NULL AND since_us > ?1
+            """
+        )
+        .bind(1, now.microseconds).run()
+        if ended + begun > 0 { core.changedControls(.holds) }
+    }
+
+    /// When the next hold ends by itself.
+    func nextEndOfHolds() throws(SQLiteError) -> Timestamp? {
+        try connection.cached("SELECT min(until_us) FROM sluice_hold_rows").first {
+            $0.optionalInt64(0).map(Timestamp.init(microseconds:))
+        } ?? nil
+    }
+
+    /// Runs a statement that deletes holds, and tells how many.
+    private func endHolds(_ deletion: Statement) throws(SQLiteError) -> Int {
+        let ended = try deletion.all { Controls.StandingHold($0) }
+        if !ended.isEmpty { core.changedControls(.holds) }
+        for hold in ended { if let hold { core.events.record(.resumed, hold) } }
+        return ended.count
+    }
+}

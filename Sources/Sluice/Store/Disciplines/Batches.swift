@@ -1,0 +1,162 @@
+internal import SluiceSQLite
+
+final class Batches: TransactionSubject {
+    let core: TransactionCore
+
+    init(_ core: TransactionCore) { self.core = core }
+
+    /// What stands in the file of a queue's batch.
+    private struct Batch {
+        let dueAt: Timestamp
+        let isOpen: Bool
+        /// What the last pass has left to this batch: all that were there when it ended, by then.
+        let rest: (endedAt: Timestamp, through: ActionID)?
+    }
+
+    /// Whether the batch of a queue is still gathering, and until when by the clock's uptime.
+    ///
+    /// - Parameter waitedFor: A wait that is over by the scheduler's clock.
+    func gather(
+        in queue: QueueID,
+        waitedFor: RetryWait?,
+        _ rules: QueueRules
+    ) throws(SQLiteError) -> (wait: RetryWait, until: Duration)? {
+        guard case .batch(let count, let delay) = rules.start, !mutant("batch") else { return nil }
+        let batch = try batch(of: queue)
+        if batch?.isOpen == true { return nil }
+        let (waiting, since) = try gathered(in: queue, upTo: count, batch?.rest)
+        guard let oldest = since else { return nil }
+        // What has come back from its wait, or gone, moves it.
+        let dueAt = oldest + delay
+        let wait = RetryWait(action: ActionID(rawValue: 0), nextAttemptAt: dueAt)
+        if waiting.count >= count || dueAt <= now || waitedFor == wait {
+            try setBatch(of: queue, dueAt: dueAt, isOpen: true)
+            return nil
+        }
+        if batch?.dueAt != dueAt { try setBatch(of: queue, dueAt: dueAt, isOpen: false) }
+        // Never longer than was asked: the wall clock may have jumped back since.
+        return (wait, core.uptime + min(dueAt - now, delay))
+    }
+
+    /// How many wait that a batch counts, and since when the batch gathers; `nil` where nothing waits.
+    ///
+    /// What a pass has left counts for nothing but that it is there, and since that pass ended: else the
+    /// batch would be due at once for what has just failed, without end.
+    private func gathered(
+        in queue: QueueID,
+        upTo count: Int,
+        _ rest: (endedAt: Timestamp, through: ActionID)?
+    ) throws(SQLiteError) -> (WaitingOrder.Waiting, since: Timestamp?) {
+        let last = ActionID(rawValue: .max)
+        guard let rest else {
+            let waiting = try order.waiting(
+                in: queue,
+                upTo: count,
+                among: ActionID(rawValue: 0)...last
+            )
+            return (waiting, waiting.oldest)
+        }
+        let next = ActionID(rawValue: rest.through.rawValue + 1)
+        let waiting = try order.waiting(in: queue, upTo: count, among: next...last)
+        let left = try order.waiting(in: queue, upTo: 1, among: ActionID(rawValue: 0)...rest.through)
+        let times = [waiting.oldest, left.oldest == nil ? nil : rest.endedAt]
+        return (waiting, times.compactMap { $0 }.min())
+    }
+
+    /// Nothing is left to start: what comes next makes another batch.
+    ///
+    /// - Parameter leavesRest: Something was passed over, which belongs to that batch.
+    func closeBatch(of queue: QueueID, _ rules: QueueRules, leavesRest: Bool) throws(SQLiteError) {
+        guard rules.isBatched else { return }
+        if leavesRest {
+            try connection.cached(
+                """
+                UPDATE sluice_batch_rows SET is_open = 0, due_us = ?2, rest_us = ?2, rest_through_id = ?3
+                WHERE queue_id = ?1 AND is_open = 1
+                """
+            )
+            .bind(1, queue.rawValue).bind(2, now.microseconds).bind(3, try core.lastActionID().rawValue).run()
+        }
+        try connection.cached(
+            "DELETE FROM sluice_batch_rows WHERE queue_id = ?1 AND (is_open = 1 OR rest_us IS NULL)"
+        )
+        .bind(1, queue.rawValue).run()
+    }
+
+    /// Forgets what gathers, which is found out anew by the rules of now, and batches that are through.
+    ///
+    /// A broker may have stopped behind the last action of a batch, and before it could see that.
+    func forgetGathering() throws(SQLiteError) {
+        try connection.cached(
+            """
+            DELETE FROM sluice_batch_rows
+            WHERE is_open = 0 OR NOT (
+                EXISTS (SELECT 1 FROM sluice_order_rows AS o
+                        CROSS JOIN sluice_action_rows AS a
+                            ON a.id = o.action_id AND a.queue_id = o.queue_id AND a.sort_key = o.sort_key
+                        WHERE o.queue_id = sluice_batch_rows.queue_id AND a.not_before_us IS NULL)
+                OR queue_id IN (
+                    SELECT a.queue_id FROM sluice_action_rows AS a
+                    WHERE a.id > (SELECT value FROM sluice_counters WHERE name = 'ordered')
+                      AND a.not_before_us IS NULL))
+            """
+        )
+        .run()
+    }
+
+    func runNow(
+        _ form: QueuePattern.Form,
+        _ isBatched: (QueueName) -> Bool
+    ) throws(SQLiteError) -> Set<QueueID> {
+        let (first, last) = form.bounds
+        let queues = try connection.cached(
+            """
+            SELECT q.queue_id, q.name, b.queue_id IS NOT NULL
+            FROM sluice_queue_rows AS q LEFT JOIN sluice_batch_rows AS b ON b.queue_id = q.queue_id
+            WHERE q.name >= ?1 AND (?2 IS NULL OR q.name < ?2) AND NOT coalesce(b.is_open, 0)
+              AND (EXISTS (SELECT 1 FROM sluice_order_rows AS o WHERE o.queue_id = q.queue_id)
+                   OR q.queue_id IN (
+                       SELECT a.queue_id FROM sluice_action_rows AS a
+                       WHERE a.id > (SELECT value FROM sluice_counters WHERE name = 'ordered')
+                         AND a.not_before_us IS NULL))
+            """
+        )
+        .bind(1, first).bind(2, last).all {
+            (id: QueueID(rawValue: $0.int64(0)), name: QueueName($0.text(1)), isGathering: $0.bool(2))
+        }
+        let started = queues.filter { $0.isGathering || isBatched($0.name) }
+        for queue in started where !mutant("run now") {
+            try setBatch(of: queue.id, dueAt: now, isOpen: true)
+            core.touch(queue.id)
+        }
+        return Set(started.map(\.id))
+    }
+
+    private func batch(of queue: QueueID) throws(SQLiteError) -> Batch? {
+        try connection.cached(
+            "SELECT due_us, is_open, rest_us, rest_through_id FROM sluice_batch_rows WHERE queue_id = ?1"
+        )
+        .bind(1, queue.rawValue).first { row in
+            Batch(
+                dueAt: Timestamp(microseconds: row.int64(0)),
+                isOpen: row.bool(1),
+                rest: row.optionalInt64(2).map {
+                    (Timestamp(microseconds: $0), ActionID(rawValue: row.int64(3)))
+                }
+            )
+        }
+    }
+
+    private func setBatch(of queue: QueueID, dueAt: Timestamp, isOpen: Bool) throws(SQLiteError) {
+        try connection.cached(
+            """
+            INSERT INTO sluice_batch_rows (queue_id, due_us, is_open) VALUES (?1, ?2, ?3)
+            ON CONFLICT (queue_id) DO UPDATE SET
+                due_us = excluded.due_us, is_open = excluded.is_open,
+                rest_us = iif(excluded.is_open, NULL, rest_us),
+                rest_through_id = iif(excluded.is_open, NULL, rest_through_id)
+            """
+        )
+        .bind(1, queue.rawValue).bind(2, dueAt.microseconds).bind(3, isOpen).run()
+    }
+}

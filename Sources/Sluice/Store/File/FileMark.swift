@@ -1,0 +1,28 @@
+internal import SluiceSQLite
+
+/// What tells a file of queues from others, and from an older copy of itself.
+struct FileMark: Hashable {
+    /// When each step of its schema was applied.
+    private let migrations: String?
+    /// The last number that an action got.
+    private let lastAction: Int64
+
+    init(_ connection: Connection) throws {
+        migrations =
+            try connection.prepare("SELECT group_concat(applied_at_us, ' ') FROM sluice_migrations")
+            .first { $0.optionalText(0) } ?? nil
+        lastAction =
+            try connection.prepare("SELECT value FROM sluice_counters WHERE name = 'action'")
+            .first { $0.int64(0) } ?? 0
+    }
+
+    /// Whether a connection has the same file open, which others may have gone on with.
+    func fits(_ connection: Connection) throws(SluiceError) -> Bool {
+        do {
+            let found = try FileMark(connection)
+            return found.migrations == migrations && found.lastAction >= lastAction
+        } catch {
+            throw SluiceError(wrapping: error, doing: "opening the file again")
+        }
+    }
+}

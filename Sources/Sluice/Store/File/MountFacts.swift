@@ -1,0 +1,142 @@
+internal import CSluiceFiles
+
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+/// What the system says about the file system that a file lies on.
+package struct MountFacts: Sendable, Hashable {
+    /// The name of a file system whose files other machines may have open; `nil` for one of this machine.
+    package var network: String?
+    /// Nothing can be written on it, by nobody.
+    package var isReadOnly = false
+    /// The file alone is mounted at its path, so that its log would lie elsewhere than for others.
+    package var isMountPoint = false
+
+    package init(network: String? = nil, isReadOnly: Bool = false, isMountPoint: Bool = false) {
+        self.network = network
+        self.isReadOnly = isReadOnly
+        self.isMountPoint = isMountPoint
+    }
+
+    /// Asks the system about a file, or about its directory where it is missing.
+    ///
+    /// - Returns: `nil` where the system does not tell: whoever opens the file will hear why.
+    package static func read(_ path: String) -> MountFacts? {
+        var mount = csluice_files_mount()
+        var place = path
+        var code = csluice_files_mount_of(place, &mount)
+        if code == ENOENT {
+            place = directory(of: path)
+            code = csluice_files_mount_of(place, &mount)
+        }
+        guard code == 0 else { return nil }
+        return MountFacts(
+            network: networkName(mount, place),
+            isReadOnly: mount.is_read_only != 0,
+            isMountPoint: place == path && isMountPoint(path)
+        )
+    }
+
+    private static func isMountPoint(_ path: String) -> Bool {
+        #if os(Linux)
+        guard let resolved = realpath(path, nil) else { return false }
+        defer { free(resolved) }
+        guard let table = ProcFile.contents(of: "/proc/self/mountinfo") else { return false }
+        return isMountPoint(String(cString: resolved), in: table)
+        #else
+        // No other system that this library is for can mount a file.
+        return false
+        #endif
+    }
+
+    /// The directory that a path lies in.
+    static func directory(of path: String) -> String {
+        // Not as Swift has it, to whom a slash with a combining letter behind it is another character.
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    private static func networkName(_ mount: csluice_files_mount, _ path: String) -> String? {
+        if let name = networkNames[mount.type] { return name }
+        if mount.is_remote != 0 {
+            return withUnsafeBytes(of: mount.name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+        }
+        #if os(Linux)
+        guard mount.type == fuseNumber, let table = ProcFile.contents(of: "/proc/self/mountinfo")
+        else {
+            return nil
+        }
+        guard let device = DatabaseFile.identity(of: path)?.device else { return nil }
+        return fuseNetworkName(table, device: device)
+        #else
+        return nil
+        #endif
+    }
+}
+
+// MARK: - Linux
+
+extension MountFacts {
+    /// The numbers of file systems whose files other machines may have open: statfs(2) and the kernel's
+    /// `magic.h`.
+    static let networkNames: [UInt32: String] = [
+        0x6969: "NFS", 0x517B: "SMB", 0xFF53_4D42: "CIFS", 0xFE53_4D42: "SMB2", 0x564C: "NCP",
+        0x5346_414F: "AFS", 0x6B41_4653: "AFS", 0x7375_7245: "Coda", 0x00C3_6400: "Ceph",
+        0x0102_1997: "9P", 0x0BD0_0BD0: "Lustre", 0x4750_4653: "GPFS", 0x1983_0326: "BeeGFS",
+        0x2003_0528: "OrangeFS", 0x7461_636F: "OCFS2", 0x0116_1970: "GFS2", 0xAAD7_AAEA: "PanFS",
+        0x0131_11A8: "IBRIX", 0xBACB_ACBC: "VMHGFS",
+    ]
+
+    /// That of all file systems which a program serves, on this machine's disks or on another's.
+    private static let fuseNumber: UInt32 = 0x6573_5546
+
+    /// What those of other machines call themselves in the table of mounts.
+    private static let fuseNetworks: Set<String> = [
+        "fuse.sshfs", "fuse.glusterfs", "fuse.ceph", "fuse.ceph-fuse", "fuse.s3fs", "fuse.gcsfuse",
+        "fuse.rclone", "fuse.goofys", "fuse.curlftpfs", "fuse.davfs", "fuse.juicefs", "fuse.seaweedfs",
+        "fuse.smbnetfs", "fuse.nfs", "fuse.blobfuse2",
+    ]
+
+    /// The name of the mount of a device, if it is one that other machines share.
+    ///
+    /// - Parameter table: Lines of `/proc/self/mountinfo` (proc(5)): the third field is the device, and the
+    ///   type stands behind a lone `-`.
+    static func fuseNetworkName(_ table: String, device: UInt64) -> String? {
+        for line in table.split(separator: "\n") {
+            let fields = line.split(separator: " ")
+            guard fields.count > 6, fields[2] == "\(major(device)):\(minor(device))" else { continue }
+            guard let dash = fields.firstIndex(of: "-"), dash + 1 < fields.count else { continue }
+            let type = String(fields[dash + 1])
+            return fuseNetworks.contains(type) ? type : nil
+        }
+        return nil
+    }
+
+    /// - Parameter table: Lines of `/proc/self/mountinfo`: the fifth field is where it is mounted, in which
+    ///   spaces, tabs, line breaks and backslashes stand as three octal digits.
+    static func isMountPoint(_ path: String, in table: String) -> Bool {
+        var escaped = ""
+        for scalar in path.unicodeScalars {
+            switch scalar {
+            case " ": escaped += "\\040"
+            case "\t": escaped += "\\011"
+            case "\n": escaped += "\\012"
+            case "\\": escaped += "\\134"
+            default: escaped.unicodeScalars.append(scalar)
+            }
+        }
+        return table.utf8.split(separator: UInt8(ascii: "\n")).contains { line in
+            let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 5)
+            return fields.count > 4 && fields[4].elementsEqual(escaped.utf8)
+        }
+    }
+
+    // As the C library's macros take the numbers apart.
+    private static func major(_ device: UInt64) -> UInt64 { (device >> 8) & 0xFFF | (device >> 32) & ~0xFFF }
+    private static func minor(_ device: UInt64) -> UInt64 { device & 0xFF | (device >> 12) & ~0xFF }
+}

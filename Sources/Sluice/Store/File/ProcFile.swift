@@ -1,0 +1,20 @@
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+#if os(Linux)
+/// Files of Linux's proc file system.
+enum ProcFile {
+    /// All that a file of the proc file system says.
+    static func contents(of path: String) -> String? {
+        guard let file = fopen(path, "r") else { return nil }
+        defer { fclose(file) }
+        var text: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        while case let count = fread(&buffer, 1, buffer.count, file), count > 0 { text += buffer[..<count] }
+        return text.isEmpty ? nil : String(decoding: text, as: UTF8.self)
+    }
+}
+#endif

@@ -1,0 +1,194 @@
+internal import SluiceSQLite
+
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+/// What there is to know of a file of queues without opening it for work: nothing is made or migrated, and a
+/// log that was there stays as it was.
+package struct FileFacts: Sendable {
+    /// The settings that are kept in the file, and its sizes, by the names of their pragmas.
+    package var pragmas: [(name: String, value: String)] = []
+    package var byteCount: Int64 = 0
+    /// The size of the write-ahead log.
+    package var logByteCount: Int64 = 0
+    /// The file that SQLite's locks of WAL mode lie on.
+    package var indexPath = ""
+    /// The steps of the schema that were applied; none: there are no queues in it.
+    package var steps: [String] = []
+    /// Whether it is mounted by itself.
+    package var isMountPoint = false
+    /// By how many names it can be opened.
+    package var linkCount = 1
+    /// Whether a newer version of the library has written it.
+    package var isNewer = false
+    /// Steps that this version would add when it opens the file for work.
+    package var missingStepCount = 0
+    /// What SQLite found damaged; empty when all is well.
+    package var damages: [String] = []
+    /// Parts of the schema that are not as the library has made them, named `trigger x` and so on.
+    package var strangers: [String] = []
+    /// Whether somebody has held the write lock for all of a quarter of a second without committing.
+    package var isWriteLockHeld = false
+    /// Whether the file or its directory cannot be written.
+    package var isReadOnly = false
+    /// Whether nothing can be written where it lies.
+    package var isOnReadOnlyMount = false
+    /// The name of the network file system that the file lies on; `nil`: it lies on a disk of this machine.
+    package var network: String?
+    package var runners: [RunningProcess] = []
+    package var actionCount = 0
+    package var deadLetterCount = 0
+    package var holdCount = 0
+    /// Of each state, how many queues have it.
+    package var states: [(state: String, count: Int)] = []
+
+    /// The version of SQLite in use.
+    package static var libraryVersion: String { Connection.libraryVersion }
+
+    /// Whether SQLite in use can lose commits of others in a checkpoint, by the "WAL-reset bug".
+    ///
+    /// Mended in 3.51.3, and in 3.50.7 and 3.44.6 (<https://www.sqlite.org/wal.html>).
+    package static var hasResetBug: Bool { hasResetBug(in: Connection.libraryVersionNumber) }
+
+    static func hasResetBug(in version: Int) -> Bool {
+        switch version {
+        case 3_044_006..<3_045_000, 3_050_007..<3_051_000, 3_051_003...: false
+        default: true
+        }
+    }
+
+    /// Looks at a file.
+    ///
+    /// - Parameter isFull: Whether indexes are compared with their tables too, which reads all of the file
+    ///   several times.
+    /// - Throws: ``SluiceError`` when there is no such file, or no database in it.
+    package init(of path: String, isFull: Bool) throws(SluiceError) {
+        try DatabaseFile.checkPath(path)
+        let path = try DatabaseFile.absolutePath(path)
+        self.init()
+        do {
+            for _ in 0..<FileLook.attempts {
+                self = FileFacts()
+                if try read(path, isFull) { return }
+            }
+            throw FileLook.changesTooFast
+        } catch let error as SQLiteError where error.code == .corrupt {
+            damages.append(error.message)
+        } catch {
+            throw SluiceError(wrapping: error, doing: "looking at \(path)")
+        }
+    }
+
+    private init() {}
+
+    /// - Returns: Whether nobody has changed the file in the meantime.
+    private mutating func read(_ path: String, _ isFull: Bool) throws -> Bool {
+        let file = try FileLook(path)
+        defer { file.close() }
+        do {
+            try look(file.connection, path, isFull)
+        } catch let error as SQLiteError where error.code == .corrupt {
+            // Some damage is not found by the check but keeps it from its end.
+            damages.append(error.message)
+        }
+        return file.isCurrent
+    }
+
+    private mutating func look(_ connection: Connection, _ path: String, _ isFull: Bool) throws {
+        let mount = MountFacts.read(path)
+        connection.harden()
+        isReadOnly = connection.isReadOnly
+        isOnReadOnlyMount = mount?.isReadOnly == true
+        (network, isMountPoint) = (mount?.network, mount?.isMountPoint ?? false)
+        if !isReadOnly { isWriteLockHeld = try Self.isLockHeld(connection) }
+        try connection.set(Pragma("query_only", true))
+        connection.setBusyTimeout(.seconds(10))
+        for name in ["journal_mode", "page_size", "page_count", "freelist_count", "auto_vacuum", "encoding"] {
+            pragmas.append((name, try connection.pragma(name)))
+        }
+        byteCount = Self.size(of: path)
+        linkCount = Self.linkCount(of: path)
+        if let log = connection.logPath {
+            logByteCount = Self.size(of: log)
+            indexPath = String(log.dropLast(3)) + "shm"
+        }
+        damages = try connection.prepare(isFull ? "PRAGMA integrity_check(20)" : "PRAGMA quick_check(20)")
+            .all { $0.text(0) }.filter { $0 != "ok" }
+        try readSchema(connection)
+        guard damages.isEmpty, !steps.isEmpty, !isNewer, missingStepCount == 0 else { return }
+        strangers = try SchemaPart.strangers(in: connection)
+        // What is not as it should be may keep the rest from being read.
+        guard strangers.isEmpty else { return (try? readQueues(connection)) ?? () }
+        try readQueues(connection)
+    }
+
+    private mutating func readSchema(_ connection: Connection) throws {
+        let hasRecord = try connection.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'sluice_migrations'")
+            .hasRow()
+        guard hasRecord else { return }
+        steps = try connection.prepare("SELECT name FROM sluice_migrations ORDER BY number").all {
+            $0.text(0)
+        }
+        let known = Migration.all.count
+        isNewer = steps.count > known
+        missingStepCount = max(known - steps.count, 0)
+    }
+
+    private mutating func readQueues(_ connection: Connection) throws {
+        let now = Timestamp(microseconds: SystemClock().wallMicroseconds)
+        runners = try RunningProcess.all(connection, at: now)
+        func count(_ table: String) throws -> Int {
+            try connection.prepare("SELECT count(*) FROM \(table)").first { $0.int(0) } ?? 0
+        }
+        actionCount = try count("sluice_action_rows")
+        deadLetterCount = try count("sluice_dead_rows")
+        holdCount = try count("sluice_holds")
+        states = try connection.prepare(
+            "SELECT state, count(*) FROM sluice_queues GROUP BY state ORDER BY state"
+        )
+        .all { ($0.text(0), $0.int(1)) }
+    }
+
+    /// How often, and how long each time, the write lock is looked at before it counts as held.
+    private static let lockLooks = (count: 25, wait: Duration.milliseconds(10))
+
+    /// Whether the write lock is held at every look, and nobody commits meanwhile.
+    ///
+    /// A broker that is busy has the lock at most times, and gives it up with each commit: it is in nobody's
+    /// way.
+    private static func isLockHeld(_ connection: Connection) throws -> Bool {
+        func version() throws -> String { try connection.pragma("data_version") }
+        let first = try version()
+        connection.setBusyTimeout(lockLooks.wait)
+        defer { connection.setBusyTimeout(.zero) }
+        for _ in 0..<lockLooks.count {
+            guard try isLocked(connection), try version() == first else { return false }
+        }
+        return true
+    }
+
+    private static func isLocked(_ connection: Connection) throws -> Bool {
+        do {
+            try connection.beginImmediate()
+            connection.rollback()
+            return false
+        } catch let error where error.code == .busy {
+            return true
+        }
+    }
+
+    private static func linkCount(of path: String) -> Int {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_nlink) : 1
+    }
+
+    private static func size(of path: String) -> Int64 {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int64(status.st_size) : 0
+    }
+}

@@ -1,0 +1,109 @@
+internal import SluiceSQLite
+
+/// A queue with work as one snapshot of the file has it.
+struct QueueFacts: Sendable {
+    /// What stands in `blocked_by`, for whom, since when and with what error.
+    struct Block: Sendable {
+        let reason: String
+        let action: ActionID
+        let since: Timestamp
+        let error: String?
+    }
+
+    let id: QueueID
+    let name: QueueName
+    let block: Block?
+    let depth: Int
+    let oldest: Timestamp?
+    /// When the attempt began that runs.
+    let runningSince: Timestamp?
+    /// The epoch of the process that runs it.
+    let runningEpoch: Int64?
+    let head: ActionID?
+    let headKind: String?
+    /// When the head is due, or its batch at the latest.
+    let notBefore: Timestamp?
+    let attempts: Int
+    let nextAttemptAt: Timestamp?
+    let lastError: String?
+    /// Gates that the head asks for, itself or by its last outcome.
+    let gates: [GateName]
+    /// When the head's time is over.
+    let expiresAt: Timestamp?
+}
+
+extension QueueFacts {
+    fileprivate static func read(
+        _ connection: Connection,
+        from first: String,
+        to last: String?,
+        after end: QueueID?,
+        _ live: String,
+        limit: Int
+    ) throws(SQLiteError) -> [QueueFacts] {
+        try connection.cached(
+            """
+            SELECT q.queue_id, q.name, q.blocked_by, q.blocked_action_id, q.blocked_at_us, q.blocked_error,
+                   d.depth, d.oldest_us, c.started_at_us, h.id, h.kind, h.not_before_us, s.attempts,
+                   s.next_attempt_at_us, s.last_error, h.gate, s.waits_for_gate, c.claim >> 32,
+                   (SELECT b.due_us FROM sluice_batch_rows AS b
+                    WHERE b.queue_id = q.queue_id AND NOT b.is_open),
+                   h.expires_at_us
+            FROM sluice_queue_rows AS q
+            JOIN sluice_queue_depths AS d ON d.queue_id = q.queue_id
+            LEFT JOIN sluice_claim_rows AS c
+                ON c.queue_id = q.queue_id
+               AND c.slot = (SELECT min(x.slot) FROM sluice_claim_rows AS x
+                             WHERE x.queue_id = q.queue_id
+                               AND x.claim >> 32 IN (SELECT value FROM json_each(?3)))
+            LEFT JOIN sluice_action_rows AS h ON h.id = coalesce(
+                c.action_id,
+                d.first_id,
+                (SELECT l.id FROM sluice_action_rows AS l
+                 WHERE l.queue_id = q.queue_id AND l.not_before_us IS NOT NULL
+                 ORDER BY l.not_before_us, l.sort_key, l.id LIMIT 1))
+            LEFT JOIN sluice_state_rows AS s ON s.action_id = h.id
+            WHERE (q.name, q.queue_id) > (
+                      -- Not by the name as it was read: what is no UTF-8 or no text, in a damaged file, is
+                      -- read as another.
+                      coalesce((SELECT n.name FROM sluice_queue_rows AS n WHERE n.queue_id = ?5), ?1),
+                      coalesce(?5, -9e999))
+              AND (?2 IS NULL OR q.name < ?2) AND (c.claim IS NOT NULL OR d.depth > 0)
+            ORDER BY q.name, q.queue_id LIMIT ?4
+            """
+        )
+        .bind(1, first).bind(2, last).bind(3, live).bind(4, limit).bind(5, end?.rawValue)
+        .all(QueueFacts.init)
+    }
+
+    private init(_ row: Row) {
+        func time(_ index: Int32) -> Timestamp? {
+            row.optionalInt64(index).map(Timestamp.init(microseconds:))
+        }
+        id = QueueID(rawValue: row.int64(0))
+        name = QueueName(row.text(1))
+        block = row.optionalText(2).map {
+            Block(
+                reason: $0,
+                action: ActionID(rawValue: row.int64(3)),
+                since: Timestamp(microseconds: row.int64(4)),
+                error: row.optionalText(5)
+            )
+        }
+        depth = row.int(6)
+        oldest = time(7)
+        runningSince = time(8)
+        runningEpoch = row.optionalInt64(17)
+        head = row.optionalInt64(9).map(ActionID.init(rawValue:))
+        headKind = row.optionalText(10)
+        attempts = row.count(12)
+        let (scheduled, nextAttempt, batch) = (time(11), time(13), time(18))
+        nextAttemptAt = nextAttempt
+        // What stands aside waits for its next attempt, or for a gate, and not for this time.
+        let isAside = scheduled == .whenOpened || scheduled == nextAttempt
+        notBefore = isAside ? batch : scheduled ?? batch
+        lastError = row.optionalText(14)
+        expiresAt = time(19)
+        gates = [row.optionalText(15), row.optionalText(16)].compactMap { $0.map { GateName($0) } }
+    }
+}

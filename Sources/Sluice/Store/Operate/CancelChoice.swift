@@ -1,0 +1,5 @@
+/// Which actions are cancelled.
+package enum CancelChoice: Sendable {
+    case tag(String)
+    case queues(QueuePattern.Form)
+}

@@ -1,0 +1,10 @@
+/// Which dead letters are meant.
+package struct DeadLetterFilter: Sendable {
+    package var form = QueuePattern.Form.prefix([])
+    package var cause: DeadLetterCause?
+
+    package init(form: QueuePattern.Form = .prefix([]), cause: DeadLetterCause? = nil) {
+        self.form = form
+        self.cause = cause
+    }
+}

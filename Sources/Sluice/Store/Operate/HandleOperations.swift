@@ -1,0 +1,204 @@
+internal import SluiceSQLite
+
+// MARK: - Taking out
+
+final class HandleOperations: TransactionSubject {
+    /// The most actions that one transaction of ``clear(_:through:)`` removes.
+    static let clearBatchSize = 500
+
+    let core: TransactionCore
+    let queueRows: QueueRows
+    let schedule: Schedule
+    let fronts: QueueFronts
+    let groups: Groups
+    let blocks: QueueBlocks
+    let keys: DeduplicationKeys
+    let expiry: Expiry
+    let failures: Failures
+    let cancellations: Cancellations
+    let gatesAndHolds: GatesAndHolds
+    let removals: Removals
+
+    init(
+        _ core: TransactionCore,
+        _ queueRows: QueueRows,
+        _ schedule: Schedule,
+        _ fronts: QueueFronts,
+        _ groups: Groups,
+        _ blocks: QueueBlocks,
+        _ keys: DeduplicationKeys,
+        _ expiry: Expiry,
+        _ failures: Failures,
+        _ cancellations: Cancellations,
+        _ gatesAndHolds: GatesAndHolds,
+        _ removals: Removals
+    ) {
+        self.core = core
+        self.queueRows = queueRows
+        self.schedule = schedule
+        self.fronts = fronts
+        self.groups = groups
+        self.blocks = blocks
+        self.keys = keys
+        self.expiry = expiry
+        self.failures = failures
+        self.cancellations = cancellations
+        self.gatesAndHolds = gatesAndHolds
+        self.removals = removals
+    }
+
+    /// The most places that one transaction looks at beyond those it takes: what is gone, runs elsewhere or
+    /// has expired.
+    private static let lookLimit = 1_000
+
+    func takeNext<Output: Sendable>(
+        of name: QueueName,
+        limit: Int,
+        by said: QueueDiscipline?,
+        _ read: (StoredAction) -> Result<Output, SluiceError>
+    ) throws(SQLiteError) -> Taking<Output> {
+        var taking = Taking<Output>()
+        guard let queue = try core.knownQueue(named: name)?.id else { return taking }
+        var walk = QueueFronts.Walk(
+            budget: limit + Self.lookLimit,
+            living: try fronts.livingClaims(),
+            discipline: try fronts.discipline(of: queue, said: said)
+        )
+        var admitted = try schedule.admitInOrder(of: queue)
+        while taking.outputs.count < limit {
+            guard let place = try fronts.firstWaiting(of: queue, &walk, &admitted),
+                let action = try StoredAction.read(place.action, on: connection)
+            else { break }
+            if let end = action.expiresAt, end <= now {
+                // It is no more handed out than started.
+                try failures.fail(action.id, in: queue, .expired, .skip, error: Expiry.expiredError)
+                try blocks.liftBlock(of: action.id, in: queue)
+                core.touch(queue)
+            } else {
+                switch read(action) {
+                case .failure(let refusal):
+                    taking.refusal = refusal
+                    try fronts.putDown(walk, in: queue)
+                    return taking
+                case .success(let output):
+                    try takeOut(action.id, of: queue)
+                    taking.outputs.append(output)
+                }
+            }
+            try order.pass(place, of: queue, isLeftover: false)
+        }
+        taking.isUnfinished = walk.budget == 0
+        try fronts.putDown(walk, in: queue)
+        return taking
+    }
+
+    func clear(_ name: QueueName, through last: ActionID) throws(SQLiteError) -> Int {
+        guard let queue = try core.knownQueue(named: name)?.id, !mutant("clear") else { return 0 }
+        let found = try connection.cached(
+            """
+            SELECT f.id FROM sluice_action_facts AS f
+            WHERE f.queue_id = ?1 AND f.id <= ?2
+              AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c
+                              WHERE c.queue_id = ?1 AND c.action_id = f.id
+                                AND c.claim >> 32 IN (SELECT value FROM json_each(?4)))
+            LIMIT ?3
+            """
+        )
+        .bind(1, queue.rawValue).bind(2, last.rawValue).bind(3, Self.clearBatchSize)
+        .bind(4, try fronts.livingClaims())
+        .all { ActionID(rawValue: $0.int64(0)) }
+        for action in found { try takeOut(action, of: queue) }
+        return found.count
+    }
+
+    func cancelInQueue(_ action: ActionID, in name: QueueName) throws(SQLiteError) -> CancelResult {
+        guard let queue = try core.knownQueue(named: name)?.id else { return .missing }
+        let isThere = try connection.cached(
+            "SELECT 1 FROM sluice_action_rows WHERE id = ?1 AND queue_id = ?2"
+        )
+        .bind(1, action.rawValue).bind(2, queue.rawValue).hasRow()
+        return try isThere ? cancellations.cancel(action) : .missing
+    }
+
+    func stop(_ name: QueueName, by holder: String, reason: String) throws(SQLiteError) {
+        let isStopped = try connection.cached(
+            "SELECT 1 FROM sluice_hold_rows WHERE scope = ?1 AND holder = ?2 AND until_us IS NULL"
+        )
+        .bind(1, name.rawValue).bind(2, holder).hasRow()
+        if !isStopped && !mutant("stop of a handle") {
+            _ = try gatesAndHolds.hold(QueuePattern(name.rawValue), by: holder, reason: reason, for: nil)
+        }
+    }
+
+    /// Removes an action that does not run, as one that somebody has taken.
+    private func takeOut(_ action: ActionID, of queue: QueueID) throws(SQLiteError) {
+        core.touch(queue)
+        try core.events.record(.taken, action, in: queue)
+        try removals.discard(action, of: queue, as: .removed)
+        try blocks.liftBlock(of: action, in: queue)
+    }
+}
+
+// MARK: - Putting back
+
+extension HandleOperations {
+    func reinsert(
+        _ actions: [StoredAction],
+        to name: QueueName,
+        by discipline: QueueDiscipline?
+    ) throws -> [ActionID] {
+        // The last one first, and each in front of the one before.
+        var ids: [ActionID] = []
+        for action in actions.reversed() { ids.append(try reinsert(action, to: name, by: discipline)) }
+        return ids.reversed()
+    }
+
+    /// Stores an action in front of what waits, under its own number, if that is free.
+    private func reinsert(
+        _ action: StoredAction,
+        to name: QueueName,
+        by said: QueueDiscipline?
+    ) throws -> ActionID {
+        let present = try connection.cached("SELECT nonce FROM sluice_action_rows WHERE id = ?1")
+            .bind(1, action.id.rawValue).first { $0.int64(0) }
+        if present == action.nonce { return action.id }
+        let queue = try queueRows.queue(named: name, sorting: action.sortKind)
+        let isFree = try present == nil && isUnused(action.id)
+        let id = isFree ? action.id : try core.nextActionID()
+        _ = try schedule.admitInOrder(of: queue)
+        let discipline = try fronts.discipline(of: queue, said: said)
+        let key = try fronts.frontKey(of: Place(key: action.key, action: id), in: queue, by: discipline).get()
+        try connection.cached(
+            """
+            INSERT INTO sluice_action_rows
+                (id, queue_id, sort_key, enqueued_at_us, nonce, kind, payload, version, tag, gate,
+                 expires_at_us, trace)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+            """
+        )
+        .bind(1, id.rawValue).bind(2, queue.rawValue).bind(3, key).bind(4, action.enqueuedAt.microseconds)
+        .bind(5, isFree ? action.nonce : core.nonce).bind(6, action.kind).bind(7, action.payload)
+        .bind(8, action.version).bind(9, action.tag).bind(10, action.gate?.rawValue)
+        .bind(11, action.expiresAt?.microseconds).bind(12, action.trace).run()
+        if !action.groups.isEmpty { try groups.setGroups(of: id, in: queue, action.groups) }
+        if isFree {
+            order.count(1, in: queue)
+            try blocks.came(id, to: queue)
+            try core.restore(Place(key: key, action: id), in: queue)
+        } else {
+            order.added(id, key: key, to: queue, isPlaced: true)
+            core.touchNew(queue)
+        }
+        try keys.endRetention(of: action.id, now: id)
+        if let end = action.expiresAt { expiry.expiryChanged(to: end) }
+        try core.events.record(.requeued, id, in: queue)
+        return id
+    }
+
+    /// Whether a number was given by this file and no dead letter has it.
+    private func isUnused(_ id: ActionID) throws(SQLiteError) -> Bool {
+        guard id <= (try core.lastActionID()) else { return false }
+        return try !connection.cached("SELECT 1 FROM sluice_dead_rows WHERE id = ?1").bind(1, id.rawValue)
+            .hasRow()
+    }
+}

@@ -1,0 +1,99 @@
+internal import SluiceSQLite
+
+final class Transfers: TransactionSubject {
+    let core: TransactionCore
+    let keys: DeduplicationKeys
+    let queueRows: QueueRows
+    let groups: Groups
+    let expiry: Expiry
+    let schedule: Schedule
+
+    init(
+        _ core: TransactionCore,
+        _ keys: DeduplicationKeys,
+        _ queueRows: QueueRows,
+        _ groups: Groups,
+        _ expiry: Expiry,
+        _ schedule: Schedule
+    ) {
+        self.core = core
+        self.keys = keys
+        self.queueRows = queueRows
+        self.groups = groups
+        self.expiry = expiry
+        self.schedule = schedule
+    }
+
+    /// Stores an action that has left another file, unless its key is taken.
+    func take(_ action: TransferredAction) throws -> ActionID? {
+        if let key = action.key, try keys.isTaken(key, in: action.queue) { return nil }
+        let queue = try queueRows.queue(named: action.queue, sorting: action.sortKey.kind)
+        let id = try core.nextActionID()
+        let key = PlaceKey(action.sortKey)
+        try connection.cached(
+            """
+            INSERT INTO sluice_action_rows
+                (id, queue_id, sort_key, not_before_us, enqueued_at_us, nonce, kind, payload, version, tag,
+                 gate, expires_at_us, trace)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+            """
+        )
+        .bind(1, id.rawValue).bind(2, queue.rawValue).bind(3, key).bind(4, action.notBefore?.microseconds)
+        // Never later than now, whatever the other clock said.
+        .bind(5, min(action.enqueuedAt ?? now, now).microseconds)
+        .bind(6, core.nonce).bind(7, action.kind).bind(8, action.payload)
+        .bind(9, action.version).bind(10, action.tag).bind(11, action.gate?.rawValue)
+        .bind(12, action.expiresAt?.microseconds).bind(13, action.trace).run()
+        if action.attempts > 0 {
+            try connection.cached("INSERT INTO sluice_state_rows (action_id, attempts) VALUES (?1, ?2)")
+                .bind(1, id.rawValue).bind(2, action.attempts).run()
+        }
+        if let key = action.key { try keys.remember(key, of: id, in: queue) }
+        if !action.groups.isEmpty { try groups.setGroups(of: id, in: queue, action.groups) }
+        expiry.expiryChanged(to: action.expiresAt)
+        order.added(id, key: key, to: queue, isPlaced: action.notBefore == nil)
+        if let time = action.notBefore { schedule.noteScheduled(at: time) }
+        core.touchNew(queue)
+        return id
+    }
+}
+
+extension SortKey {
+    /// A date to the microsecond: a `Date` has no room for that a century from now.
+    package static func time(_ value: Timestamp) -> SortKey { SortKey(storage: .date(value)) }
+
+    /// The key, as whoever writes it down needs it.
+    package enum Value: Sendable {
+        case arrival
+        case integer(Int64)
+        case time(Timestamp)
+        case real(Double)
+        case text(String)
+    }
+
+    package var value: Value {
+        switch storage {
+        case .arrival: .arrival
+        case .integer(let value): .integer(value)
+        case .date(let value): .time(value)
+        case .real(let value): .real(value)
+        case .text(let value): .text(value)
+        }
+    }
+
+    fileprivate init(_ row: Row, type: Int32, value: Int32) {
+        self =
+            switch Kind(rawValue: row.text(type)) {
+            case .integer: .integer(row.int64(value))
+            case .date: .time(Timestamp(microseconds: row.int64(value)))
+            case .real:
+                if case .real(let real) = row.value(value) {
+                    .real(real)
+                } else {
+                    .real(Double(row.int64(value)))
+                }
+            case .text: .text(row.text(value))
+            case .arrival, nil: .arrival
+            }
+    }
+}

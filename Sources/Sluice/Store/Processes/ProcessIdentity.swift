@@ -1,0 +1,166 @@
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+/// A process, told from any other that had or will have the same pid.
+package struct ProcessIdentity: Sendable, Hashable {
+    package let pid: Int64
+    /// The start of the machine with the time namespace, the pid namespace and the start of the process, as
+    /// text; empty where the system does not tell.
+    package let mark: String
+
+    package init(pid: Int64, mark: String) {
+        self.pid = pid
+        self.mark = mark
+    }
+
+    /// This process.
+    package static var current: ProcessIdentity { of(Int64(getpid())) }
+
+    /// The process that has a pid now.
+    package static func of(_ pid: Int64) -> ProcessIdentity {
+        switch look(at: pid, in: "/proc") {
+        case .lives(let mark): ProcessIdentity(pid: pid, mark: mark)
+        case .hasEnded, .isHidden: ProcessIdentity(pid: pid, mark: "")
+        }
+    }
+
+    /// Whether both have the machine's start and their pid namespace in common: each can see the other.
+    func sharesMachine(with other: ProcessIdentity) -> Bool {
+        let mine = mark.split(separator: " ")
+        let its = other.mark.split(separator: " ")
+        return mine.count == 3 && its.count == 3 && mine[..<2] == its[..<2]
+    }
+
+    /// The time since the start of the machine, sleep included; `nil` where the system does not tell.
+    ///
+    /// Not the broker's clock: it is compared with what other processes have written.
+    static var machineUptime: Duration? {
+        #if os(Linux)
+        var time = timespec()
+        guard clock_gettime(CLOCK_BOOTTIME, &time) == 0 else { return nil }
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+        #else
+        return nil
+        #endif
+    }
+
+    static let tellsMachineUptime = machineUptime != nil
+
+    /// Whether it is of the machine's present start, so that ``machineUptime`` is its time too, in whatever
+    /// pid namespace it lives.
+    var sharesUptime: Bool {
+        guard let start = Self.machineStart else { return false }
+        return mark.split(separator: " ").first == start[...]
+    }
+
+    /// Whether the process has certainly ended: the machine has been started again since, or it shares
+    /// `observer`'s pid namespace and its pid is free or belongs to a process that began later.
+    ///
+    /// One that the system does not show, for want of a right or of a descriptor, is not known to have ended.
+    ///
+    /// - Parameter folder: Where the system tells of its processes, on Linux.
+    package func isDead(seenFrom observer: ProcessIdentity, in folder: String = "/proc") -> Bool {
+        lives(seenFrom: observer, in: folder) == false
+    }
+
+    /// Whether the process lives; `nil` where the system does not tell.
+    func lives(seenFrom observer: ProcessIdentity, in folder: String = "/proc") -> Bool? {
+        let mine = observer.mark.split(separator: " ")
+        let its = mark.split(separator: " ")
+        guard mine.count == 3, its.count == 3 else { return nil }
+        guard Self.boot(mine[0]) == Self.boot(its[0]) else { return false }
+        guard mine[..<2] == its[..<2] else { return nil }
+        return switch Self.look(at: pid, in: folder) {
+        case .lives(let found): found == mark
+        case .hasEnded: false
+        case .isHidden: nil
+        }
+    }
+
+    /// The machine's start, whatever the time namespace.
+    private static func boot(_ start: Substring) -> Substring { start.prefix { $0 != "/" } }
+
+    /// What the system tells of a pid.
+    private enum Sight {
+        case lives(mark: String)
+        case hasEnded
+        /// It may or may not be there.
+        case isHidden
+    }
+
+    /// What is left to say where a process cannot be looked at.
+    private static func signalled(_ pid: Int64) -> Sight {
+        guard let pid = pid_t(exactly: pid), pid > 0 else { return .hasEnded }
+        return kill(pid, 0) != 0 && errno == ESRCH ? .hasEnded : .isHidden
+    }
+
+    #if os(Linux)
+    private static let machineStart = machineStart(at: "/proc/sys/kernel/random/boot_id")
+
+    /// The number of the machine's start; `nil` where it is not the kernel's own word.
+    ///
+    /// Some containers are shown a number each by a file that is mounted in its place (systemd-nspawn does
+    /// so). Two that differ by that alone may both live.
+    static func machineStart(at path: String) -> String? {
+        guard let file = DatabaseFile.identity(of: path),
+            let system = DatabaseFile.identity(of: "/proc/self/stat"), file.device == system.device
+        else { return nil }
+        guard let start = ProcFile.contents(of: path) else { return nil }
+        // The time since the start, and those of processes, are told anew in each time namespace.
+        return start.trimmingNewline + (link(at: "/proc/self/ns/time").map { "/\($0)" } ?? "")
+    }
+
+    private static func look(at pid: Int64, in folder: String) -> Sight {
+        // That of another pid namespace tells of other processes.
+        if let me = link(at: "\(folder)/self"), me != "\(getpid())" { return signalled(pid) }
+        guard let status = ProcFile.contents(of: "\(folder)/\(pid)/stat") else { return signalled(pid) }
+        // The name, in parentheses, may hold anything; the start time is the 20th field behind it (proc(5)).
+        guard let name = status.lastIndex(of: ")") else { return .isHidden }
+        let fields = status[name...].split(separator: " ")
+        guard fields.count > 20 else { return .isHidden }
+        // A zombie has ended, though its parent has not asked for its status; but not if its first thread
+        // alone has, by pthread_exit(3). The number of threads is the 18th field behind the name.
+        if fields[1] == "X" || (fields[1] == "Z" && Int(fields[18]) ?? 0 < 2) { return .hasEnded }
+        guard let machineStart, let namespace = link(at: "/proc/self/ns/pid") else { return .isHidden }
+        return .lives(mark: "\(machineStart) \(namespace) \(fields[20])")
+    }
+
+    private static func link(at path: String) -> String? {
+        var buffer = [CChar](repeating: 0, count: 256)
+        let count = readlink(path, &buffer, buffer.count)
+        guard count > 0 else { return nil }
+        return String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+    #elseif canImport(Darwin)
+    // Not tested here: this project's machines run Linux.
+    /// `nil`: ``machineUptime`` is not told here either.
+    private static let machineStart: String? = nil
+
+    private static func look(at pid: Int64, in folder: String) -> Sight {
+        var process = kinfo_proc()
+        var size = MemoryLayout<kinfo_proc>.stride
+        var name: [Int32] = [CTL_KERN, KERN_PROC, KERN_PROC_PID, Int32(truncatingIfNeeded: pid)]
+        guard sysctl(&name, UInt32(name.count), &process, &size, nil, 0) == 0, size > 0 else {
+            return signalled(pid)
+        }
+        // Not `kern.boottime`, which moves with the wall clock: a live process would be of another start.
+        var boot = [CChar](repeating: 0, count: 64)
+        var bootSize = boot.count - 1
+        guard sysctlbyname("kern.bootsessionuuid", &boot, &bootSize, nil, 0) == 0 else { return .isHidden }
+        let start = process.kp_proc.p_starttime
+        return .lives(mark: "\(String(cString: boot)) darwin \(start.tv_sec).\(start.tv_usec)")
+    }
+    #else
+    private static let machineStart: String? = nil
+    private static func look(at pid: Int64, in folder: String) -> Sight { signalled(pid) }
+    #endif
+}
+
+extension String {
+    fileprivate var trimmingNewline: Substring { last == "\n" ? dropLast() : self[...] }
+}

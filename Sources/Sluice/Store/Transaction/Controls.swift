@@ -1,0 +1,82 @@
+internal import SluiceSQLite
+
+/// What the file says about gates and holds.
+///
+/// There are few of either, so that the writer knows them all.
+package struct Controls: Sendable {
+    struct GateState: Sendable {
+        var isOpen: Bool
+        /// The value that the counter `opening` got when it was opened last.
+        var opening: Int64
+    }
+
+    struct StandingHold: Sendable {
+        let id: HoldID
+        let scope: QueuePattern
+        let holder: String
+        let pattern: QueuePattern.Form
+        let until: Timestamp?
+    }
+
+    var gates: [GateName: GateState] = [:]
+    var holds: [StandingHold] = []
+    /// The counter `opening`.
+    var opening: Int64 = 0
+
+    /// Whether what waits for a gate may start.
+    package func isOpen(_ gate: GateName) -> Bool { gates[gate]?.isOpen ?? false }
+
+    /// Whether a hold covers a queue, and when that ends by itself.
+    ///
+    /// - Parameters:
+    ///   - now: By the wall clock.
+    ///   - uptime: The same moment by the clock's uptime.
+    func hold(of queue: QueueName, at now: Timestamp, _ uptime: Duration) -> HoldEnd? {
+        var end: HoldEnd?
+        for hold in holds where hold.pattern.matches(queue) {
+            guard let until = hold.until else { return .never }
+            if until > now { end = max(end ?? .at(uptime), .at(uptime + (until - now))) }
+        }
+        return end
+    }
+}
+
+extension QueuePattern.Form {
+    /// Whether a name has this pattern.
+    package func matches(_ name: QueueName) -> Bool {
+        switch self {
+        case .exact(let exact): exact == name
+        case .prefix(let bytes): name.rawValue.utf8.starts(with: bytes)
+        }
+    }
+}
+
+extension Controls.StandingHold {
+    /// Reads id, scope, holder and end; `nil` for a scope that is no pattern.
+    fileprivate init?(_ row: Row) {
+        scope = QueuePattern(row.text(1))
+        guard let form = try? scope.form() else { return nil }
+        pattern = form
+        id = HoldID(rawValue: row.int64(0))
+        holder = row.text(2)
+        until = row.optionalInt64(3).map(Timestamp.init(microseconds:))
+    }
+}
+
+extension Controls {
+    /// Reads gates and holds from the file.
+    static func read(_ connection: Connection) throws(SQLiteError) -> Controls {
+        var controls = Controls()
+        let gates = try connection.cached("SELECT name, is_open, opening FROM sluice_gate_rows").all {
+            (GateName($0.text(0)), Controls.GateState(isOpen: $0.bool(1), opening: $0.int64(2)))
+        }
+        controls.gates = Dictionary(gates) { _, last in last }
+        // The table's CHECK lets no other scope in than those that are patterns.
+        controls.holds = try connection.cached("SELECT id, scope, holder, until_us FROM sluice_hold_rows")
+            .all { Controls.StandingHold($0) }.compactMap(\.self)
+        controls.opening =
+            try connection.cached("SELECT value FROM sluice_counters WHERE name = 'opening'")
+            .first { $0.int64(0) } ?? 0
+        return controls
+    }
+}

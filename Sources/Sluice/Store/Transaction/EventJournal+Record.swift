@@ -1,0 +1,159 @@
+internal import SluiceSQLite
+
+// MARK: - Telling
+
+extension EventJournal {
+    /// Notes what happens to an action that the file still has, unless nobody observes.
+    ///
+    /// Called before the action goes.
+    func record(
+        _ kind: QueueEvent.Kind,
+        _ action: ActionID,
+        in queue: QueueID,
+        _ fill: (inout QueueEvent) -> Void = { _ in }
+    ) throws(SQLiteError) {
+        guard collects(kind) else { return }
+        var event = QueueEvent(kind, at: now.date, queue: try queueName(queue))
+        event.action = action
+        event.actionKind = try connection.cached("SELECT kind FROM sluice_action_rows WHERE id = ?1")
+            .bind(1, action.rawValue).first { $0.text(0) }
+        fill(&event)
+        var contents: StoredAction?
+        if asksForAction(of: event) { contents = try StoredAction.read(action, on: connection) }
+        add(event, about: contents)
+        if kind.takesAway && isOn { leaves(queue) }
+    }
+
+    /// Notes what happens to an action whose queue and kind the caller has at hand.
+    ///
+    /// - Parameter contents: The action itself, asked for if an observer does.
+    func record(
+        _ kind: QueueEvent.Kind,
+        _ action: ActionID,
+        of actionKind: String,
+        in queue: QueueName,
+        contents: @autoclosure () -> StoredAction? = nil,
+        _ fill: (inout QueueEvent) -> Void = { _ in }
+    ) {
+        guard collects(kind) else { return }
+        var event = QueueEvent(kind, at: now.date, queue: queue)
+        event.action = action
+        event.actionKind = actionKind
+        fill(&event)
+        add(event, about: asksForAction(of: event) ? contents() : nil)
+    }
+
+    /// Notes what happens to a queue.
+    func record(_ kind: QueueEvent.Kind, queue: QueueID) throws(SQLiteError) {
+        guard isOn else { return }
+        add(QueueEvent(kind, at: now.date, queue: try queueName(queue)))
+    }
+
+    /// Notes what happens to gates and holds.
+    func record(_ kind: QueueEvent.Kind, _ fill: (inout QueueEvent) -> Void) {
+        guard isOn else { return }
+        var event = QueueEvent(kind, at: now.date)
+        fill(&event)
+        add(event)
+    }
+
+    /// A claim has found nothing in a queue.
+    func recordEmpty(_ queue: QueueID) throws(SQLiteError) {
+        guard isOn else { return }
+        try record(hasLeft(queue) ? .idle : .emptyWake, queue: queue)
+    }
+
+    /// A claim has been made.
+    func recordStart(
+        _ action: ActionID,
+        of kind: String,
+        in name: QueueName,
+        attempt: Int,
+        _ queue: QueueID
+    ) {
+        guard collects(.started) else { return }
+        if isOn { _ = hasLeft(queue) }
+        record(.started, action, of: kind, in: name) { $0.attempt = attempt }
+    }
+
+    /// An attempt is about to be settled with success.
+    func recordSuccess(_ receipt: Receipt) throws(SQLiteError) {
+        // One that was removed while it ran has been told as removed.
+        guard collects(.editLost) else { return }
+        let known = try connection.cached(
+            """
+            SELECT coalesce(s.attempts, 0), s.edited_claim
+            FROM sluice_action_rows AS a LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id
+            WHERE a.id = ?1
+            """
+        )
+        .bind(1, receipt.action.rawValue).first { (earlier: $0.int(0), editedClaim: $0.optionalInt64(1)) }
+        guard let known else { return }
+        if known.editedClaim == receipt.claim {
+            try record(.editLost, receipt.action, in: receipt.queue) { $0.attempt = known.earlier + 1 }
+        }
+        try record(.succeeded, receipt.action, in: receipt.queue) { $0.attempt = known.earlier + 1 }
+    }
+
+    func queueName(_ queue: QueueID) throws(SQLiteError) -> QueueName? {
+        try connection.cached("SELECT name FROM sluice_queue_rows WHERE queue_id = ?1")
+            .bind(1, queue.rawValue).first { QueueName($0.text(0)) }
+    }
+}
+
+extension QueueEvent.Kind {
+    /// Whether the action is no longer in its queue.
+    fileprivate var takesAway: Bool {
+        self == .succeeded || self == .removed || self == .taken || self == .moved || self == .deadLettered
+    }
+}
+
+// MARK: - What others have changed
+
+extension EventJournal {
+    /// Notes what another connection has changed.
+    func record(_ change: ForeignChange) throws(SQLiteError) {
+        // What is cancelled while it runs is told as removed when its handler has returned.
+        guard isOn, !change.endsRun || change.isDeletion else { return }
+        let kind: QueueEvent.Kind =
+            switch change.change {
+            case "insert": .enqueued
+            case "update": .edited
+            case "delete": .removed
+            default: .changed
+            }
+        guard let action = change.action else { return try record(kind, queue: change.queue) }
+        try record(kind, action, in: change.queue)
+    }
+
+    /// Notes which gates and holds others have changed since the last commit.
+    func recordControls(_ controls: Controls) {
+        guard isOn, let told = toldControls else { return }
+        for (name, gate) in controls.gates where gate.isOpen && told.gates[name]?.isOpen != true {
+            record(.gateOpened) { $0.gate = name }
+        }
+        for (name, gate) in told.gates where gate.isOpen && !controls.isOpen(name) {
+            record(.gateClosed) { $0.gate = name }
+        }
+        for hold in controls.holds where !told.holds.contains(where: { $0.id == hold.id }) {
+            record(.held, hold)
+        }
+        for hold in told.holds where !controls.holds.contains(where: { $0.id == hold.id }) {
+            record(.resumed, hold)
+        }
+        toldControls = controls
+    }
+
+    func record(_ kind: QueueEvent.Kind, _ hold: Controls.StandingHold) {
+        record(kind) {
+            $0.pattern = hold.scope
+            $0.holder = hold.holder
+            $0.until = hold.until?.date
+        }
+    }
+
+    /// Notes gates and holds as this transaction leaves them, for what others will make of them.
+    func keepControls(_ controls: () throws(SQLiteError) -> Controls) throws(SQLiteError) {
+        if isOn && toldControls == nil { toldControls = try controls() }
+    }
+}

@@ -1,0 +1,89 @@
+internal import Synchronization
+
+/// Those who wait for an action to be settled: a continuation each, no task and no thread.
+package final class SettlementWaiters: Sendable {
+    private struct State {
+        var waiters: [ActionID: [Int: CheckedContinuation<ActionEnd, any Error>]] = [:]
+        var lastNumber = 0
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
+    private let waiting = Atomic(0)
+
+    /// Whether anybody waits.
+    ///
+    /// Who begins to wait looks at the file afterwards: what was committed before is found there.
+    var areThere: Bool { count > 0 }
+
+    /// How many wait.
+    var count: Int { waiting.load(ordering: .acquiring) }
+
+    /// The actions that are waited for.
+    var actions: [ActionID] { state.withLock { Array($0.waiters.keys) } }
+
+    /// A number for one who will wait.
+    func nextNumber() -> Int {
+        state.withLock { state in
+            state.lastNumber += 1
+            return state.lastNumber
+        }
+    }
+
+    /// Begins to wait.
+    ///
+    /// - Returns: `false` when the waiter has had its answer at once: its task is cancelled, or the file is
+    ///   closed.
+    func enter(
+        _ action: ActionID,
+        _ number: Int,
+        _ continuation: CheckedContinuation<ActionEnd, any Error>
+    ) -> Bool {
+        let error = state.withLock { state -> (any Error)? in
+            if state.isClosed { return Self.closed }
+            // The task counts as cancelled by now: a waiter that is not here yet will not wait.
+            if Task.isCancelled { return CancellationError() }
+            state.waiters[action, default: [:]][number] = continuation
+            waiting.wrappingAdd(1, ordering: .acquiringAndReleasing)
+            return nil
+        }
+        if let error { continuation.resume(throwing: error) }
+        return error == nil
+    }
+
+    /// Ends the wait of one, if it still waits.
+    func leave(_ action: ActionID, _ number: Int, with result: Result<ActionEnd, any Error>) {
+        let waiter = state.withLock { state in
+            let waiter = state.waiters[action]?.removeValue(forKey: number)
+            if state.waiters[action]?.isEmpty == true { state.waiters[action] = nil }
+            if waiter != nil { waiting.wrappingSubtract(1, ordering: .acquiringAndReleasing) }
+            return waiter
+        }
+        waiter?.resume(with: result)
+    }
+
+    /// Ends the waits for actions that have gone.
+    func tell(_ ends: [(action: ActionID, end: ActionEnd)]) {
+        for (action, end) in ends {
+            let waiters = state.withLock { state in
+                let waiters = state.waiters.removeValue(forKey: action) ?? [:]
+                waiting.wrappingSubtract(waiters.count, ordering: .acquiringAndReleasing)
+                return waiters
+            }
+            for waiter in waiters.values { waiter.resume(returning: end) }
+        }
+    }
+
+    /// Ends all waits, and those that come.
+    func close() {
+        let waiters = state.withLock { state in
+            state.isClosed = true
+            defer { state.waiters = [:] }
+            waiting.store(0, ordering: .releasing)
+            return state.waiters.values.flatMap(\.values)
+        }
+        for waiter in waiters { waiter.resume(throwing: Self.closed) }
+    }
+
+    private static let closed = SluiceError(.closed, "the broker was closed")
+}
