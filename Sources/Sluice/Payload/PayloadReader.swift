@@ -20,7 +20,7 @@ final class PayloadReader: Sendable {
         let upgrade: Upgrader
     }
 
-    private let coder: PayloadCoder
+    let coder: PayloadCoder
     /// By kind and the version that they start from.
     private let steps = Mutex<[String: [Int: Step]]>([:])
     private let changes = Atomic(0)

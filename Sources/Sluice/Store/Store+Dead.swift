@@ -118,7 +118,6 @@ extension Store {
     package func purge(_ action: ActionID) async throws(SluiceError) -> Bool {
         try await write(sync: .owed) { try $0.deadLetters.purge(action) }
     }
-
 }
 
 extension DeadLetter {

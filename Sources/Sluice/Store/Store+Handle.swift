@@ -53,46 +53,4 @@ extension Store {
             _ = try transaction.waits.retryNow(.exact(queue))
         }
     }
-
-}
-
-/// What the handle of a queue reads: what waits in its order, in pages, from snapshots of the file.
-///
-/// What runs has left it, what is scheduled for later has not come yet, and what has expired is no more
-/// handed out than started.
-extension Store {
-    /// Actions that wait, in the order in which the queue is gone through: its last first, where it runs
-    /// that first.
-    ///
-    /// - Parameter discipline: What code says of the queue's; `nil` is what the file tells.
-    func waiting(
-        in queue: QueueName,
-        from start: HandleStart,
-        limit: Int,
-        by discipline: QueueDiscipline? = nil
-    ) async throws(SluiceError) -> [StoredAction] {
-        try await read { [reading = HandleReading(self)] connection in
-            guard let reader = try reading.reader(of: queue, on: connection) else { return [] }
-            let discipline = try discipline ?? QueueDiscipline.noted(of: reader.queue, on: connection)
-            let places = try reader.places(from: start, limit: limit, by: discipline)
-            return try places.compactMap { try StoredAction.read($0.action, on: connection) }
-        }
-    }
-
-    /// How many actions wait.
-    func waitingCount(in queue: QueueName) async throws(SluiceError) -> Int {
-        try await read { [reading = HandleReading(self)] in
-            try reading.reader(of: queue, on: $0)?.count() ?? 0
-        }
-    }
-
-    /// Whether a holder has a queue held.
-    func isStopped(_ queue: QueueName, by holder: String) async throws(SluiceError) -> Bool {
-        let now = clock.now
-        return try await read { connection in
-            try Hold.standing(connection, at: now).contains {
-                $0.holder == holder && QueueName($0.pattern.rawValue) == queue
-            }
-        }
-    }
 }

@@ -1,3 +1,5 @@
+internal import SluiceSQLite
+
 extension Store {
     /// Whether an action stands in a queue.
     func isWaiting(_ action: ActionID, in queue: QueueID) async throws(SluiceError) -> Bool {

@@ -1,3 +1,7 @@
+internal import Logging
+internal import SluiceSQLite
+internal import Synchronization
+
 /// The log: copied by the writer between two groups, and here when a reader has kept it from that.
 extension Store {
     /// How often a log that a reader keeps is tried to be copied again.

@@ -1,4 +1,5 @@
 internal import SluiceSQLite
+internal import Synchronization
 
 /// Work inside a transaction of the application's, on its own connection.
 ///

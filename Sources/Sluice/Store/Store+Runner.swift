@@ -1,3 +1,5 @@
+internal import SluiceSQLite
+
 /// Which processes run the queues: their rows, their leases, and what those that died left behind.
 ///
 /// A queue is a process's own while one of its actions is claimed: the claim's row stands for the queue, and

@@ -1,3 +1,6 @@
+internal import SluiceSQLite
+internal import Synchronization
+
 /// Letting go of the file for a while.
 extension Store {
     /// Closes all connections; writes and reads that come wait.

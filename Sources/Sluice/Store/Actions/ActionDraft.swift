@@ -43,10 +43,10 @@ package struct ActionDraft: Sendable {
 
 extension ActionDraft {
     /// Whether it leaves at its default what most actions do.
-    fileprivate var isPlain: Bool { version == 1 && trace == nil && extras == nil }
+    var isPlain: Bool { version == 1 && trace == nil && extras == nil }
 
     /// Whether it can be stored by one statement with another that is plain.
-    fileprivate func isPlain(like other: ActionDraft) -> Bool {
+    func isPlain(like other: ActionDraft) -> Bool {
         isPlain && sortKey.kind == other.sortKey.kind
     }
 }

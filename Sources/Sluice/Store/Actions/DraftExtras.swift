@@ -23,5 +23,5 @@ package final class DraftExtras: Sendable {
 
 extension DraftExtras {
     /// Whether it asks for a look at the file before it is stored.
-    fileprivate var isSingular: Bool { key != nil }
+    var isSingular: Bool { key != nil }
 }

@@ -159,7 +159,7 @@ final class Edits: TransactionSubject {
         return .success(.done)
     }
 
-    fileprivate func kind(of action: ActionID) throws(SQLiteError) -> (String, version: Int)? {
+    func kind(of action: ActionID) throws(SQLiteError) -> (String, version: Int)? {
         try connection.cached("SELECT kind, version FROM sluice_action_rows WHERE id = ?1")
             .bind(1, action.rawValue).first { ($0.text(0), $0.int(1)) }
     }

@@ -1,3 +1,5 @@
+internal import SluiceSQLite
+
 extension Enqueues {
     /// Stores actions of which some have keys or belong to rows, all or none, in their order.
     func enqueueSingly(_ drafts: [ActionDraft]) throws -> Result<[ActionID], SluiceError> {

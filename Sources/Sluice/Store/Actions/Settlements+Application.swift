@@ -3,7 +3,7 @@ internal import SluiceSQLite
 extension Settlements {
     /// - Returns: `false` when the receipt does not hold the slot, or the action is gone: the savepoint is to
     ///   be rolled back.
-    fileprivate func succeedJoined(_ receipt: Receipt) throws(SQLiteError) -> Bool {
+    func succeedJoined(_ receipt: Receipt) throws(SQLiteError) -> Bool {
         // First: it takes the write lock, and what is read behind it is the file's last state.
         guard try removals.discard(receipt.action, of: receipt.queue, as: .succeeded) else { return false }
         core.touch(receipt.queue)

@@ -8,5 +8,5 @@ struct SweepMemory {
     /// How far it has come; `nil`: it begins anew.
     var mark: Mark?
     /// What could not be written: the end of these is seen to when they are their queues' heads.
-    fileprivate(set) var unwritable: Set<ActionID> = []
+    var unwritable: Set<ActionID> = []
 }

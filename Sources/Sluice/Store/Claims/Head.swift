@@ -15,7 +15,7 @@ package struct Head: Sendable, Hashable {
 
 extension Head {
     /// What is to be known of a suspect; `nil` where it is none.
-    fileprivate func suspect(in queue: QueueID) -> CrashSuspect? {
+    func suspect(in queue: QueueID) -> CrashSuspect? {
         isSuspect ? CrashSuspect(queue: queue, level: suspicion, crashes: crashes) : nil
     }
 }

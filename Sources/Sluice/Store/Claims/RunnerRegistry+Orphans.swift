@@ -10,7 +10,7 @@ extension RunnerRegistry {
     /// certainly ended. Those that were suspects already are more suspect.
     ///
     /// - Parameter ended: The epochs of those that have.
-    private func suspectOrphans(of ended: Set<Int64>) throws {
+    func suspectOrphans(of ended: Set<Int64>) throws {
         let orphans = try connection.cached(
             """
             SELECT queue_id, slot, action_id, claim, started_at_us, trial_size FROM sluice_claim_rows
@@ -65,7 +65,7 @@ extension RunnerRegistry {
     }
 
     /// Runs that were tried have not killed their process: a later death is not theirs.
-    fileprivate func survived(_ claims: [Int64]) throws(SQLiteError) {
+    func survived(_ claims: [Int64]) throws(SQLiteError) {
         let list = "[" + claims.map(String.init).joined(separator: ",") + "]"
         try connection.cached(
             """

@@ -1,3 +1,6 @@
+internal import Logging
+internal import SluiceSQLite
+
 /// What is done between two groups.
 extension GroupCommitter {
     /// Whether there is work to do between two groups.

@@ -33,7 +33,7 @@ struct QueueFacts: Sendable {
 }
 
 extension QueueFacts {
-    fileprivate static func read(
+    static func read(
         _ connection: Connection,
         from first: String,
         to last: String?,

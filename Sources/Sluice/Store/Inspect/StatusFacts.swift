@@ -20,7 +20,7 @@ extension StatusFacts {
     /// - Parameters:
     ///   - state: This process's own.
     ///   - rows: The processes that run queues and live.
-    fileprivate init(
+    init(
         _ connection: Connection,
         _ state: RunnerState,
         _ rows: [RunnerRow],

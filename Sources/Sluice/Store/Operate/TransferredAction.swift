@@ -40,7 +40,7 @@ package struct TransferredAction: Sendable, Hashable {
 }
 
 extension TransferredAction {
-    fileprivate init(_ row: Row) {
+    init(_ row: Row) {
         self.init(
             queue: QueueName(row.text(1)),
             kind: row.text(2),

@@ -81,7 +81,7 @@ extension SortKey {
         }
     }
 
-    fileprivate init(_ row: Row, type: Int32, value: Int32) {
+    init(_ row: Row, type: Int32, value: Int32) {
         self =
             switch Kind(rawValue: row.text(type)) {
             case .integer: .integer(row.int64(value))

@@ -8,16 +8,16 @@ internal import HeapModule
 /// A class, so that the lanes of other queues are no larger for it.
 final class Pass {
     /// The place of the last action that was passed over; the pass goes on behind it.
-    fileprivate(set) var mark: Place?
+    var mark: Place?
     /// Places up to the mark that the file may lack, in no order.
-    fileprivate(set) var passed: [Place] = []
+    var passed: [Place] = []
     /// Whether something has been tried since the pass began, or may have become able to run: a pass in which
     /// all were passed over untried is not begun anew for nothing.
     var isWorthRepeating: Bool
     /// What has come since another process may have moved the mark; `nil` while the mark is known.
     private var newcomers: [Place]?
 
-    fileprivate init(mark: Place?, isWorthRepeating: Bool) {
+    init(mark: Place?, isWorthRepeating: Bool) {
         (self.mark, self.isWorthRepeating) = (mark, isWorthRepeating)
     }
 
@@ -30,13 +30,13 @@ final class Pass {
     /// The mark has been read again.
     ///
     /// - Returns: What came meanwhile.
-    fileprivate func update() -> [Place] {
+    func update() -> [Place] {
         defer { newcomers = nil }
         return newcomers ?? []
     }
 
     /// Keeps a place for the next pass, if this one has gone by it, or may have.
-    fileprivate func keep(_ place: Place) -> Bool {
+    func keep(_ place: Place) -> Bool {
         if newcomers != nil {
             newcomers?.append(place)
             passed.append(place)

@@ -53,7 +53,7 @@ extension QueuePattern.Form {
 
 extension Controls.StandingHold {
     /// Reads id, scope, holder and end; `nil` for a scope that is no pattern.
-    fileprivate init?(_ row: Row) {
+    init?(_ row: Row) {
         scope = QueuePattern(row.text(1))
         guard let form = try? scope.form() else { return nil }
         pattern = form

@@ -2,10 +2,10 @@ internal import SluiceSQLite
 
 /// The events of the open transaction, collected while somebody observes.
 final class EventJournal {
-    private let connection: Connection
+    let connection: Connection
     let interest: Interest
     /// The wall clock when the transaction began.
-    private var now = Timestamp(microseconds: 0)
+    var now = Timestamp(microseconds: 0)
     /// Decided when the transaction begins, and left so until it ends.
     private(set) var isOn = false
     private(set) var events: [QueueEvent] = []
