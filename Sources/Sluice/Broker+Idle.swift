@@ -11,10 +11,10 @@ extension Broker {
     /// broker that is due later counts, however late that is. If the wait takes more than five seconds, it is
     /// logged once at `notice`.
     ///
-    /// The call returns at once when the broker stops or the task is cancelled, after a ``run()`` that has
-    /// thrown, and in a role that runs nothing. Before the first `run()` it waits for that, and while the
-    /// broker is suspended for ``resume()``. A handler that calls it would wait for its own return, so the
-    /// call traps.
+    /// The call returns at once when the broker stops or the task is cancelled. It also does so after a
+    /// ``run()`` that has thrown, and in a role that runs nothing. Before the first `run()` it waits for that,
+    /// and while the broker is suspended for ``resume()``. A handler must not call it, since it would wait for
+    /// its own return: the call traps.
     public func waitUntilIdle() async {
         await waitUntilIdle { [options] wait in
             guard wait.isLong else { return false }

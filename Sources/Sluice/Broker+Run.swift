@@ -61,8 +61,8 @@ extension Broker {
     ///
     /// Other processes may run the queues of the file at the same time, and share the work. A queue belongs
     /// to one process while an action of it runs there. If a process dies, the others run its actions within
-    /// about two seconds if they can detect its death, otherwise when its lease of 30 seconds ends. Give all
-    /// processes the same routes: each runs the actions that it has a route for.
+    /// about two seconds. If they cannot detect its death, they wait until its lease of 30 seconds ends. Give
+    /// all processes the same routes: each runs the actions that it has a route for.
     ///
     /// Cancelling the task cancels the running handlers at once; `stop` lets them finish. The call returns
     /// when all handlers have returned, and can then be made again.

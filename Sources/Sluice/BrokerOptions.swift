@@ -193,9 +193,8 @@ public struct BrokerOptions: Sendable {
 
     /// Receives one message for each change of state, with structured keys and never a payload (G13).
     ///
-    /// - `warning`: a person must act. A queue is parked, an action becomes a dead letter, there is no route,
-    ///   another connection keeps the write lock, the file refuses a write, this process was taken for dead,
-    ///   handlers block.
+    /// - `warning`: a person must act: a parked queue, a dead letter, a missing route, a long write lock, a
+    ///   refused write, a process taken for dead, blocked handlers.
     /// - `notice`: results of a request. `info`: start and end of ``Broker/run()``. `debug`: each attempt.
     ///
     /// The logger's level is read when the file is opened. The default writes nothing.

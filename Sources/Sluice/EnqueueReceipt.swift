@@ -45,8 +45,8 @@ extension Broker {
     /// A broker that does not run polls for changes by others every ``BrokerOptions/foreignChangeInterval``
     /// during the call.
     ///
-    /// A handler cannot wait for its own action, nor for an action that starts only after it, such as any
-    /// other of a queue with one slot.
+    /// A handler cannot wait for its own action. Neither can it wait for an action that starts only after it,
+    /// such as any other of a queue with one slot.
     ///
     /// - Throws: `CancellationError` when the task is cancelled, ``SluiceError`` with
     ///   ``SluiceError/Code/waitsForItself`` in a handler that would wait for its own return, with

@@ -5,7 +5,7 @@
 /// let uploads = broker.queue("uploads", of: Upload.self)
 /// try await uploads.add([Upload(file: "a"), Upload(file: "b")])   // durable when it returns
 /// try await uploads.count()                                       // 2
-/// if let next = try await uploads.removeNext() {                  // nobody else gets this one
+/// if let next = try await uploads.removeNext() {                  // no other caller gets this one
 ///     do { try await send(next.action) } catch { try await uploads.putBack(next) }
 /// }
 /// ```

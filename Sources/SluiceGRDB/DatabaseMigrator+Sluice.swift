@@ -16,9 +16,8 @@ extension DatabaseMigrator {
     /// recorded in `sluice_migrations` and runs once. The identifiers are `sluice-` followed by the names of
     /// the steps.
     ///
-    /// It is needed if a migration of the application refers to the queues, and with
-    /// `eraseDatabaseOnSchemaChange`, which would treat the queues' tables as a change and erase the database
-    /// at each start.
+    /// It is needed if a migration of the application refers to the queues. It is also needed with
+    /// `eraseDatabaseOnSchemaChange`, which would erase the database at each start because of the tables.
     ///
     /// - Precondition: It was not called before for this migrator.
     public mutating func registerSluiceMigrations() {

@@ -14,7 +14,7 @@ public import struct Foundation.Date
 /// var options = BrokerOptions()
 /// options.clock = clock
 /// …
-/// clock.advance(by: .seconds(30))   // what waits for these 30 seconds goes on
+/// clock.advance(by: .seconds(30))   // waits of up to 30 seconds end
 /// ```
 ///
 /// Deadlines are points in time, so the engine may begin to wait before or after the clock is moved past

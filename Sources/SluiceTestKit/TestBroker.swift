@@ -8,9 +8,9 @@ internal import Synchronization
 ///     try broker.route("conversation/*", to: Sender(server))
 /// }
 /// try await test.broker.enqueue(message)
-/// try await test.drain()                  // until nothing can go on before time passes
+/// try await test.drain()                  // until nothing can continue before time passes
 /// test.clock.advance(by: .seconds(30))
-/// try await test.drain()                  // what waited for these 30 seconds has been tried again
+/// try await test.drain()                  // due retries have been tried
 /// ```
 ///
 /// It is a `Broker` as in production, with the same SQL, order and rules. In addition, a test can wait until

@@ -10,11 +10,10 @@ public import struct Foundation.Date
 /// they happened. Changes that are rolled back have no events. No event carries a payload (G13).
 ///
 /// Changes by others are reported while this broker runs, as far as the file's log of changes records them.
-/// For changes by SQL, an inserted action is reported as ``Kind/enqueued``, a deleted one as
-/// ``Kind/removed``, an updated one as ``Kind/edited``, and other changes as ``Kind/changed``. Brokers of
-/// other processes record only what this one must know to run the queues. Their enqueues and cancellations
-/// are reported as ``Kind/changed`` of the queue, if nothing of it runs; their attempts are not reported. A
-/// ``QueueNotice`` has more details about one queue, as it compares the queue's contents.
+/// An `INSERT` by SQL is reported as ``Kind/enqueued``, a `DELETE` as ``Kind/removed``, an `UPDATE` of an
+/// action as ``Kind/edited``, and other changes as ``Kind/changed``. Brokers of other processes record only
+/// what this one must know to run the queues. Their enqueues and cancellations are reported as
+/// ``Kind/changed`` of the queue, if nothing of it runs; their attempts are not reported.
 public struct QueueEvent: Sendable, Hashable {
     /// The kind of event.
     public var kind: Kind

@@ -4,7 +4,7 @@
 /// ActionRetry(SendMessage.self, otherwise: .backoff()) { message, failure in
 ///     if failure.error is SignedOut { return .halt }              // parks the queue
 ///     if message.isGreeting && failure.attempt.number == 3 { return .giveUp }
-///     return nil                                                  // as the other policy says
+///     return nil                                                  // let the other policy decide
 /// }
 /// ```
 public struct ActionRetry<A: Action>: RetryPolicy {

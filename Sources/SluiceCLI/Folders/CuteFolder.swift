@@ -78,7 +78,7 @@ struct CuteFolder {
 
     private func entry(_ name: String) throws(Refusal) -> FolderEntry {
         let job = try job(name)
-        // Cute finds a job by its file's name; ids are the application's, and may be reused.
+        // Cute finds a job by its file's name; the application may reuse ids.
         let identity = Self.keyPrefix + name.dropLast(Self.suffix.count)
         return FolderEntry(
             name: name,

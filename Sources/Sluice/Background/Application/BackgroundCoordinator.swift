@@ -7,8 +7,8 @@ internal import Synchronization
 /// let background = try BackgroundCoordinator(broker, extension: assertion, processing: task)
 /// Task { try await background.run() }     // in place of broker.run()
 ///
-/// background.enterForeground()            // when the application has come to the foreground
-/// await background.leaveForeground()      // when it has left it
+/// background.enterForeground()            // when the application enters the foreground
+/// await background.leaveForeground()      // when it leaves it
 /// ```
 ///
 /// - In the foreground the broker runs.
