@@ -12,9 +12,9 @@ extension Broker {
     /// logged once at `notice`.
     ///
     /// The call returns at once when the broker stops or the task is cancelled. It also does so after a
-    /// ``run()`` that has thrown, and in a role that runs nothing. Before the first `run()` it waits for that,
-    /// and while the broker is suspended for ``resume()``. A handler must not call it, since it would wait for
-    /// its own return: the call traps.
+    /// ``run()`` that has thrown, and in a role that runs nothing. Before the first `run()` it waits for
+    /// that, and while the broker is suspended for ``resume()``. A handler must not call it, since it would
+    /// wait for its own return: the call traps.
     public func waitUntilIdle() async {
         await waitUntilIdle { [options] wait in
             guard wait.isLong else { return false }

@@ -74,10 +74,9 @@ extension QueueHandle {
 extension QueueHandle {
     /// Takes the next action out of the queue.
     ///
-    /// Only one caller gets it: no other caller and no handler, in any process. When the call returns, the
-    /// removal is durable, so a crash of the caller loses the action. To prevent that, use a handler, or
-    /// ``peek()`` and remove the action when its work is done. A running action is never taken (G3), but the
-    /// first one after it.
+    /// No other caller and no handler gets it, in any process. When the call returns, the removal is durable,
+    /// so a crash of the caller loses the action. To prevent that, use a handler, or ``peek()`` and remove
+    /// the action when its work is done. A running action is never taken (G3), but the first one after it.
     ///
     /// The action is decoded in the transaction, so that an undecodable one stays in the queue: its
     /// `init(from:)` and the upgraders of its type must not call the broker. Expired actions on the way
