@@ -1,4 +1,4 @@
-/// A unit of work: what to do, in which queue, in which order.
+/// A unit of work with a queue and a sort key.
 ///
 /// ```swift
 /// struct SendMessage: Action {
@@ -11,27 +11,27 @@
 /// }
 /// ```
 ///
-/// The stored properties are the payload. It is kept as JSON text, so that `payload ->> '$.text'` works in
-/// SQL. It says what `JSONEncoder` says by default: a `Date` is a number of seconds since the start of 2001,
-/// and ISO 8601 text in its place does not decode. The order of keys is not promised. A type that shares its
-/// payloads with other programs brings its own `encode(to:)` and `init(from:)`, which may be called twice for
+/// The stored properties are the payload. It is stored as JSON text, so that `payload ->> '$.text'` works in
+/// SQL. The encoder is a `JSONEncoder` with default settings: a `Date` is a number of seconds since the start
+/// of 2001, and ISO 8601 text does not decode as one. The order of keys is not promised. A type that shares
+/// its payloads with other programs implements `encode(to:)` and `init(from:)`, which may be called twice for
 /// one payload, or holds a `String`.
 public protocol Action: Codable, Sendable {
     /// The name under which actions of this type are stored; 1 to 255 bytes without NUL.
     ///
-    /// It must stay when the type is renamed: what is stored under a kind runs once a route for it exists.
+    /// Keep it when you rename the type: stored actions run once a route for their kind exists.
     static var kind: String { get }
 
     /// The version of the payload, counted from 1, which is the default.
     ///
-    /// Raise it when what was stored before does not decode as the type any more, and say how the older
-    /// payloads become new ones with ``Broker/upgrade(_:from:reading:_:)``.
+    /// Raise it when stored payloads do not decode as the type any more, and convert them with
+    /// ``Broker/upgrade(_:from:reading:_:)``.
     static var version: Int { get }
 
     /// The queue that the action waits in.
     var queue: QueueName { get }
 
-    /// What the action is ordered by in its queue; ``SortKey/arrival`` unless the type says otherwise.
+    /// The key that orders the action in its queue; ``SortKey/arrival`` by default.
     var sortKey: SortKey { get }
 }
 
@@ -45,23 +45,23 @@ extension Action {
 
 /// An action whose kind and payload are known at run time only, such as one read from a file.
 ///
-/// One that a type's route is to run has the type's kind, its queue, its type of sort key and a payload that
-/// decodes as the type.
+/// If a route of a type is to run the action, give it the type's kind, queue and type of sort key, and a
+/// payload that decodes as the type.
 public struct RawAction: Sendable, Hashable {
     /// The queue that the action waits in.
     public var queue: QueueName
     /// The kind that routes match; 1 to 255 bytes without NUL.
     public var kind: String
-    /// What the action is ordered by in its queue.
+    /// The key that orders the action in its queue.
     ///
-    /// The first action of an empty queue sets the type for those that follow.
+    /// The first action of an empty queue sets the type of sort key for later actions.
     public var sortKey: SortKey
     /// The version of the kind that the payload is written in; 1 or more.
     public var version: Int
     /// The payload: one JSON value as text.
     public var payload: String
 
-    /// Makes an action; it is checked where it is enqueued.
+    /// Makes an action; it is checked when it is enqueued.
     public init(
         queue: QueueName,
         kind: String,

@@ -1,7 +1,7 @@
 internal import Logging
 internal import Synchronization
 
-/// The library's front door: opens a file of queues, routes them to handlers and runs their heads.
+/// Opens a file of queues, routes them to handlers and runs their heads.
 ///
 /// ```swift
 /// let broker = try await Broker(file: "outbox.sqlite")
@@ -16,7 +16,7 @@ internal import Synchronization
 /// Enqueuing works from opening to closing, whether the broker runs or not, and inside handlers. A file has
 /// one broker in a process; share it.
 ///
-/// A broker that is dropped without ``close(grace:)`` closes its file by and by. It cannot be dropped while
+/// A broker that is released without ``close(grace:)`` closes its file asynchronously. It stays alive while
 /// handlers run: ``run()`` holds it until the last one has returned and its outcome is written.
 public final class Broker: Sendable {
     package let store: Store
@@ -26,7 +26,7 @@ public final class Broker: Sendable {
     let drafter: Drafter
     let reader: PayloadReader
     let options: BrokerOptions
-    /// Tells of commits by others; `nil` in memory.
+    /// Notifies of commits by others; `nil` in memory.
     let wakeUps: WakeUps?
     let observers: Observers
     let stalls = StallWatch()
@@ -35,7 +35,7 @@ public final class Broker: Sendable {
     private let wakes = Atomic(0)
     let suspension: Suspension
 
-    /// Opens a file of queues, and creates it when it is missing, readable by its owner only.
+    /// Opens a file of queues; a missing file is created, readable by its owner only.
     ///
     /// - Parameters:
     ///   - path: The database. Its directory must exist and be writable; SQLite keeps two more files beside
@@ -43,8 +43,8 @@ public final class Broker: Sendable {
     ///   - options: How the file is opened and its queues are run.
     /// - Throws: ``SluiceError`` with ``SluiceError/Code/cannotOpen``, ``SluiceError/Code/readOnly``,
     ///   ``SluiceError/Code/notADatabase``, ``SluiceError/Code/newerSchema``,
-    ///   ``SluiceError/Code/networkFileSystem``, ``SluiceError/Code/alreadyOpen`` and others. The file is as
-    ///   it was then.
+    ///   ``SluiceError/Code/networkFileSystem``, ``SluiceError/Code/alreadyOpen`` and others. The file is
+    ///   then unchanged.
     public convenience init(
         file path: String,
         options: BrokerOptions = BrokerOptions()
@@ -54,7 +54,7 @@ public final class Broker: Sendable {
 
     /// Opens queues in memory, with the same order and the same rules.
     ///
-    /// What only a file can give does not apply: nothing survives the process (G1, G8), and no other process
+    /// Guarantees that need a file do not apply: nothing survives the process (G1, G8), and no other process
     /// or connection can take part.
     public convenience init(inMemory options: BrokerOptions) async throws(SluiceError) {
         try await self.init(.memory, options)
@@ -86,17 +86,15 @@ public final class Broker: Sendable {
         store.check.onFailure { [weak self] in self?.fileFailed($0) }
     }
 
-    /// How many commits have told of queues that may have become ready.
+    /// How many commits have reported queues that may be ready.
     var wakeCount: Int { wakes.load(ordering: .acquiring) }
 
     /// What the broker has done since it was opened.
     public var statistics: Statistics { runner.statistics }
 
-    /// The scheduler calls the runner, which calls the scheduler: the circle ends here, also for a broker
-    /// that is dropped without being closed.
+    /// Breaks the cycle of scheduler and runner, which reference each other.
     ///
-    /// No handler runs by then: ``run()`` holds the broker until the last one has returned and its outcome is
-    /// written.
+    /// No handler runs at this point: ``run()`` holds the broker until the last outcome is written.
     deinit { scheduler.disconnect() }
 
     private func connect() {
@@ -114,7 +112,7 @@ public final class Broker: Sendable {
         )
     }
 
-    /// A commit has changed something; called on the committing thread.
+    /// Distributes the report of a commit; called on the committing thread.
     private func committed(_ report: CommitReport) {
         for change in report.foreignChanges where change.endsRun {
             if let action = change.action { runner.cancel(action, .removal) }
@@ -135,7 +133,7 @@ public final class Broker: Sendable {
             scheduler.schedule(.eraseLog, within: options.logErasureInterval)
         }
         if report.awaitsSync { scheduler.schedule(.sync, within: Self.syncInterval) }
-        // At the end: who then asks for a status finds what the scheduler has made of it.
+        // Last, so that an observer that asks for a status sees the scheduler's new state.
         if !report.events.isEmpty { log(report.events) }
         guard report.isObserved else { return }
         if !report.events.isEmpty { stalls.receive(report.events) }
@@ -143,10 +141,9 @@ public final class Broker: Sendable {
     }
 }
 
-/// Passes commits on to a broker that is not made yet when its store opens.
+/// Passes commit reports to the broker, which is created after its store.
 private final class CommitRelay: Sendable {
-    /// A closure in a struct: read through a generic lock, a bare one would be wrapped once more at each
-    /// reading, and each call would go through all the wrappers.
+    /// A struct, because a bare closure in a generic lock is wrapped once more at each read.
     private struct Receiver {
         let receive: @Sendable (CommitReport) -> Void
     }

@@ -6,20 +6,20 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// Where the engine's time comes from; tests hand in one that they move by hand.
+/// The engine's source of time; tests pass a clock that they advance themselves.
 ///
-/// Two clocks are needed: the wall clock for what is written into the file and outlives the process, and a
-/// clock that only goes forward for waiting.
+/// There are two clocks: a wall clock for times in the file, which outlive the process, and a monotonic clock
+/// for waiting.
 public protocol BrokerClock: Sendable {
     /// The wall clock in microseconds since 1970 (UTC). It may jump.
     var wallMicroseconds: Int64 { get }
 
-    /// The time since some fixed point. It never goes back, and it goes on while the machine sleeps.
+    /// The time since some fixed point; it never goes back, and continues while the machine sleeps.
     var uptime: Duration { get }
 
-    /// Returns when ``uptime`` has reached a point, at once if it has.
+    /// Waits until ``uptime`` has reached a point; returns at once if it has.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled before.
+    /// - Throws: `CancellationError` when the task is cancelled first.
     func sleep(untilUptime deadline: Duration) async throws
 }
 
@@ -35,7 +35,7 @@ public struct SystemClock: BrokerClock {
     /// Makes a clock whose uptime counts from now.
     public init() {}
 
-    /// The time of day, as `CLOCK_REALTIME` has it.
+    /// The time of day, from `CLOCK_REALTIME`.
     public var wallMicroseconds: Int64 {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)

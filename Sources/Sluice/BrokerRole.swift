@@ -1,4 +1,4 @@
-/// What a broker does with its file.
+/// How a broker uses its file.
 public struct BrokerRole: Sendable, Hashable, CustomStringConvertible {
     private enum Value: String { case run, enqueueOnly, readOnly }
 
@@ -7,19 +7,19 @@ public struct BrokerRole: Sendable, Hashable, CustomStringConvertible {
     /// The role's name.
     public var description: String { value.rawValue }
 
-    /// Everything: enqueues, operates, and runs the queues when it is told to.
+    /// Enqueues, operates, and runs the queues during ``Broker/run()``.
     public static let run = BrokerRole(value: .run)
 
-    /// Enqueues and operates, and never runs the queues: ``Broker/run()`` throws
-    /// ``SluiceError/Code/wrongRole``, and a route is accepted and runs nothing.
+    /// Enqueues and operates, but never runs the queues.
     ///
-    /// For an extension or a command beside the application that runs them.
+    /// ``Broker/run()`` throws ``SluiceError/Code/wrongRole``; routes are accepted and have no effect. Use it
+    /// in an extension or a command beside the application that runs the queues.
     public static let enqueueOnly = BrokerRole(value: .enqueueOnly)
 
-    /// Looks and copies: status, dead letters, holds, gates, backups.
+    /// Reads and copies: status, dead letters, holds, gates, backups.
     ///
-    /// Every write throws ``SluiceError/Code/readOnly``. Nothing is created, migrated or copied from the log:
-    /// a file without queues, or with an older schema, is refused. It opens a file that cannot be written
-    /// too, as long as SQLite can read it: see <doc:Files>.
+    /// Every write throws ``SluiceError/Code/readOnly``. Nothing is created, migrated or copied from the WAL:
+    /// a file without queues, or with an older schema, is refused. A file that cannot be written is accepted
+    /// if SQLite can read it: see <doc:Files>.
     public static let readOnly = BrokerRole(value: .readOnly)
 }

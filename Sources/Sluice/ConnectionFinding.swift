@@ -1,9 +1,8 @@
-/// Something about a connection of the application's that keeps it from working with a broker's file, or that
-/// takes a promise away.
+/// A problem of an application's connection with a broker's file, or a promise that it weakens.
 ///
 /// See ``Broker/diagnose(_:)``.
 public struct ConnectionFinding: Sendable, Hashable, CustomStringConvertible {
-    /// A kind of finding; more may come with later versions.
+    /// A kind of finding; later versions may add more.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Value: String {
             case otherDatabase, readOnly, notWAL, synchronousOff, synchronousBelowFull, fullSyncOff
@@ -17,27 +16,27 @@ public struct ConnectionFinding: Sendable, Hashable, CustomStringConvertible {
         /// The code's name.
         public var description: String { value.rawValue }
 
-        /// Its main database is another file, or a temporary one, or in memory.
+        /// The connection's main database is another file, a temporary one, or in memory.
         public static let otherDatabase = Code(.otherDatabase)
-        /// It cannot write.
+        /// The connection cannot write.
         public static let readOnly = Code(.readOnly)
-        /// Its journal is not the write-ahead log.
+        /// The journal mode is not WAL.
         public static let notWAL = Code(.notWAL)
-        /// It syncs nothing, not even when it copies the log.
+        /// Nothing is synced, not even when the WAL is copied.
         public static let synchronousOff = Code(.synchronousOff)
-        /// Its commits are not synced.
+        /// Commits are not synced.
         public static let synchronousBelowFull = Code(.synchronousBelowFull)
-        /// Its syncs may stop short of the disk, as they do on Apple systems unless `fullfsync` is on.
+        /// Syncs may stop short of the disk, as on Apple systems unless `fullfsync` is on.
         public static let fullSyncOff = Code(.fullSyncOff)
-        /// It copies the log by itself, where SQLite can lose commits by that.
+        /// The connection makes checkpoints by itself, and this SQLite can lose commits by that.
         public static let automaticCheckpoints = Code(.automaticCheckpoints)
-        /// It fires no triggers, or reads no views.
+        /// Triggers or views are switched off.
         public static let triggersOff = Code(.triggersOff)
     }
 
-    /// What kind it is.
+    /// The kind of finding.
     public let code: Code
-    /// What follows from it and what to do, in a sentence.
+    /// The consequence and what to do, in a sentence.
     public let message: String
 
     /// The message, with the code.
@@ -81,9 +80,9 @@ extension ConnectionFinding {
             + "PRAGMA wal_autocheckpoint = 0 on it, and leave that to the broker"
     )
 
-    /// What the settings for syncs say.
+    /// Returns the finding about the settings for syncs, if any.
     ///
-    /// - Parameter fullfsync: That setting, where it makes a difference; `nil` elsewhere.
+    /// - Parameter fullfsync: That setting if it matters on this system; otherwise `nil`.
     static func ofSyncs(synchronous: String, fullfsync: String?) -> ConnectionFinding? {
         switch synchronous {
         case "0": .synchronousOff

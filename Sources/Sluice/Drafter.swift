@@ -1,18 +1,18 @@
-/// Checks and encodes what is to be enqueued, by the options of its queue.
+/// Checks and encodes actions to enqueue, by the options of their queues.
 final class Drafter: Sendable {
     private let coder: PayloadCoder
     private let routes: Routes
 
     init(_ coder: PayloadCoder, _ routes: Routes) { (self.coder, self.routes) = (coder, routes) }
 
-    /// The options that hold for a queue.
+    /// Returns the options of a queue.
     func options(of queue: QueueName) -> QueueOptions? { routes.admission.queues.options(of: queue) }
 
     func draft<A: Action>(_ action: A, _ options: EnqueueOptions) throws(SluiceError) -> ActionDraft {
         try draft(action, in: action.queue, options)
     }
 
-    /// - Parameter queue: Where it goes, whatever the action says itself.
+    /// - Parameter queue: The queue, whatever the action says itself.
     func draft<A: Action>(
         _ action: A,
         in queue: QueueName,
@@ -66,7 +66,7 @@ final class Drafter: Sendable {
         )
     }
 
-    /// Refuses what no queue can hold, and finds the queue's options.
+    /// Refuses an action that no queue can hold, and returns the queue's options.
     private func check(
         _ queue: QueueName,
         _ kind: String,

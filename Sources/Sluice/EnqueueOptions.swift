@@ -4,7 +4,7 @@ public import struct FoundationEssentials.Date
 public import struct Foundation.Date
 #endif
 
-/// What is asked for an action beside what its type says.
+/// Options of an enqueue that the action's type does not define.
 ///
 /// ```swift
 /// try await broker.enqueue(upload, EnqueueOptions(expiresAt: link.validUntil, tag: "album-7"))
@@ -14,35 +14,36 @@ public struct EnqueueOptions: Sendable, Hashable {
     /// The most bytes of UTF-8 that a tag can have.
     public static let maximumTagByteCount = 255
 
-    /// When it takes its place in the queue's order; until then it blocks nothing.
+    /// When the action is due; until then it blocks nothing.
     ///
     /// `nil`, the default, is at once.
     public var notBefore: Date?
 
-    /// After this, by the wall clock, it is not started any more: what follows is said by the policy of its
-    /// route for ``FailureCause/expired``.
+    /// When the action expires, by the wall clock; it does not start after that.
     ///
-    /// An attempt that runs then is not touched. `nil`, the default, is never.
+    /// Its route's policy for ``FailureCause/expired`` applies then. A running attempt is not affected.
+    /// `nil`, the default, is never.
     public var expiresAt: Date?
 
-    /// A name under which the application finds the action again, alone or among others; 1 to 255 bytes
-    /// without NUL.
+    /// A name by which the application finds the action, alone or with others; 1 to 255 bytes without NUL.
     public var tag: String?
 
-    /// A gate that must be open for the action to start, beside those of its route.
+    /// A gate that must be open for the action to start, in addition to those of its route.
     public var gate: GateName?
 
-    /// A key by which the action is enqueued once.
+    /// A key that prevents a second enqueue of the same action.
     public var key: DeduplicationKey?
 
-    /// Groups that the action starts, at most 64: in a queue whose discipline is
-    /// ``QueueDiscipline/passOver``, their members are passed over as long as it stands before them.
+    /// Groups that the action starts, at most 64.
+    ///
+    /// In a queue with the discipline ``QueueDiscipline/passOver``, members of these groups are passed over
+    /// as long as this action is before them.
     public var startsGroups: [GroupName] = []
 
-    /// Groups that it is a member of, at most 64.
+    /// Groups that the action is a member of, at most 64.
     public var memberOf: [GroupName] = []
 
-    /// Makes a set of options; they are checked where they are used.
+    /// Makes a set of options; they are checked when they are used.
     public init(
         notBefore: Date? = nil,
         expiresAt: Date? = nil,
@@ -62,24 +63,26 @@ public struct EnqueueOptions: Sendable, Hashable {
     }
 }
 
-/// A caller's name for an action, so that it is enqueued once.
+/// A caller's name for an action, which prevents a second enqueue.
 ///
-/// A key counts in the queue that its action waits in: it goes along when the action is moved. It is taken
-/// while the action waits or runs and for ``retention`` after it has gone, whether it succeeded, was removed
-/// or became a dead letter; a dead letter that is put back takes its key back, if nobody has taken it since.
+/// A key is unique in the queue that its action waits in, and moves with the action. It is taken while the
+/// action waits or runs, and for ``retention`` after the action succeeded, was removed or became a dead
+/// letter. A dead letter that is put back gets its key again, unless another action has taken it.
 public struct DeduplicationKey: Sendable, Hashable {
     /// What happens when the key is taken.
     public enum Policy: Sendable, Hashable, CaseIterable {
-        /// Nothing is stored; the call returns the number of the action that has the key, be it stored or
-        /// settled.
+        /// Store nothing; the call returns the number of the waiting, running or settled action that has the
+        /// key.
         case keepFirst
-        /// If that action waits, it gets the new one's kind, payload, tag, gate and expiry, and keeps its
-        /// number, its place, its attempts and its wait. If it has parked its queue, the queue stays
-        /// parked, unless it was for a payload that did not decode: ``Broker/retryNow(_:)`` has the new one
-        /// tried. If it runs or has been settled, the new action is
-        /// enqueued behind it and has the key from now on.
+        /// Replace the first action or follow it.
+        ///
+        /// If that action waits, it gets the new one's kind, payload, tag, gate and expiry. It keeps its
+        /// number, place, attempts and wait. A queue that it has parked stays parked, unless its payload did
+        /// not decode; ``Broker/retryNow(_:)`` tries the new payload.
+        ///
+        /// If that action runs or has been settled, the new action is enqueued after it and takes the key.
         case replace
-        /// The call throws ``SluiceError/Code/duplicateKey``.
+        /// Throw ``SluiceError/Code/duplicateKey``.
         case refuse
     }
 
@@ -90,12 +93,12 @@ public struct DeduplicationKey: Sendable, Hashable {
     public var text: String
     /// What happens when the key is taken.
     public var policy: Policy
-    /// How long the key stays taken when the action has gone, by the wall clock.
+    /// How long the key stays taken after the action was settled or removed, by the wall clock.
     ///
     /// Zero, the default: not at all.
     public var retention: Duration
 
-    /// Makes a key; it is checked where it is used.
+    /// Makes a key; it is checked when it is used.
     public init(_ text: String, policy: Policy = .keepFirst, retention: Duration = .zero) {
         self.text = text
         self.policy = policy
@@ -104,14 +107,14 @@ public struct DeduplicationKey: Sendable, Hashable {
 }
 
 extension DeduplicationKey: ExpressibleByStringInterpolation {
-    /// Makes a key that keeps the first action, for as long as that waits or runs.
+    /// Makes a key that keeps the first action as long as it waits or runs.
     public init(stringLiteral value: String) {
         self.init(value)
     }
 }
 
 extension DeduplicationKey {
-    /// Throws ``SluiceError/Code/invalidOptions`` unless it is within its limits.
+    /// Throws ``SluiceError/Code/invalidOptions`` if the key is outside its limits.
     func validate() throws(SluiceError) {
         guard (1...Self.maximumByteCount).contains(text.utf8.count), !text.utf8.contains(0) else {
             throw SluiceError(
@@ -126,8 +129,8 @@ extension DeduplicationKey {
 }
 
 extension EnqueueOptions {
-    /// Throws ``SluiceError/Code/invalidOptions`` or ``SluiceError/Code/invalidGate`` unless all are within
-    /// their limits.
+    /// Throws ``SluiceError/Code/invalidOptions`` or ``SluiceError/Code/invalidGate`` if an option is outside
+    /// its limits.
     func validate() throws(SluiceError) {
         if let tag { try Self.validate(tag: tag) }
         try gate?.validate()
@@ -144,7 +147,7 @@ extension EnqueueOptions {
         }
     }
 
-    /// What is stored in columns that most actions leave empty; `nil` when nothing is.
+    /// The values for columns that most actions leave empty; `nil` when there are none.
     var extras: DraftExtras? {
         let groups: ActionGroups? = self.groups.isEmpty ? nil : self.groups
         let hasSome = expiresAt != nil || tag != nil || gate != nil || key != nil

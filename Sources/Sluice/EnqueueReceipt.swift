@@ -1,17 +1,17 @@
-/// What enqueuing an action gives: its number, and a way to wait for it.
+/// The result of an enqueue: the action's number, and a way to wait for it.
 ///
 /// ```swift
 /// let receipt = try await broker.enqueue(message)
 /// if try await receipt.settled() == .succeeded { … }
 /// ```
 ///
-/// It keeps its broker open for as long as it is kept itself.
+/// A receipt keeps its broker open.
 public struct EnqueueReceipt: Sendable {
-    /// The action's number; with a ``DeduplicationKey``, perhaps that of an action that was there before.
+    /// The action's number; with a ``DeduplicationKey``, perhaps that of an existing action.
     public let id: ActionID
     let broker: Broker
 
-    /// Waits until the action has gone, and tells how.
+    /// Waits until the action has ended, and returns how.
     ///
     /// See ``Broker/settled(_:)``.
     public func settled() async throws -> ActionEnd {
@@ -19,33 +19,34 @@ public struct EnqueueReceipt: Sendable {
     }
 }
 
-/// How an action came to its end.
+/// How an action ended.
 public enum ActionEnd: Sendable, Hashable {
     /// An attempt succeeded.
     case succeeded
     /// It was cancelled, deleted or taken out.
     case removed
-    /// It was set aside. It can be put back, and be waited for again.
+    /// It became a dead letter, which can be put back and waited for again.
     case deadLettered(DeadLetterCause)
-    /// It is not there, and this process does not know how it ended: it went long ago, or by the hand of
-    /// another process, or it never was.
+    /// It does not exist, and this process does not know how it ended.
+    ///
+    /// It ended long ago or was settled by another process, or it never existed.
     case unknown
 }
 
 extension Broker {
-    /// Waits until an action has gone: succeeded, removed, or set aside as a dead letter.
+    /// Waits until an action has ended: succeeded, was removed, or became a dead letter.
     ///
-    /// An action that retries, is parked, held or scheduled has not gone, and is waited for. The answer comes
-    /// from the commit that settles the action, and costs neither thread nor task while it is waited for. The
-    /// broker remembers how the last ``rememberedOutcomes`` actions ended that this process has settled, so
-    /// that the question may come later than the answer; beyond them, and for what another process has
-    /// settled, it is ``ActionEnd/unknown``, or ``ActionEnd/deadLettered(_:)`` where there is a dead letter.
+    /// An action that retries, is parked, held or scheduled has not ended. The result comes from the commit
+    /// that settles the action; waiting uses neither a thread nor a task. The broker remembers the last
+    /// ``rememberedOutcomes`` actions that this process has settled, so a call after the end works too. For
+    /// other actions the result is ``ActionEnd/unknown``, or ``ActionEnd/deadLettered(_:)`` if there is a
+    /// dead letter.
     ///
-    /// While the broker runs it learns of what others do as it does otherwise; while it does not, it looks
-    /// every ``BrokerOptions/foreignChangeInterval`` for as long as anybody waits.
+    /// A broker that does not run polls for changes by others every ``BrokerOptions/foreignChangeInterval``
+    /// during the call.
     ///
-    /// A handler cannot wait for its own action, nor for one that starts only behind that, as any other of a
-    /// queue with one slot.
+    /// A handler cannot wait for its own action. Neither can it wait for an action that starts only after it,
+    /// such as any other of a queue with one slot.
     ///
     /// - Throws: `CancellationError` when the task is cancelled, ``SluiceError`` with
     ///   ``SluiceError/Code/waitsForItself`` in a handler that would wait for its own return, with
@@ -55,10 +56,10 @@ extension Broker {
         return try await store.settled(action) { [weak self] in self?.lookAtOthers() }
     }
 
-    /// How many settled actions the broker remembers the end of: 4,096.
+    /// The number of settled actions that the broker remembers: 4,096.
     public static var rememberedOutcomes: Int { SettledActions.capacity }
 
-    /// Refuses to wait, in a handler, for an action that cannot go before the handler has returned.
+    /// Throws in a handler if the action cannot end before the handler has returned.
     private func ensureIsNotBehind(_ place: HandlerPlace, _ action: ActionID) async throws(SluiceError) {
         let own = place.task.current
         var isBehind = action == own.receipt.action

@@ -1,12 +1,12 @@
-/// Why an action cannot go on.
+/// Why an action cannot continue.
 public enum FailureCause: String, Sendable, Hashable, CaseIterable {
-    /// The handler answered ``Outcome/fail(_:)``.
+    /// The handler returned ``Outcome/fail(_:)``.
     case failed
-    /// The retry policy allows no further attempt.
+    /// The attempts allowed by the retry policy are used up.
     case exhausted
-    /// The action's time was over before it could start; see ``EnqueueOptions/expiresAt``.
+    /// The action expired before it could start; see ``EnqueueOptions/expiresAt``.
     ///
-    /// Looked at when it is the head, and by a sweep where its policy is to skip; never during an attempt.
+    /// Checked when the action is the head, and by a sweep if the policy is to skip; never during an attempt.
     case expired
     /// The payload does not decode as the type of its route, or its version cannot be brought to the type's.
     case undecodable
@@ -14,14 +14,16 @@ public enum FailureCause: String, Sendable, Hashable, CaseIterable {
     case crashed
 }
 
-/// What follows when an action cannot go on.
+/// What to do with an action that cannot continue.
 public enum FailurePolicy: String, Sendable, Hashable, CaseIterable {
-    /// Park the head and with it the queue, for an operator: ``Broker/retryNow(_:)`` tries again, removing
-    /// the action lets the next one through. What arrives meanwhile does not lift the parking.
+    /// Park the head, and with it the queue, for an operator.
+    ///
+    /// ``Broker/retryNow(_:)`` tries again; removing the action lets the next one run. New arrivals do not
+    /// unpark the queue.
     case block
-    /// Set the action aside as a dead letter and go on with the next.
+    /// Make the action a dead letter and continue with the next.
     case skip
-    /// Set aside the action and all that wait in its queue at that moment; what arrives later runs.
+    /// Make the action and all that wait in its queue at that moment dead letters; later arrivals run.
     case failQueue
 }
 
@@ -43,7 +45,7 @@ public struct FailurePolicies: Sendable, Hashable {
 
     /// Makes a set of policies.
     ///
-    /// The default blocks, so that nothing is passed over unseen, but skips what has expired.
+    /// The default is to block, so that no failure passes unseen, but to skip expired actions.
     public init(
         failed: FailurePolicy = .block,
         exhausted: FailurePolicy = .block,

@@ -1,24 +1,25 @@
 /// Performs the actions of one type.
 ///
-/// Handlers of one queue never overlap; those of separate queues run at the same time, so a handler that
-/// several queues share protects its own state.
+/// Handlers of one queue never overlap. Those of separate queues run at the same time, so a handler that
+/// serves several queues must protect its own state.
 public protocol Handler<Input>: Sendable {
     /// The type of action that it performs.
     associatedtype Input: Action
 
     /// Performs an action.
     ///
-    /// It may be called more than once for one action, with the same ``Attempt/idempotencyKey`` (G5). It
-    /// should end soon when its task is cancelled: a timeout, a stop of the broker and a cancelled action
-    /// cancel it, and its queue waits until it has returned (G3).
+    /// It may be called more than once for one action, with the same ``Attempt/idempotencyKey`` (G5). When
+    /// its task is cancelled it should return soon: the queue waits until it has returned (G3). A timeout, a
+    /// stop of the broker and a cancellation of the action cancel the task.
     ///
-    /// - Returns: What follows.
-    /// - Throws: Anything; it means a retry by the route's policy. The error's text is kept as the action's
-    ///   last error, so it should not repeat the payload.
+    /// - Returns: The outcome.
+    /// - Throws: Any error, which means a retry by the route's policy. The error's text is kept as the
+    ///   action's last error, so it should not repeat the payload.
     func handle(_ action: Input, _ attempt: Attempt) async throws -> Outcome
 }
 
-/// Performs the actions of one type and tells the outcome through a completion, from any thread, at any time.
+/// Performs the actions of one type and reports the outcome through a completion, from any thread, at any
+/// time.
 public protocol CompletionHandler<Input>: Sendable {
     /// The type of action that it performs.
     associatedtype Input: Action
@@ -26,8 +27,8 @@ public protocol CompletionHandler<Input>: Sendable {
     /// Begins to perform an action and returns.
     ///
     /// - Parameters:
-    ///   - action: What is to be done.
-    ///   - attempt: Which attempt it is, and the idempotency key.
-    ///   - completion: To be called once. Until it is called, or dropped, the queue waits.
+    ///   - action: The action.
+    ///   - attempt: The attempt, with its idempotency key.
+    ///   - completion: Call it once. Until it is called or released, the queue waits.
     func handle(_ action: Input, _ attempt: Attempt, completion: Completion)
 }

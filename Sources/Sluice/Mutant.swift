@@ -1,12 +1,12 @@
 #if SLUICE_MUTANTS
 internal import SluiceSQLite
 
-/// Whether a guard of this name is taken out, to see that a test goes red.
+/// Returns whether the guard of this name is disabled, to check that a test fails.
 func mutant(_ name: StaticString) -> Bool { SluiceSQLite.mutant(name) }
 #else
-/// Whether a guard of this name is taken out: never, but in the builds of `.ci/mutants`.
+/// Returns whether the guard of this name is disabled: only in the builds of `.ci/mutants`.
 ///
-/// Nothing is left of it where code is optimised.
+/// Optimised code contains nothing of it.
 @inline(__always)
 func mutant(_ name: StaticString) -> Bool { false }
 #endif

@@ -1,25 +1,24 @@
-/// One queue as a data structure: what waits in it is added to, looked at and taken out, with a handler that
-/// runs it or with none.
+/// A queue as a data structure, whose waiting actions are added, read and taken out, with or without a
+/// handler.
 ///
 /// ```swift
 /// let uploads = broker.queue("uploads", of: Upload.self)
 /// try await uploads.add([Upload(file: "a"), Upload(file: "b")])   // durable when it returns
 /// try await uploads.count()                                       // 2
-/// if let next = try await uploads.removeNext() {                  // nobody else gets this one
+/// if let next = try await uploads.removeNext() {                  // no other caller gets this one
 ///     do { try await send(next.action) } catch { try await uploads.putBack(next) }
 /// }
 /// ```
 ///
-/// To a handle the queue is what waits in its order, whatever keeps that waiting: a retry, a closed gate,
-/// a hold. What runs has left it, and what ran in a process that has died since is back; what is scheduled
-/// for later has not come yet; what has expired is not handed out, nor what stands aside
-/// (<doc:Disciplines>). The order is that of the sort keys and then of arrival, and the next is the action
-/// that would start next by the queue's discipline: the last where the queue runs its last first, and the
-/// first behind its mark in a pass.
+/// A handle sees the actions that wait in the queue's order, whatever they wait for: a retry, a closed gate,
+/// a hold. Running actions are not included, except those of a process that has died. Neither are actions
+/// that are scheduled for later, expired, or deferred (<doc:Disciplines>). The order is that of the sort
+/// keys, then of arrival. The next action is the one that would start next by the queue's discipline: the
+/// last one in a queue that runs its last first, and the first after its mark in a pass.
 ///
-/// A handle is a name: making one costs nothing and writes nothing, any number may be in use, in several
-/// processes too, and beside handlers. Each method is a transaction of its own. It keeps its broker open for
-/// as long as it is kept itself. See <doc:QueueHandles>.
+/// Making a handle costs and writes nothing. Any number of handles may be in use, in several processes and
+/// beside handlers. Each method is a transaction of its own. A handle keeps its broker open. See
+/// <doc:QueueHandles>.
 public struct QueueHandle<A: Action>: Sendable {
     /// The queue's name.
     public let name: QueueName
@@ -27,12 +26,12 @@ public struct QueueHandle<A: Action>: Sendable {
 }
 
 extension Broker {
-    /// A handle on a queue whose actions are of one type.
+    /// Returns a handle on a queue whose actions are of one type.
     ///
     /// - Parameters:
-    ///   - name: The queue, not a pattern; it need not exist. It is checked where it is used.
-    ///   - type: The type of its actions. One of another kind, and one that does not decode, stays in the
-    ///     queue: taking it or looking at it throws ``SluiceError/Code/undecodable``.
+    ///   - name: The queue, not a pattern; it need not exist. It is checked when it is used.
+    ///   - type: The type of its actions. An action of another kind, or one that does not decode, stays in
+    ///     the queue: removing or reading it throws ``SluiceError/Code/undecodable``.
     public func queue<A: Action>(_ name: QueueName, of type: A.Type) -> QueueHandle<A> {
         QueueHandle(name: name, broker: self)
     }
@@ -41,14 +40,13 @@ extension Broker {
 // MARK: - Adding
 
 extension QueueHandle {
-    /// Adds actions at their places in the order, all or none; behind all others, if their sort key is
-    /// ``SortKey/arrival``.
+    /// Adds actions at the places of their sort keys, all or none; with ``SortKey/arrival`` at the end.
     ///
-    /// They go to this queue, whatever their ``Action/queue`` says.
+    /// They are added to this queue, whatever their ``Action/queue`` says.
     ///
     /// - Returns: The actions' numbers, in the same order.
-    /// - Throws: What an enqueue of the broker does, and ``SluiceError/Code/invalidPattern`` for a queue with
-    ///   a `*` in its name: that is most likely meant as a pattern, and a handle is on one queue.
+    /// - Throws: As an enqueue of the broker, and ``SluiceError/Code/invalidPattern`` for a name with a `*`:
+    ///   it is most likely meant as a pattern, but a handle is on one queue.
     @discardableResult
     public func add(
         _ actions: some Sequence<A>,
@@ -59,7 +57,7 @@ extension QueueHandle {
         return try await broker.store(drafts: drafts)
     }
 
-    /// Adds an action, as several are added.
+    /// Adds an action, under the same rules as several.
     ///
     /// - Returns: The action's number, and a way to wait for it.
     @discardableResult
@@ -76,29 +74,27 @@ extension QueueHandle {
 extension QueueHandle {
     /// Takes the next action out of the queue.
     ///
-    /// One caller gets it, once: no other, no handler, in no process; and it is gone durably when this
-    /// returns. It never takes what runs (G3), but the first behind that. So at a crash of the caller it is
-    /// lost: who must not lose it has a handler run it, or looks at it with ``peek()`` and removes it when
-    /// all is done.
+    /// No other caller and no handler gets it, in any process. When the call returns, the removal is durable,
+    /// so a crash of the caller loses the action. To prevent that, use a handler, or ``peek()`` and remove
+    /// the action when its work is done. A running action is never taken (G3), but the first one after it.
     ///
-    /// The action is decoded in the transaction, so that one that does not decode stays where it is: its
-    /// `init(from:)` and the upgraders of its type must not call the broker. What has expired is set aside
-    /// on the way.
+    /// The action is decoded in the transaction, so that an undecodable one stays in the queue: its
+    /// `init(from:)` and the upgraders of its type must not call the broker. Expired actions on the way
+    /// become dead letters.
     ///
     /// - Returns: `nil` when nothing waits.
-    /// - Throws: ``SluiceError/Code/undecodable``, and errors of the file; nothing has been taken out then.
+    /// - Throws: ``SluiceError/Code/undecodable``, and errors of the file; then nothing has been taken out.
     public func removeNext() async throws(SluiceError) -> QueuedAction<A>? {
         try await removeNext(1).first
     }
 
-    /// Takes the next actions out of the queue, in their order, in one transaction; in more where many that
-    /// have expired stand between them.
+    /// Takes the next actions out of the queue, in their order, in one transaction.
     ///
-    /// See ``removeNext()``.
+    /// If there are many expired actions between them, it uses several transactions. See ``removeNext()``.
     ///
-    /// - Parameter count: The most that are taken; beyond ``maximumRemovalCount`` it counts as that.
-    /// - Returns: Fewer when fewer wait, and when one behind them does not decode; it throws when that is
-    ///   the first.
+    /// - Parameter count: The most that are taken; at most ``maximumRemovalCount``.
+    /// - Returns: Fewer when fewer wait, or when a later one does not decode; if the first does not decode,
+    ///   the call throws.
     public func removeNext(_ count: Int) async throws(SluiceError) -> [QueuedAction<A>] {
         let limit = min(count, Self.maximumRemovalCount)
         guard limit > 0 else { return [] }
@@ -114,7 +110,7 @@ extension QueueHandle {
                     [name, reader = broker.reader] in reader.queued(A.self, from: $0, in: name)
                 }
             } catch {
-                // What has been taken out is the caller's.
+                // The caller owns the actions that have been taken out.
                 if taken.isEmpty { throw error }
                 return taken
             }
@@ -127,31 +123,29 @@ extension QueueHandle {
 
     /// The most actions that one call takes out: 1,000.
     ///
-    /// It bounds the transaction, and so how long others wait.
+    /// The limit bounds the transaction, and with it the wait of others.
     public static var maximumRemovalCount: Int { 1_000 }
 
-    /// Puts an action that was taken out back, in front of all that waits.
+    /// Puts an action that was taken out back, in front of all waiting actions.
     ///
-    /// It is the same action: its number, its idempotency key, tag, gate, groups, trace and end are what they
-    /// were; its attempts begin anew, and of a row of the application's that it belonged to it is free. It
-    /// keeps its sort key where that puts it first, as it does when nothing has come that sorts before it.
-    /// Otherwise it gets the key of the first, if its own number is smaller, and else the next smaller one,
-    /// as with ``Broker/moveToFront(_:)``. The depth that the queue's options allow does not hold it back.
+    /// Its number, idempotency key, tag, gate, groups, trace and expiry are unchanged; its attempts restart.
+    /// If no action sorts before it, it keeps its sort key. Otherwise it gets the key of the first action if
+    /// its own number is smaller, or else the next smaller key, as with ``Broker/moveToFront(_:)``. The
+    /// queue's depth limit does not apply. A running action that is tried again later keeps its place by its
+    /// own key.
     ///
-    /// It is the first of what waits. What runs, and is tried again later, goes by its own key.
-    ///
-    /// - Returns: Its number: another one, with another idempotency key, if its own is in use, as in another
-    ///   file. An action that is back already is left as it is.
+    /// - Returns: Its number; a new one, with a new idempotency key, if its own is in use, such as in another
+    ///   file. If the action is already back, it is unchanged.
     /// - Throws: ``SluiceError/Code/noSmallerSortKey``, ``SluiceError/Code/sortKeyMismatch`` when the queue
-    ///   has taken another type of sort key since, ``SluiceError/Code/invalidQueueName``.
+    ///   now has another type of sort key, ``SluiceError/Code/invalidQueueName``.
     @discardableResult
     public func putBack(_ action: QueuedAction<A>) async throws(SluiceError) -> ActionID {
         try await putBack(CollectionOfOne(action))[0]
     }
 
-    /// Puts actions that were taken out back, all or none, in front of all that waits and in their order.
+    /// Puts actions that were taken out back, all or none, in their order, in front of all waiting actions.
     ///
-    /// As one action is.
+    /// The rules for one action apply.
     @discardableResult
     public func putBack(
         _ actions: some Sequence<QueuedAction<A>>
@@ -174,12 +168,12 @@ extension QueueHandle {
         broker.cancelled(action, try await broker.store.cancel(action, in: name))
     }
 
-    /// Takes out all that waits and all that is scheduled for later; what runs goes on.
+    /// Removes all waiting and scheduled actions of any kind; running ones continue.
     ///
-    /// Whatever its kind. What comes meanwhile is not meant. It goes in batches of several hundred, a
-    /// transaction each. ``Broker/cancel(queues:)`` also cancels what runs.
+    /// Actions enqueued during the call are not removed. The call works in batches of several hundred, each
+    /// in a transaction of its own. ``Broker/cancel(queues:)`` also cancels running actions.
     ///
-    /// - Returns: How many actions have gone.
+    /// - Returns: How many actions were removed.
     @discardableResult
     public func clear() async throws(SluiceError) -> Int {
         let last = try await broker.store.lastActionID()
@@ -197,9 +191,9 @@ extension QueueHandle {
 // MARK: - Looking
 
 extension QueueHandle {
-    /// The action that ``removeNext()`` would take out; it stays.
+    /// Returns the action that ``removeNext()`` would take out, and leaves it in the queue.
     ///
-    /// Another caller, or a handler, may have it a moment later.
+    /// Another caller or a handler may get it a moment later.
     ///
     /// - Returns: `nil` when nothing waits.
     /// - Throws: ``SluiceError/Code/undecodable``, and errors of the file.
@@ -210,17 +204,17 @@ extension QueueHandle {
         }
     }
 
-    /// What the broker has been told of the queue's discipline.
+    /// The queue's discipline, if the broker has been given one.
     var discipline: QueueDiscipline? { broker.routes.admission.queues.saidDiscipline(of: name) }
 
-    /// How many actions wait, whatever their kind.
-    ///
-    /// They are counted by a walk along the queue, so that it takes the longer the more there are.
+    /// Returns how many actions wait, whatever their kind; the time grows with their number.
     public func count() async throws(SluiceError) -> Int {
         try await broker.store.waitingCount(in: name)
     }
 
-    /// What waits, in its order, read a page at a time; the last first in a queue that runs its last first.
+    /// Returns the waiting actions in their order, read a page at a time.
+    ///
+    /// A queue that runs its last first returns the last first.
     ///
     /// - Parameter pageSize: How many actions are read and kept at once; at least 1.
     public func contents(pageSize: Int = 100) -> QueueContents<A> {

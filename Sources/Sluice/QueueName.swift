@@ -1,26 +1,24 @@
 /// The name of a queue.
 ///
-/// A queue exists as soon as an action names it. Names are compared by their UTF-8 bytes, as SQLite compares
-/// them: two spellings of `é` that Swift's `String` holds equal are two queues.
+/// A queue exists as soon as an action names it. Names are compared by their UTF-8 bytes, as in SQLite: two
+/// spellings of `é` that Swift's `String` treats as equal are two queues.
 ///
-/// A name has 1 to 512 bytes of UTF-8, no NUL and no `*`, which patterns are made of. It can be written as a
-/// literal and is checked where it is used: enqueuing under a name outside these limits throws
+/// A name has 1 to 512 bytes of UTF-8, no NUL and no `*`, which is for patterns. It can be written as a
+/// literal and is checked when it is used: enqueuing under a name outside these limits throws
 /// ``SluiceError/Code/invalidQueueName``.
 public struct QueueName: Sendable {
-    /// The most bytes of UTF-8 that a name can have.
-    ///
-    /// Names stand in an index and in every status line.
+    /// The most bytes of UTF-8 that a name can have; names are stored in an index.
     public static let maximumByteCount = 512
 
-    /// The name as it was given.
+    /// The name as given.
     public let rawValue: String
 
-    /// Makes a name; it is checked where it is used.
+    /// Makes a name; it is checked when it is used.
     public init(_ rawValue: String) {
         self.rawValue = rawValue
     }
 
-    /// Throws unless the name is within its limits.
+    /// Throws if the name is outside its limits.
     func validate() throws(SluiceError) {
         let count = rawValue.utf8.count
         guard count > 0 else {
@@ -40,10 +38,10 @@ public struct QueueName: Sendable {
         }
     }
 
-    /// Throws unless actions may be put under the name.
+    /// Throws if actions cannot be enqueued under the name.
     ///
-    /// A name that reads like a pattern could not be addressed alone by whatever takes patterns. A file of an
-    /// earlier version may hold such a queue: it runs, and its actions can be moved and removed.
+    /// A name with `*` could not be addressed alone by calls that accept patterns. A file of an earlier
+    /// version may hold such a queue: it runs, and its actions can be moved and removed.
     func validateForActions() throws(SluiceError) {
         try validate()
         guard !rawValue.utf8.contains(UInt8(ascii: "*")) else {
@@ -75,11 +73,11 @@ extension QueueName: Hashable {
 }
 
 extension QueueName: ExpressibleByStringInterpolation, CustomStringConvertible {
-    /// Makes a name from a literal; it is checked where it is used.
+    /// Makes a name from a literal; it is checked when it is used.
     public init(stringLiteral value: String) {
         self.init(value)
     }
 
-    /// The name as it was given.
+    /// The name as given.
     public var description: String { rawValue }
 }

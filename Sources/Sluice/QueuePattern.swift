@@ -1,4 +1,4 @@
-/// The queues that a route or options are for: one name, or all names with a prefix.
+/// The queues of a route or of options: one name, or all names with a prefix.
 ///
 /// | pattern | matches | does not match |
 /// | --- | --- | --- |
@@ -6,13 +6,13 @@
 /// | `conversation/*` | `conversation/42`, `conversation/42/media` | `conversation`, `conversations/1` |
 /// | `*` | every name | |
 ///
-/// Of the patterns that match a name the exact one wins, then the longest. A `*` anywhere else, and a prefix
-/// that does not end in `/`, is refused with ``SluiceError/Code/invalidPattern`` where the pattern is used.
+/// If several patterns match a name, the exact one wins, then the longest. A `*` anywhere else, or a prefix
+/// that does not end in `/`, throws ``SluiceError/Code/invalidPattern`` when the pattern is used.
 public struct QueuePattern: Sendable, Hashable {
-    /// The pattern as it was given.
+    /// The pattern as given.
     public let rawValue: String
 
-    /// Makes a pattern; it is checked where it is used.
+    /// Makes a pattern; it is checked when it is used.
     public init(_ rawValue: String) {
         self.rawValue = rawValue
     }
@@ -20,7 +20,7 @@ public struct QueuePattern: Sendable, Hashable {
     /// Every queue.
     public static let all = QueuePattern("*")
 
-    /// What the pattern asks of a name.
+    /// The names that a pattern matches.
     package enum Form: Sendable {
         case exact(QueueName)
         /// All names that begin with these bytes; empty for `*`.
@@ -44,8 +44,10 @@ public struct QueuePattern: Sendable, Hashable {
         return .prefix(Array(rawValue.utf8.dropLast()))
     }
 
-    /// The pattern of a route or of options, which would be in vain for a name that looks like another
-    /// library's pattern: that is refused with what is meant most likely.
+    /// Returns the form of a pattern of a route or of options.
+    ///
+    /// It refuses a name that looks like another library's pattern, as it would match nothing. The error
+    /// shows the pattern that was probably meant.
     func formOfRule() throws(SluiceError) -> Form {
         let form = try form()
         guard case .exact = form,
@@ -78,11 +80,11 @@ public struct QueuePattern: Sendable, Hashable {
 }
 
 extension QueuePattern: ExpressibleByStringInterpolation, CustomStringConvertible {
-    /// Makes a pattern from a literal; it is checked where it is used.
+    /// Makes a pattern from a literal; it is checked when it is used.
     public init(stringLiteral value: String) {
         self.init(value)
     }
 
-    /// The pattern as it was given.
+    /// The pattern as given.
     public var description: String { rawValue }
 }

@@ -1,7 +1,7 @@
 /// The right to settle one run of one action.
 ///
-/// A claim number is used once in the life of a file, so a receipt of an earlier run, or of a run that
-/// another process has taken over, settles nothing.
+/// A claim number is used once in the life of a file. A receipt of an earlier run, or of a run that another
+/// process has taken over, settles nothing.
 package struct Receipt: Hashable, Sendable {
     package let action: ActionID
     package let claim: Int64
@@ -9,7 +9,7 @@ package struct Receipt: Hashable, Sendable {
     package let slot: Int
 }
 
-/// The number that stands for a queue's name in the file; it stays as long as the file.
+/// The number of a queue's name in the file; it never changes.
 package struct QueueID: RawRepresentable, Hashable, Comparable, Sendable {
     package let rawValue: Int64
 

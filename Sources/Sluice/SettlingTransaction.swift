@@ -1,11 +1,10 @@
 internal import SluiceSQLite
 internal import Synchronization
 
-/// The transaction that settles an attempt, for what the application writes in it: see
-/// ``Outcome/success(_:)``.
+/// The transaction that settles an attempt, for the application's writes: see ``Outcome/success(_:)``.
 ///
-/// It can be used inside the closure that it is handed to, on the thread that calls it, and nowhere else:
-/// afterwards each use throws ``SluiceError/Code/transactionOver``.
+/// Use it only inside its closure, on the thread that calls the closure. Afterwards each use throws
+/// ``SluiceError/Code/transactionOver``.
 public struct SettlingTransaction {
     private let scope: SettlingScope
     private let drafter: Drafter
@@ -17,18 +16,18 @@ public struct SettlingTransaction {
 
     /// The engine's connection, as SQLite's C functions take it (`sqlite3 *`), in the open transaction.
     ///
-    /// Statements on it may read all of the database and write to the application's tables, with foreign
-    /// keys enforced. SQLite refuses these with `SQLITE_AUTH`, "not authorized", and its message does not say
-    /// which of them it was:
+    /// Statements on it may read all of the database and write to the application's tables, with foreign keys
+    /// enforced. SQLite refuses the following with `SQLITE_AUTH`, "not authorized"; its message does not name
+    /// the cause:
     ///
     /// - `BEGIN`, `COMMIT`, `END`, `ROLLBACK`, `SAVEPOINT` and `RELEASE`;
     /// - `ATTACH` and `DETACH`, and so `VACUUM`;
     /// - `PRAGMA name = value`, and a pragma that does something without a value;
-    /// - `INSERT`, `UPDATE` and `DELETE` on what is named `sluice_…`, also by a trigger of the application's;
-    /// - `CREATE`, `ALTER` and `DROP` of what is named `sluice_…`.
+    /// - `INSERT`, `UPDATE` and `DELETE` on names `sluice_…`, also by a trigger of the application;
+    /// - `CREATE`, `ALTER` and `DROP` of names `sluice_…`.
     ///
-    /// Finalize what you prepare before the closure ends: a statement that is left keeps the file open when
-    /// the broker is closed.
+    /// Finalize your statements before the closure ends: a remaining statement keeps the file open when the
+    /// broker is closed.
     ///
     /// - Throws: ``SluiceError`` with ``SluiceError/Code/transactionOver`` outside the closure.
     public var connection: OpaquePointer {
@@ -37,10 +36,11 @@ public struct SettlingTransaction {
 
     /// Enqueues an action in the same transaction: it is stored if the attempt is settled.
     ///
-    /// The action that is being settled has left its queue by now: it counts for no depth limit, and its
-    /// deduplication key is free unless it is kept. The ``BrokerOptions/middleware`` is passed by.
+    /// The action that is being settled has already left its queue: it does not count for the depth limit,
+    /// and its deduplication key is free unless it is retained. The ``BrokerOptions/middleware`` is not
+    /// called.
     ///
-    /// - Returns: The action's number; nobody sees the action before the commit.
+    /// - Returns: The action's number; the action is not visible before the commit.
     /// - Throws: As the broker's own `enqueue`, and ``SluiceError/Code/transactionOver`` outside the closure.
     @discardableResult
     public func enqueue<A: Action>(
@@ -53,8 +53,8 @@ public struct SettlingTransaction {
     /// Enqueues actions of one type in the same transaction, in their order.
     ///
     /// - Returns: The actions' numbers, in the same order.
-    /// - Throws: As for one action. If one is refused that is not the first, the closure cannot go on: its
-    ///   attempt fails even if the closure does not throw.
+    /// - Throws: As for one action. If an action after the first is refused, the attempt fails, even if the
+    ///   closure catches the error.
     @discardableResult
     public func enqueue<A: Action>(
         _ actions: some Sequence<A>,
@@ -81,12 +81,12 @@ public struct SettlingTransaction {
     }
 }
 
-/// The life of a ``SettlingTransaction``.
+/// The scope in which a ``SettlingTransaction`` is valid.
 private final class SettlingScope {
     private var transaction: (core: TransactionCore, enqueues: Enqueues)?
-    /// What has failed half way, and must not be committed.
+    /// An error of a partial enqueue, which must not be committed.
     private(set) var failure: SluiceError?
-    /// Something was enqueued that is scheduled for later, or ends.
+    /// Whether an enqueued action is scheduled for later, or expires.
     private(set) var awaitsTime = false
 
     init(_ core: TransactionCore, _ enqueues: Enqueues) { transaction = (core, enqueues) }
@@ -110,7 +110,7 @@ private final class SettlingScope {
             result = try transaction.core.connection.unguarded { try transaction.enqueues.enqueue(drafts) }
         } catch {
             let error = SluiceError(wrapping: error, doing: "enqueueing with a settled attempt")
-            // Some of several may stand in the transaction.
+            // The transaction may contain some of them already.
             if drafts.count > 1 { failure = failure ?? error }
             throw error
         }
@@ -122,9 +122,7 @@ private final class SettlingScope {
 
 // MARK: - Carrying it out
 
-/// What the application does in the transaction that settles an attempt.
-///
-/// A class, as it has no other identity: two are equal when they are one.
+/// The closure of an outcome; a class, so that it has an identity.
 final class SettlingClosure: Sendable {
     let body: @Sendable (SettlingTransaction) throws -> Void
 
@@ -137,9 +135,9 @@ extension SettlingClosure: Hashable {
     func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
-/// The same for one attempt, with what it needs and what became of it.
+/// The closure of one attempt, with its result.
 package final class SettlingWork: Sendable {
-    /// What a trigger on one of the application's tables may write to, as on any other connection.
+    /// The views that a trigger on an application's table may write to, as on any other connection.
     private static let views: Set = ["sluice_actions", "sluice_dead", "sluice_holds", "sluice_gates"]
 
     private let closure: SettlingClosure
@@ -151,10 +149,10 @@ package final class SettlingWork: Sendable {
         self.drafter = drafter
     }
 
-    /// Why it has failed; `nil` when what kept it from being committed was not of its own doing.
+    /// Why it has failed; `nil` when it was not the closure's fault.
     var failure: (any Error)? { state.withLock { $0.failure } }
 
-    /// Whether it has enqueued something that is scheduled for later, or ends.
+    /// Whether it has enqueued an action that is scheduled for later, or expires.
     var awaitsTime: Bool { state.withLock { $0.awaitsTime } }
 
     /// Runs the closure in the open transaction, which must be rolled back if it throws.

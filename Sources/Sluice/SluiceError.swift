@@ -8,18 +8,18 @@ public import protocol Foundation.LocalizedError
 
 /// The error that the library throws.
 ///
-/// ``code`` says what kind of failure it is, ``message`` names the thing and what to do. Neither carries a
-/// payload (G13). An error from `enqueue` means that the action was not stored, but for
+/// ``code`` is the kind of failure; ``message`` names the thing that failed and what to do. Neither contains
+/// a payload (G13). An error from `enqueue` means that the action was not stored, except
 /// ``Code/unknownCommit`` (G14).
 public struct SluiceError: Error, Sendable {
     /// The most bytes of an error's or a reason's text that are kept in the file.
     public static let maximumTextByteCount = 2_000
 
-    /// What kind of failure it is.
+    /// The kind of failure.
     public let code: Code
     /// The thing that failed and what to do about it, in one sentence.
     public let message: String
-    /// The code of SQLite behind the failure (<https://www.sqlite.org/rescode.html>); `nil` where it is none.
+    /// The SQLite code that caused the failure (<https://www.sqlite.org/rescode.html>), if any.
     public let sqliteCode: Int32?
 
     package init(_ code: Code, _ message: String, sqliteCode: Int32? = nil) {
@@ -30,19 +30,19 @@ public struct SluiceError: Error, Sendable {
 }
 
 extension SluiceError: LocalizedError {
-    /// The description, in English: what `localizedDescription` gives.
+    /// The description, in English, for `localizedDescription`.
     public var errorDescription: String? { description }
 }
 
 extension SluiceError: CustomStringConvertible {
-    /// The message, with SQLite's code where one is behind it.
+    /// The message, with SQLite's code if there is one.
     public var description: String {
         sqliteCode.map { "\(message) [\(code), SQLite \($0)]" } ?? "\(message) [\(code)]"
     }
 }
 
 extension SluiceError {
-    /// A kind of failure; more may come with later versions.
+    /// A kind of failure; later versions may add more.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Value: String {
             case invalidQueueName, invalidPattern, invalidKind, invalidOptions, invalidGate, invalidVersion
@@ -91,9 +91,9 @@ extension SluiceError {
         public static let sortKeyMismatch = Code(.sortKeyMismatch)
         /// A sort key is a real that is not a number.
         public static let sortKeyNotANumber = Code(.sortKeyNotANumber)
-        /// The first action of a queue has the smallest sort key that there is: none can be put before it.
+        /// The first action of a queue has the smallest possible sort key: none can be put before it.
         public static let noSmallerSortKey = Code(.noSmallerSortKey)
-        /// An action with the same deduplication key is there, or was a short time ago.
+        /// An action with the same deduplication key exists, or did a short time ago.
         public static let duplicateKey = Code(.duplicateKey)
         /// The action's `encode(to:)` threw.
         public static let payloadNotEncodable = Code(.payloadNotEncodable)
@@ -113,7 +113,7 @@ extension SluiceError {
         public static let notADatabase = Code(.notADatabase)
         /// The file was written by a newer version of the library, perhaps while it was open here.
         public static let newerSchema = Code(.newerSchema)
-        /// The file has no tables of the library, or older ones, and was opened for a look, which makes none.
+        /// The file has no tables of the library, or older ones, and was opened for reading only.
         public static let schemaMissing = Code(.schemaMissing)
         /// The system's SQLite is older than 3.37, or lacks JSON.
         public static let unsupportedSQLite = Code(.unsupportedSQLite)
@@ -121,7 +121,7 @@ extension SluiceError {
         public static let readOnly = Code(.readOnly)
         /// The database refuses a setting that the engine needs, such as WAL.
         public static let unsupportedDatabase = Code(.unsupportedDatabase)
-        /// The file lies on a network file system, where SQLite's write-ahead log cannot work.
+        /// The file is on a network file system, where SQLite's WAL cannot work.
         public static let networkFileSystem = Code(.networkFileSystem)
         /// The process is a child of the one that opened the file.
         public static let forked = Code(.forked)
@@ -131,7 +131,7 @@ extension SluiceError {
         public static let wrongRole = Code(.wrongRole)
         /// The broker is suspended, and the call does not wait until it is resumed.
         public static let suspended = Code(.suspended)
-        /// Something stands where a copy was to be written.
+        /// A file exists at the destination of a copy.
         public static let destinationExists = Code(.destinationExists)
         /// This process has a broker on the same file.
         public static let alreadyOpen = Code(.alreadyOpen)
@@ -139,7 +139,7 @@ extension SluiceError {
         public static let alreadyRunning = Code(.alreadyRunning)
         /// The broker was closed.
         public static let closed = Code(.closed)
-        /// A handler was to wait for an action that cannot go before the handler has returned.
+        /// A handler tried to wait for an action that cannot end before the handler has returned.
         public static let waitsForItself = Code(.waitsForItself)
         /// Another connection held the write lock for longer than ``BrokerOptions/lockTimeout``.
         public static let databaseLocked = Code(.databaseLocked)
@@ -153,35 +153,34 @@ extension SluiceError {
         public static let corrupt = Code(.corrupt)
         /// SQLite could not allocate memory.
         public static let outOfMemory = Code(.outOfMemory)
-        /// The application has interrupted the statement on its own connection, as GRDB does when a task is
+        /// The application interrupted the statement on its own connection, as GRDB does when a task is
         /// cancelled.
         ///
         /// SQLite may have rolled back the whole transaction.
         public static let interrupted = Code(.interrupted)
-        /// A commit failed half way and the file could not be brought to a known state: the action may be
-        /// stored.
+        /// A commit failed and its result could not be determined: the action may be stored.
         public static let unknownCommit = Code(.unknownCommit)
         /// Another error of SQLite.
         public static let storage = Code(.storage)
-        /// A connection of the application's has no open transaction.
+        /// The application's connection has no open transaction.
         public static let noTransaction = Code(.noTransaction)
-        /// The main database of a connection of the application's is not the broker's file.
+        /// The main database of the application's connection is not the broker's file.
         public static let otherDatabase = Code(.otherDatabase)
-        /// On a connection of the application's a statement that writes is under way, such as one with
-        /// `RETURNING` some of whose rows were not read.
+        /// A writing statement is in progress on the application's connection.
+        ///
+        /// An example is a statement with `RETURNING` some of whose rows were not read.
         public static let statementUnderWay = Code(.statementUnderWay)
-        /// An attempt can settle nothing any more: its action was settled or removed, or its queue taken
-        /// over.
+        /// The attempt cannot be settled: its action was settled or removed, or its queue was taken over.
         public static let staleReceipt = Code(.staleReceipt)
         /// A settling transaction was used outside its closure, or has ended within it.
         public static let transactionOver = Code(.transactionOver)
-        /// ``BrokerOptions/prepareConnection`` has thrown.
+        /// ``BrokerOptions/prepareConnection`` threw an error.
         public static let connectionNotPrepared = Code(.connectionNotPrepared)
     }
 }
 
 extension SluiceError {
-    /// An error of SQLite as one of ours.
+    /// Converts an error of SQLite.
     ///
     /// No raw BUSY reaches the user (G14), nor any bound value (G13).
     package init(_ error: SQLiteError, doing task: String) {
@@ -213,18 +212,18 @@ extension SluiceError {
     }
 
     private static func failure(_ number: Int32) -> String {
-        // SQLite tells none for its log, whose size may have met a limit.
+        // SQLite reports no number for the WAL, whose size may have reached a limit.
         guard number != 0 else {
             return "input or output failed: see the system's log, and limits of the size of files "
                 + "(`ulimit -f`)"
         }
         let refusal = SystemRefusal(number: number)
-        // Of permissions there is no question once a file is open.
+        // Permissions cannot be the cause once a file is open.
         return refusal.code == .cannotOpen && !refusal.isOfDescriptors
             ? "input or output failed (errno \(number))" : "input or output failed: \(refusal.description)"
     }
 
-    /// Any error of the storage layers as one of ours.
+    /// Converts any error of the storage layers.
     package init(wrapping error: any Error, doing task: String) {
         switch error {
         case let error as SluiceError: self = error

@@ -4,11 +4,11 @@ public import struct FoundationEssentials.Date
 public import struct Foundation.Date
 #endif
 
-/// What an action is ordered by inside its queue; among equals, by its sequence.
+/// The value that orders an action in its queue; equal keys are ordered by sequence.
 ///
-/// All actions of a queue have one type of sort key: that which ``QueueOptions/sortKey`` says, and
-/// otherwise that of the first action in the empty queue. Another type, and a real that is not a number,
-/// is refused with ``SluiceError/Code/sortKeyMismatch`` and ``SluiceError/Code/sortKeyNotANumber``.
+/// All actions of a queue have one type of sort key: that of ``QueueOptions/sortKey``, or otherwise that of
+/// the first action in the empty queue. Another type throws ``SluiceError/Code/sortKeyMismatch``; a real that
+/// is not a number throws ``SluiceError/Code/sortKeyNotANumber``.
 public struct SortKey: Sendable, Hashable {
     /// The type of a sort key.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
@@ -24,7 +24,7 @@ public struct SortKey: Sendable, Hashable {
         case text
     }
 
-    /// The key as it is stored.
+    /// The key as stored.
     enum Storage: Sendable, Hashable {
         case arrival
         case integer(Int64)
@@ -54,20 +54,20 @@ public struct SortKey: Sendable, Hashable {
 
     /// Earlier dates first.
     ///
-    /// Stored as whole microseconds since 1970, rounded to the nearest; dates further away than about 292,000
-    /// years are stored as the furthest that can be.
+    /// Stored as whole microseconds since 1970, rounded to the nearest. Dates further away than about 292,000
+    /// years are clamped.
     public static func date(_ value: Date) -> SortKey { SortKey(storage: .date(Timestamp(value))) }
 
     /// Smaller numbers first; infinities are numbers here.
     public static func real(_ value: Double) -> SortKey { SortKey(storage: .real(value)) }
 
-    /// Text in the order of its UTF-8 bytes, as SQLite's BINARY collation has it
+    /// Text in the order of its UTF-8 bytes, like SQLite's BINARY collation
     /// (<https://www.sqlite.org/datatype3.html#collating_sequences>).
     public static func text(_ value: String) -> SortKey { SortKey(storage: .text(value)) }
 }
 
 extension SortKey {
-    /// Whether an action with this key comes before another one, with another key, in the order of a queue.
+    /// Returns whether an action with this key is before another action in the order of a queue.
     package func places(_ action: ActionID, before other: ActionID, at key: SortKey) -> Bool {
         Place(key: PlaceKey(self), action: action) < Place(key: PlaceKey(key), action: other)
     }

@@ -78,8 +78,7 @@ extension Timestamp {
 }
 
 extension Duration {
-    /// The duration in microseconds, rounded down, clamped to ±100 years: longer waits are the same as for
-    /// ever, and sums of two stay far from overflow.
+    /// The duration in microseconds, rounded down, clamped to ±100 years so that sums of two cannot overflow.
     package var wholeMicroseconds: Int64 {
         let limit: Int64 = 100 * 366 * 86_400
         let (seconds, attoseconds) = components

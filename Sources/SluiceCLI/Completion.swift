@@ -3,7 +3,7 @@ internal import ArgumentParser
 internal import Sluice
 
 extension CompletionKind {
-    /// The names of queues in the file that the command line names so far.
+    /// Completes queue names from the file that the command line names so far.
     static let queueNames = CompletionKind.custom { words, index, prefix async in
         guard let path = path(in: words) else { return [] }
         var option = FileOption()
@@ -11,16 +11,16 @@ extension CompletionKind {
         let found = try? await option.withReader { broker in
             try await broker.store.queueNames(from: prefix, limit: limit)
         }
-        // One that a shell could not show is not offered.
+        // Names that a shell could not show are not offered.
         return (found ?? []).map(\.rawValue).filter { name in
             name.hasPrefix(prefix) && !name.unicodeScalars.contains(where: Visible.isUnseen)
         }
     }
 
-    /// More would not help anybody who types.
+    /// More suggestions would not help.
     private static let limit = 200
 
-    /// What stands behind `--file` or `-f`.
+    /// Returns the value of `--file` or `-f`.
     private static func path(in words: [String]) -> String? {
         for (word, next) in zip(words, words.dropFirst() + [""]) {
             if word == "--file" || word == "-f" { return next }

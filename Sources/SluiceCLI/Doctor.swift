@@ -8,7 +8,7 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// Looks whether a file is well.
+/// Checks the health of a file.
 struct Doctor: AsyncParsableCommand, Look {
     static let configuration = CommandConfiguration(
         abstract: "Check the file, the library and who is in the way, and say what to do.",
@@ -46,7 +46,7 @@ struct Doctor: AsyncParsableCommand, Look {
         if findings.contains(where: \.isProblem) { throw Failure(.leftover) }
     }
 
-    /// Looks at the file, or says who keeps everybody else from it.
+    /// Reads the facts about the file, or reports the process that locks it.
     private func facts() throws -> FileFacts {
         let looked = Result { () throws(SluiceError) in try FileFacts(of: file.path, isFull: full) }
         guard case .failure(let error) = looked, error.code == .databaseLocked else {
@@ -96,7 +96,7 @@ struct Doctor: AsyncParsableCommand, Look {
         return lines + [""] + remarks + [paint(Self.verdict(findings), isHealthy ? .green : .red)]
     }
 
-    /// Who runs the queues.
+    /// Lists the processes that run the queues.
     static func text(_ runners: [RunningProcess]) -> String {
         guard !runners.isEmpty else { return "none" }
         return runners.map { runner in
@@ -109,7 +109,7 @@ struct Doctor: AsyncParsableCommand, Look {
         .joined(separator: ", ")
     }
 
-    /// What the findings come to, with the marks that they have above.
+    /// Sums up the findings, with the marks that they have above.
     static func verdict(_ findings: [Finding]) -> String {
         func count(_ count: Int, _ noun: String, _ mark: String) -> String? {
             count == 0 ? nil : "\(count) \(noun)\(count == 1 ? "" : "s") (\(mark))"

@@ -2,7 +2,7 @@
 internal import ArgumentParser
 internal import Sluice
 
-/// Runs what can run, in time, and ends.
+/// Runs the actions that can run, for a limited time, and exits.
 struct Drain: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Run what can run, until nothing is in progress or a deadline has come.",
@@ -56,7 +56,7 @@ struct Drain: AsyncParsableCommand {
         let times = try policy.times(within: limit, of: "--deadline")
         try Threads.check()
         let keeper = try handler.keeper(policy, times)
-        // A handler that ends without reading all of its input is no reason to end with it.
+        // A handler may end without reading all of its input; that must not end this process.
         Signals.ignoreBrokenPipes()
         times.remarkIfNone(of: "the deadline has passed")
         Terminal.passesOn()
@@ -77,7 +77,7 @@ struct Drain: AsyncParsableCommand {
         }
     }
 
-    /// Runs the broker as in processing time that the system has given.
+    /// Runs the broker as in processing time that the system has granted.
     private func drain(
         _ broker: Broker,
         _ times: RunTimes,
@@ -88,10 +88,10 @@ struct Drain: AsyncParsableCommand {
         let process = try handler.route(broker, policy, times, keeper, stop)
         let time = ProcessTime(clock: clock, end: times.work)
         var options = BackgroundOptions()
-        // As long as there is time.
+        // Run as long as there is time.
         options.longestPause = Self.longestPause
         options.stopGrace = times.grace
-        // Handlers return when their commands have been killed: as long as that may take.
+        // Handlers return when their commands have been killed, which may take this long.
         options.patience = times.patience * 3 + .seconds(1)
         let background = try BackgroundCoordinator(
             broker,
@@ -102,12 +102,12 @@ struct Drain: AsyncParsableCommand {
         let serving = process.map { process in Task { await process.serve(by: keeper) } }
         time.begin()
         let running = Task {
-            // Whatever ends it, nobody is to wait for it.
+            // Whatever ends the run, ends the time.
             defer { time.end(isDone: false) }
             try await background.run()
         }
         stop.connect { count in
-            // Not by the coordinator alone: it stops the broker a moment later.
+            // The coordinator alone would stop the broker a moment later.
             broker.beginStop(grace: count == 1 ? times.grace : .zero)
             if count == 1 { time.expire() }
         }
@@ -130,7 +130,7 @@ struct Drain: AsyncParsableCommand {
     private static let longestPause: Duration = .seconds(3_153_600_000)
 }
 
-/// When something is to be over: `50s`, `10m`, or `2026-05-01T06:00:00Z`.
+/// The end of a run: `50s`, `10m`, or `2026-05-01T06:00:00Z`.
 enum Deadline: ExpressibleByArgument {
     case after(Duration)
     case at(DateTime)
@@ -145,7 +145,7 @@ enum Deadline: ExpressibleByArgument {
         }
     }
 
-    /// How long it is until then; zero when it has passed.
+    /// Returns the time until the deadline; zero when it has passed.
     func span(from now: Int64) -> Duration {
         switch self {
         case .after(let span): span

@@ -148,7 +148,7 @@ extension Enqueue {
     }
 
     private func enqueueLines(of path: String) async throws {
-        // The input first: when it is missing no file of queues is made.
+        // Opened first: if the input is missing, no file of queues is created.
         var reader = try LineReader(path: path, maximumByteCount: BrokerOptions().maximumPayloadByteCount)
         defer { reader.close() }
         let broker = try await file.openToEnqueue()
@@ -168,7 +168,7 @@ extension Enqueue {
             try await importer.run(&reader) { bytes throws(Refusal) in try plan.action(bytes) }
         } catch {
             await broker.close()
-            // How far it came stands first, the reason follows; a signal ends the process.
+            // Print the progress before the reason; a signal then ends the process.
             importer.remarkOnStop(error)
             throw error
         }
@@ -180,7 +180,8 @@ extension Enqueue {
         if importer.refused > 0 { throw Failure(.refused) }
     }
 
-    /// All of standard input, but for what editors and `echo` put around it: a byte order mark, a line break.
+    /// Returns standard input without a byte order mark and the final line break, which editors and `echo`
+    /// add.
     private static func standardInput() throws -> String {
         if Terminal.hasKeyboard {
             Terminal.remark("reading the payload from the keyboard; end it with Ctrl-D")

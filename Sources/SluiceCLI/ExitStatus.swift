@@ -2,17 +2,21 @@
 internal import ArgumentParser
 internal import Sluice
 
-/// The statuses that the tool exits with; the numbers are those of sysexits.h.
+/// The exit statuses of the tool; the numbers are those of sysexits.h.
 enum ExitStatus: Int32 {
     case success = 0
-    /// `run --until-empty`, `run --for`, `drain`: actions are left that somebody must see to. `doctor`:
-    /// something is wrong. Elsewhere: what was named is not there, or runs and is left as it is.
+    /// Actions are left for an operator, or something is missing or wrong.
+    ///
+    /// `run --until-empty`, `run --for`, `drain`: actions are left that need an operator. `doctor`: something
+    /// is wrong. Other verbs: the named thing does not exist, or it runs and is left unchanged.
     case leftover = 1
-    /// `drain`, `run --for`: the time was over, and work is left that more time would have done. The number
-    /// is one to which neither sysexits.h nor systemd gives a meaning.
+    /// `drain`, `run --for`: the time was over, and more time would have done more work.
+    ///
+    /// Neither sysexits.h nor systemd gives this number a meaning.
     case unfinished = 10
-    /// What changes something has done so, and standard output could not be written, such as with the number
-    /// of the action that is stored.
+    /// The change was made, but standard output could not be written.
+    ///
+    /// For example, the number of the stored action was lost.
     case unreported = 11
     case usage = 64
     case refused = 65
@@ -22,7 +26,7 @@ enum ExitStatus: Int32 {
     case inputOutput = 74
     case locked = 75
 
-    /// The status for an error of the library.
+    /// Makes the status of an error of the library.
     init(_ code: SluiceError.Code) {
         switch code {
         case .invalidQueueName, .invalidPattern, .invalidGate, .invalidKind, .invalidOptions, .duplicateRoute:
@@ -41,7 +45,7 @@ enum ExitStatus: Int32 {
 
     var exitCode: ExitCode { ExitCode(rawValue) }
 
-    /// What stands in the help of every verb.
+    /// The part of every verb's help about exit statuses.
     static let help = """
         Exit status:
           0   done, or stopped by a signal; drain says by 1 and 10 what a signal
@@ -71,10 +75,10 @@ enum ExitStatus: Int32 {
         """
 }
 
-/// What ends a verb with a status of its own.
+/// An error that ends a verb with a status of its own.
 struct Failure: Error {
     let status: ExitStatus
-    /// For standard error; `nil` when all has been said.
+    /// For standard error; `nil` when everything has been reported.
     let message: String?
 
     init(_ status: ExitStatus, _ message: String? = nil) {

@@ -36,7 +36,7 @@ struct Export: AsyncParsableCommand, Look {
     @Flag(help: "JSON lines, which is the only form.")
     var json = false
 
-    /// Actions that are in memory at once, and about how many bytes of payload.
+    /// Limits of one page, in actions and about in bytes of payload, which bound memory.
     private static let pageSize = 1_000
     private static let pageByteCount = 8 * 1_024 * 1_024
 
@@ -54,7 +54,8 @@ struct Export: AsyncParsableCommand, Look {
                 guard let end = page.last else { return }
                 last = end.id
                 let lines = page.map(TransferLine.text)
-                // A payload is data for `import`, and on a screen what it might have the terminal do.
+                // A file keeps the payload for `import`; on a screen, control characters must not reach the
+                // terminal.
                 try Terminal.deliver(Terminal.hasScreen ? lines.map(JSONText.visible) : lines)
             }
         }

@@ -10,7 +10,7 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// The option that every verb takes.
+/// The `--file` option of every verb.
 struct FileOption: ParsableArguments {
     @Option(
         name: [.customShort("f"), .customLong("file")],
@@ -23,19 +23,19 @@ struct FileOption: ParsableArguments {
         if path.isEmpty { throw ValidationError("--file is empty; give the path of a file") }
     }
 
-    /// Opens the file, and creates it when it is missing.
+    /// Opens the file; a missing file is created.
     func open(_ options: BrokerOptions = BrokerOptions()) async throws -> Broker {
         try await Broker(file: path, options: options)
     }
 
-    /// Opens the file to enqueue, and creates it when it is missing.
+    /// Opens the file to enqueue; a missing file is created.
     func openToEnqueue() async throws -> Broker {
         var options = BrokerOptions()
         options.role = .enqueueOnly
         return try await open(options)
     }
 
-    /// Opens the file for a look, which makes nothing: neither a file nor tables in somebody else's.
+    /// Opens the file for reading; creates neither a file nor tables in another application's file.
     func openExisting(_ options: BrokerOptions = BrokerOptions()) async throws -> Broker {
         try check()
         var options = options
@@ -43,7 +43,7 @@ struct FileOption: ParsableArguments {
         return try await open(options)
     }
 
-    /// Throws when there is no such file.
+    /// Throws if there is no such file.
     func check() throws(Failure) {
         if access(path, F_OK) != 0 && errno == ENOENT {
             throw Failure(

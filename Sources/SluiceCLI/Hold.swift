@@ -58,7 +58,7 @@ struct Hold: AsyncParsableCommand {
         )
     }
 
-    /// Whoever types.
+    /// The name of the current user.
     static var user: String {
         guard let entry = getpwuid(getuid()), let name = entry.pointee.pw_name else {
             return "uid \(getuid())"

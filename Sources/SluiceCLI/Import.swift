@@ -100,7 +100,7 @@ struct Import: AsyncParsableCommand {
 
 extension Import {
     private func enqueueLines() async throws {
-        // A payload at its limit has room for the other fields beside it.
+        // Room for a payload at its limit and the other fields.
         let lineLimit = BrokerOptions().maximumPayloadByteCount + 64 * 1_024
         var reader = try LineReader(path: from, maximumByteCount: lineLimit)
         defer { reader.close() }
@@ -136,7 +136,7 @@ extension Import {
             .init(
                 store: { try await broker.take($0).compactMap(\.self).count },
                 batchSize: batchSize,
-                // What the queue refuses concerns them all, and so does a kind that all have.
+                // Only these errors concern one entry; a full queue or a wrong kind concerns all.
                 concernsOne: Set([.invalidOptions, .payloadNotJSON, .payloadTooLarge])
                     .union(kind == nil ? [.invalidKind] : [])
             )

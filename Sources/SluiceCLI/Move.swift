@@ -46,7 +46,7 @@ struct Move: AsyncParsableCommand {
     func run() async throws {
         let isComplete = try await file.withBroker { broker in
             var isComplete = true
-            // Each goes before the one that went before it.
+            // In reverse order, since each is put before the previous one.
             for id in front ? ids.reversed() : ids {
                 let change = try await move(id, broker)
                 isComplete = isComplete && (change == .done || change == .deferred)

@@ -2,7 +2,7 @@
 internal import ArgumentParser
 internal import Sluice
 
-/// Lists queues with work, and why each stands.
+/// Lists queues with work, and why each does not move.
 struct Queues: AsyncParsableCommand, Look {
     static let configuration = CommandConfiguration(
         abstract: "List the queues with work, and why each does not move.",

@@ -1,7 +1,7 @@
 #if CommandLineTool
 internal import Logging
 
-/// Says on standard error what the engine of a run has to tell that needs a person.
+/// Writes log messages of a run's engine that need a person to standard error.
 struct RemarkLogHandler: LogHandler {
     var metadata: Logger.Metadata = [:]
     var logLevel = Logger.Level.warning

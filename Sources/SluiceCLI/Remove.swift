@@ -61,7 +61,7 @@ struct Remove: AsyncParsableCommand {
         )
     }
 
-    /// - Returns: Whether all were there.
+    /// - Returns: Whether all existed.
     private func removeEach(_ broker: Broker) async throws -> Bool {
         var isComplete = true
         for id in ids {
@@ -81,7 +81,7 @@ struct Remove: AsyncParsableCommand {
         return isComplete
     }
 
-    /// Why an action is not there, and what can be done.
+    /// Explains why an action does not exist, and what can be done.
     static func absence(of id: ActionID, _ broker: Broker) async throws -> String {
         guard try await broker.deadLetter(id) != nil else {
             return "too late: \(id) is not there; `sluice actions` lists what is"

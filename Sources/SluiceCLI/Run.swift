@@ -117,7 +117,7 @@ struct Run: AsyncParsableCommand {
         let times = try policy.times(within: span?.duration, of: "--for")
         try Threads.check()
         let keeper = try handler.keeper(policy, times)
-        // A handler that ends without reading all of its input is no reason to end with it.
+        // A handler may end without reading all of its input; that must not end this process.
         Signals.ignoreBrokenPipes()
         times.remarkIfNone(of: "--for leaves no time")
         Terminal.passesOn()
@@ -139,9 +139,9 @@ struct Run: AsyncParsableCommand {
         }
     }
 
-    /// Runs the broker until it is stopped, its time is over, or there is nothing left to run.
+    /// Runs the broker until it is stopped, its time is over, or nothing is left to run.
     ///
-    /// - Returns: What tells whether it has done what was asked for.
+    /// - Returns: The exit status.
     private func run(
         _ broker: Broker,
         _ process: HandlerProcess?,
@@ -175,7 +175,7 @@ struct Run: AsyncParsableCommand {
             let ended = broker.beginStop(grace: grace)
             Task {
                 await ended()
-                // A broker that had not begun to run has nothing to stop: this one must not begin.
+                // If the broker had not begun to run, stopping has no effect: it must not begin.
                 running.cancel()
             }
         }

@@ -104,12 +104,12 @@ struct RunPolicy: ParsableArguments {
         try check(timeout != 0, "--timeout is 0; give more")
     }
 
-    /// Ten years: a `Duration` holds more, but nobody means more.
+    /// Ten years: a `Duration` holds more, but a longer one is surely a mistake.
     private static let longest = 315_360_000.0
 }
 
 extension RunPolicy {
-    /// By what rule actions start; queues that a program runs may have another.
+    /// The order in which actions start; queues that a program runs may have another.
     static let orderHelp = """
         ORDER. The tool runs every queue first in, first out. Disciplines, batches and groups are for \
         programs that use the library: a queue that one runs by them is not for `sluice run` or `drain`.
@@ -117,15 +117,15 @@ extension RunPolicy {
 
     var patterns: [QueuePattern] { queue.isEmpty ? [.all] : queue.map { QueuePattern($0) } }
 
-    /// How many actions are to run at the same time.
+    /// Returns how many actions may run at the same time.
     ///
-    /// - Parameter isExec: Each is a command of its own.
+    /// - Parameter isExec: Whether each action runs a command of its own.
     func concurrency(isExec: Bool) -> Int {
         concurrency
             ?? (isExec ? max(ProcessInfo.processInfo.activeProcessorCount, 1) : BrokerOptions().concurrency)
     }
 
-    /// - Parameter isExec: Each action is a command of its own.
+    /// - Parameter isExec: Whether each action runs a command of its own.
     func brokerOptions(
         _ times: RunTimes,
         _ keeper: CommandKeeper,

@@ -2,7 +2,7 @@
 internal import ArgumentParser
 internal import Sluice
 
-/// The queues that a verb acts on: they must be named, so that a slip of the hand does not act on all.
+/// The queues that a verb acts on, which must be named, so that a slip does not act on all.
 struct Scope: ParsableArguments {
     @Option(
         help: ArgumentHelp("A queue's name, or a prefix that ends in /*.", valueName: "pattern"),
@@ -13,14 +13,14 @@ struct Scope: ParsableArguments {
     @Flag(help: "Every queue.")
     var all = false
 
-    /// `nil` when none is named.
+    /// The pattern; `nil` when none is named.
     var pattern: QueuePattern? { all ? .all : queue.map { QueuePattern($0) } }
 
     func validate() throws {
         if all && queue != nil { throw ValidationError("--queue and --all exclude each other") }
     }
 
-    /// The queues, for a verb that cannot do without.
+    /// Returns the queues, for a verb that requires them.
     func required() throws -> QueuePattern {
         guard let pattern else { throw ValidationError("give --queue or --all") }
         return pattern
@@ -28,7 +28,7 @@ struct Scope: ParsableArguments {
 }
 
 extension RawRepresentable<Int64> {
-    /// The number of an action or a hold on the command line.
+    /// Reads the number of an action or a hold from the command line.
     static func argument(_ word: String) throws -> Self {
         guard let number = Int64(word), number > 0, let id = Self(rawValue: number) else {
             throw ValidationError("'\(word)' is no number as the tool shows it")
@@ -38,7 +38,7 @@ extension RawRepresentable<Int64> {
 }
 
 extension QueueName {
-    /// One queue on the command line.
+    /// Reads the name of one queue from the command line.
     static func argument(_ word: String) throws -> QueueName {
         guard case .exact(let queue) = try QueuePattern(word).form() else {
             throw ValidationError(
@@ -50,7 +50,7 @@ extension QueueName {
 }
 
 extension FileOption {
-    /// Opens the file, which must be there, for a look that changes nothing in it.
+    /// Opens an existing file for reading.
     func withReader<Output>(
         _ options: BrokerOptions = BrokerOptions(),
         _ work: (Broker) async throws -> Output
@@ -60,7 +60,7 @@ extension FileOption {
         return try await withBroker(options, work)
     }
 
-    /// Opens the file, which must be there, for one piece of work.
+    /// Opens an existing file for one piece of work.
     func withBroker<Output>(
         _ options: BrokerOptions = BrokerOptions(),
         _ work: (Broker) async throws -> Output

@@ -2,7 +2,7 @@
 internal import ArgumentParser
 internal import Sluice
 
-/// What a listing shows.
+/// Options that select the rows of a listing.
 struct Selection: ParsableArguments {
     @Option(
         help: ArgumentHelp("A queue's name, or a prefix that ends in /*.", valueName: "pattern"),
@@ -15,7 +15,7 @@ struct Selection: ParsableArguments {
 
     var pattern: QueuePattern { QueuePattern(queue) }
 
-    /// One more than is shown, so that it is seen whether something is left out.
+    /// One more than is shown, to see whether rows are left out.
     var readLimit: Int { limit + 1 }
 
     func validate() throws {
@@ -24,7 +24,7 @@ struct Selection: ParsableArguments {
         }
     }
 
-    /// What is shown of what was read; says so when something is left out.
+    /// Returns the rows to show; reports when rows are left out.
     func cut<Element>(_ found: [Element], named name: String) -> ArraySlice<Element> {
         if found.count > limit {
             Terminal.remark("there are more than \(limit) \(name); --limit shows more")

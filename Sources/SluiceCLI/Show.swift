@@ -2,7 +2,7 @@
 internal import ArgumentParser
 internal import Sluice
 
-/// Shows all there is to know of one queue.
+/// Shows everything about one queue.
 struct Show: AsyncParsableCommand, Look {
     static let configuration = CommandConfiguration(
         abstract: "Show one queue: all reasons why it stands, its head with all errors, what follows.",
@@ -28,7 +28,7 @@ struct Show: AsyncParsableCommand, Look {
 
     @OptionGroup var output: OutputOption
 
-    /// What is known of a queue.
+    /// The facts about a queue.
     private struct Findings {
         var status: QueueStatus
         var holds: [Sluice.Hold] = []

@@ -2,7 +2,7 @@
 internal import ArgumentParser
 internal import Sluice
 
-/// Sets the head of a queue aside.
+/// Makes the head of a queue a dead letter.
 struct Skip: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Make the action that parked a queue, or its head, a dead letter, so that it goes on.",
@@ -53,7 +53,7 @@ struct Skip: AsyncParsableCommand {
         guard case .skipped = skip else { throw Failure(.leftover) }
     }
 
-    /// What became of it, and what can be done next.
+    /// Returns the result in words, and what can be done next.
     static func sentence(_ skip: HeadSkip, _ queue: QueueName) -> String {
         switch skip {
         case .skipped(let id): "\(id) is skipped; `sluice dead requeue \(id)` puts it back"

@@ -2,9 +2,9 @@
 internal import ArgumentParser
 internal import Sluice
 
-/// The tool: each verb stands in a file of its own.
+/// The tool; each verb has a file of its own.
 ///
-/// Not the program's start where its parts are fed with inputs: `Tests/Fuzz` has its own.
+/// Not compiled for fuzzing, where `Tests/Fuzz` has its own entry point.
 #if !FUZZING
 @main
 #endif
@@ -59,7 +59,7 @@ struct SluiceCommand: AsyncParsableCommand {
     /// The version of this tool and its library.
     static let version = "0.1.0-dev"
 
-    /// Says that there is no such verb, and which was meant: the parser would speak of the options behind it.
+    /// Reports an unknown verb and suggests others; the parser would complain about its options instead.
     private static func checkVerb(_ word: String?) throws(Failure) {
         guard let word, !word.hasPrefix("-"), word != "help" else { return }
         let verbs = configuration.subcommands.compactMap { $0._commandName }
@@ -72,10 +72,10 @@ struct SluiceCommand: AsyncParsableCommand {
         )
     }
 
-    /// What stands before the parser's messages.
+    /// The prefix of the parser's messages.
     private static let parserPrefix = "Error: "
 
-    /// Ends with the help that was asked for, or with what is wrong with the arguments.
+    /// Exits with the requested help, or with the error in the arguments.
     private static func end(for error: any Error) -> Never {
         let text = fullMessage(for: error)
         guard exitCode(for: error) == .validationFailure, text.hasPrefix(parserPrefix) else {
@@ -115,7 +115,7 @@ struct SluiceCommand: AsyncParsableCommand {
 #else
 internal import Foundation
 
-/// Without the trait nothing that parses arguments or starts processes is fetched.
+/// Without the trait, the dependencies for arguments and processes are not fetched.
 @main
 struct SluiceCommand {
     static func main() {

@@ -11,20 +11,20 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// Lines on their way to a standard stream, which a thread of their own writes.
+/// Lines for a standard stream, written by a thread of their own.
 ///
-/// Whoever reads the stream may stop reading. Then nothing waits but what the lines come from: no handler, no
-/// stop, no look at the time.
+/// If the reader of the stream stops reading, only the source of the lines waits: no handler, stop or
+/// deadline does.
 final class StreamQueue: Sendable {
-    /// The most bytes that wait; one line may be more.
+    /// The most bytes that wait; a single line may be longer.
     private static let limit = 1_024 * 1_024
 
     fileprivate struct State {
         var waiting: [UInt8] = []
         var isWriting = false
-        /// Lines that were left out for want of room.
+        /// Lines that were dropped because there was no room.
         var lostCount = 0
-        /// Who goes on when there is room again.
+        /// Called when there is room again.
         var paused: [@Sendable () -> Void] = []
         var flushes: [@Sendable () -> Void] = []
     }
@@ -34,18 +34,18 @@ final class StreamQueue: Sendable {
     private let state = Mutex(State())
     private let queue: DispatchQueue
 
-    /// - Parameter failed: Told why something could not be written.
+    /// - Parameter failed: Called with the error of a failed write.
     init(_ descriptor: FileDescriptor, failed: @escaping @Sendable (any Error) -> Void) {
         (self.descriptor, self.failed) = (descriptor, failed)
         queue = DispatchQueue(label: "sluice.stream.\(descriptor.rawValue)")
     }
 
-    /// Adds lines, however many wait.
+    /// Adds lines, whatever the number of waiting ones.
     func add(_ bytes: [UInt8]) {
         start(state.withLock { $0.add(bytes) })
     }
 
-    /// Adds a line if there is room; counts it otherwise.
+    /// Adds a line if there is room; otherwise counts it as lost.
     func addIfRoom(_ bytes: [UInt8]) {
         start(
             state.withLock { state in
@@ -58,9 +58,9 @@ final class StreamQueue: Sendable {
         )
     }
 
-    /// Has somebody called when there is room again.
+    /// Calls `resume` when there is room again.
     ///
-    /// - Returns: `false` when there is room now: then it is not called.
+    /// - Returns: `false` if there is room now; `resume` is then not called.
     func pause(until resume: @escaping @Sendable () -> Void) -> Bool {
         state.withLock { state in
             guard state.waiting.count >= Self.limit else { return false }
@@ -69,9 +69,9 @@ final class StreamQueue: Sendable {
         }
     }
 
-    /// Returns when all has been written, or the time is over.
+    /// Waits until everything has been written, or the time is over.
     ///
-    /// - Parameter limit: `nil`: however long it takes.
+    /// - Parameter limit: `nil` waits without a limit.
     /// - Returns: How many bytes are not written.
     func flush(within limit: Duration?) async -> Int {
         let arrival = Arrival<Void>()
@@ -110,14 +110,14 @@ final class StreamQueue: Sendable {
 }
 
 extension StreamQueue.State {
-    /// - Returns: Whether the thread is to begin.
+    /// - Returns: Whether to start the thread.
     fileprivate mutating func add(_ bytes: [UInt8]) -> Bool {
         waiting += bytes
         defer { isWriting = true }
         return !isWriting
     }
 
-    /// What is to be written next, and whom to tell of the room; nothing ends the work.
+    /// Returns the next bytes to write and the callbacks to make; no bytes end the thread's work.
     fileprivate mutating func take() -> ([UInt8]?, [@Sendable () -> Void], [@Sendable () -> Void]) {
         if lostCount > 0 {
             waiting += Array("sluice: \(lostCount) lines were left out here, as nobody read them\n".utf8)
@@ -134,7 +134,7 @@ extension StreamQueue.State {
 }
 
 extension FileDescriptor {
-    /// Writes all of it, also to what somebody has set to refuse instead of waiting.
+    /// Writes all bytes, also to a descriptor in non-blocking mode.
     func writeFully(_ bytes: [UInt8]) throws {
         try bytes.withUnsafeBytes { bytes in
             var rest = bytes
@@ -148,7 +148,7 @@ extension FileDescriptor {
         }
     }
 
-    /// Reads, also from what somebody has set to refuse instead of waiting.
+    /// Reads, also from a descriptor in non-blocking mode.
     func readWaiting(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         while true {
             do { return try read(into: buffer) } catch Errno.wouldBlock { try wait(for: POLLIN) }

@@ -7,19 +7,18 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// What the process was started with.
+/// The environment that the process was started in.
 enum Surroundings {
-    /// Sees to it that nothing else gets the number of a standard stream that was closed, and that a limit of
-    /// the size of files is an error of the write.
+    /// Reserves the numbers of closed standard streams, and makes a file size limit an error of the write.
     static func prepare() {
         for stream in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(stream, F_GETFD) == -1 {
-            // The wrong way round: a read or a write of it still fails.
+            // In the wrong mode, so that reads or writes of it still fail.
             _ = open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY)
         }
         signal(SIGXFSZ, SIG_IGN)
     }
 
-    /// Refuses arguments that cannot be read, and such as are no UTF-8: repaired, two names would become one.
+    /// Refuses arguments that cannot be read or are not UTF-8: repaired, two names could become one.
     static func checkArguments() throws(Failure) {
         guard CommandLine.argc > 0 else {
             throw Failure(

@@ -12,18 +12,18 @@ internal import Musl
 
 /// Standard output and standard error, in whole lines.
 enum Terminal {
-    /// Whether somebody looks at standard error.
+    /// Whether standard error is a terminal.
     static var showsProgress: Bool { isatty(STDERR_FILENO) == 1 }
 
-    /// Whether somebody looks at standard output.
+    /// Whether standard output is a terminal.
     static var hasScreen: Bool { isatty(STDOUT_FILENO) == 1 }
 
-    /// Whether standard input is a keyboard.
+    /// Whether standard input is a terminal.
     static var hasKeyboard: Bool { isatty(STDIN_FILENO) == 1 }
 
     /// Writes a line of the answer to standard output.
     ///
-    /// Whoever calls it has made visible what comes from the file.
+    /// The caller has escaped control characters in data from the file.
     static func answer(_ line: String) {
         write(line + "\n", to: .standardOutput)
     }
@@ -33,7 +33,7 @@ enum Terminal {
         if !lines.isEmpty { write(lines.joined(separator: "\n") + "\n", to: .standardOutput) }
     }
 
-    /// Writes lines to standard output that must not be lost: a full disk is an error.
+    /// Writes lines that must not be lost to standard output: a full disk is an error.
     static func deliver(_ lines: [String]) throws(Failure) {
         do {
             try FileDescriptor.standardOutput.writeFully(lines.flatMap { $0.utf8 + [0x0A] })
@@ -42,12 +42,12 @@ enum Terminal {
         }
     }
 
-    /// Writes a remark to standard error, on one line; what a terminal would obey is escaped.
+    /// Writes a remark to standard error, on one line; control characters are escaped.
     static func remark(_ message: String) {
         write("sluice: \(Visible.text(message))\n", to: .standardError)
     }
 
-    /// Writes what the parser of the arguments has to say, which has lines of its own.
+    /// Writes a message of the argument parser, which has lines of its own.
     static func remark(lines message: String) {
         let lines = message.split(separator: "\n", omittingEmptySubsequences: false)
         write(
@@ -56,37 +56,37 @@ enum Terminal {
         )
     }
 
-    /// Writes text to standard error as it is.
+    /// Writes text to standard error unchanged.
     static func show(_ text: String) {
         write(text, to: .standardError)
     }
 
-    /// Writes text to standard output as it is.
+    /// Writes text to standard output unchanged.
     static func draw(_ text: String) {
         write(text, to: .standardOutput)
     }
 
-    /// Writes a line of bytes to standard output, behind those that wait.
+    /// Writes a line of bytes to standard output, after waiting lines.
     static func pass(_ line: some Sequence<UInt8>) {
         output.add(Array(line) + [UInt8(ascii: "\n")])
     }
 
     /// Lines that commands write.
     static let output = StreamQueue(.standardOutput) { lost($0) }
-    /// Remarks, once ``passesOn`` has been called.
+    /// Remarks, after a call of ``passesOn()``.
     private static let errors = StreamQueue(.standardError) { _ in }
     private static let areErrorsQueued = Atomic(false)
 
-    /// How long the end waits for who reads what was passed on; `nil`: however long it takes.
+    /// How long to wait at the end for the reader of passed-on lines; `nil` waits without a limit.
     private static let patience = Mutex<Duration?>(nil)
 
-    /// From now on nobody waits for who reads standard error.
+    /// Stops waiting for the reader of standard error.
     static func passesOn() { areErrorsQueued.store(true, ordering: .releasing) }
 
-    /// The end is not to wait for long for who reads what was passed on.
+    /// Limits the wait at the end for the reader of passed-on lines.
     static func hurries(within limit: Duration) { patience.withLock { $0 = limit } }
 
-    /// Returns when what was passed on has been written; what nobody reads in time counts as lost.
+    /// Waits until passed-on lines have been written; lines that are not read in time count as lost.
     static func flush() async {
         var waited = Duration.zero
         while await output.flush(within: step) > 0 {
@@ -111,21 +111,21 @@ enum Terminal {
         do { try descriptor.writeFully(bytes) } catch { if descriptor == .standardOutput { lost(error) } }
     }
 
-    /// A reader that has gone is no error of ours.
+    /// Notes the error of a lost answer, unless the reader has closed the stream.
     ///
-    /// That an answer was lost otherwise is said at the end, as
-    /// what the verb was to do is done all the same; nobody can be told that a remark was lost.
+    /// It is reported at the end, since the verb does its work all the same. A lost remark cannot be
+    /// reported.
     private static func lost(_ error: any Error) {
         guard (error as? Errno) != .brokenPipe else { return }
         loss.withLock { $0 = $0 ?? "\(error)" }
     }
 
-    /// Why an answer was lost first.
+    /// The first error by which an answer was lost.
     private static let loss = Mutex<String?>(nil)
 
-    /// Fails if an answer was lost.
+    /// Throws if an answer was lost.
     ///
-    /// - Parameter status: What that means for the verb.
+    /// - Parameter status: The exit status for that.
     static func finish(_ status: ExitStatus) throws(Failure) {
         guard let error = loss.withLock({ $0 }) else { return }
         throw Failure(

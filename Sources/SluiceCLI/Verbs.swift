@@ -1,12 +1,12 @@
 #if CommandLineTool
 internal import ArgumentParser
 
-/// A verb whose answer is all that it does: where that is lost, nothing was done.
+/// A verb that only prints an answer: if the answer is lost, the verb has failed.
 protocol Look {}
 
-/// Which verb somebody means.
+/// Suggestions for unknown verbs.
 enum Verbs {
-    /// Words of other tools, and of ours in other places.
+    /// Words of other tools, and of other parts of this one.
     private static let synonyms: [String: String] = [
         "list": "'queues' or 'actions'", "ls": "'queues' or 'actions'", "status": "'queues' or 'doctor'",
         "add": "'enqueue'", "push": "'enqueue'", "put": "'enqueue'", "send": "'enqueue'",
@@ -20,7 +20,7 @@ enum Verbs {
         "top": "'watch'", "version": "'--version'",
     ]
 
-    /// The verb, or verbs, in quotes; `nil` where none is near.
+    /// Returns the similar verbs, in quotes; `nil` if none is similar.
     static func meant(by word: String, among verbs: [String]) -> String? {
         if let synonym = synonyms[word.lowercased()] { return synonym }
         let near = verbs.map { (verb: $0, distance: distance(word.lowercased(), $0)) }
@@ -29,7 +29,7 @@ enum Verbs {
         return "'\(near.verb)'"
     }
 
-    /// How many letters must be changed, added or left out.
+    /// Returns how many letters must be changed, added or left out.
     static func distance(_ first: String, _ second: String) -> Int {
         let second = Array(second)
         var row = Array(0...second.count)

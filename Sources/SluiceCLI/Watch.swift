@@ -8,7 +8,7 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// Shows the queues as they move.
+/// Shows the queues while they change.
 struct Watch: AsyncParsableCommand, Look {
     static let configuration = CommandConfiguration(
         abstract: "Watch the queues live, and act on them by keys.",
@@ -46,11 +46,11 @@ struct Watch: AsyncParsableCommand, Look {
     func run() async throws {
         _ = try QueuePattern(queue).form()
         let terminal = plain || output.json ? nil : RawTerminal()
-        // Whatever happens from here on, the terminal is given back before anything is said about it.
+        // The terminal is restored before any error is printed.
         defer { terminal?.restore() }
         let events = WatchEvents(readsKeys: terminal != nil)
         var options = BrokerOptions()
-        // A key that cannot act now says so soon.
+        // A key whose action is blocked reports this soon.
         options.lockTimeout = .seconds(1)
         if terminal == nil { options.role = .readOnly }
         try await file.withBroker(options) { broker in
@@ -90,7 +90,7 @@ struct Watch: AsyncParsableCommand, Look {
         }
     }
 
-    /// - Returns: What there is to say of it.
+    /// - Returns: The message about it.
     private func perform(_ act: WatchModel.Act, _ broker: Broker) async -> String {
         do {
             switch act {
@@ -115,7 +115,7 @@ struct Watch: AsyncParsableCommand, Look {
         }
     }
 
-    /// Skips a head that somebody has seen: not another one that has come to the front since.
+    /// Skips the head that the user has seen, but not another one that has become the head since.
     private func skip(
         _ head: ActionID,
         of queue: QueueName,
@@ -144,7 +144,7 @@ struct Watch: AsyncParsableCommand, Look {
         }
     }
 
-    /// A picture, if it is time for one.
+    /// Returns a picture, if it is time for one.
     private func look(
         _ broker: Broker,
         _ eye: inout WatchEye,

@@ -9,7 +9,7 @@ public import struct FoundationEssentials.Data
 public import struct Foundation.Data
 #endif
 
-/// Seals payloads with keys of the application's, by ChaCha20-Poly1305 (RFC 8439).
+/// Seals payloads with keys of the application, by ChaCha20-Poly1305 (RFC 8439).
 ///
 /// ```swift
 /// let keys = try KeyRing(sealingWith: "2026-11", keychain.key("2026-11"))
@@ -18,29 +18,29 @@ public import struct Foundation.Data
 /// let broker = try await Broker(file: "outbox.sqlite", options: options)
 /// ```
 ///
-/// A key has 256 bits and a name, which stands in the file beside what was sealed with it. What was sealed
-/// cannot be read without its key, nor changed, nor opened as another kind or version. It can still be
-/// removed, delayed, moved to another queue, or stored twice, by who can write the file.
+/// A key has 256 bits and a name, which is stored with each payload. Without its key, a sealed payload cannot
+/// be read, changed, or opened as another kind or version. A writer of the file can still remove it, delay
+/// it, move it to another queue, or store it twice.
 ///
-/// **Rotation.** ``seal(with:_:)`` has a new key seal from then on, and the old ones open what they have
-/// sealed. A key may be forgotten when no payload has its name any more:
+/// **Rotation.** After ``seal(with:_:)`` a new key seals, and the old ones open their own payloads. Remove a
+/// key when no payload has its name any more:
 ///
 /// ```sql
 /// SELECT payload ->> '$.key', count(*) FROM sluice_actions GROUP BY 1
 /// ```
 ///
-/// and the same of `sluice_dead`. Each sealing draws a random nonce of 96 bits, so seal no more than 2³²
+/// and the same for `sluice_dead`. Each sealing draws a random nonce of 96 bits, so seal no more than 2³²
 /// payloads with one key.
 ///
-/// **A key that is missing** has the action wait, parked as *undecodable*, with the key's name as the reason;
-/// what it does in the end is the route's policy for `FailureCause.undecodable`. Add the key and call
-/// `Broker.payloadSealingChanged()`, and it runs.
+/// **A missing key** makes the action undecodable, with the key's name as the reason. By default it waits;
+/// the route's policy for `FailureCause.undecodable` decides. Add the key and call
+/// `Broker.payloadSealingChanged()`, and the action runs.
 public final class KeyRing: PayloadSealing {
-    /// The bits that a key has.
+    /// The number of bits of a key.
     public static let keyBitCount = 256
 
     private struct Keys {
-        /// The name of the one that seals.
+        /// The name of the key that seals.
         var newest: String
         var all: [String: SymmetricKey]
     }
@@ -53,10 +53,9 @@ public final class KeyRing: PayloadSealing {
     /// - Parameters:
     ///   - name: The key's name; see `SealedPayload.key`.
     ///   - key: 256 bits.
-    ///   - lookUp: Asked for a key that was not added, each time that it is needed; `nil` says that there is
-    ///     none. What it throws leaves the action parked, with the error's type as the reason.
-    /// - Throws: `SluiceError` with `invalidOptions` when the key is of another size or
-    ///   the name is none.
+    ///   - lookUp: Returns a key that was not added, each time it is needed; `nil` if there is none. If it
+    ///     throws, the action is parked, with the error's type as the reason.
+    /// - Throws: `SluiceError` with `invalidOptions` when the size of the key or the name is invalid.
     public init(
         sealingWith name: String,
         _ key: SymmetricKey,
@@ -69,7 +68,7 @@ public final class KeyRing: PayloadSealing {
 
     /// Adds a key that opens and does not seal.
     ///
-    /// One of the same name gives way to it.
+    /// It replaces a key of the same name.
     ///
     /// - Throws: As ``init(sealingWith:_:lookUp:)``.
     public func add(_ name: String, _ key: SymmetricKey) throws(SluiceError) {
@@ -77,7 +76,7 @@ public final class KeyRing: PayloadSealing {
         keys.withLock { $0.all[name] = key }
     }
 
-    /// Adds a key that seals from now on; those before it open what they have sealed.
+    /// Adds a key that seals from now on; earlier keys open their own payloads.
     ///
     /// - Throws: As ``init(sealingWith:_:lookUp:)``.
     public func seal(with name: String, _ key: SymmetricKey) throws(SluiceError) {
@@ -88,9 +87,9 @@ public final class KeyRing: PayloadSealing {
         }
     }
 
-    /// Forgets a key; the one that seals stays.
+    /// Removes a key, but not the one that seals.
     ///
-    /// - Returns: Whether it has gone.
+    /// - Returns: Whether it was removed.
     @discardableResult
     public func remove(_ name: String) -> Bool {
         keys.withLock { keys in
@@ -110,7 +109,7 @@ public final class KeyRing: PayloadSealing {
         return SealedPayload(key: name, bytes: box.combined)
     }
 
-    /// Opens with the key that it was sealed with.
+    /// Opens with the key that sealed the payload.
     public func open(_ sealed: SealedPayload, as context: SealingContext) throws -> Data {
         guard let key = try keys.withLock({ $0.all[sealed.key] }) ?? lookUp(sealed.key) else {
             throw SealingFailure.missingKey
@@ -119,7 +118,7 @@ public final class KeyRing: PayloadSealing {
             let box = try ChaChaPoly.SealedBox(combined: sealed.bytes)
             return try ChaChaPoly.open(box, using: key, authenticating: context.bytes)
         } catch {
-            // Too short, or of another key, or changed: no more is to be known of it.
+            // Too short, sealed with another key, or changed: the cause cannot be known.
             throw SealingFailure.notAuthentic
         }
     }

@@ -3,8 +3,7 @@ public import GRDB
 public import Sluice
 
 extension Attempt {
-    /// Settles the attempt with success in a transaction of GRDB's, with what the handler has achieved, and
-    /// says so as the handler's outcome.
+    /// Settles the attempt with success in a GRDB transaction, together with the handler's own writes.
     ///
     /// ```swift
     /// try broker.route("conversation/*", SendMessage.self) { send, attempt in
@@ -15,28 +14,29 @@ extension Attempt {
     /// }
     /// ```
     ///
-    /// The action has gone when `updates` runs, so that what it enqueues finds room and keys; what it writes
-    /// and the end of the action are one commit, exactly once (G5). If it throws, nothing is written, and the
-    /// attempt is retried by the route's policy with that error. If the attempt no longer counts, because the
-    /// action was removed or another process has taken its queue over, `updates` does not run (G6).
+    /// The action is removed before `updates` runs, so that actions enqueued by `updates` find room and free
+    /// keys. Its writes and the removal are one commit, exactly once (G5). If it throws, nothing is written,
+    /// and the attempt is retried by the route's policy with that error. If the attempt does not count any
+    /// more, because the action was removed or another process has taken over its queue, `updates` does not
+    /// run (G6).
     ///
-    /// It is done even if the handler's task is cancelled meanwhile: what was sent has been sent. `updates`
-    /// runs on none of the broker's threads, so that it may take its time; other writes of GRDB's wait for
-    /// it.
+    /// The transaction is carried out even if the handler's task is cancelled, since the handler's work is
+    /// already done. `updates` does not run on a thread of the broker and may take its time; other writes of
+    /// GRDB wait for it.
     ///
     /// - Parameters:
     ///   - writer: A `DatabaseQueue` or `DatabasePool` on the broker's file.
-    ///   - updates: What is to be written; nothing, if it is left out.
+    ///   - updates: The writes; none by default.
     /// - Returns: The outcome for the handler to return.
-    /// - Throws: `SluiceError` with `staleReceipt`, `otherDatabase`, `databaseLocked` and others, what
-    ///   `updates` throws, and GRDB's `DatabaseError` where the commit fails.
+    /// - Throws: `SluiceError` with `staleReceipt`, `otherDatabase`, `databaseLocked` and others, errors of
+    ///   `updates`, and GRDB's `DatabaseError` if the commit fails.
     public func success(
         in writer: some DatabaseWriter,
         _ updates: @escaping @Sendable (Database) throws -> Void = { _ in }
     ) async throws -> Outcome {
         try await Task {
             try await writer.write { db in
-                // First, so that a row that `updates` deletes does not take the action with it.
+                // First, so that a trigger on a row that `updates` deletes cannot remove the action before.
                 try succeed(in: db)
                 try updates(db)
             }
@@ -44,16 +44,15 @@ extension Attempt {
         return .success
     }
 
-    /// Settles the attempt with success inside a transaction of GRDB's: the action goes if the transaction is
-    /// committed.
+    /// Settles the attempt with success inside a GRDB transaction; the commit removes the action.
     ///
-    /// For handlers that have a transaction already; return `Outcome.success` behind its commit.
-    /// `success(in:_:)` reads better where there is none.
+    /// Use it if the handler already has a transaction, and return `Outcome.success` after its commit.
+    /// Otherwise `success(in:_:)` is simpler.
     ///
     /// - Parameter database: A connection inside a transaction, to the broker's file.
-    /// - Throws: `SluiceError` with `staleReceipt` when the attempt no longer counts: let it leave GRDB's
-    ///   `write`, which rolls back. And `otherDatabase`, `noTransaction`, `databaseLocked`, `readOnly`,
-    ///   `closed`.
+    /// - Throws: `SluiceError` with `staleReceipt` when the attempt does not count any more: let the error
+    ///   leave GRDB's `write`, which rolls back. Also `otherDatabase`, `noTransaction`, `databaseLocked`,
+    ///   `readOnly`, `closed`.
     public func succeed(in database: Database) throws(SluiceError) {
         try succeed(in: database.handle())
         database.notifyQueueChanges()

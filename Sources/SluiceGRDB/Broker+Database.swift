@@ -2,7 +2,7 @@
 public import GRDB
 public import Sluice
 
-/// The application's own transactions, on GRDB's connection: what holds for a `sqlite3 *` holds here.
+/// The application's own transactions on GRDB's connection, with the same rules as on a `sqlite3 *`.
 extension Broker {
     /// Enqueues an action in GRDB's transaction: both are committed, or neither.
     ///
@@ -13,20 +13,20 @@ extension Broker {
     /// }
     /// ```
     ///
-    /// GRDB tells the broker of the commit, so that a running one starts the action at once; one in another
-    /// process finds it by itself. A rollback wakes nobody. Observations of the queues' views on this
-    /// database see it as they see the application's own changes.
+    /// GRDB notifies the broker of the commit, so that a running one starts the action at once; a broker in
+    /// another process finds it by itself. A rollback wakes no broker. Observations of the queues' views on
+    /// this database see the action like the application's own changes.
     ///
     /// - Parameters:
     ///   - action: The action; its type says queue and sort key.
-    ///   - options: A schedule, an end, a tag, a gate, a deduplication key, a row.
+    ///   - options: A schedule, an expiry, a tag, a gate, a deduplication key.
     ///   - database: A connection inside a transaction, to the broker's file.
-    /// - Returns: The action's number. What became of it is to be asked behind the commit.
+    /// - Returns: The action's number. Ask for its result only after the commit.
     /// - Throws: `SluiceError` with `noTransaction`, `otherDatabase`, `statementUnderWay` inside the loop
-    ///   over a cursor of a statement that writes, `databaseLocked`, `readOnly`, `closed` and what other
-    ///   enqueues throw. The transaction is as it was then, and GRDB's `write` rolls it back
-    ///   if the error leaves its closure. After `interrupted`, which is what a cancelled task of GRDB's
-    ///   comes to, `diskFull`, `inputOutput` and `outOfMemory` SQLite may have rolled it back itself.
+    ///   over a cursor of a statement that writes, `databaseLocked`, `readOnly`, `closed`, and the errors of
+    ///   other enqueues. The transaction is then unchanged, and GRDB's `write` rolls it back if the error
+    ///   leaves its closure. After `interrupted` (the result of a cancelled GRDB task), `diskFull`,
+    ///   `inputOutput` and `outOfMemory` SQLite may have rolled it back itself.
     @discardableResult
     public func enqueue<A: Action>(
         _ action: A,
@@ -53,17 +53,16 @@ extension Broker {
         return ids
     }
 
-    /// Enqueues actions of one type, each with options of its own, in GRDB's transaction, all or none, in
-    /// their order.
+    /// Enqueues actions in GRDB's transaction, each with options of its own, all or none, in their order.
     ///
     /// ```swift
     /// try broker.enqueue(sends, in: db) { EnqueueOptions(tag: "message-\($0.message)") }
     /// ```
     ///
-    /// Each call prepares its statements anew: one call for many costs far less than as many calls.
+    /// Each call prepares its statements again: one call for many actions costs far less than many calls.
     ///
     /// - Returns: The actions' numbers, in the same order.
-    /// - Throws: As for one action, and what `options` throws, as an error of its own.
+    /// - Throws: As for one action, and any error of `options` unchanged.
     @discardableResult
     public func enqueue<A: Action>(
         _ actions: some Sequence<A>,
@@ -75,8 +74,9 @@ extension Broker {
         return ids
     }
 
-    /// Enqueues actions whose kinds and payloads are known at run time only in GRDB's transaction, all or
-    /// none, in their order.
+    /// Enqueues raw actions in GRDB's transaction, all or none, in their order.
+    ///
+    /// Their kinds and payloads are known at run time only.
     ///
     /// - Returns: The actions' numbers, in the same order.
     /// - Throws: As for an action of a type, and `payloadNotJSON`.
@@ -91,15 +91,15 @@ extension Broker {
         return ids
     }
 
-    /// Says what speaks against a connection of GRDB's for this broker's file; nothing, when it is empty.
+    /// Returns the problems of a GRDB connection with this broker's file.
     ///
     /// ```swift
     /// let findings = try await pool.writeWithoutTransaction { try broker.diagnose($0) }
     /// ```
     ///
-    /// Ask it of the writer; the readers of a pool cannot write, which is a finding of its own.
+    /// Pass the writer; a pool's reader cannot write, which is a finding of its own.
     ///
-    /// - Throws: `SluiceError` when SQLite cannot tell.
+    /// - Throws: `SluiceError` when SQLite cannot answer.
     public func diagnose(_ database: Database) throws(SluiceError) -> [ConnectionFinding] {
         try diagnose(database.handle())
     }

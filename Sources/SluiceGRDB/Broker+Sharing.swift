@@ -13,25 +13,24 @@ extension Broker {
     /// let broker = try await Broker(sharing: pool)
     /// ```
     ///
-    /// The broker opens the file a second time, by connections of its own, and makes the tables that are
-    /// missing; `DatabaseMigrator.registerSluiceMigrations()` is the other way to make them. GRDB's hooks,
-    /// observers and authorizer are not touched. A database with a rollback journal is changed to the
-    /// write-ahead log, for good.
+    /// The broker opens the file with connections of its own, and creates missing tables;
+    /// `DatabaseMigrator.registerSluiceMigrations()` is another way to create them. GRDB's hooks, observers
+    /// and authorizer are not changed. A database with a rollback journal is permanently changed to WAL.
     ///
-    /// What `prepareForSluice(lockTimeout:)` sets is set on the writer, so that what is
-    /// enqueued on it survives a loss of power; in the role `readOnly` nothing is.
+    /// The broker applies the settings of `prepareForSluice(lockTimeout:)` to the writer, so that enqueues on
+    /// it survive a loss of power. In the role `readOnly` it applies none.
     ///
     /// - Parameters:
-    ///   - writer: A `DatabaseQueue` or `DatabasePool` on a file, outside its own accesses. The broker does
-    ///     not keep it.
+    ///   - writer: A `DatabaseQueue` or `DatabasePool` on a file, not inside one of its own accesses. The
+    ///     broker does not keep it.
     ///   - options: How the file is opened and its queues are run.
-    ///   - keepsSettings: Whether the writer is left as it is. What is enqueued on a pool survives a loss of
-    ///     power only after `broker.flush()` then, as GRDB gives pools `synchronous = NORMAL`; and GRDB's
+    ///   - keepsSettings: Whether the writer's settings stay unchanged. Then enqueues on a pool survive a
+    ///     loss of power only after `broker.flush()`, as GRDB gives pools `synchronous = NORMAL`. And GRDB's
     ///     writes fail at once while the broker commits, unless the configuration has a busy mode.
     /// - Throws: `SluiceError` with `unsupportedDatabase` for a database in memory or a temporary one,
-    ///   `readOnly` for one that was opened for reading only (look at its queues by `Broker(file:options:)`
-    ///   with the role `readOnly`), `connectionNotPrepared` when the writer refuses a setting, and what
-    ///   opening a file throws. The writer and the file are as they were then.
+    ///   `readOnly` for one that was opened for reading only (read its queues with `Broker(file:options:)`
+    ///   and the role `readOnly`), `connectionNotPrepared` when the writer refuses a setting, and errors of
+    ///   opening a file. The writer and the file are then unchanged.
     public convenience init(
         sharing writer: some DatabaseWriter,
         options: BrokerOptions = BrokerOptions(),
@@ -39,7 +38,7 @@ extension Broker {
     ) async throws(SluiceError) {
         let path = try await writer.pathOfFile(for: options.role)
         try await self.init(file: path, options: options)
-        // Behind it: where it throws, the writer and the file are as they were.
+        // After the opening: if that throws, the writer and the file are unchanged.
         guard !keepsSettings, options.role != .readOnly else { return }
         do {
             try await writer.prepare(for: self, options)
@@ -51,21 +50,22 @@ extension Broker {
 }
 
 extension DatabaseWriter {
-    /// Sets on the writing connection what enqueuing on it asks for; `Broker(sharing:)` does it by itself.
+    /// Applies the settings that enqueuing needs to the writing connection.
     ///
     /// - `journal_mode = WAL`, which the file keeps;
-    /// - `synchronous = FULL`, and `fullfsync` on Apple's systems: commits are synced, those without actions
-    ///   too. It takes the place of the `NORMAL` that GRDB gives pools;
-    /// - `wal_autocheckpoint = 0`, where SQLite can lose a commit when two connections copy the log (before
-    ///   3.51.3): the broker that shares the database does it, and GRDB again when that is closed. This call
-    ///   alone leaves it to a broker that runs, and to none behind it: a broker that shares the database
-    ///   later finds nothing that it could give back to GRDB;
-    /// - a busy timeout, where the configuration has GRDB's `immediateError`: the broker writes too.
+    /// - `synchronous = FULL`, and `fullfsync` on Apple's systems: all commits are synced, also without
+    ///   actions. It replaces the `NORMAL` that GRDB gives pools;
+    /// - `wal_autocheckpoint = 0`, if SQLite can lose a commit when two connections copy the WAL (before
+    ///   3.51.3). The broker that shares the database copies it instead, and GRDB again when the broker is
+    ///   closed. This call alone does not name a broker: the WAL is then copied only by a running broker, and
+    ///   a broker that shares the database later cannot restore GRDB's setting;
+    /// - a busy timeout, if the configuration has GRDB's `immediateError`: the broker writes too.
     ///
-    /// Call it for a pool that is opened again while its broker stays open.
+    /// `Broker(sharing:)` makes this call. Call it for a pool that is opened again while its broker stays
+    /// open.
     ///
-    /// - Parameter lockTimeout: How long a write waits for the broker's, or another process's, if the
-    ///   configuration does not say.
+    /// - Parameter lockTimeout: How long a write waits for writes of the broker or of another process, if the
+    ///   configuration does not set it.
     /// - Throws: `SluiceError` with `connectionNotPrepared` or `databaseLocked`.
     public func prepareForSluice(lockTimeout: Duration = .seconds(10)) async throws(SluiceError) {
         try await prepare(lockTimeout: lockTimeout) { db in
@@ -88,7 +88,7 @@ extension DatabaseWriter {
             if failsWhenBusy {
                 try db.execute(sql: "PRAGMA busy_timeout = \(lockTimeout.wholeMilliseconds)")
             }
-            // Not where it holds already: it asks for a lock on all of the file.
+            // Only if it is not set yet, since it needs a lock on the whole file.
             if try String.fetchOne(db, sql: "PRAGMA journal_mode") != "wal" {
                 try db.set("journal_mode", "wal")
             }
@@ -98,7 +98,7 @@ extension DatabaseWriter {
         }
     }
 
-    /// The path of the database's file, as SQLite has it.
+    /// Returns the path of the database's file, as SQLite knows it.
     fileprivate func pathOfFile(for role: BrokerRole) async throws(SluiceError) -> String {
         guard !configuration.readonly else {
             let advice =
@@ -118,7 +118,7 @@ extension DatabaseWriter {
         return path
     }
 
-    /// Uses the writing connection outside any transaction, whether the caller's task is cancelled or not.
+    /// Uses the writing connection outside any transaction, even if the caller's task is cancelled.
     private func access<Output: Sendable>(
         _ task: String,
         _ body: @escaping @Sendable (Database) throws -> Output
@@ -133,7 +133,7 @@ extension DatabaseWriter {
 }
 
 extension Database {
-    /// Sets a pragma and reads it back: a setting that is refused changes nothing and says so nowhere else.
+    /// Sets a pragma and reads it back, since SQLite does not report a refused setting.
     func set(_ pragma: String, _ value: String, as word: String? = nil) throws {
         try execute(sql: "PRAGMA \(pragma) = \(word ?? value)")
         let actual = try String.fetchOne(self, sql: "PRAGMA \(pragma)")
@@ -147,7 +147,7 @@ extension Database {
 }
 
 extension SluiceError {
-    /// An error of GRDB as one of ours.
+    /// Converts an error of GRDB.
     init(grdb error: any Error, doing task: String) {
         switch error {
         case let error as SluiceError:
@@ -167,7 +167,7 @@ extension SluiceError {
 }
 
 extension Duration {
-    /// For SQLite, which counts in milliseconds and up to 24 days.
+    /// Milliseconds for SQLite, at most 24 days.
     fileprivate var wholeMilliseconds: Int64 {
         max(min(wholeMicroseconds / 1_000, Int64(Int32.max)), 0)
     }

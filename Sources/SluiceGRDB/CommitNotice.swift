@@ -3,17 +3,18 @@ internal import GRDB
 internal import Sluice
 internal import Synchronization
 
-/// Tells a broker that GRDB has committed what was enqueued, once for each transaction.
+/// Notifies a broker of a GRDB commit with enqueued actions, once for each transaction.
 ///
-/// The broker's watch of the log would find it too, some milliseconds later; this does not wait for it, and
-/// works where there is no watch. One for each transaction, as GRDB asks all its observers at each statement.
+/// The broker's watch of the WAL would find the commit some milliseconds later; the notice is immediate, and
+/// works without a watch. There is only one per transaction, since GRDB calls all its observers at each
+/// statement.
 final class CommitNotice: Sendable {
     private struct Key: Hashable {
         let broker: ObjectIdentifier
         let database: ObjectIdentifier
     }
 
-    /// Transactions under way whose end is awaited.
+    /// Open transactions whose end is awaited.
     private static let awaited = Mutex<Set<Key>>([])
 
     private let broker: Broker
@@ -24,14 +25,14 @@ final class CommitNotice: Sendable {
         self.key = key
     }
 
-    /// GRDB drops it when the transaction has ended, and also with a connection that is dropped within one.
+    /// GRDB releases it after the transaction, or with a connection that is released within one.
     deinit {
         Self.awaited.withLock { _ = $0.remove(key) }
     }
 
-    /// Has the broker be told of the end of this transaction, and GRDB's observers of what it has changed.
+    /// Notifies the broker at the end of this transaction, and GRDB's observers of its changes.
     ///
-    /// - Returns: Whether that had not been seen to before.
+    /// - Returns: Whether this is the first call for the transaction.
     @discardableResult
     static func give(to broker: Broker, of database: Database) -> Bool {
         let key = Key(broker: ObjectIdentifier(broker), database: ObjectIdentifier(database))
@@ -45,10 +46,10 @@ final class CommitNotice: Sendable {
 }
 
 extension Database {
-    /// Whether a transaction is under way that GRDB tells the end of.
+    /// Whether GRDB will report the end of the open transaction.
     ///
-    /// It refuses to do so for one that only reads, in which nothing can be stored; but an enqueue of nothing
-    /// is no error there, nor one whose key is taken.
+    /// It refuses for a transaction that only reads. Nothing can be stored there, but an enqueue of no
+    /// actions, or of one whose key is taken, is no error.
     fileprivate var isWriting: Bool {
         guard isInsideTransaction, !configuration.readonly else { return false }
         return (try? Bool.fetchOne(self, sql: "PRAGMA query_only")) == false

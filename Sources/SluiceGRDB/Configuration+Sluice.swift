@@ -2,7 +2,7 @@
 public import GRDB
 
 extension Configuration {
-    /// Has the connections be opened as a database with queues wants it.
+    /// Configures connections for a database with queues.
     ///
     /// ```swift
     /// var configuration = Configuration()
@@ -10,13 +10,13 @@ extension Configuration {
     /// let pool = try DatabasePool(path: path, configuration: configuration)
     /// ```
     ///
-    /// - A write waits for others, ten seconds at most, where the configuration has GRDB's `immediateError`:
-    ///   a broker's commit would be an error else.
-    /// - A file that is made by this opening gives back the space of what has gone (`auto_vacuum =
-    ///   INCREMENTAL`), as one that a broker makes. In a file that exists nothing is changed by that.
+    /// - If the configuration has GRDB's `immediateError`, writes wait for others, at most ten seconds;
+    ///   otherwise a commit of the broker would cause an error.
+    /// - A new file returns the space of deleted rows (`auto_vacuum = INCREMENTAL`), like a file created by a
+    ///   broker. An existing file is not changed.
     ///
-    /// It is no substitute for what `Broker(sharing:)` sets: GRDB sets `synchronous = NORMAL` on pools after
-    /// anything that a configuration can do.
+    /// This does not replace the settings of `Broker(sharing:)`: GRDB sets `synchronous = NORMAL` on pools
+    /// after all code of a configuration.
     public mutating func prepareForSluice() {
         if case .immediateError = busyMode { busyMode = .timeout(10) }
         prepareDatabase { db in

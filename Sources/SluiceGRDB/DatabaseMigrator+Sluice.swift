@@ -3,8 +3,7 @@ public import GRDB
 internal import Sluice
 
 extension DatabaseMigrator {
-    /// Registers the steps of the queues' schema, so that this migrator makes their tables with the
-    /// application's own.
+    /// Registers the steps of the queues' schema, so that this migrator creates their tables too.
     ///
     /// ```swift
     /// var migrator = DatabaseMigrator()
@@ -13,18 +12,17 @@ extension DatabaseMigrator {
     /// try migrator.migrate(pool)
     /// ```
     ///
-    /// Without it the broker makes them when it opens the file. It makes no difference which comes first:
-    /// each step stands in `sluice_migrations` and is taken once. The identifiers are the names of the steps
-    /// behind `sluice-`.
+    /// Otherwise the broker creates them when it opens the file. The order makes no difference: each step is
+    /// recorded in `sluice_migrations` and runs once. The identifiers are `sluice-` followed by the names of
+    /// the steps.
     ///
-    /// Needed where a migration of the application's speaks of the queues, and with
-    /// `eraseDatabaseOnSchemaChange`, which takes tables of others for a change and erases the database, at
-    /// each start.
+    /// It is needed if a migration of the application refers to the queues. It is also needed with
+    /// `eraseDatabaseOnSchemaChange`, which would erase the database at each start because of the tables.
     ///
     /// - Precondition: It was not called before for this migrator.
     public mutating func registerSluiceMigrations() {
         for migration in Migration.all {
-            // Ours have no foreign keys: there is nothing to be checked behind them.
+            // The schema has no foreign keys, so there is nothing to check afterwards.
             registerMigration("sluice-\(migration.name)", foreignKeyChecks: .immediate) { db in
                 try Migrator().apply(migration, joining: db.handle())
                 db.clearSchemaCache()

@@ -3,16 +3,16 @@ internal import GRDB
 internal import Sluice
 internal import Synchronization
 
-/// Has the broker copy the log behind what GRDB commits, and GRDB when there is no broker any more.
+/// Makes the broker copy the WAL after GRDB's commits, or GRDB itself when the broker is gone.
 ///
-/// One for each writing connection that was told to leave the log to a broker. The broker's own commits are
-/// followed by a copy when it is due; while it makes none, as one that does not run, GRDB's would make the
-/// log longer and longer (G12).
+/// There is one for each writing connection that leaves checkpoints to a broker. A broker copies the WAL
+/// after its own commits. If it makes none, such as when it does not run, GRDB's commits would let the WAL
+/// grow without limit (G12).
 final class LogObserver: TransactionObserver {
-    /// Those that there are, by their connection, which keeps them.
+    /// All observers by their connections, which keep them alive.
     private static let all = Mutex<[ObjectIdentifier: Entry]>([:])
 
-    /// It is set once and read on the queue of the connection, where GRDB calls the observer too.
+    /// Set once, and read on the connection's queue, where GRDB calls the observer too.
     private final class Entry: @unchecked Sendable {
         private(set) weak var observer: LogObserver?
 
@@ -22,7 +22,7 @@ final class LogObserver: TransactionObserver {
     private let key: ObjectIdentifier
     private weak var broker: Broker?
     private var entry: Entry?
-    /// What GRDB's own setting was.
+    /// GRDB's own setting.
     private let pages: Int
 
     private init(_ broker: Broker, _ database: Database, pages: Int) {
@@ -32,12 +32,12 @@ final class LogObserver: TransactionObserver {
 
     deinit {
         Self.all.withLock { [key, entry] all in
-            // Another connection may have the address by now.
+            // Another connection may already have the same address.
             if all[key] === entry { all[key] = nil }
         }
     }
 
-    /// Tells a connection to leave the log to a broker.
+    /// Makes a connection leave checkpoints to a broker.
     static func leaveLog(of database: Database, to broker: Broker) throws {
         if let observer = all.withLock({ $0[ObjectIdentifier(database)] })?.observer {
             observer.broker = broker
@@ -65,7 +65,7 @@ final class LogObserver: TransactionObserver {
             db.remove(transactionObserver: self)
             Self.all.withLock { $0[key] = nil }
         } catch {
-            // It is tried again behind the next commit.
+            // It is tried again after the next commit.
             return
         }
     }

@@ -6,14 +6,13 @@ internal import CSluiceSQLite
 extension Connection {
     /// Copies this database into another one, whose content it replaces, some pages at a time.
     ///
-    /// Call it inside ``snapshot(_:)``, behind a read: then all pages are of one moment, and writes of other
-    /// connections go on without having the copy begin anew.
+    /// Call it inside ``snapshot(_:)``, after a read: then all pages are of one moment, and writes of other
+    /// connections do not restart the copy.
     ///
     /// - Parameters:
     ///   - destination: A connection with no transaction open.
     ///   - pages: How many pages are copied at a time.
-    ///   - between: Called with the number of pages that are left, between two steps; an error of it ends the
-    ///     copy.
+    ///   - between: Called between two steps with the number of remaining pages; if it throws, the copy ends.
     package func copy(
         to destination: Connection,
         pagesAtATime pages: Int,

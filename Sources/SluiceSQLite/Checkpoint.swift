@@ -1,32 +1,32 @@
 internal import CSluiceSQLite
 
-/// Checkpoints of the write-ahead log.
+/// The result of a checkpoint of the WAL.
 ///
 /// Source: <https://www.sqlite.org/c3ref/wal_checkpoint_v2.html>
 package struct Checkpoint: Hashable, Sendable {
     package enum Mode: Sendable {
-        /// Copies what no reader needs, waits for nobody.
+        /// Copies the frames that no reader prevents from being copied, without waiting.
         case passive
         /// Holds the write lock, waits for readers within the busy timeout, and copies all.
         ///
-        /// One that does not get the write lock runs on as a passive one.
+        /// Without the write lock, it continues as a passive one.
         case full
-        /// Waits for readers and writers within the busy timeout, copies all, and cuts the file to nothing.
+        /// Waits for readers and writers within the busy timeout, copies all, and truncates the WAL.
         case truncate
     }
 
-    /// Frames in the log afterwards.
+    /// Frames in the WAL afterwards.
     package let frames: Int
-    /// Frames of them that stand in the database file.
+    /// Frames of the WAL that are copied to the database file.
     package let copied: Int
-    /// Whether a reader or writer kept it from copying all.
+    /// Whether a reader or writer prevented a complete copy.
     package let wasBlocked: Bool
 }
 
 extension Connection {
-    /// Copies the log into the database file.
+    /// Copies the WAL into the database file.
     ///
-    /// Being blocked is a normal result, told by `wasBlocked`.
+    /// Being blocked is a normal result: see `wasBlocked`.
     package func checkpoint(_ mode: Checkpoint.Mode) throws(SQLiteError) -> Checkpoint {
         var frames: Int32 = 0
         var copied: Int32 = 0
@@ -36,19 +36,18 @@ extension Connection {
             case .full: SQLITE_CHECKPOINT_FULL
             case .truncate: SQLITE_CHECKPOINT_TRUNCATE
             }
-        // None can be made within a transaction.
+        // A checkpoint cannot run within a transaction.
         try endLeftover()
         let code = sqlite3_wal_checkpoint_v2(handle, "main", rawMode, &frames, &copied)
         guard code & 0xFF == SQLITE_BUSY || code == SQLITE_OK else { throw SQLiteError(code, on: handle) }
         return Checkpoint(frames: Int(frames), copied: Int(copied), wasBlocked: code != SQLITE_OK)
     }
 
-    /// Copies the log into the database file, and asks each time when a lock is in the way.
+    /// Copies the WAL into the database file, and calls a closure each time a lock is in the way.
     ///
-    /// The checkpoint has the right to be the only one from before the first question on. The busy timeout
-    /// holds again afterwards.
+    /// No other checkpoint can run from before the first call on. The busy timeout applies again afterwards.
     ///
-    /// - Parameter waits: Whether it tries again; it is called on this thread, on which it may wait a moment
+    /// - Parameter waits: Returns whether to try again. It is called on this thread, and may wait a moment
     ///   and use other connections.
     package func checkpoint(
         _ mode: Checkpoint.Mode,
@@ -59,7 +58,7 @@ extension Connection {
             handle,
             { context, _ in
                 guard let context else { return 0 }
-                // It lives until the handler is taken away below.
+                // The question lives until the handler is removed below.
                 return Unmanaged<BusyQuestion>.fromOpaque(context).takeUnretainedValue().waits() ? 1 : 0
             },
             Unmanaged.passUnretained(question).toOpaque()
@@ -71,10 +70,10 @@ extension Connection {
         return try checkpoint(mode)
     }
 
-    /// Has what was done to the log reach the disk: SQLite syncs what it writes there, and not its cutting.
+    /// Syncs the WAL to the disk, including its truncation, which SQLite does not sync.
     ///
-    /// By the file that SQLite has open, as `SQLITE_FCNTL_JOURNAL_POINTER` tells it; where there is none, as
-    /// in memory, nothing is done.
+    /// It uses SQLite's own file (`SQLITE_FCNTL_JOURNAL_POINTER`). Without one, as in memory, it does
+    /// nothing.
     package func syncLog() throws(SQLiteError) {
         var log: UnsafeMutablePointer<sqlite3_file>?
         let found = sqlite3_file_control(handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log)
@@ -83,13 +82,13 @@ extension Connection {
         guard code == SQLITE_OK else { throw SQLiteError(code, on: handle) }
     }
 
-    /// Lets the checkpoint or statement that runs on this connection end with an error, as soon as it can.
+    /// Makes the running checkpoint or statement of this connection end with an error, as soon as possible.
     package func interrupt() { sqlite3_interrupt(handle) }
 
-    /// Whether another connection is in the midst of a checkpoint.
+    /// Returns whether another connection is making a checkpoint.
     ///
-    /// Found out by beginning one that is interrupted before it copies a page, with syncs turned off: it asks
-    /// for the lock that a checkpoint holds from its first step to its last, and does nothing with it.
+    /// It begins a checkpoint with syncs off, and interrupts it before it copies a page. This tests the lock
+    /// that a checkpoint holds from its first step to its last.
     package func isOtherCheckpointing() throws -> Bool {
         let level = try pragma("synchronous")
         try execute("PRAGMA synchronous = 0")
@@ -104,7 +103,7 @@ extension Connection {
         }
     }
 
-    /// Whether another connection has the write lock.
+    /// Returns whether another connection has the write lock.
     package func isWriteLockTaken() throws -> Bool {
         setBusyTimeout(.zero)
         do {
@@ -120,10 +119,10 @@ extension Connection {
     /// Waits a millisecond, as SQLite does between two tries to get a lock.
     package static func pause() { sqlite3_sleep(1) }
 
-    /// Has SQLite count the frames of the log for ``logFrames`` after each commit of this connection.
+    /// Counts the frames of the WAL for ``logFrames`` after each commit of this connection.
     ///
-    /// Only for a connection that is ours: SQLite has one WAL hook, and `wal_autocheckpoint` is built on it,
-    /// so that this turns automatic checkpoints off.
+    /// SQLite has one WAL hook, which `wal_autocheckpoint` uses too. So this turns automatic checkpoints off,
+    /// and is only for connections of our own.
     package func countLogFrames() {
         sqlite3_wal_hook(
             handle,
@@ -138,7 +137,7 @@ extension Connection {
         )
     }
 
-    /// Frames in the log after the last commit of this connection; 0 before the first.
+    /// Frames in the WAL after the last commit of this connection; 0 before the first.
     package var logFrames: Int { logFrameCounter.frames }
 }
 
@@ -146,24 +145,24 @@ extension Connection {
     /// Begins to count for ``writtenPages``.
     package func countWrittenPages() { _ = cacheWrites(resetting: true) }
 
-    /// Pages that this connection has written since ``countWrittenPages()``, some of them perhaps twice.
+    /// Pages that this connection has written since ``countWrittenPages()``; some may count twice.
     package var writtenPages: Int { cacheWrites(resetting: false) }
 
     private func cacheWrites(resetting: Bool) -> Int {
         var count: Int32 = 0
         var highest: Int32 = 0
-        // Fails only for a counter that the library does not know.
+        // Fails only if the library does not know the counter.
         _ = sqlite3_db_status(handle, SQLITE_DBSTATUS_CACHE_WRITE, &count, &highest, resetting ? 1 : 0)
         return Int(count)
     }
 }
 
-/// What the WAL hook, a C function without context of its own, writes to.
+/// The target of the WAL hook, a C function without context of its own.
 final class LogFrameCounter {
     var frames = 0
 }
 
-/// What the busy handler, a C function without context of its own, asks.
+/// The closure of the busy handler, a C function without context of its own.
 private final class BusyQuestion {
     let waits: () -> Bool
 

@@ -2,48 +2,49 @@ internal import CSluiceSQLite
 
 /// One connection to a SQLite database.
 ///
-/// Not thread-safe: whoever owns it sees to it that one caller at a time uses it, on any thread. It opens
-/// without SQLite's own mutex for that reason.
+/// Not thread-safe: its owner makes sure that one caller at a time uses it, on any thread. So it opens
+/// without SQLite's own mutex.
 package final class Connection {
     /// How a database is opened.
     package enum Mode: Sendable {
-        /// Read and write; the file is created when it is missing.
+        /// Read and write; a missing file is created.
         case create
         /// Read and write; a missing file is an error.
         case write
         /// Read only; a missing file is an error.
         case read
-        /// Read only, with the log and its index that others have made: neither is created or changed.
+        /// Read only, with an existing WAL and its index: neither is created or changed.
         case readShared
-        /// Read only, without locks or side files. A log beside it is not read, and whoever changes the file
-        /// spoils what is read.
+        /// Read only, without locks or side files.
+        ///
+        /// A WAL beside the file is not read, and a change of the file makes reads invalid.
         case immutable
     }
 
     let handle: OpaquePointer
-    /// Whether it closes its handle; else that is somebody else's.
+    /// Whether it closes its handle; otherwise the handle belongs to other code.
     let isOwner: Bool
     /// The path it was opened with, or `:memory:`.
     package let path: String
-    /// By the address of their text: a literal has one.
+    /// By the address of the text: a literal has only one.
     private var statements: [UnsafePointer<UInt8>: Statement] = [:]
     private var isOpen = true
-    /// What the busy handler reads, as long-lived as the connection; `nil` where the handler is its owner's.
+    /// The busy handler's settings, which live as long as the connection; `nil` for a borrowed handle.
     private let patience: UnsafeMutablePointer<csqlite_patience>?
-    /// The process that opened it, as ``ForkCounter`` tells it from its children.
+    /// The process that opened it, as a count of ``ForkCounter``.
     private let forks: Int
     let logFrameCounter = LogFrameCounter()
-    /// Whether the transaction that is open could not be rolled back.
+    /// Whether the open transaction could not be rolled back.
     var hasLeftover = false
-    /// What keeps foreign code from what is ours; `nil` until there is any.
+    /// Protects the engine's tables from foreign code; `nil` until there is any.
     var statementGuard: StatementGuard?
 
     /// Opens a database.
     ///
-    /// SQLite reads nothing of the file yet: a file that is no database is found by the first statement.
+    /// SQLite does not read the file yet: the first statement finds a file that is not a database.
     ///
-    /// - Parameter vfs: The name of what stands between SQLite and the files
-    ///   (<https://www.sqlite.org/vfs.html>); `nil` is the system's.
+    /// - Parameter vfs: The name of the SQLite VFS (<https://www.sqlite.org/vfs.html>); `nil` is the
+    ///   system's.
     package init(path: String, mode: Mode, vfs: String? = nil) throws(SQLiteError) {
         let access =
             switch mode {
@@ -76,10 +77,10 @@ package final class Connection {
         setPatience()
     }
 
-    /// Uses a connection that is somebody else's, and never closes it.
+    /// Borrows a connection of other code, and never closes it.
     ///
-    /// What is prepared on it is finalized by ``close()``, no setting of it is changed, and one caller at a
-    /// time uses it: its owner, or we.
+    /// ``close()`` finalizes the statements prepared on it. No setting is changed, and one caller at a time
+    /// uses it: its owner, or this library.
     package init(borrowing handle: OpaquePointer) {
         ForkCounter.install()
         forks = ForkCounter.current
@@ -94,26 +95,26 @@ package final class Connection {
         patience?.deallocate()
     }
 
-    /// Closes the connection, whoever still refers to it; it must not be used afterwards.
+    /// Closes the connection, whatever still refers to it; it must not be used afterwards.
     ///
-    /// The last close of a WAL database checkpoints it and removes its log. In a child of `fork` nothing
-    /// happens: the connection is its parent's.
+    /// The last close of a WAL database makes a checkpoint and removes the WAL. In a child of `fork` nothing
+    /// happens, as the connection belongs to the parent.
     package func close() {
         guard isOpen else { return }
         isOpen = false
         guard forks == ForkCounter.current else {
-            // To finalize a statement is to touch the connection: they are left as they are.
+            // Finalizing a statement would use the connection, so the statements are leaked.
             for statement in statements.values { _ = Unmanaged.passRetained(statement) }
             return
         }
         statements.removeAll()
         guard isOwner else { return }
-        // A statement that somebody still has keeps SQLite's part of the connection, and this ends before.
+        // A statement that is still in use keeps SQLite's connection alive longer than this object.
         sqlite3_busy_handler(handle, nil, nil)
         sqlite3_close_v2(handle)
     }
 
-    /// A path as a URI with a parameter that is set (<https://www.sqlite.org/uri.html>).
+    /// Returns a path as a URI with a parameter set (<https://www.sqlite.org/uri.html>).
     private static func uri(_ path: String, _ parameter: String) -> String {
         let digits = Array("0123456789abcdef")
         var name = path.hasPrefix("/") ? "file://" : "file:"
@@ -130,9 +131,9 @@ package final class Connection {
 // MARK: - Statements
 
 extension Connection {
-    /// A prepared statement that is kept for the next call with the same literal.
+    /// Returns a prepared statement that is kept for the next call with the same literal.
     ///
-    /// The text is known by its address, so that a call costs no comparison of texts.
+    /// The text is identified by its address, so a call does not compare texts.
     package func cached(_ sql: StaticString) throws(SQLiteError) -> Statement {
         if let statement = statements[sql.utf8Start] { return statement }
         let statement = try Statement(connection: handle, sql: sql.description, isCached: isOwner)
@@ -140,15 +141,15 @@ extension Connection {
         return statement
     }
 
-    /// A statement for one use.
+    /// Returns a statement for one use.
     package func prepare(_ sql: String) throws(SQLiteError) -> Statement {
         try Statement(connection: handle, sql: sql, isCached: false)
     }
 
-    /// The texts of the statements that are kept, for tests of their query plans.
+    /// The texts of the kept statements, for tests of their query plans.
     package var cachedTexts: [String] { statements.values.map(\.sql) }
 
-    /// Runs every statement of a text that takes no arguments; rows are passed over.
+    /// Runs every statement of a text that takes no arguments; rows are ignored.
     package func execute(_ sql: String) throws(SQLiteError) {
         let code = sqlite3_exec(handle, sql, nil, nil, nil)
         guard code == SQLITE_OK else { throw SQLiteError(code, on: handle, sql: sql) }
@@ -167,10 +168,10 @@ extension Connection {
     /// Whether a transaction is open.
     package var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
-    /// Whether the file can only be read, as its permissions or its directory have it.
+    /// Whether the file is read-only, by its permissions or its directory.
     package var isReadOnly: Bool { sqlite3_db_readonly(handle, "main") == 1 }
 
-    /// Rows changed since the connection was opened, those of triggers included.
+    /// Rows changed since the connection was opened, including those changed by triggers.
     package var totalChanges: Int { Int(sqlite3_total_changes64(handle)) }
 
     /// The rowid of the last row that was inserted into a rowid table.
@@ -182,14 +183,14 @@ extension Connection {
     /// The `sqlite3 *` of C.
     package var rawHandle: OpaquePointer { handle }
 
-    /// Whether the file that is open no longer stands at its path; `false` where that is not known.
+    /// Whether the open file is not at its path any more; `false` if unknown.
     package var isFileGone: Bool {
         var hasMoved: Int32 = 0
         let code = sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved)
         return code == SQLITE_OK && hasMoved != 0
     }
 
-    /// The write-ahead log's path as SQLite has it, whether there is one or not; `nil` in memory.
+    /// The path of the WAL, whether it exists or not; `nil` in memory.
     package var logPath: String? {
         guard let file = sqlite3_db_filename(handle, "main"), file.pointee != 0,
             let log = sqlite3_filename_wal(file)
@@ -197,9 +198,9 @@ extension Connection {
         return String(cString: log)
     }
 
-    /// Whether a statement that writes is under way, as one with `RETURNING` whose rows were not all read.
+    /// Whether a writing statement is in progress, such as one with `RETURNING` whose rows were not all read.
     ///
-    /// No savepoint can begin before it has ended (<https://www.sqlite.org/lang_savepoint.html>).
+    /// Until it has ended, no savepoint can begin (<https://www.sqlite.org/lang_savepoint.html>).
     package var hasWriteUnderWay: Bool {
         var statement = sqlite3_next_stmt(handle, nil)
         while let current = statement {
@@ -209,7 +210,7 @@ extension Connection {
         return false
     }
 
-    /// The name of the collation that a column's values are compared by.
+    /// Returns the name of the collation of a column.
     package func collation(of column: String, in table: String) throws(SQLiteError) -> String {
         var name: UnsafePointer<CChar>?
         let code = sqlite3_table_column_metadata(handle, "main", table, column, nil, &name, nil, nil, nil)
@@ -217,18 +218,17 @@ extension Connection {
         return name.map { String(cString: $0) } ?? "BINARY"
     }
 
-    /// Whether the database lives in memory.
+    /// Whether the database is in memory.
     package var isInMemory: Bool { path == ":memory:" }
 }
 
 // MARK: - Settings that are no pragmas
 
 extension Connection {
-    /// How long a statement waits for a lock before it reports BUSY; it blocks its thread meanwhile.
+    /// Sets how long a statement waits for a lock before it reports BUSY; it blocks its thread.
     ///
-    /// It looks whether the lock is free every 50 microseconds or so at first, every millisecond after a
-    /// second, and every 10 after ten: SQLite's own handler is slower from the start, and loses to a process
-    /// that commits often.
+    /// It tries the lock about every 50 microseconds at first, every millisecond after a second, and every 10
+    /// after ten. SQLite's own handler is slower from the start, and loses to a process that commits often.
     package func setBusyTimeout(_ timeout: Duration) {
         let (seconds, attoseconds) = timeout.components
         // A century, before the sum overflows.
@@ -236,9 +236,9 @@ extension Connection {
             min(max(seconds, 0), 3_000_000_000) * 1_000_000_000 + max(attoseconds, 0) / 1_000_000_000
     }
 
-    /// Has the busy timeout hold, in place of what else is asked when a lock is in the way.
+    /// Restores the busy timeout after another busy handler.
     func setPatience() {
-        // Fails only for a connection that is none.
+        // Fails only for an invalid connection.
         if let patience { _ = csqlite_set_patience(handle, patience) }
     }
 
@@ -252,7 +252,7 @@ extension Connection {
         }
     }
 
-    /// Whether triggers fire and views are read, as they do unless somebody has switched them off.
+    /// Whether triggers fire and views can be read, which is SQLite's default.
     package var firesTriggers: Bool {
         [SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_VIEW].allSatisfy { option in
             var isOn: Int32 = 1
@@ -262,7 +262,7 @@ extension Connection {
         }
     }
 
-    /// Whether the last close of a WAL database checkpoints it; SQLite does unless told otherwise.
+    /// Sets whether the last close of a WAL database makes a checkpoint; SQLite's default is yes.
     package func setCheckpointOnClose(_ isOn: Bool) {
         _ = csqlite_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, isOn ? 0 : 1, nil)
     }

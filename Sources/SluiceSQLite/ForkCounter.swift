@@ -8,12 +8,12 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// How often this process has come out of a `fork`.
+/// The number of forks between the first process and this one.
 ///
-/// A connection must not be carried across one: "Do not open an SQLite database connection, then fork(2),
-/// then try to use that database connection in the child process"
-/// (<https://www.sqlite.org/howtocorrupt.html>, 2.6). Who holds one remembers the number and compares: a
-/// load, where `getpid` would be a call of the system.
+/// A connection must not be used after a fork: "Do not open an SQLite database connection, then fork(2), then
+/// try to use that database connection in the child process" (<https://www.sqlite.org/howtocorrupt.html>,
+/// 2.6). The owner of a connection remembers the number and compares. This is a load, while `getpid` would be
+/// a system call.
 package enum ForkCounter {
     private static let count = Atomic(0)
 
@@ -23,7 +23,7 @@ package enum ForkCounter {
         return pthread_atfork(nil, nil, { ForkCounter.count.add(1, ordering: .relaxed) }) == 0
     }()
 
-    /// Has forks counted from now on.
+    /// Begins to count forks.
     package static func install() {
         let isInstalled = isInstalled
         assert(isInstalled, "pthread_atfork has no memory left")

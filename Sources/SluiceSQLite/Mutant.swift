@@ -7,17 +7,16 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// Whether a guard of this name is taken out, to see that a test goes red: the environment variable `MUTANT`
-/// names it.
+/// Returns whether the guard of this name is disabled by the environment variable `MUTANT`.
 ///
-/// `.ci/mutants` builds with it and runs the tests of each.
+/// `.ci/mutants` builds with it, and checks that a test fails for each guard.
 package func mutant(_ name: StaticString) -> Bool { chosenMutant == name.description }
 
 private let chosenMutant = getenv("MUTANT").map { String(cString: $0) }
 #else
-/// Whether a guard of this name is taken out: never, but in the builds of `.ci/mutants`.
+/// Returns whether the guard of this name is disabled: only in the builds of `.ci/mutants`.
 ///
-/// Nothing is left of it where code is optimised.
+/// Optimised code contains nothing of it.
 @inline(__always)
 func mutant(_ name: StaticString) -> Bool { false }
 #endif

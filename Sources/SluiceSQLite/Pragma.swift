@@ -1,12 +1,12 @@
-/// A pragma and the value it must have; set, then read back, because libraries and distributions differ in
-/// what they take over silently.
+/// A pragma and its required value; set, then read back, as libraries and distributions ignore different
+/// ones.
 ///
 /// Source: <https://www.sqlite.org/pragma.html>
 package struct Pragma: Hashable, Sendable {
     package let name: String
-    /// What stands behind the `=`.
+    /// The text after the `=`.
     package let value: String
-    /// What the pragma must answer afterwards.
+    /// The answer of the pragma afterwards.
     package let answer: String
 
     package init(_ name: String, _ value: String, answers answer: String? = nil) {
@@ -24,19 +24,19 @@ package struct Pragma: Hashable, Sendable {
     }
 }
 
-/// A pragma kept another value than the one it was given.
+/// The error when a pragma keeps another value than the given one.
 package struct PragmaRefused: Error, Hashable, Sendable {
     package let pragma: Pragma
-    /// The value that it has instead; empty where it gives none.
+    /// The actual value; empty if there is none.
     package let actual: String
 }
 
 extension Connection {
     /// Sets a pragma and reads it back.
     ///
-    /// The statement is prepared afresh: some pragmas act when they are prepared, not when they run.
+    /// The statement is prepared each time: some pragmas act when they are prepared, not when they run.
     ///
-    /// - Throws: `SQLiteError` where SQLite refuses, `PragmaRefused` where it keeps another value.
+    /// - Throws: `SQLiteError` if SQLite refuses, `PragmaRefused` if it keeps another value.
     package func set(_ pragma: Pragma) throws {
         try execute("PRAGMA \(pragma.name) = \(pragma.value)")
         let actual = try self.pragma(pragma.name)
@@ -45,7 +45,7 @@ extension Connection {
         }
     }
 
-    /// What a pragma answers, as text; empty where it answers nothing.
+    /// Returns the answer of a pragma as text; empty without an answer.
     package func pragma(_ name: String) throws(SQLiteError) -> String {
         try prepare("PRAGMA \(name)").first { $0.text(0) } ?? ""
     }

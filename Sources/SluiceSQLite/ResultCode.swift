@@ -50,7 +50,7 @@ extension ResultCode {
     package static let row = ResultCode(rawValue: SQLITE_ROW)
     package static let done = ResultCode(rawValue: SQLITE_DONE)
 
-    // Extended codes that a decision rests on. SQLITE_X | (n << 8) is a macro that Swift does not import.
+    // Extended codes that decisions depend on. SQLITE_X | (n << 8) is a macro that Swift does not import.
     package static let ioErrorSync = ResultCode(rawValue: SQLITE_IOERR | (4 << 8))
     package static let ioErrorDirectorySync = ResultCode(rawValue: SQLITE_IOERR | (5 << 8))
     package static let readOnlyDatabaseMoved = ResultCode(rawValue: SQLITE_READONLY | (4 << 8))

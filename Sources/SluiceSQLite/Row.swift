@@ -1,14 +1,14 @@
 internal import CSluiceSQLite
 
-/// The row a statement stands on; valid only inside the closure that it is handed to.
+/// The current row of a statement; valid only inside the closure that receives it.
 ///
-/// Columns are counted from 0. A read of another storage class converts as SQLite does.
+/// Columns are counted from 0. Reading another storage class converts as SQLite does.
 package struct Row {
     let handle: OpaquePointer
     /// Lives as long as the closure runs.
     let damage: UnsafeMutablePointer<Bool>
 
-    /// Says that a value is none that its table allows: the read ends with an error, as for a damaged file.
+    /// Marks a value that its table does not allow: the read ends with an error, as for a damaged file.
     package func noteDamage() { damage.pointee = true }
 
     /// The integer in a column; NULL reads as 0.
@@ -17,7 +17,7 @@ package struct Row {
     /// The integer in a column, as an `Int`.
     package func int(_ column: Int32) -> Int { Int(sqlite3_column_int64(handle, column)) }
 
-    /// A count in a column, which is never below zero nor beyond 2³¹ - 1, whatever stands there.
+    /// The count in a column, clamped to 0...2³¹ - 1.
     package func count(_ column: Int32) -> Int { Int(max(Int32(clamping: int64(column)), 0)) }
 
     /// Whether the integer in a column is not zero.
@@ -29,7 +29,7 @@ package struct Row {
     /// The integer, or `nil` for NULL.
     package func optionalInt64(_ column: Int32) -> Int64? { isNull(column) ? nil : int64(column) }
 
-    /// The text in a column; bytes that are no UTF-8 are repaired with U+FFFD.
+    /// The text in a column; bytes that are not UTF-8 are replaced with U+FFFD.
     ///
     /// NULL reads as the empty text.
     package func text(_ column: Int32) -> String {

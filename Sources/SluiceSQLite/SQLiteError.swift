@@ -1,9 +1,9 @@
 internal import CSluiceSQLite
 
-/// What SQLite reports when a call fails.
+/// The error of a failed SQLite call.
 ///
-/// It carries the code, SQLite's words and the text of the statement with its `?` in place. Bound values are
-/// never part of it, so that a payload cannot reach a log through an error.
+/// It has the code, SQLite's message and the text of the statement with its `?` in place. It never has bound
+/// values, so that a payload cannot reach a log through an error.
 package struct SQLiteError: Error, Hashable, Sendable {
     /// The extended result code.
     package let code: ResultCode
@@ -11,10 +11,10 @@ package struct SQLiteError: Error, Hashable, Sendable {
     /// SQLite's message, for example `no such table: actions`.
     package let message: String
 
-    /// The statement that failed, without its arguments; `nil` where no statement was involved.
+    /// The failed statement, without its arguments; `nil` if there was none.
     package let sql: String?
 
-    /// The error of the operating system behind an I/O or open error; 0 where there is none.
+    /// The error of the operating system that caused an I/O or open error; 0 if there is none.
     package let systemErrno: Int32
 
     package init(code: ResultCode, message: String, sql: String? = nil, systemErrno: Int32 = 0) {
@@ -24,7 +24,7 @@ package struct SQLiteError: Error, Hashable, Sendable {
         self.systemErrno = systemErrno
     }
 
-    /// Reads the error of the call that failed last on `handle`.
+    /// Reads the error of the last failed call on `handle`.
     init(_ code: Int32, on handle: OpaquePointer?, sql: String? = nil) {
         let extended = handle.map { sqlite3_extended_errcode($0) } ?? code
         // The handle's code belongs to `code` only if both name the same kind of failure.

@@ -2,8 +2,8 @@ internal import CSluiceSQLite
 
 /// A prepared statement of one connection.
 ///
-/// Bind, then `run`, `first` or `all`; each leaves it reset. A statement belongs to its connection and is
-/// used where the connection is used, by one caller at a time.
+/// Bind, then call `run`, `first` or `all`; each resets it. A statement is used where its connection is used,
+/// by one caller at a time.
 package final class Statement {
     let handle: OpaquePointer
     private let connection: OpaquePointer
@@ -31,10 +31,10 @@ package final class Statement {
 // MARK: - Running
 
 extension Statement {
-    /// Runs a statement that returns no rows, and counts what it changed.
+    /// Runs a statement that returns no rows, and returns how many it changed.
     ///
-    /// - Returns: `changes()` of this very statement: rows inserted, updated or deleted by it, triggers not
-    ///   counted. It is meaningless for statements that change nothing.
+    /// - Returns: `changes()` of this statement: rows inserted, updated or deleted by it, not by triggers.
+    ///   The number is meaningless for statements that change nothing.
     @discardableResult
     package func run() throws(SQLiteError) -> Int {
         while try step() {}
@@ -46,13 +46,13 @@ extension Statement {
         guard try step() else { return nil }
         var isDamaged = false
         let element = withUnsafeMutablePointer(to: &isDamaged) { read(Row(handle: handle, damage: $0)) }
-        // For want of memory it may have read NULL: that comes first.
+        // Without memory it may have read NULL, so this error is checked first.
         try reset()
         if isDamaged { throw damaged }
         return element
     }
 
-    /// Whether there is a row.
+    /// Returns whether there is a row.
     package func hasRow() throws(SQLiteError) -> Bool {
         let hasRow = try step()
         try reset()
@@ -61,8 +61,8 @@ extension Statement {
 
     /// Ends the reading of rows.
     ///
-    /// A column that could not be read for want of memory was read as NULL: SQLite says so here, or at the
-    /// next step (<https://www.sqlite.org/c3ref/column_blob.html>).
+    /// Without memory a column is read as NULL; SQLite reports this here or at the next step
+    /// (<https://www.sqlite.org/c3ref/column_blob.html>).
     private func reset() throws(SQLiteError) { try check(sqlite3_reset(handle)) }
 
     /// Reads all rows.
@@ -85,9 +85,8 @@ extension Statement {
 
     /// Moves to the next row.
     ///
-    /// `false`: there is none, and the statement has been reset.
-    ///
-    /// An error resets it too, so that the statement can be used again.
+    /// Returns `false` if there is none. The statement is then reset, as after an error, and can be used
+    /// again.
     private func step() throws(SQLiteError) -> Bool {
         switch sqlite3_step(handle) {
         case SQLITE_ROW:
@@ -126,7 +125,7 @@ extension Statement {
 
     /// Binds a real number.
     ///
-    /// SQLite stores NaN as NULL: callers refuse it before.
+    /// SQLite stores NaN as NULL, so callers refuse it.
     @discardableResult
     package func bind(_ index: Int32, _ value: Double) throws(SQLiteError) -> Statement {
         try check(sqlite3_bind_double(handle, index, value))

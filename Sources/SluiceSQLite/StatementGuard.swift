@@ -1,20 +1,19 @@
 internal import CSluiceSQLite
 
-/// Keeps code of the application's, while it runs on a connection of ours, from our transaction and our
-/// tables.
+/// Protects the engine's transaction and tables from application code on an engine's connection.
 ///
-/// SQLite asks its authorizer when a statement is prepared
+/// SQLite calls its authorizer when a statement is prepared
 /// (<https://www.sqlite.org/c3ref/set_authorizer.html>).
 final class StatementGuard {
-    /// Tables, views, indexes and triggers whose names begin so are ours; in lower case.
+    /// The prefix of the engine's tables, views, indexes and triggers; in lower case.
     let prefix: String
-    /// Views of ours that triggers of the application's may write to; in lower case.
+    /// Views of the engine that the application's triggers may write to; in lower case.
     let views: Set<String>
     var isOn = false
 
     init(prefix: String, views: Set<String>) { (self.prefix, self.views) = (prefix, views) }
 
-    /// Pragmas that take an argument and change nothing beyond the transaction.
+    /// Pragmas that have an argument and change nothing beyond the transaction.
     private static let harmless: Set<String> = [
         "defer_foreign_keys", "foreign_key_check", "foreign_key_list", "index_info", "index_list",
         "index_xinfo", "integrity_check", "quick_check", "table_info", "table_list", "table_xinfo",
@@ -24,9 +23,9 @@ final class StatementGuard {
         "incremental_vacuum", "optimize", "shrink_memory", "wal_checkpoint",
     ]
 
-    /// Whether a step of a statement is allowed.
+    /// Returns whether a step of a statement is allowed.
     ///
-    /// - Parameter trigger: The innermost trigger or view that the step belongs to. Our own write to our
+    /// - Parameter trigger: The innermost trigger or view of the step. The engine's own may write to its
     ///   tables.
     func allows(_ action: Int32, _ first: String?, _ second: String?, trigger: String?) -> Bool {
         guard isOn else { return true }
@@ -51,15 +50,15 @@ final class StatementGuard {
 }
 
 extension Connection {
-    /// Runs code that is not ours in the open transaction.
+    /// Runs application code in the open transaction.
     ///
-    /// Meanwhile statements that are prepared may read anything and write to what is not ours, but neither
-    /// end, begin nor nest transactions, nor attach databases, nor set anything; a commit by a statement that
-    /// was prepared before fails. Afterwards no statement stands on a row.
+    /// Statements prepared by it may read anything and write to the application's tables. They cannot end,
+    /// begin or nest transactions, attach databases, or change settings; a commit by an earlier prepared
+    /// statement fails. Afterwards all statements are reset.
     ///
     /// - Parameters:
-    ///   - prefix: What names of ours begin with, in lower case.
-    ///   - views: Views of ours that triggers of the application's may write to.
+    ///   - prefix: The prefix of the engine's names, in lower case.
+    ///   - views: Views of the engine that the application's triggers may write to.
     package func guarded<Output>(
         protecting prefix: String,
         butForViewsInTriggers views: Set<String>,
@@ -76,7 +75,7 @@ extension Connection {
         return try body()
     }
 
-    /// Runs our own code amid what is not ours.
+    /// Runs the engine's own code inside application code.
     package func unguarded<Output>(_ body: () throws -> Output) rethrows -> Output {
         guard let statementGuard, statementGuard.isOn else { return try body() }
         statementGuard.isOn = false
@@ -84,7 +83,7 @@ extension Connection {
         return try body()
     }
 
-    /// Once, and only where it is needed: it has every statement prepared anew.
+    /// Installed once and only if needed, as it makes SQLite prepare every statement again.
     private func installGuard(_ prefix: String, _ views: Set<String>) {
         guard statementGuard == nil else { return }
         let installed = StatementGuard(prefix: prefix, views: views)
@@ -104,7 +103,7 @@ extension Connection {
         )
     }
 
-    /// Ends the reads that are under way: they would keep the snapshot beyond the commit.
+    /// Ends reads in progress, which would keep the snapshot beyond the commit.
     private func resetStatements() {
         var statement = sqlite3_next_stmt(handle, nil)
         while let current = statement {

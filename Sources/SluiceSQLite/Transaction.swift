@@ -1,5 +1,7 @@
-/// Transactions. BUSY can come from BEGIN alone: in WAL mode an immediate transaction that has begun holds
-/// the write lock (<https://www.sqlite.org/isolation.html>, <https://www.sqlite.org/lang_transaction.html>).
+/// Transactions.
+///
+/// BUSY can occur at BEGIN alone: in WAL mode an immediate transaction that has begun holds the write lock
+/// (<https://www.sqlite.org/isolation.html>, <https://www.sqlite.org/lang_transaction.html>).
 extension Connection {
     /// Begins a transaction that writes.
     ///
@@ -9,13 +11,13 @@ extension Connection {
         try cached(mutant("immediate transaction") ? "BEGIN" : "BEGIN IMMEDIATE").run()
     }
 
-    /// Begins a transaction that reads one snapshot from its first read on.
+    /// Begins a transaction that reads one snapshot, from its first read on.
     package func beginDeferred() throws(SQLiteError) {
         try endLeftover()
         try cached("BEGIN").run()
     }
 
-    /// Begins a transaction that keeps all others out, as long as there is no log.
+    /// Begins a transaction that excludes all other connections, as long as there is no WAL.
     package func beginExclusive() throws(SQLiteError) {
         try endLeftover()
         try execute("BEGIN EXCLUSIVE")
@@ -28,11 +30,10 @@ extension Connection {
         try cached("COMMIT").run()
     }
 
-    /// Ends the open transaction, if one is open, without its changes.
+    /// Rolls back the open transaction, if there is one.
     ///
-    /// SQLite itself rolls back after some errors (a full disk, an I/O error), so that none being open is a
-    /// normal case. For want of memory the transaction stays open; it can then do nothing but be ended, with
-    /// which the next one begins.
+    /// SQLite itself rolls back after some errors (a full disk, an I/O error), so there may be none. Without
+    /// memory the transaction stays open; it can then only be ended, before the next one begins.
     package func rollback() {
         hasLeftover = true
         do {
@@ -55,9 +56,9 @@ extension Connection {
         }
     }
 
-    /// Runs `body` in an immediate transaction, as a whole again when BUSY ends it.
+    /// Runs `body` in an immediate transaction, and repeats all of it when BUSY ends it.
     ///
-    /// - Parameter attempts: How often it is tried, each time for as long as the busy timeout.
+    /// - Parameter attempts: The most tries, each as long as the busy timeout.
     package func immediate<Output>(attempts: Int = 1, _ body: () throws -> Output) throws -> Output {
         precondition(attempts > 0, "a transaction is tried at least once")
         var attempt = 1
@@ -75,10 +76,9 @@ extension Connection {
         try transaction(begin: beginDeferred, body)
     }
 
-    /// Runs `body` inside a savepoint of the open transaction: what it throws undoes what it wrote, and no
-    /// more.
+    /// Runs `body` inside a savepoint of the open transaction; an error undoes only its writes.
     ///
-    /// After some errors, such as a full disk, SQLite has rolled back all of the transaction by itself.
+    /// After some errors, such as a full disk, SQLite has rolled back the whole transaction by itself.
     package func savepoint<Output>(_ name: String, _ body: () throws -> Output) throws -> Output {
         try execute("SAVEPOINT \(name)")
         do {
@@ -86,7 +86,7 @@ extension Connection {
             try execute("RELEASE \(name)")
             return output
         } catch {
-            // Fails where SQLite has ended the savepoint itself: there is nothing left to undo.
+            // Fails if SQLite has ended the savepoint itself: then nothing is left to undo.
             if isInTransaction { try? execute("ROLLBACK TO \(name); RELEASE \(name)") }
             throw error
         }

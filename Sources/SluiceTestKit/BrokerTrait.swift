@@ -4,7 +4,7 @@ internal import Synchronization
 public import Testing
 
 extension Trait where Self == BrokerTrait {
-    /// Gives each test a broker of its own, ``TestBroker/current``, and looks at its history at the end.
+    /// Gives each test a broker of its own, ``TestBroker/current``, and checks its history at the end.
     ///
     /// ```swift
     /// @Suite("Sending", .broker(.file)) struct SendingTests {
@@ -15,14 +15,14 @@ extension Trait where Self == BrokerTrait {
     /// }
     /// ```
     ///
-    /// What the history breaks (``TestBroker/violations``) fails the test. To a test that fails
-    /// the history is attached as `events.txt`, with how the broker stands at the end
-    /// (``TestBroker/standing()``). The broker is closed when the test is over.
+    /// Violations in the history (``TestBroker/violations``) fail the test. A failed test gets the history as
+    /// the attachment `events.txt`, with the state of the broker at the end (``TestBroker/standing()``). The
+    /// broker is closed after the test.
     ///
     /// - Parameters:
     ///   - storage: Where the queues are kept.
-    ///   - options: The broker's options; the clock is a ``ManualClock`` whatever they say.
-    ///   - setUp: Adds routes that all tests have in common, also after a ``TestBroker/restart()``.
+    ///   - options: The broker's options; the clock is always a ``ManualClock``.
+    ///   - setUp: Adds routes that all tests share, also after a ``TestBroker/restart()``.
     public static func broker(
         _ storage: TestBroker.Storage = .memory,
         options: BrokerOptions = BrokerOptions(),
@@ -38,7 +38,7 @@ public struct BrokerTrait: TestTrait, SuiteTrait, TestScoping {
     let options: BrokerOptions
     let setUp: @Sendable (Broker) throws -> Void
 
-    /// A suite hands it on to its tests.
+    /// A suite passes it to its tests.
     public var isRecursive: Bool { true }
 
     /// Each case of a test has a broker of its own.
@@ -82,7 +82,7 @@ public struct BrokerTrait: TestTrait, SuiteTrait, TestScoping {
         do {
             try await broker.close()
         } catch {
-            // What the test itself has thrown comes first.
+            // An error of the test itself takes precedence.
             try result.get()
             throw error
         }
@@ -99,9 +99,9 @@ extension TestBroker {
         public let description = "the test has no broker: give it or its suite the trait .broker(…)"
     }
 
-    /// The broker of the test that runs.
+    /// The broker of the current test.
     ///
-    /// - Throws: ``NoBroker`` where the trait is missing, and in tasks that do not inherit the test's values.
+    /// - Throws: ``NoBroker`` without the trait, and in tasks that do not inherit the test's values.
     public static var current: TestBroker {
         get throws(NoBroker) {
             guard let scoped else { throw NoBroker() }

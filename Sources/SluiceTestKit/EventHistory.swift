@@ -6,30 +6,30 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// What a broker's queues have gone through, and whether it is what Sluice promises.
+/// The history of a broker's queues, with a check of Sluice's guarantees.
 ///
 /// A ``TestBroker`` has it in its ``TestBroker/events``, any other broker in an ``EventRecorder``.
 public struct EventHistory: Sendable, CustomStringConvertible {
-    /// Something in a history that must not be.
+    /// A violation of a guarantee.
     public struct Violation: Sendable, Hashable, CustomStringConvertible {
-        /// The guarantee that is broken: `G3` for two runners in one queue.
+        /// The guarantee: `G3` for two running actions in one queue.
         public let guarantee: String
-        /// What has happened, and to whom.
+        /// What happened, in words.
         public let text: String
-        /// The guarantee and what has happened.
+        /// The guarantee and the text.
         public var description: String { "\(guarantee): \(text)" }
     }
 
     /// The events, in the order of their commits.
     public let events: [QueueEvent]
-    /// What actions are ordered by, as far as that is known.
+    /// The sort keys of actions, as far as they are known.
     let sortKeys: [ActionID: SortKey]
 
     /// Makes a history.
     ///
     /// - Parameters:
     ///   - events: All of a broker's events from the first enqueue on.
-    ///   - sortKeys: What the actions were enqueued with; the order of those that are missing is not checked.
+    ///   - sortKeys: The actions' sort keys; the order of missing ones is not checked.
     public init(_ events: [QueueEvent], sortKeys: [ActionID: SortKey] = [:]) {
         self.events = events
         self.sortKeys = sortKeys
@@ -41,7 +41,7 @@ public struct EventHistory: Sendable, CustomStringConvertible {
         return events.map { "\(Self.seconds(from: start, to: $0.time)) s \($0)" }.joined(separator: "\n")
     }
 
-    /// With its sign, and three digits behind the point.
+    /// Returns seconds with their sign and three decimals.
     private static func seconds(from start: Date, to end: Date) -> String {
         let count = Int((end.timeIntervalSince(start) * 1_000).rounded())
         let digits = String(count.magnitude % 1_000)
@@ -49,14 +49,14 @@ public struct EventHistory: Sendable, CustomStringConvertible {
         return (count < 0 ? "-" : "+") + "\(count.magnitude / 1_000).\(padding)\(digits)"
     }
 
-    /// What the history breaks: one runner a slot (G3), the queue's order (G2, G4), the numbers of attempts
-    /// (G7), and that each run is settled once (G5, G6).
+    /// Returns the violations in the history.
     ///
-    /// What the history does not tell is not held against it: what was edited, scheduled or put back may
-    /// stand anywhere in its queue's order.
+    /// It checks that a slot runs one action (G3), the queue's order (G2, G4), the numbers of attempts (G7),
+    /// and that each run is settled once (G5, G6). Unknown facts are no violations: edited, scheduled or
+    /// requeued actions may be anywhere in their queue's order.
     ///
-    /// - Parameter discipline: The discipline of a queue, which says how many run at a time and whether the
-    ///   order binds; `QueueDiscipline.firstInFirstOut` by default.
+    /// - Parameter discipline: The discipline of a queue, which says how many actions run at a time and
+    ///   whether the order is binding; `QueueDiscipline.firstInFirstOut` by default.
     public func violations(
         discipline: (QueueName) -> QueueDiscipline = { _ in .firstInFirstOut }
     ) -> [Violation] {

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// What has happened, in order, for a test that waits for it instead of sleeping.
+/// A log of events in order, for a test that waits for one instead of sleeping.
 public final class EventLog<Element: Sendable>: Sendable {
     private typealias Answer = Result<[Element], CancellationError>
 
@@ -23,7 +23,7 @@ public final class EventLog<Element: Sendable>: Sendable {
     /// Everything so far, in order.
     public var elements: [Element] { state.withLock { $0.elements } }
 
-    /// Adds an element, and lets those go on who waited for it.
+    /// Adds an element, and resumes the callers that waited for it.
     public func append(_ element: Element) {
         let (elements, ready) = state.withLock { state in
             state.elements.append(element)
@@ -34,18 +34,18 @@ public final class EventLog<Element: Sendable>: Sendable {
         for waiter in ready { waiter.continuation.resume(returning: .success(elements)) }
     }
 
-    /// Returns everything so far once there are as many elements.
+    /// Waits until there are as many elements, and returns all.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled before, as by a test's time limit: what a
-    ///   test waits for in vain does not hang the run.
+    /// - Throws: `CancellationError` when the task is cancelled first, such as by a test's time limit, so
+    ///   that a failing test does not hang.
     public func wait(forCount count: Int) async throws(CancellationError) -> [Element] {
         try await wait { $0.count >= count }
     }
 
-    /// Returns everything so far once that is enough.
+    /// Waits until a condition is met, and returns all elements.
     ///
-    /// - Parameter isEnough: Asked at once, and then for each element; it must not block.
-    /// - Throws: `CancellationError` when the task is cancelled before.
+    /// - Parameter isEnough: Called at once, and then for each element; it must not block.
+    /// - Throws: `CancellationError` when the task is cancelled first.
     public func wait(
         until isEnough: @escaping @Sendable ([Element]) -> Bool
     ) async throws(CancellationError) -> [Element] {
@@ -64,7 +64,7 @@ public final class EventLog<Element: Sendable>: Sendable {
                 if let answer { continuation.resume(returning: answer) }
             }
         } onCancel: {
-            // The task counts as cancelled by now: a waiter that is not here yet will not wait.
+            // The task is already cancelled, so a waiter that is not registered yet will not wait.
             state.withLock { $0.waiters.removeValue(forKey: number) }?.continuation
                 .resume(returning: .failure(CancellationError()))
         }.get()

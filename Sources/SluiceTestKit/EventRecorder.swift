@@ -2,7 +2,7 @@ internal import Dispatch
 public import Sluice
 internal import Synchronization
 
-/// Writes down what a broker tells its observers, for tests to wait for and to check.
+/// Records a broker's events, for tests to wait for and to check.
 public final class EventRecorder: Sendable {
     private struct State {
         var tokens: [ObservationToken] = []
@@ -15,27 +15,27 @@ public final class EventRecorder: Sendable {
 
     init() {}
 
-    /// Records what a broker does from now on.
+    /// Records the events of a broker from now on.
     ///
-    /// It keeps everything: use it in tests alone.
+    /// It keeps all of them, so use it only in tests.
     public convenience init(of broker: Broker) {
         self.init()
         attach(to: broker)
     }
 
-    /// What has been told so far.
+    /// The events so far.
     public var history: EventHistory {
         EventHistory(log.elements, sortKeys: state.withLock { $0.sortKeys })
     }
 
-    /// Returns an event of a kind when it has been told, before the call or after.
+    /// Waits for an event of a kind, before the call or after, and returns it.
     ///
     /// - Parameters:
-    ///   - kind: What is to happen.
-    ///   - action: To which action; `nil` is any.
-    ///   - queue: In which queue; `nil` is any.
-    ///   - count: Which one of those that fit, counted from 1.
-    /// - Throws: `CancellationError` when the task is cancelled before, as by a test's time limit.
+    ///   - kind: The kind of event.
+    ///   - action: The action; `nil` is any.
+    ///   - queue: The queue; `nil` is any.
+    ///   - count: Which one of the matching events, counted from 1.
+    /// - Throws: `CancellationError` when the task is cancelled first, such as by a test's time limit.
     @discardableResult
     public func wait(
         for kind: QueueEvent.Kind,
@@ -56,26 +56,26 @@ public final class EventRecorder: Sendable {
 
     func attach(to broker: Broker) {
         let token = broker.observe(on: queue, buffering: .bounded(.max)) { [log] element in
-            // There are no gaps in a buffer without a limit.
+            // A buffer without a limit has no gaps.
             if case .event(let event) = element { log.append(event) }
         }
         state.withLock { $0.tokens.append(token) }
     }
 
-    /// Adds an event that no broker has told, to see what is made of it.
+    /// Adds an event that no broker has sent, for tests of the checks.
     package func add(_ event: QueueEvent) { log.append(event) }
 
-    /// What was enqueued, and by what it is ordered.
+    /// Notes the sort keys of enqueued actions.
     func note(_ actions: [ActionID], _ keys: [SortKey]) {
         state.withLock { state in
-            // With a deduplication key it may be an action that was there before.
+            // With a deduplication key it may be an existing action.
             for (action, key) in zip(actions, keys) where state.sortKeys[action] == nil {
                 state.sortKeys[action] = key
             }
         }
     }
 
-    /// Returns when what was told before has been written down.
+    /// Waits until all earlier events have been recorded.
     func catchUp() async {
         await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
     }

@@ -1,15 +1,15 @@
 internal import Sluice
 
-/// Goes through a history, event by event, and notes what must not be.
+/// Checks a history, event by event, and notes violations.
 struct HistoryCheck {
-    /// What is known of an action.
+    /// The known facts of an action.
     private struct Known {
         var queue: QueueName
-        /// `nil`: nobody knows its place.
+        /// `nil` if its place is unknown.
         var key: SortKey?
-        /// The number of the attempt that runs.
+        /// The number of the running attempt.
         var running: Int?
-        /// The number that the next attempt has to have; `nil`: any.
+        /// The required number of the next attempt; `nil` is any.
         var next: Int? = 1
         /// How it ended.
         var end: QueueEvent.Kind?
@@ -17,7 +17,7 @@ struct HistoryCheck {
 
     private var actions: [ActionID: Known] = [:]
     private var running: [QueueName: Set<ActionID>] = [:]
-    /// What waits and has a place that is known.
+    /// Waiting actions whose place is known.
     private var waiting: [QueueName: Set<ActionID>] = [:]
     private let sortKeys: [ActionID: SortKey]
     private(set) var violations: [EventHistory.Violation] = []
@@ -35,7 +35,7 @@ struct HistoryCheck {
             // A head that may not run again fails without a run.
             if let number = actions[action]?.running {
                 stop(action)
-                // An attempt whose payload did not decode is not spent.
+                // An attempt with an undecodable payload is not spent.
                 actions[action]?.next = event.cause == .undecodable ? number : number + 1
                 wait(action)
             }
@@ -46,7 +46,7 @@ struct HistoryCheck {
             wait(action)
         case .requeued:
             leave(action)
-            // Behind a requeue at the end, and what was put back, is a place that the event does not tell.
+            // The event of a requeue at the end, or of a put back action, does not include its place.
             actions[action] = Known(queue: queue)
         case .edited, .changed:
             actions[action]?.key = nil
@@ -68,7 +68,7 @@ struct HistoryCheck {
         _ attempt: Int?,
         _ discipline: QueueDiscipline
     ) {
-        // By SQL it may have gone to another queue, and the history tells of an edit alone.
+        // SQL may have moved it to another queue, which the history shows as an edit only.
         if let last = actions[action]?.queue, last != queue { waiting[last]?.remove(action) }
         var known = actions[action] ?? Known(queue: queue, next: nil)
         known.queue = queue
@@ -124,20 +124,20 @@ struct HistoryCheck {
 
     // MARK: - Standing
 
-    /// It waits in its queue.
+    /// Notes that it waits in its queue.
     private mutating func wait(_ action: ActionID) {
         guard let known = actions[action], known.key != nil, known.end == nil else { return }
         waiting[known.queue, default: []].insert(action)
     }
 
-    /// It runs no more.
+    /// Notes that it does not run any more.
     private mutating func stop(_ action: ActionID) {
         guard let known = actions[action] else { return }
         running[known.queue]?.remove(action)
         actions[action]?.running = nil
     }
 
-    /// It runs no more, nor does it wait.
+    /// Notes that it neither runs nor waits any more.
     private mutating func leave(_ action: ActionID) {
         stop(action)
         if let queue = actions[action]?.queue { waiting[queue]?.remove(action) }

@@ -7,25 +7,25 @@ public import struct FoundationEssentials.Date
 public import struct Foundation.Date
 #endif
 
-/// A clock that stands still until a test moves it.
+/// A clock that only a test moves.
 ///
 /// ```swift
 /// let clock = ManualClock()
 /// var options = BrokerOptions()
 /// options.clock = clock
 /// …
-/// clock.advance(by: .seconds(30))   // what waits for these 30 seconds goes on
+/// clock.advance(by: .seconds(30))   // waits of up to 30 seconds end
 /// ```
 ///
-/// Deadlines are points in time, so it does not matter whether the engine begins to wait before or after the
-/// clock is moved past them.
+/// Deadlines are points in time, so the engine may begin to wait before or after the clock is moved past
+/// them.
 public final class ManualClock: BrokerClock {
     private struct Sleeper {
         let deadline: Duration
         let continuation: CheckedContinuation<Void, any Error>
     }
 
-    /// A test that waits for somebody to sleep.
+    /// A test that waits until the engine sleeps.
     private struct Watcher {
         let deadline: Duration
         let continuation: CheckedContinuation<Result<Void, CancellationError>, Never>
@@ -58,7 +58,7 @@ public final class ManualClock: BrokerClock {
     /// The wall clock.
     public var wallMicroseconds: Int64 { state.withLock { $0.wallMicroseconds } }
 
-    /// The wall clock as a date, for what is scheduled or ends: `clock.date + 60`.
+    /// The wall clock as a date, for schedules and expiries: `clock.date + 60`.
     public var date: Date {
         Date(timeIntervalSince1970: Double(wallMicroseconds) / 1_000_000)
     }
@@ -66,7 +66,7 @@ public final class ManualClock: BrokerClock {
     /// The time that the clock has been moved by.
     public var uptime: Duration { state.withLock { $0.uptime } }
 
-    /// Moves both clocks, and lets everybody go on whose time has come.
+    /// Moves both clocks, and resumes the sleepers whose time has come.
     public func advance(by duration: Duration) {
         precondition(duration >= .zero, "uptime never goes back; use jumpWall(by:) for the wall clock")
         let due = state.withLock { state in
@@ -79,16 +79,17 @@ public final class ManualClock: BrokerClock {
         for sleeper in due { sleeper.continuation.resume() }
     }
 
-    /// Moves the wall clock alone, forward or back, as a person or a time server does.
+    /// Moves only the wall clock, forward or back, as a person or a time server does.
     public func jumpWall(by duration: Duration) {
         state.withLock { $0.wallMicroseconds += duration.microseconds }
     }
 
-    /// Returns when somebody sleeps until a point of ``uptime`` at or before `deadline`.
+    /// Waits until the engine sleeps until a point of ``uptime`` at or before `deadline`.
     ///
-    /// A test calls it to be sure that the engine waits for a time before it looks at what has not happened.
+    /// With it, a test makes sure that the engine is waiting before the test checks that nothing has
+    /// happened.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled before, as by a test's time limit.
+    /// - Throws: `CancellationError` when the task is cancelled first, such as by a test's time limit.
     public func waitForSleeper(untilUptime deadline: Duration) async throws(CancellationError) {
         let number = state.withLock { $0.nextNumber() }
         try await withTaskCancellationHandler {
@@ -104,7 +105,7 @@ public final class ManualClock: BrokerClock {
                 if let answer { continuation.resume(returning: answer) }
             }
         } onCancel: {
-            // The task counts as cancelled by now: a watcher that is not here yet will not wait.
+            // The task is already cancelled, so a watcher that is not registered yet will not wait.
             state.withLock { $0.watchers.removeValue(forKey: number) }?.continuation
                 .resume(returning: .failure(CancellationError()))
         }.get()

@@ -1,7 +1,7 @@
 public import Sluice
 internal import Synchronization
 
-/// A handler that does what a test has written down, one step for each call.
+/// A handler that follows a test's script, one step for each call.
 ///
 /// ```swift
 /// let sender = ScriptedHandler<SendMessage>(.throws(Offline()), .returns(.retry(after: .seconds(30))))
@@ -10,10 +10,9 @@ internal import Synchronization
 /// #expect(sender.calls.elements.map(\.attempt.number) == [1, 2, 3])
 /// ```
 ///
-/// The steps are taken in the order of the calls, whatever queue they are for; give each queue a handler of
-/// its own where that matters.
+/// The steps follow the order of the calls over all queues; if that matters, use a handler for each queue.
 public final class ScriptedHandler<Input: Action>: Handler {
-    /// What one call does.
+    /// The behaviour of one call.
     public struct Step: Sendable {
         let perform: @Sendable (Input, Attempt) async throws -> Outcome
 
@@ -23,7 +22,7 @@ public final class ScriptedHandler<Input: Action>: Handler {
         /// Throws an error.
         public static func `throws`(_ error: any Error) -> Step { Step { _, _ in throw error } }
 
-        /// Runs code of the test's.
+        /// Runs code of the test.
         public static func runs(
             _ body: @escaping @Sendable (Input, Attempt) async throws -> Outcome
         ) -> Step {
@@ -31,11 +30,11 @@ public final class ScriptedHandler<Input: Action>: Handler {
         }
     }
 
-    /// What a call was made with.
+    /// The arguments of a call.
     public struct Call: Sendable {
         /// The action.
         public let action: Input
-        /// Which attempt it is, and the idempotency key.
+        /// The attempt, with its idempotency key.
         public let attempt: Attempt
     }
 
@@ -47,16 +46,16 @@ public final class ScriptedHandler<Input: Action>: Handler {
     /// Makes a handler.
     ///
     /// - Parameters:
-    ///   - steps: What the first calls do.
-    ///   - last: What every call behind them does.
+    ///   - steps: The steps of the first calls.
+    ///   - last: The step of every later call.
     public init(_ steps: Step..., then last: Step = .returns(.success)) {
         rest = Mutex(steps[...])
         self.last = last
     }
 
-    /// Notes the call and takes the next step.
+    /// Notes the call and performs the next step.
     public func handle(_ action: Input, _ attempt: Attempt) async throws -> Outcome {
-        // Together, so that the calls stand in the order of their steps.
+        // Under one lock, so that the calls have the order of their steps.
         let step = rest.withLock { rest in
             calls.append(Call(action: action, attempt: attempt))
             return rest.popFirst() ?? last

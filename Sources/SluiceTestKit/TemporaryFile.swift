@@ -14,13 +14,13 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// A path for a database in a directory of its own, which goes when the value goes.
+/// A path for a database in a directory of its own, which is removed with the value.
 ///
-/// If the value lives until the process exits, the directory goes then.
+/// If the value lives until the process exits, the directory is removed then.
 public final class TemporaryFile: Sendable {
     private let directory: String
 
-    /// The path; nothing stands there yet.
+    /// The path; the file does not exist yet.
     public let path: String
 
     /// Makes the directory.
@@ -46,15 +46,15 @@ public final class TemporaryFile: Sendable {
     }
 }
 
-/// The directories that this process has made and not removed.
+/// The directories that this process has created and not removed.
 ///
-/// A removal is over before the lock is given back: an exit waits for one that is under way in another
-/// thread, which would end with the process and leave the rest.
+/// A removal keeps the lock until its end. So an exit waits for a removal in another thread, which would
+/// otherwise be cut short.
 private enum TemporaryDirectories {
     private static let living = Mutex<Set<String>>([])
 
-    /// How often a removal begins anew: a database in it that is closed meanwhile takes its log away, and
-    /// what has vanished ends a removal half way.
+    /// How often a removal is repeated: a database that is being closed deletes its WAL, and a vanished file
+    /// ends a removal early.
     private static let attempts = 100
 
     private static let removesAtExit: Void = {
@@ -82,7 +82,8 @@ private enum TemporaryDirectories {
 
     private static func removeFromDisk(_ directory: String) {
         for _ in 0..<attempts where FileManager.default.fileExists(atPath: directory) {
-            // What cannot be removed stays in the system's temporary directory, which others clean.
+            // A directory that cannot be removed stays among the system's temporary files, which the system
+            // cleans.
             try? FileManager.default.removeItem(atPath: directory)
         }
     }

@@ -3,13 +3,13 @@ internal import Synchronization
 
 /// Waiting until nothing moves, without a sleep.
 extension TestBroker {
-    /// Runs the queues until nothing can go on before time passes, a gate opens, or somebody does something.
+    /// Runs the queues until nothing can continue before time passes, a gate opens, or other code acts.
     ///
-    /// Attempts that are held stay so: they count as waiting. A handler that runs is waited for, as long as
-    /// it takes. What other connections have committed before the call is taken in.
+    /// Held attempts stay held and count as waiting. Running handlers are waited for, as long as they take.
+    /// Earlier commits of other connections are processed.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled, as by a test's time limit; what
-    ///   `Broker.run()` throws.
+    /// - Throws: `CancellationError` when the task is cancelled, such as by a test's time limit; errors of
+    ///   `Broker.run()`.
     public func drain() async throws {
         let run = try await begun()
         let broker = broker
@@ -26,10 +26,9 @@ extension TestBroker {
         await events.catchUp()
     }
 
-    /// Drains, and lets time pass: the clock goes from one time at which something is due to the next, and
-    /// ends a duration later.
+    /// Drains, and lets time pass: advances the clock from one due time to the next, up to the duration.
     ///
-    /// - Parameter duration: The time that passes altogether.
+    /// - Parameter duration: The total time that passes.
     /// - Throws: As ``drain()``.
     public func drain(for duration: Duration) async throws {
         try await drain()
@@ -42,12 +41,13 @@ extension TestBroker {
         try await drain()
     }
 
-    /// When something is due next that time alone brings.
+    /// Returns when something is due next by time alone.
     private func nextDueTime() async throws -> Duration? {
-        // The file knows what is scheduled for years ahead, the scheduler what is due beside what is held.
+        // The file knows actions scheduled for years ahead, the scheduler those that are due beside held
+        // ones.
         guard turnstile.heldCount == 0 else { return broker.nextDueTime }
         guard case .later(let delay) = try await broker.remainingWork() else { return broker.nextQueueTime }
-        // A wait is never longer than was asked, which the file does not tell when the wall clock has gone
+        // A wait is never longer than requested, which the file does not show after the wall clock was set
         // back.
         return [clock.uptime + delay, broker.nextQueueTime].compactMap { $0 }.min()
     }
@@ -71,26 +71,26 @@ extension TestBroker {
 
 /// Holding attempts before their handlers.
 extension TestBroker {
-    /// Holds attempts that begin from now on before their handlers, until they are let go one by one.
+    /// Holds new attempts before their handlers, until they are released one by one.
     ///
-    /// - Parameter heedsCancellation: Whether an attempt that is cancelled while it is held, by a timeout or
-    ///   because its action was cancelled, ends at once, with `CancellationError`; otherwise it is held on,
-    ///   as by a handler that does not heed its cancellation. A ``stop()`` ends it in either case.
+    /// - Parameter heedsCancellation: Whether a held attempt that is cancelled, by a timeout or because its
+    ///   action was cancelled, ends at once with `CancellationError`. Otherwise it stays held, as with a
+    ///   handler that ignores its cancellation. A ``stop()`` ends it in either case.
     public func holdAttempts(heedingCancellation heedsCancellation: Bool = true) {
         turnstile.hold(heedsCancellation)
     }
 
-    /// Lets all attempts go that are held, and holds none from now on.
+    /// Releases all held attempts, and holds no new ones.
     public func letAttemptsGo() {
         turnstile.letAllGo()
     }
 
-    /// The attempts that are held, in the order in which their actions were claimed.
+    /// The held attempts, in the order in which their actions were claimed.
     public var heldAttempts: [Attempt] { turnstile.held }
 
-    /// Lets the attempt that was claimed first go to its handler, and drains.
+    /// Releases the held attempt that was claimed first to its handler, and drains.
     ///
-    /// From the first step on attempts are held: see ``holdAttempts(heedingCancellation:)``.
+    /// The first step begins to hold attempts: see ``holdAttempts(heedingCancellation:)``.
     ///
     /// - Returns: That attempt; `nil` when nothing can start before time passes.
     /// - Throws: As ``drain()``.
@@ -104,7 +104,7 @@ extension TestBroker {
         return first
     }
 
-    /// Ends an attempt that is held, with an outcome in the place of its handler's, and drains.
+    /// Ends a held attempt with an outcome instead of its handler's, and drains.
     ///
     /// - Returns: Whether it was held.
     /// - Throws: As ``drain()``.
@@ -115,10 +115,10 @@ extension TestBroker {
         return wasHeld
     }
 
-    /// Ends an attempt that is held, as if its handler had thrown, and drains.
+    /// Ends a held attempt as if its handler had thrown, and drains.
     ///
     /// - Returns: Whether it was held.
-    /// - Throws: As ``drain()``; not the error that is given.
+    /// - Throws: As ``drain()``; not the given error.
     @discardableResult
     public func finish(_ action: ActionID, throwing error: any Error) async throws -> Bool {
         let wasHeld = turnstile.letGo(action, .end(.failure(error)))

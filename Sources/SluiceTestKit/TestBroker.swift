@@ -1,27 +1,26 @@
 public import Sluice
 internal import Synchronization
 
-/// A broker of a test's own, whose clock stands still until the test moves it.
+/// A broker for a test, with a clock that only the test moves.
 ///
 /// ```swift
 /// let test = try await TestBroker(.file) { broker in
 ///     try broker.route("conversation/*", to: Sender(server))
 /// }
 /// try await test.broker.enqueue(message)
-/// try await test.drain()                  // until nothing can go on before time passes
+/// try await test.drain()                  // until nothing can continue before time passes
 /// test.clock.advance(by: .seconds(30))
-/// try await test.drain()                  // what waited for these 30 seconds has been tried again
+/// try await test.drain()                  // due retries have been tried
 /// ```
 ///
-/// It is a `Broker` as in production, with the same SQL, the same order and the same rules. What the test
-/// can do beside that is to wait until nothing moves, to hold attempts before their handlers, to say
-/// what they end with, and to look at what has happened.
+/// It is a `Broker` as in production, with the same SQL, order and rules. In addition, a test can wait until
+/// nothing moves, hold attempts before their handlers, choose their outcomes, and read the history.
 public final class TestBroker: Sendable {
     /// Where the queues are kept.
     public enum Storage: String, Sendable, CaseIterable {
-        /// In memory: the quickest, and nothing outlives ``restart()``.
+        /// In memory: the quickest; nothing survives ``restart()``.
         case memory
-        /// In a file of the test's own, which goes when the value goes.
+        /// In a file of the test, which is removed with the value.
         case file
     }
 
@@ -39,7 +38,7 @@ public final class TestBroker: Sendable {
 
     /// The broker's clock.
     public let clock: ManualClock
-    /// What has happened, over restarts.
+    /// The events, across restarts.
     public let events: EventRecorder
     let file: TemporaryFile?
     let turnstile: Turnstile
@@ -48,14 +47,14 @@ public final class TestBroker: Sendable {
     private let options: BrokerOptions
     private let setUp: @Sendable (Broker) throws -> Void
 
-    /// Opens a broker; it runs from the first ``start()`` or ``drain()`` on.
+    /// Opens a broker, which runs from the first ``start()`` or ``drain()`` on.
     ///
     /// - Parameters:
     ///   - storage: Where the queues are kept.
     ///   - clock: The broker's clock.
-    ///   - options: The broker's options; the clock is this one whatever they say.
-    ///   - setUp: Adds routes, and is called again for the broker that a ``restart()`` opens.
-    /// - Throws: What `setUp` throws, and errors of the file.
+    ///   - options: The broker's options, except the clock.
+    ///   - setUp: Adds routes; called again for the broker that a ``restart()`` opens.
+    /// - Throws: Errors of `setUp` and of the file.
     public init(
         _ storage: Storage = .memory,
         clock: ManualClock = ManualClock(),
@@ -66,7 +65,7 @@ public final class TestBroker: Sendable {
         let turnstile = Turnstile(restWaiters)
         options.clock = clock
         options.restWaiters = restWaiters
-        // The innermost: what an attempt is told to end with goes through the test's middleware too.
+        // The innermost, so that chosen outcomes pass through the test's middleware too.
         options.middleware.append(turnstile)
         self.clock = clock
         self.options = options
@@ -85,23 +84,23 @@ public final class TestBroker: Sendable {
         let state = state.withLock { $0 }
         turnstile.end()
         state.run?.task.cancel()
-        // The file goes behind the broker.
+        // The file is removed after the broker is closed.
         Task { [file] in
             await state.broker.close(grace: .zero)
             withExtendedLifetime(file) {}
         }
     }
 
-    /// The broker: another one after each ``restart()`` with a file.
+    /// The broker; a new one after each ``restart()`` with a file.
     public var broker: Broker { state.withLock { $0.broker } }
 
     /// The path of the file; `nil` in memory.
     public var path: String? { file?.path }
 
-    /// What the history so far breaks, by the disciplines that the broker's queues have, and handlers that
-    /// began before others of their queue had returned (G3).
+    /// The violations so far, including handlers that began before others of their queue had returned (G3).
     ///
-    /// See ``EventHistory/violations(discipline:)``.
+    /// They are checked by the disciplines of the broker's queues. See
+    /// ``EventHistory/violations(discipline:)``.
     public var violations: [EventHistory.Violation] {
         let broker = broker
         let overlaps = turnstile.overlaps.filter { overlap in
@@ -123,9 +122,9 @@ public final class TestBroker: Sendable {
 // MARK: - As it stands
 
 extension TestBroker {
-    /// How it stands, for people: the clock, why each queue does not move, the gates, and what is held.
+    /// Describes the state: the clock, why each queue does not move, the gates, and the held attempts.
     ///
-    /// - Throws: What reading the file throws, as when the broker was closed.
+    /// - Throws: Errors of reading the file, such as after the broker was closed.
     public func standing() async throws -> String {
         let gates = try await broker.gates().map { "gate \($0.name): \($0.isOpen ? "open" : "closed")" }
         let queues = try await broker.statuses().map { "\($0), depth \($0.depth)" }
@@ -139,14 +138,14 @@ extension TestBroker {
 // MARK: - Life
 
 extension TestBroker {
-    /// Runs the queues, if they do not run; returns when the broker has looked at all of them.
+    /// Runs the queues, if they do not run; returns when the broker has read all of them.
     ///
-    /// - Throws: What `Broker.run()` throws.
+    /// - Throws: Errors of `Broker.run()`.
     public func start() async throws {
         try await begun()
     }
 
-    /// - Returns: The call of `run()` that has looked at all queues.
+    /// - Returns: The call of `run()` that has read all queues.
     @discardableResult
     func begun() async throws -> Run {
         turnstile.begin()
@@ -178,17 +177,17 @@ extension TestBroker {
         return run
     }
 
-    /// Stops the queues; what runs is cancelled, and given back without its attempt being spent.
+    /// Stops the queues; running attempts are cancelled and given back without being spent.
     ///
-    /// It returns when all handlers have returned, also those that do not heed their cancellation.
+    /// It waits for all handlers, also for handlers that ignore their cancellation.
     ///
-    /// - Throws: What `Broker.run()` throws.
+    /// - Throws: Errors of `Broker.run()`.
     public func stop() async throws {
         let (broker, run) = state.withLock { state in
             defer { state.run = nil }
             return (state.broker, state.run)
         }
-        // First, so that nothing starts in the place of what ends with the turnstile.
+        // First, so that nothing starts in place of the attempts that end with the turnstile.
         let ended = broker.beginStop(grace: .zero)
         turnstile.end()
         await ended()
@@ -196,10 +195,11 @@ extension TestBroker {
         await events.catchUp()
     }
 
-    /// Stops the broker and opens another one on the same file, as a new process would; in memory, the same
-    /// one runs again.
+    /// Stops the broker and opens a new one on the same file, like a new process.
     ///
-    /// - Throws: What `Broker.run()` and the set-up throw, and errors of the file.
+    /// In memory, the same broker runs again.
+    ///
+    /// - Throws: Errors of `Broker.run()`, of the set-up and of the file.
     public func restart() async throws {
         try await stop()
         if file != nil {

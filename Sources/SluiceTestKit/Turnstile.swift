@@ -1,9 +1,9 @@
 internal import Sluice
 internal import Synchronization
 
-/// Goes around every attempt of a test's broker: knows what runs, and holds what is to wait.
+/// Wraps every attempt of a test's broker: knows which run, and holds attempts.
 final class Turnstile: Middleware {
-    /// How an attempt that was held goes on.
+    /// How a held attempt continues.
     enum Way: Sendable {
         case run
         case end(Result<Outcome, any Error>)
@@ -22,15 +22,15 @@ final class Turnstile: Middleware {
     }
 
     private struct State {
-        /// What has begun and not returned.
+        /// Attempts that have begun and not returned.
         var present: [QueueName: [ActionID]] = [:]
         var overlaps: [Overlap] = []
         var isHolding = false
         var heedsCancellation = true
-        /// The broker stops: what is cancelled ends.
+        /// The broker stops, so cancelled attempts end.
         var isEnding = false
         var held: [ActionID: Held] = [:]
-        /// Cancelled while they were held, or before.
+        /// Attempts cancelled while they were held, or before.
         var cancelled: Set<ActionID> = []
         var onEnqueue: (@Sendable ([ActionID], [SortKey]) -> Void)?
     }
@@ -38,12 +38,12 @@ final class Turnstile: Middleware {
     private let state = Mutex(State())
     private let restWaiters: RestWaiters
 
-    /// - Parameter restWaiters: Who is told of each attempt that is held: it counts as at rest.
+    /// - Parameter restWaiters: Notified of each held attempt, which counts as at rest.
     init(_ restWaiters: RestWaiters) {
         self.restWaiters = restWaiters
     }
 
-    /// Told of the sort keys of what is enqueued, before anything of it can run to its end.
+    /// Receives the sort keys of enqueued actions before any of them can run to its end.
     var onEnqueue: (@Sendable ([ActionID], [SortKey]) -> Void)? {
         get { state.withLock { $0.onEnqueue } }
         set { state.withLock { $0.onEnqueue = newValue } }
@@ -104,7 +104,7 @@ extension Turnstile {
     /// The broker runs.
     func begin() { state.withLock { $0.isEnding = false } }
 
-    /// The broker is about to stop: what it cancels ends, held or not.
+    /// The broker is about to stop: cancelled attempts end, held or not.
     func end() {
         let ended = state.withLock { state in
             state.isEnding = true

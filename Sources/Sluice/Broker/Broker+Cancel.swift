@@ -1,8 +1,8 @@
 /// Cancelling, one action or many.
 ///
-/// An action that waits is removed. One that runs is marked in the file, then its handler's task is
-/// cancelled; a success that the handler returns all the same stands, anything else removes the action. Its
-/// queue goes on when the handler has returned.
+/// A waiting action is removed. A running action is marked in the file, then its handler's task is cancelled.
+/// If the handler returns success all the same, the success counts; any other result removes the action. The
+/// queue continues when the handler has returned.
 extension Broker {
     /// Cancels an action.
     @discardableResult
@@ -10,7 +10,7 @@ extension Broker {
         cancelled(action, try await store.cancel(action))
     }
 
-    /// Does what is left to do when the file has it.
+    /// Signals the handler or the scheduler after the file was changed.
     func cancelled(_ action: ActionID, _ result: CancelResult) -> Cancellation {
         switch result {
         case .removed:
@@ -23,7 +23,7 @@ extension Broker {
         }
     }
 
-    /// Cancels actions, each for itself.
+    /// Cancels actions, each in a transaction of its own.
     @discardableResult
     public func cancel(actions: some Sequence<ActionID>) async throws(SluiceError) -> CancellationCounts {
         var counts = CancellationCounts()
@@ -39,9 +39,9 @@ extension Broker {
 
     /// Cancels the actions that have a tag.
     ///
-    /// Those that come while it is at work are not meant. They go in batches of several hundred, a
-    /// transaction each, and nobody else waits longer than for one of them; an error between two leaves those
-    /// cancelled that were.
+    /// Actions enqueued during the call are not cancelled. The call works in batches of several hundred, each
+    /// in a transaction of its own, so that other writes wait for at most one batch. After an error, earlier
+    /// batches remain cancelled.
     ///
     /// - Throws: ``SluiceError/Code/invalidOptions`` when the tag is outside its limits, and errors of the
     ///   file.
@@ -51,10 +51,9 @@ extension Broker {
         return try await cancel(.tag(tag))
     }
 
-    /// Cancels all that waits and runs in the queues of a pattern.
+    /// Cancels all waiting and running actions in the queues of a pattern.
     ///
-    /// See ``cancel(tag:)``. Several queues are found by a look at every action of the file; one queue is
-    /// not.
+    /// See ``cancel(tag:)``. A prefix pattern scans every action of the file; the name of one queue does not.
     @discardableResult
     public func cancel(queues pattern: QueuePattern) async throws(SluiceError) -> CancellationCounts {
         try await cancel(.queues(pattern.form()))
@@ -75,27 +74,27 @@ extension Broker {
     }
 }
 
-/// What became of a cancellation.
+/// The result of a cancellation.
 public enum Cancellation: Sendable, Hashable {
-    /// The action waited, and is gone.
+    /// The action was waiting, and has been removed.
     case removed
-    /// The action runs: its handler has been told.
+    /// The action runs: its handler has been signalled.
     case signalled
-    /// There is no such action: it never was, or it has been settled.
+    /// There is no such action: it never existed, or it has been settled.
     case tooLate
 }
 
-/// What became of the cancellation of many actions.
+/// The result of the cancellation of many actions.
 public struct CancellationCounts: Sendable, Hashable {
-    /// Actions that waited, and are gone.
+    /// Actions that were waiting, and have been removed.
     public var removed = 0
-    /// Actions that run: their handlers have been told.
+    /// Running actions whose handlers have been signalled.
     public var signalled = 0
-    /// Of the actions that were named one by one, those that are not there.
+    /// Actions that were named by number and do not exist.
     ///
-    /// By tag and by queue only what is there is found.
+    /// Always 0 when cancelling by tag or by queue.
     public var tooLate = 0
 
-    /// None.
+    /// Makes counts of zero.
     public init() {}
 }

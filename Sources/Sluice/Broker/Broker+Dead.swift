@@ -4,9 +4,9 @@ public import struct FoundationEssentials.Date
 public import struct Foundation.Date
 #endif
 
-/// Dead letters: actions that were set aside, with the errors of their attempts.
+/// Dead letters: actions that failed for good, with the errors of their attempts.
 extension Broker {
-    /// Dead letters, the newest first.
+    /// Returns dead letters, the newest first.
     ///
     /// ```swift
     /// var page = try await broker.deadLetters("conversation/*")
@@ -17,10 +17,11 @@ extension Broker {
     /// ```
     ///
     /// - Parameters:
-    ///   - pattern: Of which queues.
-    ///   - cause: Set aside for this cause; `nil` is any.
-    ///   - last: The last one of the page before; those that die meanwhile are on no later page.
-    ///   - limit: The most that are read; each carries its payload.
+    ///   - pattern: The queues.
+    ///   - cause: Only dead letters with this cause; `nil` is any.
+    ///   - last: The last dead letter of the previous page. Dead letters created in the meantime are on no
+    ///     later page.
+    ///   - limit: The most that are read; each includes its payload.
     public func deadLetters(
         _ pattern: QueuePattern = .all,
         cause: DeadLetterCause? = nil,
@@ -34,37 +35,35 @@ extension Broker {
         )
     }
 
-    /// One dead letter; `nil` when there is none of this number.
+    /// Returns a dead letter; `nil` when there is none with this number.
     public func deadLetter(_ action: ActionID) async throws(SluiceError) -> DeadLetter? {
         try await store.deadLetter(action)
     }
 
-    /// The attempts of an action that did not succeed, the oldest first: of a dead letter, and of one that
-    /// waits or runs.
+    /// Returns the failed attempts of an action or dead letter, the oldest first.
     ///
     /// The newest fifty are kept.
     public func failedAttempts(of action: ActionID) async throws(SluiceError) -> [FailedAttempt] {
         try await store.failedAttempts(of: action)
     }
 
-    /// Puts a dead letter back into its queue, at the place that its sort key and number give it, with no
-    /// attempt spent.
+    /// Puts a dead letter back into its queue, at the place of its sort key and number, with no attempt
+    /// spent.
     ///
-    /// It expires no more. The depth that a queue's options allow does not hold it back: it had its place.
+    /// Its expiry is dropped. The queue's depth limit does not apply.
     ///
     /// - Returns: Whether there was such a dead letter.
-    /// - Throws: ``SluiceError/Code/sortKeyMismatch`` when the queue has since taken another type of sort
-    ///   key.
+    /// - Throws: ``SluiceError/Code/sortKeyMismatch`` when the queue now has another type of sort key.
     @discardableResult
     public func requeue(_ action: ActionID) async throws(SluiceError) -> Bool {
         try await store.requeue(action)
     }
 
-    /// Puts a dead letter back into its queue behind all that it holds now.
+    /// Puts a dead letter back at the end of its queue.
     ///
-    /// In the order of arrival the number is the place, so that it gets a new number, and with it another
-    /// idempotency key: the server will not know it again. Where the queue holds larger sort keys it gets the
-    /// largest of them.
+    /// In the order of arrival the number is the place. So the action gets a new number and a new idempotency
+    /// key, and the server cannot recognize it as a repetition. If the queue holds larger sort keys, the
+    /// action gets the largest of them.
     ///
     /// - Returns: The new number; `nil` when there was no such dead letter.
     /// - Throws: As ``requeue(_:)``.
@@ -75,13 +74,13 @@ extension Broker {
 
     /// Puts the dead letters of a pattern back, each at its old place.
     ///
-    /// They go in batches of several hundred. Those that die meanwhile with a higher number are not meant;
-    /// those whose queue has taken another type of sort key stay what they are.
+    /// The call works in batches of several hundred. Dead letters created during the call with a higher
+    /// number are not included. A dead letter stays if its queue now has another type of sort key.
     ///
     /// - Parameters:
-    ///   - pattern: Of which queues.
-    ///   - cause: Set aside for this cause; `nil` is any.
-    /// - Returns: How many went back.
+    ///   - pattern: The queues.
+    ///   - cause: Only dead letters with this cause; `nil` is any.
+    /// - Returns: How many were put back.
     @discardableResult
     public func requeueAll(
         _ pattern: QueuePattern,
@@ -90,7 +89,7 @@ extension Broker {
         try await requeueLetters(pattern, cause: cause).count
     }
 
-    /// The same, and says what stays and why.
+    /// Puts the dead letters of a pattern back, and returns which stay and why.
     package func requeueLetters(
         _ pattern: QueuePattern,
         cause: DeadLetterCause?
@@ -106,7 +105,7 @@ extension Broker {
         return letters
     }
 
-    /// Removes a dead letter for ever, with its history.
+    /// Deletes a dead letter with its history.
     ///
     /// - Returns: Whether there was such a dead letter.
     @discardableResult
@@ -114,18 +113,19 @@ extension Broker {
         try await store.purge(action)
     }
 
-    /// Removes dead letters for ever, the oldest first, with their histories, in batches of several hundred.
+    /// Deletes dead letters with their histories, the oldest first, in batches of several hundred.
     ///
     /// ```swift
     /// try await broker.purgeDeadLetters(diedBefore: monthAgo, keepingNewest: 1_000)
     /// ```
     ///
     /// - Parameters:
-    ///   - pattern: Of which queues.
-    ///   - cause: Set aside for this cause; `nil` is any.
-    ///   - date: Those that were set aside earlier; `nil` is all.
-    ///   - count: So many of the newest of them stay, however old; those that die meanwhile stay too.
-    /// - Returns: How many have gone.
+    ///   - pattern: The queues.
+    ///   - cause: Only dead letters with this cause; `nil` is any.
+    ///   - date: Only dead letters created before this date; `nil` is all.
+    ///   - count: How many of the newest to keep, whatever their age. Dead letters created during the call
+    ///     are kept too.
+    /// - Returns: How many were deleted.
     @discardableResult
     public func purgeDeadLetters(
         _ pattern: QueuePattern = .all,

@@ -6,16 +6,17 @@ public import struct Foundation.Date
 
 /// Edits of one action, while the broker runs or not.
 ///
-/// What runs is not touched: an edit applies to its next attempt, a move when its attempt ends. A dead letter
-/// is ``ActionChange/missing``: put it back first.
+/// A running attempt is not changed: an edit applies to the next attempt, a move when the attempt ends. For a
+/// dead letter the result is ``ActionChange/missing``: put it back first.
 extension Broker {
-    /// Moves an action to another queue, where its sort key and number give it its place.
+    /// Moves an action to another queue, to the place of its sort key and number.
     ///
-    /// It keeps its attempts and its wait. If it had parked its queue, that goes on. A deduplication key goes
-    /// along, and is taken from an action of the other queue that has the same.
+    /// The action keeps its attempts and its wait. If it had parked its old queue, that queue continues. The
+    /// action keeps its deduplication key; if an action of the new queue has the same key, that action loses
+    /// it.
     ///
-    /// - Returns: ``ActionChange/deferred`` while it runs: it moves when its attempt ends, if it is still
-    ///   there then, be the other queue full by that time or not.
+    /// - Returns: ``ActionChange/deferred`` while the action runs: it moves when its attempt ends, if it
+    ///   still exists, even if the other queue is full.
     /// - Throws: ``SluiceError/Code/queueFull`` when the other queue holds as many actions as its options
     ///   allow; ``SluiceError/Code/sortKeyMismatch`` when it has another type of sort key;
     ///   ``SluiceError/Code/invalidQueueName``.
@@ -25,18 +26,22 @@ extension Broker {
         return try await store.move(action, to: queue, queueOptions(of: queue))
     }
 
-    /// Makes an action the next to start of what waits in its queue, whatever the queue's discipline.
+    /// Makes a waiting action the next to start in its queue, whatever the queue's discipline.
     ///
-    /// It changes the sort key: the action gets that of the first, if its own number is smaller, and
-    /// otherwise the next smaller one; a text is shortened by its last character. In a queue in order of
-    /// arrival the key goes below zero. In a queue that runs its last first it is the key of the last, if the
-    /// action's number is greater, and otherwise the next greater one; a text gets a character more. A pass
-    /// through a queue begins anew at the front. A wait for a retry stays and is that of the head from now
-    /// on; an action that was scheduled for later is due at once.
+    /// The action gets a new sort key. If its number is smaller than that of the first action, it gets the
+    /// first action's key, otherwise the next smaller key; a text is shortened by its last character. In a
+    /// queue in order of arrival the key becomes negative.
     ///
-    /// - Returns: ``ActionChange/running`` while it runs: nothing has been changed.
-    /// - Throws: ``SluiceError/Code/noSmallerSortKey`` when the first has the smallest key that there is,
-    ///   such as an empty text, or the last the greatest where that is the next.
+    /// In a queue that runs its last action first, the action gets the key of the last one if its number is
+    /// greater, otherwise the next greater key; a text gets one more character. A pass through a queue
+    /// restarts at the front.
+    ///
+    /// A wait for a retry stays, and the queue then waits for it. An action that was scheduled for later is
+    /// due at once.
+    ///
+    /// - Returns: ``ActionChange/running`` while the action runs: nothing has been changed.
+    /// - Throws: ``SluiceError/Code/noSmallerSortKey`` when there is no smaller key, such as before an empty
+    ///   text, or no greater one in a queue that runs its last action first.
     @discardableResult
     public func moveToFront(_ action: ActionID) async throws(SluiceError) -> ActionChange {
         let change = try await store.moveToFront(action, by: routes.admission.queues)
@@ -44,15 +49,15 @@ extension Broker {
         return change
     }
 
-    /// Gives an action another payload, and the kind of its type.
+    /// Replaces an action's payload, and its kind by that of the new type.
     ///
-    /// Queue, place and attempts stay, whatever the new value says. If it was parked as undecodable, or its
-    /// kind unknown, it is tried again.
+    /// Queue, place and attempts stay, whatever the new value says. If the action was parked because its
+    /// payload did not decode or its kind was unknown, it is tried again.
     ///
-    /// - Parameter ifRunning: What becomes of it while the action runs: an attempt does not see an edit,
-    ///   and if it succeeds the action goes, with the edit. That is told as ``QueueEvent/Kind/editLost``
-    ///   and logged.
-    /// - Returns: ``ActionChange/deferred`` while it runs; with ``EditWhileRunning/refuse``
+    /// - Parameter ifRunning: What to do while the action runs. A running attempt does not see the edit. If
+    ///   it succeeds, the edit is lost with the action; this is reported as ``QueueEvent/Kind/editLost`` and
+    ///   logged.
+    /// - Returns: ``ActionChange/deferred`` while the action runs; with ``EditWhileRunning/refuse``
     ///   ``ActionChange/running``, and nothing has been changed.
     /// - Throws: ``SluiceError/Code/payloadNotEncodable``, ``SluiceError/Code/payloadTooLarge``.
     @discardableResult
@@ -71,7 +76,7 @@ extension Broker {
         )
     }
 
-    /// Gives an action another payload as JSON text, of the kind and version that it has.
+    /// Replaces an action's payload with JSON text of the same kind and version.
     ///
     /// See ``edit(_:to:ifRunning:)``.
     ///
@@ -98,14 +103,15 @@ extension Broker {
         }
     }
 
-    /// Takes an action out of its queue's order until a time, or gives it its place now.
+    /// Schedules an action for later, or makes a scheduled action due now.
     ///
-    /// What stands behind it goes on meanwhile. A wait for a retry, and a parking that it has caused, stay.
+    /// Until that time, the actions after it can run. A wait for a retry stays, and so does a parking that
+    /// the action has caused.
     ///
     /// - Parameters:
-    ///   - action: It waits, or is scheduled for later.
-    ///   - date: When it gets its place; `nil`, and a time that has passed, is now.
-    /// - Returns: ``ActionChange/running`` while it runs: nothing has been changed.
+    ///   - action: The action, which waits or is scheduled for later.
+    ///   - date: When it is due; `nil` or a past date is now.
+    /// - Returns: ``ActionChange/running`` while the action runs: nothing has been changed.
     @discardableResult
     public func reschedule(
         _ action: ActionID,
@@ -116,11 +122,11 @@ extension Broker {
         return change
     }
 
-    /// Sets or clears the time after which an action is not started any more.
+    /// Sets or clears the expiry of an action.
     ///
     /// See ``EnqueueOptions/expiresAt``.
     ///
-    /// - Returns: ``ActionChange/deferred`` while it runs: its attempt is not touched.
+    /// - Returns: ``ActionChange/deferred`` while the action runs: its attempt is not affected.
     @discardableResult
     public func setExpiry(_ action: ActionID, _ date: Date?) async throws(SluiceError) -> ActionChange {
         let time = date.map(Timestamp.init)
@@ -129,7 +135,7 @@ extension Broker {
         return change
     }
 
-    /// Sets or clears the tag of an action; at once, while it runs too.
+    /// Sets or clears the tag of an action at once, also while it runs.
     ///
     /// - Throws: ``SluiceError/Code/invalidOptions`` when the tag is outside its limits.
     @discardableResult
@@ -138,12 +144,11 @@ extension Broker {
         return try await store.setTag(action, tag)
     }
 
-    /// Sets the action that has parked a queue aside as a dead letter, or else the head, and lets the next
-    /// one through.
+    /// Makes the action that has parked a queue a dead letter, or else the head, and lets the queue continue.
     ///
-    /// The action that has parked the queue is the one that ``Because/parked(by:cause:error:since:)``
-    /// names. It is meant also where an action that sorts before it has arrived since, or others run
-    /// beside it. In a queue that is not parked the head is the next to start by the queue's discipline.
+    /// The action that has parked the queue is the one in ``Because/parked(by:cause:error:since:)``. This
+    /// action is skipped even if an action that sorts before it has arrived since, or others run beside it.
+    /// In a queue that is not parked, the head is the next action to start by the queue's discipline.
     ///
     /// - Parameters:
     ///   - queue: The queue.
@@ -163,32 +168,32 @@ extension Broker {
     }
 }
 
-/// What becomes of an edit of an action that runs.
+/// What to do with an edit of a running action.
 public enum EditWhileRunning: Sendable, Hashable {
-    /// It is stored, for the next attempt; if this one succeeds there is none.
+    /// Store the edit for the next attempt; it is lost if the current attempt succeeds.
     case next
-    /// Nothing is changed.
+    /// Change nothing.
     case refuse
 }
 
-/// What became of an edit.
+/// The result of an edit.
 public enum ActionChange: Sendable, Hashable {
-    /// It is in the file, and holds.
+    /// The change is stored and in effect.
     case done
-    /// The action runs. The change is in the file, and holds when its attempt has ended.
+    /// The action runs. The change is stored, and takes effect when the attempt ends.
     case deferred
     /// The action runs, and nothing has been changed.
     case running
-    /// There is no such action: it never was, it has been settled, or it is a dead letter.
+    /// There is no such action: it never existed, it has been settled, or it is a dead letter.
     case missing
 }
 
-/// What became of the skipping of a head.
+/// The result of ``Broker/skipHead(of:reason:)``.
 public enum HeadSkip: Sendable, Hashable {
     /// This action has become a dead letter.
     case skipped(ActionID)
     /// This action runs: nothing has been changed.
     case running(ActionID)
-    /// Nothing waits in the queue's order.
+    /// No action of the queue waits for its turn.
     case empty
 }

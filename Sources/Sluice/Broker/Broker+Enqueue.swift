@@ -4,20 +4,21 @@ public import struct FoundationEssentials.Date
 public import struct Foundation.Date
 #endif
 
-/// Enqueuing. What is enqueued survives a kill of the process and, at the default durability, a loss of
-/// power, when the call returns (G1).
+/// Enqueuing.
+///
+/// When the call returns, the action survives a kill of the process and, at the default durability, a loss of
+/// power (G1).
 extension Broker {
     /// Enqueues an action.
     ///
     /// - Parameters:
     ///   - action: The action; its type says queue and sort key.
-    ///   - date: When it takes its place in the queue's order; until then it blocks nothing. `nil` is at
-    ///     once.
+    ///   - date: When it is due; until then it blocks nothing. `nil` is at once.
     /// - Returns: The action's number, and a way to wait for it.
     /// - Throws: `CancellationError` when the task was cancelled before the write began; ``SluiceError`` with
     ///   ``SluiceError/Code/sortKeyMismatch``, ``SluiceError/Code/queueFull``,
     ///   ``SluiceError/Code/payloadTooLarge``, ``SluiceError/Code/databaseLocked``,
-    ///   ``SluiceError/Code/diskFull`` and others. Nothing has been stored then, but for
+    ///   ``SluiceError/Code/diskFull`` and others. An error means that nothing has been stored, except
     ///   ``SluiceError/Code/unknownCommit`` (G14).
     @discardableResult
     public func enqueue<A: Action>(_ action: A, notBefore date: Date? = nil) async throws -> EnqueueReceipt {
@@ -25,9 +26,9 @@ extension Broker {
         return EnqueueReceipt(id: try await store(drafts: [draft])[0], broker: self)
     }
 
-    /// Enqueues an action with a schedule, an end, a tag, a gate or a deduplication key.
+    /// Enqueues an action with a schedule, an expiry, a tag, a gate or a deduplication key.
     ///
-    /// - Returns: The action's number; with a key, perhaps that of an action that was there before.
+    /// - Returns: The action's number; with a key, perhaps that of an existing action.
     /// - Throws: As ``enqueue(_:notBefore:)``, ``SluiceError/Code/invalidOptions``,
     ///   ``SluiceError/Code/invalidGate`` and ``SluiceError/Code/duplicateKey``.
     @discardableResult
@@ -39,9 +40,9 @@ extension Broker {
     /// Enqueues actions of one type, all or none, in their order.
     ///
     /// - Parameters:
-    ///   - actions: The actions; they may be of several queues.
-    ///   - options: What holds for each of them. Of several with one key in one queue, the first counts as
-    ///     stored for those behind it.
+    ///   - actions: The actions; they may belong to several queues.
+    ///   - options: The options of each action. If several share a key in one queue, the first wins: it
+    ///     counts as stored for the others.
     /// - Returns: The actions' numbers, in the same order.
     /// - Throws: As for one action.
     @discardableResult
@@ -90,11 +91,11 @@ extension Broker {
 
     /// Enqueues an action and blocks the calling thread until it is durable.
     ///
-    /// Actions are stored in the order of the calls; calls in separately started tasks have none. For code
-    /// that cannot wait in another way; a commit takes as long as the disk's sync. It passes the
-    /// ``BrokerOptions/middleware`` by.
+    /// Use it in code that cannot wait asynchronously: a commit takes as long as the disk's sync. Actions are
+    /// stored in the order of the calls; calls in separately started tasks have no order. The
+    /// ``BrokerOptions/middleware`` is not called.
     ///
-    /// - Throws: As ``enqueue(_:notBefore:)``, but for `CancellationError`.
+    /// - Throws: As ``enqueue(_:notBefore:)``, except `CancellationError`.
     @discardableResult
     public func enqueueBlocking<A: Action>(
         _ action: A,
@@ -103,10 +104,9 @@ extension Broker {
         try storeBlocking(drafter.draft(action, notBefore: date.map(Timestamp.init), nil))
     }
 
-    /// Enqueues an action with a schedule, an end, a tag, a gate or a deduplication key, and blocks the
-    /// calling thread until it is durable.
+    /// Enqueues an action with options, and blocks the calling thread until it is durable.
     ///
-    /// - Throws: As the form that does not block, but for `CancellationError`.
+    /// - Throws: As the form that does not block, except `CancellationError`.
     @discardableResult
     public func enqueueBlocking<A: Action>(
         _ action: A,
@@ -130,7 +130,7 @@ extension Broker {
         return ids
     }
 
-    /// Goes through what is left of the middleware, the outermost first.
+    /// Calls the remaining middleware, the outermost first, then writes.
     private func pass(
         _ rest: ArraySlice<any Middleware>,
         _ context: EnqueueContext
@@ -146,7 +146,7 @@ extension Broker {
         return ids
     }
 
-    /// Sees to what is scheduled for later or will end.
+    /// Schedules the chores for drafts that are due later, expire or have a key.
     private func scheduleChores(for drafts: [ActionDraft]) {
         guard drafts.contains(where: { $0.notBefore != nil || $0.extras != nil }) else { return }
         admitScheduled(isNeeded: drafts.contains { $0.notBefore != nil })
@@ -160,7 +160,7 @@ extension Broker {
         if isNeeded && isRunning { scheduler.schedule(.admitScheduled, within: .zero) }
     }
 
-    /// Encodes actions, many of them in two tasks: it takes about as long as storing them.
+    /// Encodes actions, many of them in two tasks, since encoding takes about as long as storing.
     private func drafts<A: Action>(
         _ actions: [A],
         _ options: EnqueueOptions
@@ -184,9 +184,8 @@ extension Broker {
         }
     }
 
-    /// Fewer are encoded before a second task has begun.
+    /// The number of actions from which a second task is worth its start.
     private static let concurrentEncodingCount = 64
 
-    /// The options that hold for a queue.
     func queueOptions(of queue: QueueName) -> QueueOptions? { drafter.options(of: queue) }
 }

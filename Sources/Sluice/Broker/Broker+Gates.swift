@@ -1,20 +1,21 @@
-/// Gates: named conditions that are opened and closed by the application, such as `network` or `account:42`.
+/// Gates: named conditions that the application opens and closes, such as `network` or `account:42`.
 ///
 /// A route names the gates that its actions wait for (``RouteOptions/gates``), and so does an action
 /// (``EnqueueOptions/gate``) and an outcome (``Outcome/retry(whenOpen:)``). No attempt is spent on a closed
 /// gate. A gate that was never opened is closed.
 extension Broker {
-    /// Opens a gate: all that waits for it may start.
+    /// Opens a gate, so that the actions that wait for it may start.
     ///
-    /// An opening while an action is being attempted counts for ``Outcome/retry(whenOpen:)``: it is tried
-    /// again at once. To open a gate that is open wakes nobody; it stays kept if it was.
+    /// If the gate opens during an attempt that ends with ``Outcome/retry(whenOpen:)``, the action is tried
+    /// again at once. If the gate is open already, the call wakes no queue, and the gate remains kept if it
+    /// was.
     ///
     /// - Parameters:
     ///   - name: The gate.
-    ///   - isKept: Whether it stays open when the file is opened again. By default it is closed then, as a
-    ///     new process does not know better.
-    ///   - spread: The queues that wait start spread over this time, so that they do not meet all at once
-    ///     whoever the gate stands for; zero is at once.
+    ///   - isKept: Whether the gate stays open when the file is opened again. By default it is then closed,
+    ///     because a new process cannot know its state.
+    ///   - spread: The time over which the waiting queues start, so that not all of them call one server at
+    ///     once. Zero starts them immediately.
     /// - Throws: ``SluiceError/Code/invalidGate`` and errors of the file.
     public func openGate(
         _ name: GateName,
@@ -25,9 +26,9 @@ extension Broker {
         try await store.setGate(name, isOpen: true, isKept: isKept, spread: spread)
     }
 
-    /// Closes a gate: nothing that asks for it starts from now on.
+    /// Closes a gate, so that no action that needs it starts.
     ///
-    /// What runs is not touched.
+    /// Running actions are not affected.
     ///
     /// - Parameters:
     ///   - name: The gate.
@@ -37,7 +38,7 @@ extension Broker {
         try await store.setGate(name, isOpen: false, isKept: isKept, spread: .zero)
     }
 
-    /// The gates that have been opened or closed, by name.
+    /// Returns the gates that have been opened or closed, by name.
     public func gates() async throws(SluiceError) -> [Gate] {
         try await store.gates()
     }

@@ -1,16 +1,17 @@
-/// Holds: an operator's pause of a queue, of those with a prefix, or of everything.
+/// Holds: an operator's pause of one queue, of all queues with a prefix, or of everything.
 ///
-/// They stand in the file, so that they outlast the process, and each has its holder and reason. While one
-/// covers a queue nothing of it starts; what runs goes on. ``retryNow(_:)`` overrides none.
+/// Holds are stored in the file and survive the process; each has a holder and a reason. While a hold covers
+/// a queue, no action of the queue starts; running actions continue. ``retryNow(_:)`` does not override
+/// holds.
 extension Broker {
     /// Holds the queues of a pattern.
     ///
     /// - Parameters:
-    ///   - pattern: Which queues.
-    ///   - holder: Who holds, as others are to see it; at most 255 characters.
-    ///   - reason: Why; at most 1,000 characters. It should not repeat a payload.
-    ///   - duration: How long, by the wall clock; `nil` is until ``endHold(_:)``. A clock that is set back
-    ///     before the hold's beginning has it last so long anew.
+    ///   - pattern: The queues.
+    ///   - holder: The name of the holder, for display; at most 255 characters.
+    ///   - reason: The reason; at most 1,000 characters. It should not repeat a payload.
+    ///   - duration: How long, by the wall clock; `nil` is until ``endHold(_:)``. If the clock is set back
+    ///     before the hold's beginning, the duration starts again.
     /// - Returns: The number of the hold.
     /// - Throws: ``SluiceError/Code/invalidPattern``, ``SluiceError/Code/invalidQueueName``,
     ///   ``SluiceError/Code/invalidOptions`` for texts that are too long, and errors of the file.
@@ -31,9 +32,9 @@ extension Broker {
         return try await store.hold(pattern, by: holder, reason: reason, for: duration)
     }
 
-    /// Ends a hold: queues that no other one covers move again.
+    /// Ends a hold, so that queues without another hold continue.
     ///
-    /// - Returns: Whether it stood.
+    /// - Returns: Whether there was such a hold.
     @discardableResult
     public func endHold(_ hold: HoldID) async throws(SluiceError) -> Bool {
         try await store.endHold(hold)
@@ -42,10 +43,9 @@ extension Broker {
     /// Ends the holds of a pattern.
     ///
     /// - Parameters:
-    ///   - pattern: The pattern that was held, as it was given: to name one queue of a prefix that is held
-    ///     ends nothing.
-    ///   - holder: Whose; `nil` is everybody's.
-    /// - Returns: How many stood.
+    ///   - pattern: The same pattern that was held. The name of one queue does not end a hold on a prefix.
+    ///   - holder: Only holds of this holder; `nil` is all.
+    /// - Returns: How many holds were ended.
     @discardableResult
     public func endHolds(
         matching pattern: QueuePattern,
@@ -54,7 +54,7 @@ extension Broker {
         try await store.endHolds(matching: pattern, by: holder)
     }
 
-    /// The holds that stand, the oldest first.
+    /// Returns the current holds, the oldest first.
     public func holds() async throws(SluiceError) -> [Hold] {
         try await store.holds()
     }

@@ -3,18 +3,18 @@ internal import Synchronization
 
 /// Waiting until nothing is left to do.
 extension Broker {
-    /// Returns when a running broker has nothing left that it could run or wait for.
+    /// Waits until a running broker has nothing left to run or to wait for.
     ///
-    /// That is what the file says: what other connections have committed before the call counts, as an
-    /// enqueue in a transaction of the application's. Parked queues do not count, and what this broker has
-    /// no route for does not, whether it is due, waits for a retry, is scheduled or runs in another
-    /// process. What is the broker's to run and waits for a time is waited for, however late that is: if
-    /// that takes more than five seconds, the logger is told once, at `notice`.
+    /// The file decides: commits of other connections before the call count, such as an enqueue in a
+    /// transaction of the application. Parked queues do not count. Neither do actions without a route in this
+    /// broker, whether due, waiting for a retry, scheduled, or running in another process. Work of this
+    /// broker that is due later counts, however late that is. If the wait takes more than five seconds, it is
+    /// logged once at `notice`.
     ///
-    /// Returns at once when the broker stops or the task is cancelled, after a ``run()`` that has thrown, and
-    /// in a role that runs nothing. Before the first `run()` it waits for it, and while the broker is
-    /// suspended for ``resume()``. A handler must not wait for this, as it would wait for its own return, and
-    /// so it traps.
+    /// The call returns at once when the broker stops or the task is cancelled. It also does so after a
+    /// ``run()`` that has thrown, and in a role that runs nothing. Before the first `run()` it waits for
+    /// that, and while the broker is suspended for ``resume()``. A handler must not call it, since it would
+    /// wait for its own return: the call traps.
     public func waitUntilIdle() async {
         await waitUntilIdle { [options] wait in
             guard wait.isLong else { return false }
@@ -25,10 +25,10 @@ extension Broker {
         }
     }
 
-    /// As ``waitUntilIdle()``.
+    /// Waits as ``waitUntilIdle()`` does, and reports long waits.
     ///
-    /// - Parameter tell: Asked what to do when nothing but time or another process brings what is waited for;
-    ///   no more once it has said that it has told somebody.
+    /// - Parameter tell: Called when the broker waits only for a time or for another process; not called
+    ///   again after it has returned `true`.
     package func waitUntilIdle(telling tell: (IdleWait) -> Bool) async {
         if store.check.isForked { return }
         ensureNotInHandler("waitUntilIdle()")
@@ -37,18 +37,18 @@ extension Broker {
         var seen: Int?
         var hasTold = false
         while await waitForRest(behind: seen, stops) {
-            // Whatever happens from here on is another rest.
+            // From here on, any change ends in another rest.
             seen = life.withLock { $0.rests }
             do {
                 if try await isIdleNow() { return }
                 guard scheduler.isResting else { continue }
                 let left = try await workLeft()
                 guard let wait = IdleWait(left, waited: options.clock.uptime - start) else { return }
-                // What could run is about to: it is the engine's own news that it has.
+                // Runnable work is about to start, and its end is another rest.
                 if left.next == .now || hasTold { continue }
                 hasTold = tell(wait)
             } catch {
-                // It may pass, as the lock of another connection does, and nothing is known until then.
+                // The error may pass, like the lock of another connection; until then nothing is known.
                 options.logger.debug("no look at the file", metadata: ["error": "\(error)"])
                 seen = nil
                 let time = options.clock.uptime + Self.syncInterval
@@ -57,9 +57,9 @@ extension Broker {
         }
     }
 
-    /// Whether nothing is left to do, and nothing waits for a time, by all that has been committed.
+    /// Returns whether, by all commits so far, nothing is left to do and no queue waits for a time.
     private func isIdleNow() async throws(SluiceError) -> Bool {
-        // Its report has woken what it found when this returns.
+        // When this returns, the commit's report has woken the queues that it found.
         if wakeUps != nil, !mutant("look before idle") { try await store.takeInForeignChanges() }
         return scheduler.isIdle
     }
@@ -67,9 +67,9 @@ extension Broker {
     /// Waits until the engine has nothing to do at the moment.
     ///
     /// - Parameters:
-    ///   - seen: How often it had come to that before; `nil`: once is enough.
-    ///   - stops: How often the broker had been stopped when the wait began.
-    /// - Returns: `false` when nothing will come of waiting.
+    ///   - seen: The number of rests seen so far; `nil` accepts the current rest.
+    ///   - stops: The number of stops when the wait began.
+    /// - Returns: `false` when waiting is pointless.
     private func waitForRest(behind seen: Int?, _ stops: Int) async -> Bool {
         let waiter = life.withLock { life in
             life.lastRestWaiter += 1
@@ -88,12 +88,12 @@ extension Broker {
                 if let rests { continuation.resume(returning: rests) }
             }
         } onCancel: {
-            // The task counts as cancelled by now: a waiter that is not here yet will not wait.
+            // The task is already cancelled, so a waiter that is not registered yet will not wait.
             life.withLock { $0.restWaiters.removeValue(forKey: waiter) }?.resume(returning: false)
         }
     }
 
-    /// The engine has nothing to do at the moment.
+    /// Resumes the waiters; called when the engine has nothing to do at the moment.
     func rests() {
         let waiters = life.withLock { life -> [CheckedContinuation<Bool, Never>] in
             life.rests += 1
@@ -103,7 +103,7 @@ extension Broker {
         for waiter in waiters { waiter.resume(returning: true) }
     }
 
-    /// Nothing will come of waiting.
+    /// Resumes the waiters, because waiting has become pointless.
     func releaseRestWaiters() {
         let waiters = life.withLock { $0.takeRestWaiters() }
         for waiter in waiters { waiter.resume(returning: false) }
@@ -118,20 +118,20 @@ extension Broker.Life {
     }
 }
 
-/// What a broker waits for that has nothing to do at the moment.
+/// The work that an idle broker still waits for.
 package struct IdleWait: Sendable {
-    /// How many queues of the broker's wait for a time, or are run by another process.
+    /// How many of the broker's queues wait for a time, or run in another process.
     package let queueCount: Int
-    /// When the first of them is due; `nil`: as soon as the other process is through.
+    /// When the first of them is due; `nil` if only another process can end the wait.
     package let delay: Duration?
 
-    /// How long it has been waited.
+    /// How long the call has waited.
     package let waited: Duration
 
-    /// Whether somebody may wonder: a retry in a second or two is no news.
+    /// Whether the wait is worth a report; a retry within seconds is not.
     package var isLong: Bool { delay ?? waited >= .seconds(5) }
 
-    /// - Returns: `nil` where nothing comes by itself.
+    /// - Returns: `nil` when there is nothing to wait for.
     init?(_ left: WorkLeft, waited: Duration) {
         self.waited = waited
         guard left.next != .none || left.elsewhereCount > 0 else { return nil }

@@ -1,33 +1,32 @@
 internal import Synchronization
 
-/// Noticing what other connections and processes have committed (G11).
+/// Noticing the commits of other connections and processes (G11).
 extension Broker {
-    /// Has the broker look now for what other connections have committed, without waiting for it.
+    /// Polls for commits of other connections at once, without waiting for the result.
     ///
-    /// It would find it by itself; this is for those who know of a commit, such as a library that has made
-    /// it.
+    /// The broker would find them by itself. Call it after a commit of your own, to poll at once.
     package func lookForCommits() {
         guard wakeUps != nil || store.isReadOnly, isRunning || isWatched else { return }
         scheduler.schedule(.lookForChanges, within: .zero)
     }
 
-    /// Whether anybody waits for the end of an action, or observes.
+    /// Whether there are observers or callers that wait for the end of an action.
     var isWatched: Bool { store.waiters.areThere || store.interest.isAny }
 
-    /// Looks for what others do while this broker does not run, as long as anybody wants to know.
+    /// Polls for commits of others while this broker does not run, as long as it is watched.
     func lookAtOthers() {
         guard wakeUps != nil || store.isReadOnly, !isRunning, isWatched else { return }
         scheduler.schedule(.lookForChanges, within: options.foreignChangeInterval)
     }
 
-    /// Takes in what other connections have committed, if they have.
+    /// Processes new commits of other connections, if there are any.
     func lookForChanges() {
         let interval = options.foreignChangeInterval
         guard isRunning else {
-            // Nothing is logged for it: what others do shows in the file alone.
+            // This broker does not run, and nothing notifies it: commits of others show in the file only.
             return attempt(.lookForChanges, again: interval) { [observers] store in
                 guard try await store.hasNewCommits() else { return }
-                // Who only reads has made none of them.
+                // A reader has made no commits of its own.
                 if store.isReadOnly { store.interest.noteCommitOfOthers() }
                 if store.waiters.areThere || store.interest.contents != nil && !store.isReadOnly {
                     try await store.takeInForeignChanges()
@@ -51,7 +50,7 @@ extension Broker {
 
 /// Finding every queue with work: at the start, and when queues may have been missed.
 extension Broker {
-    /// How many queues are read in one go.
+    /// How many queues are read at a time.
     private static let queueBatch = 1_000
 
     /// Wakes every queue with work.

@@ -1,12 +1,14 @@
 public import Dispatch
 internal import Logging
 
-/// Observing what happens. While nobody observes, events are not even made.
+/// Observing what happens.
+///
+/// Without observers, events are not created.
 extension Broker {
-    /// The events from now on.
+    /// Returns the events from now on.
     ///
-    /// Each call is a subscription of its own with a buffer of its own. What is committed by calls that begin
-    /// after this one has returned is among them, in the order of commits.
+    /// Each call is a subscription with a buffer of its own. It includes the commits of all calls that begin
+    /// after this one has returned, in the order of commits.
     ///
     /// - Parameter buffering: How many events wait for a consumer that is slower than the queues.
     public func events(buffering: EventBuffering = .bounded()) -> QueueEvents {
@@ -17,11 +19,11 @@ extension Broker {
     /// Calls back for each event from now on, on a dispatch queue, in order and one at a time.
     ///
     /// - Parameters:
-    ///   - queue: Where. A concurrent one is fine: no two callbacks overlap.
+    ///   - queue: The queue. A concurrent queue is fine: callbacks do not overlap.
     ///   - buffering: How many events wait for callbacks that are slower than the queues.
     ///   - body: Called with an event, or with the mark of a gap.
-    /// - Returns: What to hold as long as callbacks are wanted. What is told before the broker's close is
-    ///   still called back for after it.
+    /// - Returns: A token; callbacks end when it is released. Events from before the broker's close are
+    ///   delivered even after it.
     public func observe(
         on queue: DispatchQueue,
         buffering: EventBuffering = .bounded(),
@@ -49,33 +51,33 @@ extension Broker {
         )
     }
 
-    /// Calls back on the committing thread when something in the file may have changed, by whomever.
+    /// Calls back on the committing thread when the file may have changed, whoever changed it.
     ///
-    /// What others commit is told within ``BrokerOptions/foreignChangeInterval``, also while this broker does
-    /// not run.
+    /// Commits of others are reported within ``BrokerOptions/foreignChangeInterval``, also while this broker
+    /// does not run.
     ///
-    /// - Parameter body: It may not block. One call may stand for several changes.
+    /// - Parameter body: It must not block. One call may represent several changes.
     package func observeChanges(_ body: @escaping @Sendable () -> Void) -> ObservationToken {
         defer { isObserved() }
         let subscriber = Observers.Subscriber(receive: { _ in body() }, poke: { _ in body() }, end: {})
         return ObservationToken(observers, subscriber) {}
     }
 
-    /// Logs what a part of the package that is not the library has to say.
+    /// Logs a message of another module of the package.
     package func note(_ sentence: String) { options.logger.debug("\(sentence)") }
 
-    /// Somebody has begun to observe.
+    /// Starts the watches that observers need.
     func isObserved() {
         watchForStalls()
         lookAtOthers()
     }
 
-    /// Hands jobs to a dispatch queue.
+    /// Returns a function that runs jobs on a dispatch queue.
     static func schedule(on queue: DispatchQueue) -> @Sendable (@escaping @Sendable () -> Void) -> Void {
         { job in queue.async { job() } }
     }
 
-    /// Hands jobs to an executor.
+    /// Returns a function that runs jobs on an executor.
     static func schedule(
         on executor: any TaskExecutor
     ) -> @Sendable (@escaping @Sendable () -> Void) -> Void {

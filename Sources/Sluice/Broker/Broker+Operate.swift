@@ -1,8 +1,8 @@
-/// What an operator, or the application on its user's behalf, does to queues and actions.
+/// Operating queues and actions, by an operator or by the application for its user.
 extension Broker {
-    /// Ends the retry waits of queues and lifts their parking: their heads are tried now.
+    /// Ends the retry waits of queues and unparks them, so that their heads are tried now.
     ///
-    /// No attempt is lost or given back. Actions that run are not touched.
+    /// No attempt is lost or given back. Running actions are not affected.
     ///
     /// - Returns: The number of queues that waited for a retry or were parked.
     @discardableResult
@@ -12,7 +12,7 @@ extension Broker {
         return count
     }
 
-    /// Ends the retry waits of the queues that are named and lifts their parking, all in one transaction.
+    /// Ends the retry waits of the named queues and unparks them, all in one transaction.
     ///
     /// See ``retryNow(_:)``.
     ///
@@ -24,11 +24,11 @@ extension Broker {
         return count
     }
 
-    /// Actions that wait or run: by queue, and in the order in which each queue runs them.
+    /// Returns waiting and running actions, by queue, in the order in which each queue runs them.
     ///
     /// - Parameters:
-    ///   - pattern: Which queues.
-    ///   - limit: The most that are read; each carries its payload.
+    ///   - pattern: The queues.
+    ///   - limit: The most that are read; each includes its payload.
     public func actionSummaries(
         _ pattern: QueuePattern = .all,
         limit: Int = 1_000
@@ -36,28 +36,28 @@ extension Broker {
         try await store.actionSummaries(pattern.form(), limit: limit)
     }
 
-    /// The number of actions that wait or run.
+    /// Returns the number of waiting and running actions.
     public func actionCount() async throws(SluiceError) -> Int {
         try await store.actionCount()
     }
 
     /// Makes all commits to the file so far survive a loss of power, whoever has made them.
     ///
-    /// For what was enqueued on a connection whose commits are not synced. One call serves any number of
-    /// commits before it. It cannot mend what a connection with `synchronous = OFF` has copied from the log
-    /// into the file.
+    /// Call it after enqueuing on a connection whose commits are not synced. One call covers any number of
+    /// commits before it. It cannot repair pages that a connection with `synchronous = OFF` has copied from
+    /// the WAL into the file.
     ///
-    /// - Throws: ``SluiceError`` when the disk cannot be written: nothing is known to be durable then.
+    /// - Throws: ``SluiceError`` when the disk cannot be written: then nothing is known to be durable.
     public func flush() async throws(SluiceError) {
         try await store.sync()
     }
 
-    /// Copies the log into the database and cuts it to nothing, so that what was deleted stands in neither.
+    /// Copies the WAL into the database and truncates it, so that neither contains deleted payloads.
     ///
-    /// With ``BrokerOptions/erasesPayloads`` a running broker does it by itself, and a broker that is closed
-    /// too; without that option, what was deleted may still stand in the database.
+    /// With ``BrokerOptions/erasesPayloads`` the broker does this by itself while it runs and when it is
+    /// closed. Without that option, deleted payloads may remain in the database.
     ///
-    /// - Returns: `false` when another connection has kept the log from being cut: call it again.
+    /// - Returns: `false` when another connection prevented the truncation: call it again.
     /// - Throws: ``SluiceError`` when the file cannot be written.
     public func eraseLog() async throws(SluiceError) -> Bool {
         try await store.eraseLog()

@@ -1,7 +1,7 @@
 /// The application's own transactions, on its own connections to the broker's file: see
 /// <doc:YourOwnTransactions>.
 extension Broker {
-    /// Enqueues an action in a transaction of the application's: both are committed, or neither.
+    /// Enqueues an action in a transaction of the application: both are committed, or neither.
     ///
     /// ```swift
     /// sqlite3_exec(connection, "BEGIN IMMEDIATE", nil, nil, nil)
@@ -10,31 +10,31 @@ extension Broker {
     /// sqlite3_exec(connection, "COMMIT", nil, nil, nil)
     /// ```
     ///
-    /// A running broker, in this process or another, starts the action when the transaction has been
-    /// committed, and is not told anything if it is rolled back. What is enqueued has the durability of the
-    /// connection: below `synchronous = FULL` it survives a loss of power when ``flush()`` has returned.
+    /// After the commit, a running broker in this process or another starts the action. A rollback has no
+    /// effect on brokers. The action has the durability of the connection: below `synchronous = FULL` it
+    /// survives a loss of power only after ``flush()`` has returned.
     ///
-    /// It checks what the other forms check, by the same rules, and passes the ``BrokerOptions/middleware``
-    /// by. A refusal leaves the transaction as it was. The call neither commits nor rolls back nor sets
-    /// anything on the connection, and leaves it no statement; `changes()` is that of the engine's last
-    /// statement. So its own statements are prepared anew in each call: for several actions, the form that
-    /// takes a sequence costs far less than as many calls.
+    /// The call makes the same checks as the other forms, but does not call the ``BrokerOptions/middleware``.
+    /// An action that is refused leaves the transaction unchanged. The call does not commit, roll back or
+    /// change settings, and leaves no statement on the connection; `changes()` is that of the engine's last
+    /// statement. Since each call prepares its statements again, one call with a sequence costs far less than
+    /// many calls.
     ///
     /// - Parameters:
     ///   - action: The action; its type says queue and sort key.
-    ///   - options: A schedule, an end, a tag, a gate, a deduplication key.
+    ///   - options: A schedule, an expiry, a tag, a gate, a deduplication key.
     ///   - connection: A `sqlite3 *` of the SQLite library that this process uses, with a transaction open,
     ///     whose main database is the broker's file. It is used during the call, on the calling thread.
-    /// - Returns: The action's number. ``EnqueueReceipt/settled()`` is to be asked behind the commit; before
-    ///   it, there is no such action.
-    /// - Throws: ``SluiceError`` with ``SluiceError/Code/noTransaction``,
-    ///   ``SluiceError/Code/otherDatabase``, ``SluiceError/Code/statementUnderWay`` in the middle of the rows
-    ///   of a statement that writes, ``SluiceError/Code/databaseLocked`` when another connection
-    ///   writes, or has written since the transaction began to read: begin it with `BEGIN IMMEDIATE`;
-    ///   ``SluiceError/Code/readOnly``, ``SluiceError/Code/closed``, and what other enqueues throw, but for
-    ///   `CancellationError`. After ``SluiceError/Code/diskFull``, ``SluiceError/Code/inputOutput``,
-    ///   ``SluiceError/Code/outOfMemory`` and ``SluiceError/Code/interrupted`` SQLite may have rolled back
-    ///   the whole transaction: `sqlite3_get_autocommit()` tells.
+    /// - Returns: The action's number. Call ``EnqueueReceipt/settled()`` after the commit; before it, there
+    ///   is no such action.
+    /// - Throws: ``SluiceError`` with ``SluiceError/Code/noTransaction``, ``SluiceError/Code/otherDatabase``,
+    ///   ``SluiceError/Code/statementUnderWay`` in the middle of the rows of a statement that writes,
+    ///   ``SluiceError/Code/databaseLocked`` when another connection writes, or has written since the
+    ///   transaction began to read: begin it with `BEGIN IMMEDIATE`; ``SluiceError/Code/readOnly``,
+    ///   ``SluiceError/Code/closed``, and the errors of other enqueues, except `CancellationError`. After
+    ///   ``SluiceError/Code/diskFull``, ``SluiceError/Code/inputOutput``, ``SluiceError/Code/outOfMemory``
+    ///   and ``SluiceError/Code/interrupted`` SQLite may have rolled back the whole transaction: check
+    ///   `sqlite3_get_autocommit()`.
     @discardableResult
     public func enqueue<A: Action>(
         _ action: A,
@@ -45,7 +45,7 @@ extension Broker {
         return EnqueueReceipt(id: ids[0], broker: self)
     }
 
-    /// Enqueues actions of one type in a transaction of the application's, all or none, in their order.
+    /// Enqueues actions of one type in a transaction of the application, all or none, in their order.
     ///
     /// - Returns: The actions' numbers, in the same order.
     /// - Throws: As for one action.
@@ -60,8 +60,9 @@ extension Broker {
         return try store.enqueue(drafts, in: connection)
     }
 
-    /// Enqueues actions of one type, each with options of its own, in a transaction of the application's, all
-    /// or none, in their order.
+    /// Enqueues actions in a transaction of the application, each with options of its own, all or none.
+    ///
+    /// They are of one type and keep their order.
     ///
     /// ```swift
     /// try broker.enqueue(sends, in: connection) { send in
@@ -70,7 +71,7 @@ extension Broker {
     /// ```
     ///
     /// - Returns: The actions' numbers, in the same order.
-    /// - Throws: As for one action, and what `options` throws, as an error of its own.
+    /// - Throws: As for one action, and any error of `options` unchanged.
     @discardableResult
     public func enqueue<A: Action>(
         _ actions: some Sequence<A>,
@@ -80,8 +81,9 @@ extension Broker {
         try store.enqueue(actions.map { try drafter.draft($0, options($0)) }, in: connection)
     }
 
-    /// Enqueues actions whose kinds and payloads are known at run time only in a transaction of the
-    /// application's, all or none, in their order.
+    /// Enqueues raw actions in a transaction of the application, all or none, in their order.
+    ///
+    /// Their kinds and payloads are known at run time only.
     ///
     /// - Returns: The actions' numbers, in the same order.
     /// - Throws: As for an action of a type, and ``SluiceError/Code/payloadNotJSON``.
@@ -96,14 +98,13 @@ extension Broker {
         return try store.enqueue(drafts, in: connection)
     }
 
-    /// Says what speaks against a connection of the application's for this broker's file; nothing, when it is
-    /// empty.
+    /// Returns the problems of a connection of the application with this broker's file.
     ///
-    /// It writes nothing and changes no setting. Ask it once, when the connection is opened, and log what it
-    /// says.
+    /// The call writes nothing and changes no setting. Call it once, when the connection is opened, and log
+    /// the result.
     ///
-    /// - Throws: ``SluiceError`` when SQLite cannot tell, as where the connection's own statements hold a
-    ///   lock.
+    /// - Throws: ``SluiceError`` when SQLite cannot answer, such as when the connection's own statements hold
+    ///   a lock.
     public func diagnose(_ connection: OpaquePointer) throws(SluiceError) -> [ConnectionFinding] {
         try store.diagnose(connection)
     }

@@ -3,34 +3,33 @@ internal import Synchronization
 extension Broker {
     private static let remainingWorkPage = 1_000
 
-    /// What is left to do by itself in the file, whether the broker runs or not.
+    /// Returns the work that the file has for this broker by time alone, whether the broker runs or not.
     ///
     /// ```swift
     /// if case .later(let delay) = try await broker.remainingWork() { wakeUpAgain(after: delay) }
     /// ```
     ///
-    /// What has no route in this broker does not count, nor what another process runs at the moment. A head
-    /// that waits for a gate or a retry, and expires first, counts for the time of its end, unless the policy
-    /// of its route for ``FailureCause/expired`` is to block. The queues with work are read one after the
-    /// other, until one is found that could run at once.
+    /// Actions without a route in this broker do not count, nor actions that another process runs. If a head
+    /// waits for a gate or a retry and expires first, its expiry counts, unless its route's policy for
+    /// ``FailureCause/expired`` is to block. The queues with work are read one after the other, until one
+    /// could run at once.
     ///
     /// - Throws: An error of the file.
     public func remainingWork() async throws(SluiceError) -> RemainingWork {
         try await remainingWork(until: nil)
     }
 
-    /// What is left to do by itself.
+    /// Returns the work left.
     ///
-    /// - Parameter end: When, by the clock's uptime, there is no more time to read on: what has not been read
-    ///   is taken to hold work.
+    /// - Parameter end: When to stop reading, by the clock's uptime; queues that were not read are assumed to
+    ///   have work.
     func remainingWork(until end: Duration?) async throws(SluiceError) -> RemainingWork {
         try await workLeft(until: end) { $0.next == .now }.next
     }
 
-    /// As ``remainingWork(until:)``; `nil` while the broker is suspended: a look would wait for its resume,
-    /// whatever time there is.
+    /// Returns the work left; `nil` while the broker is suspended, when reading would wait for its resume.
     func remainingWorkUnlessSuspended(until end: Duration) async throws(SluiceError) -> RemainingWork? {
-        // Among the calls that suspend and resume it, so that none comes in between.
+        // Runs in order with suspend and resume, so that neither happens during the read.
         try await suspension.pass { [self] () async -> Result<RemainingWork?, SluiceError> in
             guard !suspension.isOn else { return .success(nil) }
             do throws(SluiceError) {
@@ -41,7 +40,7 @@ extension Broker {
         }.get()
     }
 
-    /// What all queues that this broker has routes for leave to do, by what they wait for.
+    /// Returns the work of all queues that this broker has routes for, by what they wait for.
     package func workLeft() async throws(SluiceError) -> WorkLeft {
         try await workLeft(until: nil) { _ in false }
     }
@@ -65,7 +64,7 @@ extension Broker {
                     case (let routing?, false):
                         left.count(facts, facts.becauseOfFile(file, routing, left.now), routing)
                     case (.route?, true): left.countElsewhere()
-                    // What runs here has been removed meanwhile.
+                    // The action that runs here has been removed.
                     case (nil, false): left.countRunning()
                     case (.unroutable?, true), (nil, true): break
                     }
@@ -76,7 +75,7 @@ extension Broker {
         return left.withLock { $0 }
     }
 
-    /// What a broker that runs has to do by itself, as far as it knows without a look into the file.
+    /// The work of a running broker, as far as it knows without reading the file.
     var workAhead: RemainingWork {
         life.withLock { life in
             if life.state == .closed { return .none }
@@ -86,9 +85,9 @@ extension Broker {
 }
 
 extension SchedulerStateMachine {
-    /// What there is to do by itself.
+    /// Returns the work that is left here.
     ///
-    /// What other processes run is left to them.
+    /// Actions that other processes run do not count.
     func workAhead(at now: Duration) -> RemainingWork {
         // A queue with several slots may have nothing to claim while its actions run.
         guard beside.isEmpty && settlingBeside.isEmpty else { return .now }

@@ -1,10 +1,9 @@
 /// Queue options and routes. They may be added at any time, also while the broker runs.
 extension Broker {
-    /// Sets what holds for the queues of a pattern.
+    /// Sets the options for the queues of a pattern.
     ///
-    /// Of several patterns that match a queue, the sort key and the depth of the most specific one hold,
-    /// alone: what it leaves out is not taken from another. A discipline and a start are those of the most
-    /// specific pattern that says them.
+    /// If several patterns match a queue, sort key and depth are those of the most specific pattern alone,
+    /// even where it sets none. Discipline and start are those of the most specific pattern that sets them.
     ///
     /// - Throws: ``SluiceError/Code/duplicateQueueOptions`` when the pattern has options,
     ///   ``SluiceError/Code/invalidPattern``, ``SluiceError/Code/invalidOptions``,
@@ -15,8 +14,8 @@ extension Broker {
 
     /// Routes the actions of a type in the queues of a pattern to a closure.
     ///
-    /// Of several routes for a kind whose patterns match a queue, the most specific one runs it: the exact
-    /// name, then the longest prefix.
+    /// If several routes for a kind match a queue, the most specific one runs it: the exact name, then the
+    /// longest prefix.
     ///
     /// - Parameters:
     ///   - pattern: A queue's name, or a prefix that ends in `/*`.
@@ -65,8 +64,7 @@ extension Broker {
     /// }
     /// ```
     ///
-    /// See ``route(_:_:_:handler:)``, and ``Completion`` for what becomes of one that is dropped or called
-    /// twice.
+    /// See ``route(_:_:_:handler:)``, and ``Completion`` about completions that are dropped or called twice.
     public func route<A: Action>(
         _ pattern: QueuePattern,
         completing type: A.Type,
@@ -98,8 +96,8 @@ extension Broker {
 
     /// Routes actions of any kind in the queues of a pattern, unless the pattern has a route for their kind.
     ///
-    /// The payload is handed over as it is stored, in the version that ``Attempt/version`` tells; a sealed
-    /// one is opened first, if the broker has a ``BrokerOptions/payloadSealing``.
+    /// The handler gets the payload as stored, in the version ``Attempt/version``. If the broker has a
+    /// ``BrokerOptions/payloadSealing``, a sealed payload is opened first.
     public func routeAnyKind(
         _ pattern: QueuePattern,
         _ options: RouteOptions = RouteOptions(),
@@ -129,7 +127,7 @@ extension Broker {
         codeChanged()
     }
 
-    /// The discipline of a queue.
+    /// Returns the discipline of a queue.
     package func discipline(of queue: QueueName) -> QueueDiscipline {
         routes.admission.queues.rules(of: queue).discipline
     }

@@ -3,12 +3,12 @@ internal import Synchronization
 
 /// Running and stopping.
 extension Broker {
-    /// Where the broker stands in its life.
+    /// The state of a broker's run.
     struct Life {
         enum State { case idle, starting, running, stopping, closed }
 
         var state = State.idle
-        /// Nothing runs any more.
+        /// No handler runs any more.
         var drained = Event()
         /// ``Broker/run()`` has returned.
         var ended = Event()
@@ -16,39 +16,40 @@ extension Broker {
         var failure: SluiceError?
         /// The last ``Broker/run()`` has thrown, or has not returned yet.
         var hasThrown = false
-        /// At all queues that have work: at the start, and when some may have been missed.
+        /// The pending scans of all queues with work: at the start, and when some may have been missed.
         var look = NeededLook(isNeeded: true)
-        /// Who waits until nothing is left to do, or for the next time at which nothing may be.
+        /// Callers that wait until nothing is left to do, or for the next rest.
         var restWaiters: [Int: CheckedContinuation<Bool, Never>] = [:]
         var lastRestWaiter = 0
         /// How often the engine has come to rest.
         var rests = 0
-        /// How often it was told to stop.
+        /// How often a stop was requested.
         var stops = 0
 
-        /// Whether it runs, and has found all queues that had work when it began.
+        /// Whether the broker runs and has found all queues that had work at its start.
         var hasLookedAround: Bool { state == .running && !look.isNeeded }
     }
 
-    /// How long a commit that was not synced may stay so.
+    /// The longest time that a commit may remain unsynced.
     static let syncInterval: Duration = .seconds(1)
-    /// How long the clock is trusted when something is scheduled: a wall clock that is set forward is
-    /// noticed.
+    /// The longest wait for something scheduled, so that a wall clock that was set forward is noticed.
     static let scheduleInterval: Duration = .seconds(60)
 
-    /// Whether it runs, and has found all queues that had work when it began.
+    /// Whether the broker runs and has found all queues that had work at its start.
     package var hasLookedAround: Bool { life.withLock { $0.hasLookedAround } }
 
-    /// Whether it runs and has done all that can be done at this time of its clock, but for attempts that
-    /// are in their handlers.
+    /// Returns whether the broker has done all that can be done at this time of its clock, except held
+    /// attempts.
+    ///
+    /// - Parameter held: The number of attempts that are inside their handlers.
     package func isAtRest(butFor held: Int) -> Bool {
         life.withLock { $0.hasLookedAround && scheduler.isAtRest(butFor: held) }
     }
 
-    /// When time alone brings something next, whatever runs meanwhile; `nil`: nothing, as far as is known.
+    /// When something is due next by time alone, whatever runs; `nil` if nothing is known to be.
     package var nextDueTime: Duration? { scheduler.nextDueTime }
 
-    /// When a queue that waits here, or the time of an attempt, is due next, by the clock's uptime.
+    /// When a waiting queue or the timeout of an attempt is due next, by the clock's uptime.
     package var nextQueueTime: Duration? { scheduler.nextQueueTime }
 
     var isRunning: Bool { life.withLock { $0.state == .running || $0.state == .starting } }
@@ -58,13 +59,13 @@ extension Broker {
     /// Every queue with work resumes, whoever enqueued it and when (G8). Actions that ran when an earlier
     /// process died are tried first, for ``BrokerOptions/crashTrialLimit`` at most (G7).
     ///
-    /// Other processes may run the queues of the file at the same time, and share the work: a queue is one
-    /// process's while that has an action of it to run. What a process leaves that dies, the others run
-    /// within some two seconds, where its death can be known, and else when its lease of 30 seconds is over.
-    /// Give all of them the same routes: each runs what it has a route for.
+    /// Other processes may run the queues of the file at the same time, and share the work. A queue belongs
+    /// to one process while an action of it runs there. If a process dies, the others run its actions within
+    /// about two seconds. If they cannot detect its death, they wait until its lease of 30 seconds ends. Give
+    /// all processes the same routes: each runs the actions that it has a route for.
     ///
-    /// Cancelling the task cancels the running handlers at once; `stop` lets them finish. Either way it
-    /// returns when all have returned. It can be called again after that.
+    /// Cancelling the task cancels the running handlers at once; `stop` lets them finish. The call returns
+    /// when all handlers have returned, and can then be made again.
     ///
     /// - Throws: ``SluiceError/Code/alreadyRunning``; ``SluiceError/Code/wrongRole``;
     ///   ``SluiceError/Code/fileReplaced`` and ``SluiceError/Code/newerSchema`` when that happens while it
@@ -92,7 +93,7 @@ extension Broker {
         await wakeUps?.stop()
         let failure = life.withLock { $0.failure }
         if let failure {
-            // The other processes need not wait for its lease to end.
+            // So that the other processes need not wait for the end of its lease.
             try? await store.stopRunning()
             throw failure
         }
@@ -101,18 +102,18 @@ extension Broker {
         life.withLock { $0.hasThrown = false }
     }
 
-    /// Stops the broker and returns when no handler runs any more.
+    /// Stops the broker and waits until no handler runs.
     ///
-    /// No action is claimed from now on. Handlers that run may finish; those that have not within the grace
-    /// period are cancelled, and their actions released without an attempt being spent. A handler that does
-    /// not heed its cancellation holds this up, as nothing can end it; if the process ends meanwhile, its
+    /// No action is claimed after this call. Running handlers may finish within the grace period; then they
+    /// are cancelled, and their actions released without spending an attempt. A handler that ignores its
+    /// cancellation delays the return, since nothing can end it. If the process ends first, the handler's
     /// action is a suspect at the next start.
     ///
-    /// A ``run()`` that is still to begin is not stopped by this: cancel its task.
+    /// A ``run()`` that has not begun is not stopped: cancel its task. While the broker is suspended, the
+    /// call returns only after ``resume()``, because outcomes of handlers must be written.
     ///
-    /// A handler must not wait for this itself: it would wait for its own return, and so it traps. It may
-    /// begin a task for it: `Task { await attempt.broker.stop() }`. While the broker is suspended it returns
-    /// only after ``resume()``, as what the handlers have done is to be written.
+    /// A handler that calls it would wait for its own return, so the call traps. It may start a task instead:
+    /// `Task { await attempt.broker.stop() }`.
     ///
     /// - Parameter grace: `nil` is ``BrokerOptions/stopGrace``.
     public func stop(grace: Duration? = nil) async {
@@ -120,9 +121,9 @@ extension Broker {
         await beginStop(grace: grace)()
     }
 
-    /// Begins what ``stop(grace:)`` does: behind the call nothing more starts.
+    /// Begins ``stop(grace:)``: after this call, no action starts.
     ///
-    /// - Returns: Waits for the end.
+    /// - Returns: A function that waits for the end.
     @discardableResult
     package func beginStop(grace: Duration? = nil) -> @Sendable () async -> Void {
         if store.check.isForked { return {} }
@@ -132,21 +133,21 @@ extension Broker {
         return { await ended.wait() }
     }
 
-    /// Stops the broker and closes the file; every later call throws ``SluiceError/Code/closed``.
+    /// Stops the broker and closes the file; later calls throw ``SluiceError/Code/closed``.
     ///
-    /// A broker that is suspended opens its file once more, to write what waits. The routes go, and with
-    /// them what their handlers hold. As for ``stop(grace:)``, a handler must not wait for this.
+    /// A suspended broker opens its file once more to write pending outcomes. Routes and handlers are
+    /// released. A handler must not wait for this call: see ``stop(grace:)``.
     public func close(grace: Duration? = nil) async {
         if store.check.isForked { return }
         ensureNotInHandler("close(grace:)")
-        // Nothing new is to start meanwhile.
+        // So that nothing starts when the file is open again.
         if isSuspended && isRunning { requestStop(grace: grace ?? options.stopGrace) }
         await resumeToClose()
         await stop(grace: grace)
         life.withLock { $0.state = .closed }
         releaseRestWaiters()
         scheduler.silence()
-        // Other processes that have the file open would keep the log.
+        // If other processes have the file open, closing it does not delete the WAL.
         if options.erasesPayloads { _ = try? await store.eraseLog() }
         await store.close()
         observers.end()
@@ -181,24 +182,24 @@ extension Broker {
         ended.happen()
     }
 
-    /// Lets the scheduler take wakes, unless a stop came first.
+    /// Lets the scheduler accept wake-ups, unless a stop was requested first.
     private func open() -> Bool {
         runner.reset()
         return life.withLock { life in
             guard life.state == .starting else { return false }
             life.state = .running
-            // What an earlier run has begun to look for does not count.
+            // Scans of an earlier run do not count.
             life.look.need()
             scheduler.start()
             return true
         }
     }
 
-    /// Sets the chores, and wakes every queue with work.
+    /// Schedules the chores, and wakes every queue with work.
     func begin() async {
         scheduler.schedule(.admitScheduled, within: .zero)
         measure()
-        // What was left in the log when the last process died.
+        // The last process may have died and left payloads in the WAL.
         if options.erasesPayloads { scheduler.schedule(.eraseLog, within: .zero) }
         if let wakeUps {
             beginBesideOthers()
@@ -208,7 +209,7 @@ extension Broker {
         do throws(SluiceError) {
             try await lookAround()
         } catch {
-            // Any other error may pass: the broker runs, and goes on by itself when it has.
+            // Any other error may pass: the broker runs on and tries again.
             if error.stopsBroker {
                 fail(error)
             } else {
@@ -223,7 +224,8 @@ extension Broker {
             if life.state == .starting || life.state == .running { life.state = .stopping }
             life.stops += 1
         }
-        // First: what is cancelled and released would start again. The stop is last: it may end the run.
+        // First, or cancelled and released actions would start again. `stop()` is last, as it may end the
+        // run.
         scheduler.close()
         Task(executorPreference: options.engine.executor) { await self.leaveQueuesToOthers() }
         if grace > .zero {
@@ -235,7 +237,7 @@ extension Broker {
         releaseRestWaiters()
     }
 
-    /// Stops because the broker cannot go on.
+    /// Stops the broker because of an error.
     func fail(_ error: SluiceError) {
         options.logger.error("the broker cannot go on", metadata: ["error": "\(error)"])
         life.withLock { $0.failure = error }
@@ -250,7 +252,7 @@ extension Broker {
 // MARK: - Chores
 
 extension Broker {
-    /// Does what is due; called on the timer's task.
+    /// Does a chore that is due; called on the timer's task.
     func perform(_ chore: Chore) {
         switch chore {
         case .endGrace: runner.cancelAll(.stop)
@@ -271,10 +273,10 @@ extension Broker {
         }
     }
 
-    /// Does a chore and sets its next time.
+    /// Does a chore and schedules its next time.
     ///
-    /// After an error of the file it is tried again within a second: it may pass, and a lease must not lapse
-    /// for want of a renewal.
+    /// After an error it is tried again within a second: the error may pass, and a lease must be renewed in
+    /// time.
     func attempt(
         _ chore: Chore,
         again interval: Duration?,
@@ -298,7 +300,7 @@ extension Broker {
     private func repeatChore(_ chore: Chore, after interval: Duration) {
         let isDue =
             switch chore {
-            // Handlers may take longer to end than the lease lasts.
+            // Handlers may run longer than the lease lasts.
             case .renewLease: life.withLock { $0.state != .idle }
             case .lookForChanges: isRunning || isWatched
             default: isRunning
@@ -306,7 +308,7 @@ extension Broker {
         if isDue { scheduler.schedule(chore, within: interval) }
     }
 
-    /// Ends the holds whose time is over, and comes back when the next one's may be.
+    /// Ends the holds whose time is over, and schedules the next check.
     private func endHolds() {
         attempt(.endHolds, again: nil) { [weak self] store in
             guard let next = try await store.endHolds(), let self, self.isRunning else { return }
@@ -318,7 +320,7 @@ extension Broker {
     private func eraseLogAgain() {
         attempt(.eraseLog, again: nil) { [weak self] store in
             guard try await !store.eraseLog(), let self, isRunning else { return }
-            // Somebody reads or writes: it is tried again until it succeeds.
+            // A reader or writer is in the way: try again until it succeeds.
             scheduler.schedule(.eraseLog, within: options.logErasureInterval)
         }
     }
@@ -336,8 +338,7 @@ extension Broker {
     }
 
     private func admitScheduled() {
-        // The time is set again before the first look, so that a broker with something scheduled is never
-        // idle.
+        // Scheduled again before the first read, so that a broker with scheduled actions is never idle.
         let mark = options.clock.uptime + Self.scheduleInterval
         scheduler.schedule(.admitScheduled, at: mark)
         attempt(.admitScheduled, again: nil) { [weak self, scheduler] store in
@@ -347,12 +348,13 @@ extension Broker {
             scheduler.keepPlaces(next.unplaced)
             if let time = next.sweep { scheduleSweep(at: time) }
             let delay = next.scheduled.map { max($0 - options.clock.now, .zero) }
-            // Not instead of a look that was asked for meanwhile: this one may have come too early for it.
+            // This must not replace a check that was requested in the meantime: this check may have been too
+            // early.
             scheduler.admitNext(after: delay, noLaterThan: Self.scheduleInterval, insteadOf: mark)
         }
     }
 
-    /// Tries again what could not be decoded before a route or an upgrader was added.
+    /// Tries undecodable actions again after a route or an upgrader was added.
     func codeChanged() {
         reader.codeChanged()
         if isRunning { perform(.liftUndecodable) }

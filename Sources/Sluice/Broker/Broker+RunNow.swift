@@ -1,20 +1,18 @@
-/// Batches before their time.
+/// Starting batches early.
 extension Broker {
-    /// Starts the batches of queues now, however few actions wait in them: see
-    /// ``QueueStart/batch(count:after:)``.
+    /// Starts the batches of queues now, however few actions wait: see ``QueueStart/batch(count:after:)``.
     ///
-    /// It stands in the file: a batch that was asked for while no broker runs starts with the next one.
+    /// The request is stored in the file: without a running broker, the batch starts with the next one.
     ///
     /// ```swift
     /// try await broker.runNow("tracking", includingRetries: true)   // a pass through all that is left
     /// ```
     ///
     /// - Parameters:
-    ///   - pattern: Which queues.
-    ///   - includingRetries: Whether what waits for a retry is tried now too, in the same transaction;
-    ///     otherwise it goes on waiting. Parked queues stay parked: ``retryNow(_:)`` lifts that.
-    /// - Returns: The number of queues whose batches have been started, those with something to start, or
-    ///   whose waits have ended.
+    ///   - pattern: The queues.
+    ///   - includingRetries: Whether actions that wait for a retry are tried now too, in the same
+    ///     transaction. Parked queues stay parked: use ``retryNow(_:)``.
+    /// - Returns: The number of queues whose batch was started, or whose wait was ended.
     @discardableResult
     public func runNow(
         _ pattern: QueuePattern = .all,

@@ -1,14 +1,15 @@
 internal import Logging
 internal import Synchronization
 
-/// Running beside other processes.
+/// Sharing the queues with other processes.
 extension Broker {
-    /// A commit has found out that other processes have begun or ended to run the queues, or that this one
-    /// was taken for dead; called on the committing thread.
+    /// Handles a change of the processes that run the queues; called on the committing thread.
+    ///
+    /// The commit has found that others started or stopped, or that another process took this one for dead.
     func runnersChanged(_ changes: RunnerChanges) {
-        // Their actions may run in another process by now.
+        // Another process may already run their actions.
         if changes.contains(.takenOff) { runner.cancelClaimed(.takenOver) }
-        // The start looks around by itself.
+        // The start scans all queues anyway.
         guard life.withLock({ $0.state == .running }) else { return }
         if changes.contains(.takenOff) {
             options.logger.warning(
@@ -22,9 +23,9 @@ extension Broker {
         scheduler.schedule(.lookAround, within: .zero)
     }
 
-    /// Sets the chores that keep the right to run the queues, and see to the others.
+    /// Schedules the chores that renew this process's lease and watch the others.
     func beginBesideOthers() {
-        // Taken for dead already, it begins anew at once.
+        // If it was already taken for dead, it renews its lease at once.
         scheduler.schedule(
             .renewLease,
             after: store.runners.epoch == nil ? .zero : options.leases.renewal
@@ -32,21 +33,21 @@ extension Broker {
         if store.runners.hasOthers { scheduler.schedule(.watchRunners, after: options.leases.watch) }
     }
 
-    /// Takes those off that have died, and asks again for queues that others had taken.
+    /// Removes dead processes, and asks again for queues that other processes had claimed.
     func watchRunners() {
-        // The last look is for what was taken while there were others.
+        // When the last other process is gone, check the queues that were refused because of others.
         scheduler.askAgain(all: !store.runners.hasOthers)
         guard store.runners.hasOthers else { return }
         attempt(.watchRunners, again: options.leases.watch) { try await $0.takeOffDead() }
     }
 
-    /// No action is claimed here from now on: what is ready is for the others, though handlers still run.
+    /// Asks other processes to run the ready queues, though handlers may still run here.
     func leaveQueuesToOthers() async {
         guard store.runners.hasOthers else { return }
         do {
             try await store.askOthersToLook()
         } catch {
-            // They look around when this one has stopped, or its lease is over.
+            // They will scan the queues when this process has stopped, or when its lease ends.
             options.logger.debug("others were not told of the stop", metadata: ["error": "\(error)"])
         }
     }

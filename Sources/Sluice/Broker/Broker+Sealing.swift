@@ -1,18 +1,18 @@
-/// Payloads that are sealed: see <doc:Security>.
+/// Sealed payloads: see <doc:Security>.
 extension Broker {
-    /// Says that ``BrokerOptions/payloadSealing`` opens more than before, as when a key has been added.
+    /// Notifies the broker that ``BrokerOptions/payloadSealing`` can open more payloads, such as after adding
+    /// a key.
     ///
-    /// What was parked as undecodable is tried again. A start of the broker does the same.
+    /// Undecodable actions are tried again, as they are at each start of the broker.
     public func payloadSealingChanged() { codeChanged() }
 
-    /// The plain payload of an action or a dead letter that was looked at, as
-    /// ``DeadLetter/payload``: opened, if it is sealed.
+    /// Returns the plain text of a stored payload, such as ``DeadLetter/payload``; a sealed one is opened.
     ///
     /// - Parameters:
-    ///   - payload: As it is stored.
+    ///   - payload: The payload as stored.
     ///   - kind: The kind of the action.
     ///   - version: The version of its payload.
-    /// - Throws: ``SluiceError/Code/undecodable`` when it cannot be opened, or is not sealed where it must
+    /// - Throws: ``SluiceError/Code/undecodable`` when it cannot be opened, or is not sealed although it must
     ///   be; the message says why.
     public func openPayload(
         _ payload: String,

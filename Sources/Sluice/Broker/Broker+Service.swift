@@ -1,8 +1,7 @@
 #if ServiceLifecycle
 public import ServiceLifecycle
 
-/// A broker is a service: it runs until the group shuts down, and then stops with
-/// ``BrokerOptions/stopGrace``.
+/// A broker runs as a service until the group shuts down, then stops with ``BrokerOptions/stopGrace``.
 extension Broker: Service {}
 
 extension Broker {

@@ -2,29 +2,30 @@ internal import Synchronization
 
 /// Why queues do not move (G15).
 extension Broker {
-    /// A queue with its state, and all reasons why it does not move.
+    /// Returns the state of a queue, with all reasons why it does not move.
     ///
     /// ```swift
     /// let status = try await broker.status(of: "conversation/42")
     /// print(status)   // conversation/42: waiting for gate network
     /// ```
     ///
-    /// It is read from one snapshot of the file and joined with what this broker has in memory, such as who
-    /// waits for a permit. It may be out of date as soon as it is returned.
+    /// The status combines one snapshot of the file with this broker's memory, such as the queues that wait
+    /// for a permit. It may be out of date as soon as it is returned.
     ///
-    /// - Returns: The status; of ``QueueStatus/State/empty`` for a queue without actions, and for one that
-    ///   was never named.
+    /// - Returns: The status; ``QueueStatus/State/empty`` for a queue without actions, also for an unknown
+    ///   name.
     public func status(of queue: QueueName) async throws(SluiceError) -> QueueStatus {
         try queue.validate()
         let found = try await statuses(of: .exact(queue), in: nil, limit: 1)
         return found.first ?? QueueStatus(empty: queue)
     }
 
-    /// Queues with work, by name.
+    /// Returns the status of queues with work, by name.
     ///
     /// - Parameters:
-    ///   - pattern: Which queues.
-    ///   - states: Only queues in one of these states; `nil` is all. To find few among many, many are read.
+    ///   - pattern: The queues.
+    ///   - states: Only queues in one of these states; `nil` is all. Finding few queues among many reads them
+    ///     all.
     ///   - limit: The most that are returned.
     public func statuses(
         matching pattern: QueuePattern = .all,
@@ -34,12 +35,12 @@ extension Broker {
         try await statuses(of: pattern.form(), in: states, limit: limit)
     }
 
-    /// The state of a queue: its status now, then each time that it has changed.
+    /// Returns the status of a queue now, then after each change.
     ///
-    /// There is never a backlog: who is slow gets the latest, and what was in between is lost. It ends when
-    /// the broker is closed, or the task is cancelled. It throws what reading the file throws.
+    /// A slow consumer gets the latest status and misses those in between. The sequence ends when the broker
+    /// is closed or the task is cancelled, and throws errors of the file.
     ///
-    /// Changes by other processes are seen too, whether this broker runs or not; while it does not, within
+    /// Changes by other processes are included. While this broker does not run, they arrive within
     /// ``BrokerOptions/foreignChangeInterval``.
     public func statusUpdates(of queue: QueueName) -> QueueStatusUpdates {
         QueueStatusUpdates(self, queue)
@@ -47,7 +48,7 @@ extension Broker {
 }
 
 extension Broker {
-    /// How many queues are read in one go when only some of them may be asked for.
+    /// How many queues are read at a time when a filter may reject some of them.
     private static let statusPage = 1_000
 
     func statuses(
@@ -89,7 +90,7 @@ extension Broker {
             because.append(.owned(process: process))
         } else if isRunHere {
             if because.isEmpty { because = [readiness(facts, file)] }
-            // What would move but for these: they say more than that the head is about to start.
+            // These obstacles say more than that the head is about to start.
             let obstacles = [
                 because.contains(where: \.needsWriteLock) ? lock : nil, scheduler.refusal(of: facts.id),
                 because.contains(where: \.needsHandler) ? blockage : nil,
@@ -101,24 +102,24 @@ extension Broker {
             because.append(.stopped)
         } else {
             if because.isEmpty && file.hasClaims { because = [.permit(.otherProcess)] }
-            // A queue that waits is nobody's: each of them may run it.
+            // A queue that waits belongs to no process: any of them may run it.
             because += file.runners.filter { !$0.hasDied }.map { .owned(process: $0.process) }
         }
         return QueueStatus(facts, because, now)
     }
 
-    /// That handlers block their threads, if they do.
+    /// The reason, if handlers block their threads.
     private var blockage: Because? {
         runner.watch?.blockedSince.map { .handlersBlocked(since: $0.date) }
     }
 
-    /// What the routes say about a queue's head; `nil` without one.
+    /// Returns the route of a queue's head; `nil` without a head.
     func route(_ facts: QueueFacts) -> RouteMatch? {
         guard facts.head != nil, let kind = facts.headKind else { return nil }
         return routes.route(for: facts.name, kind: kind)
     }
 
-    /// Why a head that nothing in the file keeps from running does not run.
+    /// Returns why a head does not run that nothing in the file prevents from running.
     private func readiness(_ facts: QueueFacts, _ file: StatusFacts) -> Because {
         switch scheduler.standing(of: facts.id) {
         case .lacksPermit: return .permit(.broker)
@@ -132,7 +133,7 @@ extension Broker {
 }
 
 extension StatusFacts {
-    /// The process of an epoch, unless it is this one's.
+    /// Returns the process of an epoch, unless it is this one.
     fileprivate func process(of epoch: Int64?, butFor mine: Int64?) -> Int? {
         guard let epoch, epoch != mine else { return nil }
         return runners.first { $0.epoch == epoch }?.process
@@ -140,7 +141,7 @@ extension StatusFacts {
 }
 
 extension QueueFacts {
-    /// The reasons that stand in the file, and those that its routes give where this broker runs the queues.
+    /// Returns the reasons in the file, and those of the routes if this broker runs the queues.
     func becauseOfFile(
         _ file: StatusFacts,
         _ routing: RouteMatch?,
@@ -152,7 +153,7 @@ extension QueueFacts {
         for (pattern, hold) in file.holds where pattern.matches(name) {
             because.append(.held(by: hold.holder, reason: hold.reason, until: hold.until))
         }
-        // What follows is about a head that is still to start.
+        // The reasons below apply only to a head that has not started.
         guard runningSince == nil else { return because }
         for gate in asked(routing) where !file.openGates.contains(gate) { because.append(.gate(gate)) }
         if let nextAttemptAt, nextAttemptAt > now { because.append(.retry(until: nextAttemptAt.date)) }
@@ -180,13 +181,14 @@ extension QueueFacts {
         }
     }
 
-    /// The error of what blocks the queue, unless that is another action than the head, or a gate's name.
+    /// The error of what blocks the queue, unless it belongs to another action than the head or is a gate's
+    /// name.
     fileprivate var blockError: String? {
         guard let block, block.reason != "gate" else { return nil }
         return block.action == head || block.reason == "failing" ? block.error : nil
     }
 
-    /// The gates that the head waits for if they are closed, each once.
+    /// Returns the gates that the head needs, each once.
     private func asked(_ routing: RouteMatch?) -> [GateName] {
         var asked = gates
         if case .route(let route) = routing {

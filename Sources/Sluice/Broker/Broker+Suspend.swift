@@ -1,31 +1,28 @@
 internal import Logging
 internal import Synchronization
 
-/// Letting go of the file while the system suspends the process.
+/// Releasing the file while the system suspends the process.
 ///
-/// iOS ends an application that holds a lock on a file in a shared container while it is suspended. An
-/// application whose file stands there suspends its broker when it goes to the background, and resumes it
-/// when it comes back.
+/// iOS kills a suspended application that holds a lock on a file in a shared container. An application with
+/// such a file suspends its broker when it goes to the background, and resumes it when it returns.
 extension Broker {
-    /// Ends the transaction that is open, gives up every lock on the file and closes it, until ``resume()``.
+    /// Ends the open transaction, releases all locks and closes the file until ``resume()``.
     ///
-    /// - Writes and reads that come meanwhile wait; a cancelled one that would have been withdrawn from the
-    ///   line still is. A call that blocks its thread, such as ``enqueueBlocking(_:notBefore:)``, blocks it
-    ///   until then.
-    /// - Handlers that run go on, and what they return waits to be written. Nothing new starts.
-    /// - Copies that ``backup(to:)`` makes end with ``SluiceError/Code/suspended``.
+    /// - Writes and reads wait until then. A write that is cancelled before it begins is still withdrawn. A
+    ///   call that blocks its thread, such as ``enqueueBlocking(_:notBefore:)``, blocks it until then.
+    /// - Running handlers continue, and their outcomes wait to be written. Nothing new starts.
+    /// - Copies by ``backup(to:)`` end with ``SluiceError/Code/suspended``.
     /// - ``stop(grace:)`` begins at once and returns after ``resume()``. ``close(grace:)`` opens the file
-    ///   once more, to write what waits.
-    /// - Other processes run what waits. The right to run queues lapses after 30 seconds, as that of a
-    ///   process that has stopped; then they may also run what this one ran.
+    ///   once more to write pending outcomes.
+    /// - Other processes run waiting queues. This process's lease expires after 30 seconds, as that of a
+    ///   stopped process; then they may also run the actions that ran here.
     ///
-    /// It waits for the group that is being committed, and that group for another connection's lock no longer
-    /// than ``BrokerOptions/lockTimeout``; and where SQLite has the WAL-reset bug up to a second for the
-    /// checkpoints of others. A broker that is suspended stays so. In memory
-    /// nothing happens.
+    /// The call waits for the current group commit, which waits for another connection's lock for at most
+    /// ``BrokerOptions/lockTimeout``. If SQLite has the WAL-reset bug, it also waits up to a second for
+    /// checkpoints of others. On a suspended broker and in memory, the call has no effect.
     public func suspend() async {
         guard let told = suspension.told else { return await letGo() }
-        // Whoever uses a broker that does not run leaves what it has enqueued to the next time to run.
+        // If the broker does not run, actions enqueued here are left for its next run.
         var work: RemainingWork?
         if !isRunning && !isSuspended {
             do throws(SluiceError) {
@@ -40,27 +37,26 @@ extension Broker {
         if let work { told(work) }
     }
 
-    /// As ``suspend()``, without a word to who runs the broker in the background, as that is who calls.
+    /// Suspends without notifying the background runner, which calls this itself.
     func letGo() async {
         guard wakeUps != nil || store.isReadOnly, !store.check.isForked else { return }
         await suspension.pass { [self] in
             guard !suspension.isOn, !suspension.isOver else { return }
             suspension.isOn = true
-            // The watch holds no lock, but it could have the connection opened again.
+            // The watch holds no lock, but it could cause the connection to be opened again.
             await store.lookout?.suspend()
             await wakeUps?.stop()
             await store.suspend()
         }
     }
 
-    /// Opens the file again, writes what has waited, and goes on running.
+    /// Opens the file again with the same checks, writes pending outcomes, and continues to run.
     ///
-    /// A broker that is not suspended goes on as it is. The file is opened as at first, with the same checks.
-    /// What others have changed meanwhile is taken in.
+    /// Changes by others are processed. On a broker that is not suspended, the call has no effect.
     ///
-    /// - Throws: What opening throws; the broker stays suspended then, and this can be called again.
-    ///   ``SluiceError/Code/fileReplaced`` and ``SluiceError/Code/newerSchema`` are for good: what has waited
-    ///   ends with them.
+    /// - Throws: Errors of opening; the broker then stays suspended, and the call can be repeated.
+    ///   ``SluiceError/Code/fileReplaced`` and ``SluiceError/Code/newerSchema`` are permanent: waiting calls
+    ///   end with them.
     public func resume() async throws(SluiceError) {
         try store.check.ensure()
         try await suspension.pass { [self] () async -> Result<Void, SluiceError> in
@@ -77,10 +73,10 @@ extension Broker {
         }.get()
     }
 
-    /// Whether ``suspend()`` was called, and ``resume()`` was not since.
+    /// Whether the broker is suspended: ``suspend()`` was called, and ``resume()`` has not been since.
     public var isSuspended: Bool { suspension.isOn }
 
-    /// Ends a suspension for good, or has what waits end with what keeps the file from being opened.
+    /// Ends a suspension for good; if the file cannot be opened, waiting calls end with that error.
     func resumeToClose() async {
         await suspension.pass { [self] in
             suspension.isOver = true
@@ -89,7 +85,7 @@ extension Broker {
                 try await store.resume()
             } catch {
                 store.check.fail(error)
-                // It fails once more, and by now for good.
+                // This fails again, now with a permanent error.
                 do { try await store.resume() } catch {}
             }
             suspension.isOn = false
@@ -99,7 +95,7 @@ extension Broker {
     private func goOn() async {
         guard life.withLock({ $0.state == .running }) else { return }
         await begin()
-        // Another process may have taken its queues over: the broker is to hear of it now.
+        // If another process has taken over its queues, the broker must learn it now.
         scheduler.schedule(.renewLease, within: .zero)
     }
 }
@@ -114,13 +110,13 @@ extension Broker {
         )
     }
 
-    /// Nothing can be done with the file any more; called on some thread, which must not be blocked.
+    /// Stops a running broker after a permanent failure of the file; called on any thread, must not block.
     func fileFailed(_ error: SluiceError) {
         if isRunning { fail(error) }
     }
 }
 
-/// Whether a broker is suspended, and the calls that change it, one after the other.
+/// Whether a broker is suspended; changes run one after the other.
 final class Suspension: Sendable {
     private let value = Atomic(false)
     private let end = Atomic(false)
@@ -128,15 +124,15 @@ final class Suspension: Sendable {
     private let executor: DispatchExecutor?
     private let listener = Mutex<Listener?>(nil)
 
-    /// In a struct, so that it is not wrapped at each reading.
+    /// A struct, so that the closure is not wrapped at each read.
     private struct Listener {
         let tell: @Sendable (RemainingWork) -> Void
     }
 
-    /// How long queues are read to find out what is left.
+    /// The longest time that queues are read to find out how much work is left.
     static let readingLimit: Duration = .seconds(2)
 
-    /// Who is told what is left when the broker is suspended that did not run.
+    /// The listener that learns how much work is left when a broker that does not run is suspended.
     var told: (@Sendable (RemainingWork) -> Void)? { listener.withLock { $0?.tell } }
 
     func tell(_ tell: @escaping @Sendable (RemainingWork) -> Void) {
@@ -145,19 +141,19 @@ final class Suspension: Sendable {
 
     init(_ engine: EngineContext) { executor = engine.executor }
 
-    /// Changed inside ``pass(_:)`` alone.
+    /// Changed only inside ``pass(_:)``.
     var isOn: Bool {
         get { value.load(ordering: .acquiring) }
         set { value.store(newValue, ordering: .releasing) }
     }
 
-    /// The broker closes, and is suspended no more; changed inside ``pass(_:)`` alone.
+    /// Whether the broker is closing and cannot be suspended again; changed only inside ``pass(_:)``.
     var isOver: Bool {
         get { end.load(ordering: .acquiring) }
         set { end.store(newValue, ordering: .releasing) }
     }
 
-    /// Does something behind all that was asked for before.
+    /// Runs a closure after all closures passed before.
     func pass<Output: Sendable>(_ body: @escaping @Sendable () async -> Output) async -> Output {
         let task = last.withLock { last in
             let task = Task(executorPreference: executor) { [last] in

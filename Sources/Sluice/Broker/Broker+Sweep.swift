@@ -1,6 +1,6 @@
-/// The end of actions that have one: looked for when an action becomes head, and by a sweep.
+/// Expiry of actions, checked when an action becomes head and by a sweep.
 extension Broker {
-    /// Sets aside what has expired, and comes back when something ends next.
+    /// Handles expired actions, and schedules the next sweep.
     func sweep() {
         attempt(.sweep, again: nil) { [weak self] store in
             guard let self else { return }
@@ -9,7 +9,7 @@ extension Broker {
         }
     }
 
-    /// Sweeps at a time, and earlier if the wall clock is not to be trusted for so long.
+    /// Schedules a sweep at a time, or earlier, as the wall clock may be set forward.
     func scheduleSweep(at time: Timestamp) {
         let delay = min(max(time - options.clock.now, .zero), Self.scheduleInterval)
         if isRunning { scheduler.schedule(.sweep, within: delay) }

@@ -1,7 +1,7 @@
 extension Broker {
-    /// Enqueues actions that have left another file, all or none, in their order.
+    /// Enqueues actions transferred from another file, all or none, in their order.
     ///
-    /// - Returns: Their numbers; `nil` for one whose key is taken, which is there already or has been.
+    /// - Returns: Their numbers; `nil` for an action whose key is taken, as it is or was stored here already.
     /// - Throws: As ``enqueue(raw:)``.
     package func take(_ actions: [TransferredAction]) async throws -> [ActionID?] {
         for action in actions { try check(action) }

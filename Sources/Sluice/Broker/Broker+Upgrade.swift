@@ -6,7 +6,7 @@ internal import Foundation
 
 /// Payloads of older versions. See <doc:ChangingPayloads>.
 extension Broker {
-    /// Says how an older payload of a type becomes a value of the type.
+    /// Adds an upgrader that converts payloads of an older version to a value of the type.
     ///
     /// ```swift
     /// try broker.upgrade(SendMessage.self, from: 1, reading: SendMessage1.self) { old in
@@ -14,15 +14,15 @@ extension Broker {
     /// }
     /// ```
     ///
-    /// It leads to the type's ``Action/version`` in one step. Upgraders may be added at any time; what waits
-    /// for one runs then.
+    /// It converts to the type's ``Action/version`` in one step. Upgraders may be added at any time; actions
+    /// that wait for one then run.
     ///
     /// - Parameters:
-    ///   - type: The type of action, as it is now.
+    ///   - type: The current type of action.
     ///   - version: The version that the payload was stored in; below the type's.
-    ///   - old: What such a payload decodes as; it need not be an action.
-    ///   - upgrader: Makes the new value of the old one. What it throws leaves the action undecodable, with
-    ///     the error's type as the reason. It may be called once more for each attempt.
+    ///   - old: The type that such a payload decodes as; it need not be an action.
+    ///   - upgrader: Converts the old value. If it throws, the action is undecodable, with the error's type
+    ///     as the reason. It may be called once more for each attempt.
     /// - Throws: ``SluiceError/Code/duplicateUpgrader``, ``SluiceError/Code/invalidVersion``,
     ///   ``SluiceError/Code/invalidKind``.
     public func upgrade<A: Action, Old: Decodable & Sendable>(
@@ -36,14 +36,14 @@ extension Broker {
         }
     }
 
-    /// Says how an older payload of a kind becomes one of the next version, as JSON text.
+    /// Adds an upgrader that converts payloads of a kind to the next version, as JSON text.
     ///
-    /// A payload that is several versions behind goes through the upgraders of each.
+    /// A payload that is several versions older passes through the upgraders of each version.
     ///
     /// - Parameters:
     ///   - kind: The kind, as it is stored.
-    ///   - version: The version that the payload has before; it has the next one after.
-    ///   - upgrader: Makes the new JSON text of the old one.
+    ///   - version: The version before the conversion; the result has the next one.
+    ///   - upgrader: Converts the JSON text.
     /// - Throws: As ``upgrade(_:from:reading:_:)``.
     public func upgrade(
         kind: String,
@@ -53,9 +53,9 @@ extension Broker {
         try addUpgrader(kind, from: version, to: version &+ 1, upgrader)
     }
 
-    /// Says how an older payload of a type's kind becomes one of the next version, as JSON text.
+    /// Adds an upgrader that converts payloads of a type's kind to the next version, as JSON text.
     ///
-    /// As ``upgrade(kind:from:_:)`` with the type's ``Action/kind``.
+    /// See ``upgrade(kind:from:_:)``.
     public func upgrade<A: Action>(
         _ type: A.Type,
         from version: Int,

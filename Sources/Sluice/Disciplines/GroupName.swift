@@ -1,21 +1,21 @@
-/// The name of a group of actions in one queue, of which one starts it and others are members; see
+/// The name of a group of actions in one queue: one action starts it, others are members; see
 /// <doc:Disciplines>.
 ///
 /// Names are compared by their UTF-8 bytes. A name has 1 to 255 bytes of UTF-8 and no NUL. It can be written
-/// as a literal and is checked where it is used.
+/// as a literal and is checked when it is used.
 public struct GroupName: Sendable {
     /// The most bytes of UTF-8 that a name can have.
     public static let maximumByteCount = 255
 
-    /// The name as it was given.
+    /// The name as given.
     public let rawValue: String
 
-    /// Makes a name; it is checked where it is used.
+    /// Makes a name; it is checked when it is used.
     public init(_ rawValue: String) {
         self.rawValue = rawValue
     }
 
-    /// Throws unless the name is within its limits.
+    /// Throws if the name is outside its limits.
     func validate() throws(SluiceError) {
         guard (1...Self.maximumByteCount).contains(rawValue.utf8.count), !rawValue.utf8.contains(0) else {
             throw SluiceError(
@@ -39,20 +39,20 @@ extension GroupName: Hashable {
 }
 
 extension GroupName: ExpressibleByStringInterpolation, CustomStringConvertible {
-    /// Makes a name from a literal; it is checked where it is used.
+    /// Makes a name from a literal; it is checked when it is used.
     public init(stringLiteral value: String) {
         self.init(value)
     }
 
-    /// The name as it was given.
+    /// The name as given.
     public var description: String { rawValue }
 }
 
 /// The groups of one action.
 package struct ActionGroups: Sendable, Hashable {
-    /// Those that it starts.
+    /// The groups that it starts.
     package var started: [GroupName] = []
-    /// Those that it is a member of.
+    /// The groups that it is a member of.
     package var joined: [GroupName] = []
 
     package init(started: [GroupName] = [], joined: [GroupName] = []) {
@@ -62,7 +62,7 @@ package struct ActionGroups: Sendable, Hashable {
 
     package var isEmpty: Bool { started.isEmpty && joined.isEmpty }
 
-    /// The most groups that one action may start, and be a member of: each is looked at when its turn comes.
+    /// The most groups that one action may start or be a member of: each is checked when the action is due.
     static let limit = 64
 
     func validate() throws(SluiceError) {

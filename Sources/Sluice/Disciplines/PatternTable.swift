@@ -1,12 +1,10 @@
 /// Values by queue pattern: an exact name is found before any prefix, a longer prefix before a shorter one.
 struct PatternTable<Value: Sendable>: Sendable {
     private var exact: [QueueName: Value] = [:]
-    /// The longest first.
-    ///
-    /// A broker has few patterns, so that each look-up tries them in turn.
+    /// The longest first; there are few, so each look-up tries them in turn.
     private var prefixes: [(bytes: [UInt8], value: Value)] = []
 
-    /// The values of the patterns that match a name, the most specific first.
+    /// Returns the values of the patterns that match a name, the most specific first.
     func matches(_ name: QueueName) -> some Sequence<Value> {
         let first = exact.isEmpty ? [] : exact[name].map { [$0] } ?? []
         return first + prefixes.lazy.filter { name.rawValue.utf8.starts(with: $0.bytes) }.map(\.value)

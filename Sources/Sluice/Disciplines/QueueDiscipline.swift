@@ -1,4 +1,4 @@
-/// In which order the actions of a queue start, how many at a time, and whom a failed one holds up.
+/// In which order the actions of a queue start, how many at a time, and which ones a failed action blocks.
 ///
 /// A queue's *order* is the same in each: by sort key, then by number. <doc:Disciplines> has the exact rules.
 ///
@@ -7,21 +7,19 @@
 /// try broker.queues("uploads", QueueOptions(discipline: .concurrent(4)))
 /// ```
 ///
-/// It stands in code and not in the file: give all processes that run the queues the same.
+/// It is set in code, not in the file: use the same one in all processes that run the queues.
 public enum QueueDiscipline: Sendable, Hashable {
-    /// One at a time, the first of the order; a head that waits holds up what sorts behind it (G4).
+    /// One at a time, the first of the order; a waiting head blocks the actions that sort after it (G4).
     case firstInFirstOut
-    /// One at a time, the last of the order that is ready when the slot frees; what waits holds up nobody.
+    /// One at a time, the last ready action of the order; waiting actions block no other.
     case lastInFirstOut
-    /// Up to a number at a time, started in the order; what waits holds up nobody.
+    /// Up to a number at a time, started in the order; waiting actions block no other.
     case concurrent(Int)
-    /// One at a time in the order, in passes: what fails is passed over until the next pass, with the
+    /// One at a time in the order, in passes: a failed action is passed over until the next pass, with the
     /// members of the groups that it starts.
     case passOver
 
-    /// The most slots that a queue can have.
-    ///
-    /// A claim looks at all that are taken.
+    /// The most slots that a queue can have; a claim checks all that are taken.
     public static let maximumSlots = 1_000
 }
 
@@ -31,7 +29,7 @@ extension QueueDiscipline {
         if case .concurrent(let slots) = self { slots } else { 1 }
     }
 
-    /// Whether an action that waits for a time or a gate of its own leaves the order meanwhile.
+    /// Whether an action that waits for a time or for its own gate leaves the order until then.
     var setsAside: Bool { self != .firstInFirstOut }
 
     func validate() throws(SluiceError) {
@@ -46,15 +44,14 @@ extension QueueDiscipline {
 
 /// When the actions of a queue may start: see <doc:Disciplines>.
 public enum QueueStart: Sendable, Hashable {
-    /// As soon as there is one.
+    /// As soon as there is an action.
     case atOnce
-    /// In batches: when `count` actions wait, or when the oldest of them was enqueued a duration ago,
-    /// whichever is first.
+    /// In batches: when `count` actions wait, or when the oldest is a duration old, whichever is first.
     ///
-    /// A batch that has started goes on until nothing is left to start, with what comes meanwhile. In a
-    /// queue that passes over, what a pass has left is due with the next batch: a duration after the pass
-    /// ended, or when `count` others have come. ``Broker/runNow(_:includingRetries:)`` starts it before
-    /// its time. It saves a device's radio and battery, not the file's work.
+    /// A started batch continues, with new arrivals, until nothing is left to start. In a queue that passes
+    /// over, the rest of a pass is due with the next batch: a duration after the pass ended, or when `count`
+    /// other actions have arrived. ``Broker/runNow(_:includingRetries:)`` starts a batch early. Batches save
+    /// a device's radio and battery, not the file's work.
     case batch(count: Int = 10, after: Duration = .seconds(30))
 
     func validate() throws(SluiceError) {

@@ -1,10 +1,9 @@
-/// What holds for the queues of a pattern, whatever the kinds of their actions.
+/// Options for the queues of a pattern, whatever the kinds of their actions.
 public struct QueueOptions: Sendable, Hashable {
-    /// The type of sort key that the queues' actions have; `nil`, the default, leaves it to the first action.
+    /// The type of the queues' sort keys; `nil`, the default, leaves it to the first action.
     ///
-    /// It holds whatever type the file has, as after an `INSERT` by SQL: the next enqueue brings the keys
-    /// of what waits to the type, and sets aside, as dead letters, actions whose keys cannot be brought to
-    /// it.
+    /// It overrides the type in the file, such as after an `INSERT` by SQL: the next enqueue converts the
+    /// keys of waiting actions to the type. Actions whose keys cannot be converted become dead letters.
     public var sortKey: SortKey.Kind?
 
     /// The most actions that a queue may hold; `nil`, the default, is no limit.
@@ -12,12 +11,15 @@ public struct QueueOptions: Sendable, Hashable {
     /// Enqueuing into a full queue throws ``SluiceError/Code/queueFull`` and never waits.
     public var maximumDepth: Int?
 
-    /// In which order the queues' actions start, and how many at a time; `nil`, the default, leaves it to a
-    /// less specific pattern, and is ``QueueDiscipline/firstInFirstOut`` where none says.
+    /// In which order the queues' actions start, and how many at a time.
+    ///
+    /// `nil`, the default, leaves it to a less specific pattern; without one it is
+    /// ``QueueDiscipline/firstInFirstOut``.
     public var discipline: QueueDiscipline?
 
-    /// When they start; `nil`, the default, leaves it to a less specific pattern, and is
-    /// ``QueueStart/atOnce`` where none says.
+    /// When the actions start.
+    ///
+    /// `nil`, the default, leaves it to a less specific pattern; without one it is ``QueueStart/atOnce``.
     public var start: QueueStart?
 
     /// Makes a set of options.

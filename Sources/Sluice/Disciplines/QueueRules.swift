@@ -1,4 +1,4 @@
-/// By which rules the actions of a queue start.
+/// The rules by which the actions of a queue start.
 package struct QueueRules: Sendable, Hashable {
     package var discipline = QueueDiscipline.firstInFirstOut
     package var start = QueueStart.atOnce
@@ -8,22 +8,22 @@ package struct QueueRules: Sendable, Hashable {
         self.start = start
     }
 
-    /// Those of a queue of which nobody has said anything.
+    /// The rules of a queue without options.
     static let plain = QueueRules()
 
     /// Whether it runs in batches.
     var isBatched: Bool { start != .atOnce }
 }
 
-/// The options of queues, by pattern, and the rules that follow from them.
+/// The options of queues, by pattern, and their rules.
 package struct QueueTable: Sendable {
     private var table = PatternTable<QueueOptions>()
-    /// Whether some queues have rules of their own: in most brokers none has.
+    /// Whether some queues have rules of their own; in most brokers none has.
     private(set) var hasRules = false
 
     package init() {}
 
-    /// Sets what holds for the queues of a pattern.
+    /// Sets the options for the queues of a pattern.
     ///
     /// - Throws: ``SluiceError/Code/duplicateQueueOptions`` when it has some, and
     ///   ``SluiceError/Code/invalidOptions``.
@@ -37,16 +37,15 @@ package struct QueueTable: Sendable {
         hasRules = hasRules || options.discipline != nil || options.start != nil
     }
 
-    /// The options that hold for a queue.
+    /// Returns the options of a queue.
     func options(of queue: QueueName) -> QueueOptions? { table.matches(queue).first { _ in true } }
 
-    /// The discipline of a queue by the most specific pattern that says something of it; `nil` where none
-    /// does.
+    /// Returns a queue's discipline by the most specific pattern that sets one; `nil` if none does.
     func saidDiscipline(of queue: QueueName) -> QueueDiscipline? {
         hasRules ? table.matches(queue).lazy.compactMap(\.discipline).first : nil
     }
 
-    /// The rules of a queue: each by the most specific pattern that says something of it.
+    /// Returns the rules of a queue, each by the most specific pattern that sets it.
     package func rules(of queue: QueueName) -> QueueRules {
         guard hasRules else { return .plain }
         let options = Array(table.matches(queue))

@@ -6,14 +6,12 @@ public import struct Foundation.Date
 
 /// A gate that has been opened or closed; one that is not listed is closed.
 public struct Gate: Sendable, Hashable {
-    /// Its name.
+    /// The gate's name.
     public let name: GateName
-    /// Whether what waits for it may start.
+    /// Whether the actions that wait for it may start.
     public let isOpen: Bool
     /// When it was opened or closed.
     public let since: Date
-    /// Whether it stays so when the file is opened again.
-    ///
-    /// A gate that is not kept is closed then.
+    /// Whether it keeps its state when the file is opened again; otherwise it is then closed.
     public let isKept: Bool
 }

@@ -1,20 +1,20 @@
 /// The name of a gate: a condition such as `network` or `account:42` that is open or closed.
 ///
-/// Names are compared by their UTF-8 bytes, as SQLite compares them. A name has 1 to 255 bytes of UTF-8 and
-/// no NUL. It can be written as a literal and is checked where it is used: ``SluiceError/Code/invalidGate``.
+/// Names are compared by their UTF-8 bytes, as in SQLite. A name has 1 to 255 bytes of UTF-8 and no NUL. It
+/// can be written as a literal and is checked when it is used: ``SluiceError/Code/invalidGate``.
 public struct GateName: Sendable {
     /// The most bytes of UTF-8 that a name can have.
     public static let maximumByteCount = 255
 
-    /// The name as it was given.
+    /// The name as given.
     public let rawValue: String
 
-    /// Makes a name; it is checked where it is used.
+    /// Makes a name; it is checked when it is used.
     public init(_ rawValue: String) {
         self.rawValue = rawValue
     }
 
-    /// Throws unless the name is within its limits.
+    /// Throws if the name is outside its limits.
     func validate() throws(SluiceError) {
         guard (1...Self.maximumByteCount).contains(rawValue.utf8.count), !rawValue.utf8.contains(0) else {
             throw SluiceError(
@@ -38,11 +38,11 @@ extension GateName: Hashable {
 }
 
 extension GateName: ExpressibleByStringInterpolation, CustomStringConvertible {
-    /// Makes a name from a literal; it is checked where it is used.
+    /// Makes a name from a literal; it is checked when it is used.
     public init(stringLiteral value: String) {
         self.init(value)
     }
 
-    /// The name as it was given.
+    /// The name as given.
     public var description: String { rawValue }
 }

@@ -21,20 +21,20 @@ public struct HoldID: RawRepresentable, Hashable, Comparable, Sendable, CustomSt
     public var description: String { String(rawValue) }
 }
 
-/// A pause of one queue, of those with a prefix, or of all.
+/// A pause of one queue, of all queues with a prefix, or of all queues.
 ///
-/// Several can stand at once, and a queue moves again when none is left that covers it.
+/// Holds can overlap: a queue continues when no hold covers it any more.
 public struct Hold: Sendable, Hashable {
-    /// Its number, for ``Broker/endHold(_:)``.
+    /// The hold's number, for ``Broker/endHold(_:)``.
     public let id: HoldID
-    /// Which queues.
+    /// The queues.
     public let pattern: QueuePattern
-    /// Who holds.
+    /// The holder's name.
     public let holder: String
-    /// Why, for people; may be empty.
+    /// The reason, for people; may be empty.
     public let reason: String
-    /// When it began.
+    /// When the hold began.
     public let since: Date
-    /// When it ends by itself; `nil`: it does not.
+    /// When the hold ends by itself; `nil` if it does not.
     public let until: Date?
 }

@@ -1,27 +1,27 @@
-/// What waits in a queue, in its order, read a page at a time.
+/// The waiting actions of a queue in their order, read a page at a time.
 ///
 /// ```swift
 /// for try await item in uploads.contents() { show(item.id, item.action.file) }
 /// ```
 ///
-/// Each page is one snapshot of the file, and nothing is held between two of them: what leaves meanwhile is
-/// not seen any more, what comes behind the place that was reached is, and what is moved may be seen twice
-/// or not at all. It may be iterated over as often as one likes.
+/// Each page is one snapshot of the file; nothing is locked between two pages. So removed actions are not
+/// returned, later arrivals further along the order are, and a moved action may be returned twice or not at
+/// all. The sequence can be iterated over more than once.
 public struct QueueContents<A: Action>: AsyncSequence, Sendable {
-    /// An action that waits.
+    /// A waiting action.
     public typealias Element = QueuedAction<A>
-    /// ``SluiceError/Code/undecodable`` at an action that is not of the type, and what reading the file
-    /// throws.
+    /// ``SluiceError/Code/undecodable`` for an action that is not of the type, and errors of reading the
+    /// file.
     public typealias Failure = SluiceError
 
     let queue: QueueName
     let broker: Broker
     let pageSize: Int
 
-    /// Makes an iterator, which reads when it is asked.
+    /// Makes an iterator, which reads on demand.
     public func makeAsyncIterator() -> Iterator { Iterator(contents: self) }
 
-    /// Gives one action after the other.
+    /// Returns one action after the other.
     public struct Iterator: AsyncIteratorProtocol {
         let contents: QueueContents<A>
         private var page: ArraySlice<StoredAction> = []
@@ -30,9 +30,9 @@ public struct QueueContents<A: Action>: AsyncSequence, Sendable {
 
         init(contents: QueueContents<A>) { self.contents = contents }
 
-        /// The next action; `nil` at the end, where it stays.
+        /// Returns the next action; `nil` at the end, and from then on.
         ///
-        /// Behind one that could not be read it goes on.
+        /// After an error it continues with the next action.
         public mutating func next() async throws(SluiceError) -> QueuedAction<A>? {
             if page.isEmpty && !isAtEnd { try await readPage() }
             guard let stored = page.popFirst() else { return nil }

@@ -1,16 +1,15 @@
-/// Stopping and starting a queue, and giving it a handler.
+/// Stopping and starting a queue, and adding a handler.
 extension QueueHandle {
-    /// Who holds, as ``Broker/holds()`` and `sluice_holds` name it.
+    /// The holder's name in ``Broker/holds()`` and `sluice_holds`.
     static var holder: String { "queue handle" }
 
-    /// Stops the queue: nothing of it starts any more, in this process or another, until ``start()``.
+    /// Stops the queue: no action of it starts, in any process, until ``start()``.
     ///
-    /// What runs goes on. It is a hold that stands in the file, so that the queue is stopped after a restart
-    /// too; it may be stopped before anything is in it. A second call changes nothing. Adding, looking and
-    /// taking out go on as before.
+    /// Running actions continue. The stop is a hold in the file, so the queue remains stopped after a
+    /// restart; an empty queue may be stopped too. A second call changes nothing. Adding, reading and taking
+    /// out still work.
     ///
-    /// - Parameter reason: Why, as others are to see it; at most 1,000 characters. It should not repeat a
-    ///   payload.
+    /// - Parameter reason: The reason, for display; at most 1,000 characters. It should not repeat a payload.
     /// - Throws: ``SluiceError/Code/invalidPattern`` for a queue with a `*` in its name,
     ///   ``SluiceError/Code/invalidQueueName``, ``SluiceError/Code/invalidOptions`` for a reason that is too
     ///   long, and errors of the file.
@@ -22,24 +21,23 @@ extension QueueHandle {
         try await broker.store.stop(name, by: Self.holder, reason: reason)
     }
 
-    /// Starts the queue: what ``stop(reason:)`` has stopped moves again, and a head that waits for its retry
-    /// or has parked the queue is tried now.
+    /// Starts the queue: ends the hold of ``stop(reason:)``, and tries a waiting or parked head now.
     ///
-    /// Holds of others stand, and gates. A running broker is what runs it.
+    /// Other holds and gates still apply. A running broker is needed to run the queue.
     public func start() async throws(SluiceError) {
         _ = try pattern()
         try await broker.store.start(name, by: Self.holder)
         broker.scheduler.hasten(.admitScheduled)
     }
 
-    /// Whether ``stop(reason:)`` has stopped the queue.
+    /// Returns whether ``stop(reason:)`` has stopped the queue.
     ///
-    /// ``Broker/status(of:)`` tells all that keeps it from moving.
+    /// ``Broker/status(of:)`` has all reasons why it does not move.
     public func isStopped() async throws(SluiceError) -> Bool {
         try await broker.store.isStopped(name, by: Self.holder)
     }
 
-    /// Has a closure run the queue's actions of this type, while the broker runs.
+    /// Routes the queue's actions of this type to a closure.
     ///
     /// See ``Broker/route(_:_:_:handler:)``; a pattern serves many queues at once.
     public func route(
@@ -49,7 +47,7 @@ extension QueueHandle {
         try broker.route(pattern(), A.self, options, handler: handler)
     }
 
-    /// The queue's name as a pattern, which means it alone.
+    /// Returns the queue's name as a pattern that matches only this queue.
     func pattern() throws(SluiceError) -> QueuePattern {
         let pattern = QueuePattern(name.rawValue)
         guard case .exact = try pattern.form() else {

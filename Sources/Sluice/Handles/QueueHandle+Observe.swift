@@ -1,9 +1,11 @@
 public import Dispatch
 
-/// Observing one queue, with the actions that things happen to.
+/// Observing one queue, with the actions concerned.
 extension QueueHandle {
-    /// Calls back when actions are added, removed, cancelled, processed or fail, from now on, on a dispatch
-    /// queue, in the order of commits and one at a time.
+    /// Calls back on a dispatch queue when actions are added, removed, cancelled, processed or fail, from now
+    /// on.
+    ///
+    /// The callbacks are in the order of commits and one at a time.
     ///
     /// ```swift
     /// let token = uploads.observe(on: .main) { notice in
@@ -11,17 +13,17 @@ extension QueueHandle {
     /// }
     /// ```
     ///
-    /// What happens to many actions in one commit, as in a call of `add`, is one notice. That other processes
-    /// have committed is told a little later, and not what: see ``QueueNotice``. The actions are decoded on
-    /// the dispatch queue. An observer that is slower than the queue loses notices (``QueueNotice/lost``) and
-    /// holds up nobody.
+    /// Changes of many actions in one commit, as by a call of `add`, are one notice. Commits of other
+    /// processes are reported a little later and without details: see ``QueueNotice``. The actions are
+    /// decoded on the dispatch queue. An observer that is slower than the queue loses notices
+    /// (``QueueNotice/lost``) and delays nothing.
     ///
     /// - Parameters:
-    ///   - queue: Where. A concurrent one is fine: no two callbacks overlap.
-    ///   - limit: How many actions wait in notices for callbacks that are slower; at least 1. A notice is
-    ///     never split, and one of more actions than this gets its turn when no other waits.
-    ///   - body: Called with what has happened.
-    /// - Returns: What to hold as long as callbacks are wanted.
+    ///   - queue: The dispatch queue. A concurrent one is fine: callbacks do not overlap.
+    ///   - limit: How many actions may wait in notices for slower callbacks; at least 1. A notice is never
+    ///     split; one with more actions is delivered when no other waits.
+    ///   - body: Called with each notice.
+    /// - Returns: A token; callbacks end when it is released.
     public func observe(
         on queue: DispatchQueue,
         limit: Int = 1_024,
@@ -30,7 +32,7 @@ extension QueueHandle {
         observe(limit: limit, schedule: Broker.schedule(on: queue), body)
     }
 
-    /// Calls back when actions are added, removed, cancelled, processed or fail, from now on, on an executor.
+    /// Calls back on an executor when actions are added, removed, cancelled, processed or fail, from now on.
     ///
     /// See ``observe(on:limit:_:)-(DispatchQueue,_,_)``.
     public func observe(

@@ -1,48 +1,46 @@
 internal import DequeModule
 internal import Synchronization
 
-/// What has happened to actions of a queue, in one commit.
+/// A change of actions of a queue, in one commit.
 ///
-/// All that comes to the queue is ``QueueNoticeKind/added``, and all that leaves it is told once, as removed,
-/// cancelled or processed. ``QueueNoticeKind/failed`` tells of an attempt: the action is still there, unless
-/// `removed` follows.
+/// Every action that enters the queue is reported as ``QueueNoticeKind/added``, and every action that leaves
+/// it once, as removed, cancelled or processed. ``QueueNoticeKind/failed`` reports an attempt: the action is
+/// still there, unless `removed` follows.
 ///
-/// Of what other processes and connections do, an `INSERT` and a `DELETE` by SQL while this broker runs are
-/// told as added and cancelled. All else is ``QueueNoticeKind/changed``: somebody else has committed
-/// something, which may concern this queue; who shows what is in it reads it again.
+/// While this broker runs, an `INSERT` or `DELETE` by SQL is reported as added or cancelled. Other changes by
+/// other processes and connections are ``QueueNoticeKind/changed``: they may concern this queue, so an
+/// observer that shows its contents reads them again.
 public struct QueueNotice<A: Action>: Sendable {
-    /// What has happened.
+    /// The kind of change.
     public let kind: QueueNoticeKind
     /// The queue.
     public let queue: QueueName
-    /// To whom, in order; empty for ``QueueNoticeKind/changed``.
+    /// The actions, in order; empty for ``QueueNoticeKind/changed``.
     public let actions: [QueuedAction<A>]
-    /// The numbers of actions that it has also happened to and that cannot be shown: of another kind, not
-    /// decodable, or gone.
+    /// The numbers of further actions that cannot be shown: of another kind, not decodable, or gone.
     public let unreadable: [ActionID]
-    /// Why it has failed, in the words of the error that the handler threw; `nil` for all other kinds.
+    /// The text of the handler's error, if the kind is ``QueueNoticeKind/failed``; otherwise `nil`.
     public let error: String?
-    /// To how many actions something has happened behind this that was lost, because this observer is slower
-    /// than its queue.
+    /// How many actions were in later notices that were lost, because this observer is slower than its queue.
     public let lost: Int
 }
 
-/// What can happen to an action of a queue.
+/// A kind of change of a queue's actions.
 public enum QueueNoticeKind: String, Sendable, Hashable, CaseIterable {
-    /// It has been enqueued, put back, or moved here.
+    /// They were enqueued, put back, or moved here.
     case added
-    /// It has been taken out or cleared, set aside, or moved to another queue.
+    /// They were taken out or cleared, became dead letters, or were moved to another queue.
     case removed
-    /// It has been cancelled or deleted.
+    /// They were cancelled or deleted.
     case cancelled
-    /// An attempt has ended with success, and the action is gone.
+    /// An attempt succeeded, and the action is removed.
     case processed
-    /// An attempt has ended with an error or a retry, or the action's time was over.
+    /// An attempt ended with an error or a retry, or the action expired.
     case failed
-    /// Other processes or connections have committed, and the queue may hold something else than before.
+    /// Other processes or connections have committed, and the queue's contents may have changed.
     ///
-    /// It is looked for every ``BrokerOptions/foreignChangeInterval``, while this broker runs not more often
-    /// than every second.
+    /// The file is polled every ``BrokerOptions/foreignChangeInterval``; while this broker runs, at most once
+    /// a second.
     case changed
 }
 
@@ -81,8 +79,9 @@ struct NoticeDraft: Sendable {
 }
 
 extension NoticeDraft {
-    /// What the events of a commit mean for a queue; nothing, if the transaction had begun before anybody
-    /// asked.
+    /// Returns the notices of a commit's events for a queue.
+    ///
+    /// There are none if the transaction had begun before the observation.
     static func all(
         of queue: QueueName,
         in events: [QueueEvent],
@@ -113,7 +112,7 @@ extension NoticeDraft {
 }
 
 extension QueueNoticeKind {
-    /// What an event means for a queue; `nil` where it is none of these, or about others.
+    /// Makes the kind of an event for a queue; `nil` if the event is of no such kind or about other queues.
     fileprivate init?(_ event: QueueEvent, for queue: QueueName) {
         if event.target == queue {
             self = .added
@@ -131,7 +130,7 @@ extension QueueNoticeKind {
     }
 }
 
-/// Notices that wait for an observer, as many as their actions allow.
+/// Notices that wait for an observer, limited by the number of their actions.
 struct NoticeBuffer: ObserverBuffer {
     /// The most actions.
     private let limit: Int
@@ -142,7 +141,7 @@ struct NoticeBuffer: ObserverBuffer {
 
     mutating func add(_ draft: NoticeDraft) {
         if draft.kind == .changed, drafts.last?.kind == .changed { return }
-        // Where nothing waits there is room for one of any size.
+        // An empty buffer has room for a notice of any size.
         guard drafts.isEmpty || count + draft.subjects.count <= limit else {
             drafts[drafts.count - 1].lost += draft.subjects.count
             return
@@ -163,13 +162,13 @@ struct NoticeBuffer: ObserverBuffer {
     }
 }
 
-/// Somebody's asking for the actions of a queue, which ends once.
+/// A registration for the actions of a queue's events, which ends once.
 final class ContentsRegistration: Sendable {
     private let interest: Interest
     private let queue: QueueName
     private let hasEnded = Atomic(false)
 
-    /// Begins to ask; to be made before the subscription.
+    /// Registers; call it before the subscription.
     init(_ interest: Interest, _ queue: QueueName) {
         self.interest = interest
         self.queue = queue

@@ -6,24 +6,23 @@ public import struct Foundation.Date
 
 /// An action that waits in a queue, or was taken out of it.
 public struct QueuedAction<A: Action>: Sendable, Identifiable {
-    /// The action itself.
+    /// The action.
     public let action: A
     let stored: StoredAction
 
-    /// Its number.
+    /// The action's number.
     public var id: ActionID { stored.id }
 
-    /// What it is ordered by in its queue; in the order of arrival ``SortKey/arrival``, also where it was
-    /// put to the front.
+    /// The action's sort key; in order of arrival ``SortKey/arrival``, even if it was moved to the front.
     public var sortKey: SortKey { SortKey(stored.key, stored.sortKind) }
 
-    /// When it was enqueued.
+    /// When the action was enqueued.
     public var enqueuedAt: Date { stored.enqueuedAt.date }
 
-    /// As ``Attempt/idempotencyKey``: the same when it is put back.
+    /// The idempotency key, as in ``Attempt/idempotencyKey``; unchanged when the action is put back.
     public var idempotencyKey: String { stored.id.idempotencyKey(of: stored.nonce) }
 
-    /// Its tag, if it has one.
+    /// The action's tag, if any.
     public var tag: String? { stored.tag }
 }
 
@@ -33,7 +32,7 @@ extension QueuedAction: CustomStringConvertible {
 }
 
 extension PayloadReader {
-    /// An action as a type, or why it cannot be read, without what is in it (G13).
+    /// Decodes an action as a type, or returns the reason of the failure without the payload (G13).
     func queued<A: Action>(
         _ type: A.Type,
         from stored: StoredAction,

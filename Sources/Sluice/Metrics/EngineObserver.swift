@@ -1,20 +1,20 @@
-/// Told of every attempt by the engine itself, and asked to look at the file from time to time.
+/// An observer in the engine, called for each attempt and at intervals.
 protocol EngineObserver: Sendable {
     /// How often ``measure(_:)`` is called while the broker runs.
     var interval: Duration { get }
 
-    /// A handler is about to begin.
+    /// Called before a handler begins.
     func started(_ action: ClaimedAction)
 
-    /// An attempt has ended and has been settled, unless there is no result.
+    /// Called after an attempt has ended and, if there is a result, has been settled.
     func ended(_ action: ClaimedAction, _ settlement: Settlement, _ result: SettleResult?, after: Duration)
 
-    /// Looks at what stands in the file, with one bounded read.
+    /// Measures the file with one bounded read.
     func measure(_ store: Store) async throws(SluiceError)
 }
 
 extension BrokerOptions {
-    /// Who observes the engine, by the traits that it was built with.
+    /// The observer, if the package was built with the trait for one.
     var observer: (any EngineObserver)? {
         #if Metrics
         metrics.map { MetricsRecorder($0, clock: clock) }

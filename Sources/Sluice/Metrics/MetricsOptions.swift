@@ -1,25 +1,25 @@
 #if Metrics
 public import Metrics
 
-/// What a broker reports to swift-metrics.
+/// The reports of a broker to swift-metrics.
 ///
-/// With the trait `Metrics`; see <doc:MetricsAndTracing>. Labelled by kind, never by the name of a queue
-/// (G13).
+/// With the trait `Metrics`; see <doc:MetricsAndTracing>. Labels are kinds, never names of queues (G13).
 public struct MetricsOptions: Sendable {
-    /// Where the metrics go.
+    /// The receiver of the metrics.
     ///
-    /// `nil`, the default, is what `MetricsSystem` was bootstrapped with when the broker is opened.
+    /// `nil`, the default, is the factory that `MetricsSystem` was bootstrapped with when the broker is
+    /// opened.
     public var factory: (any MetricsFactory)?
 
-    /// How often depth, ages, parked queues and the size of the log are read from the file while the broker
-    /// runs; positive.
+    /// How often a running broker reads depth, ages, parked queues and the size of the WAL from the file;
+    /// positive.
     ///
     /// Default: 15 seconds.
     public var interval: Duration = .seconds(15)
 
     /// The most actions that are counted for the depths, the oldest first; at least 1.
     ///
-    /// It bounds the read: 100,000, the default, take some hundredths of a second. Where more wait, the
+    /// It bounds the read: 100,000, the default, take some hundredths of a second. If more actions wait, the
     /// depths add up to this number.
     public var countedActions = 100_000
 

@@ -6,12 +6,12 @@ internal import Synchronization
 final class MetricsRecorder: EngineObserver {
     /// The most kinds that have labels of their own; the rest share `other`.
     ///
-    /// Kinds belong to the program, but whoever writes to the file can make some up.
+    /// Kinds belong to the program, but a writer of the file can invent some.
     static let kindLimit = 200
 
     private struct State {
         var kinds: [String: KindMetrics] = [:]
-        /// Gauges by reason; one that was told stays, so that it can go to zero.
+        /// Gauges by reason; once reported, a gauge stays, so that it can return to zero.
         var parked: [String: Gauge] = [:]
     }
 
@@ -34,7 +34,7 @@ final class MetricsRecorder: EngineObserver {
         let metrics = metrics(of: action.kind)
         metrics.running.increment()
         guard action.number == 1 else { return }
-        // The wall clock may have been set back meanwhile.
+        // The wall clock may have been set back since then.
         metrics.latency.record(duration: max(clock.now - action.enqueuedAt, .zero))
     }
 
@@ -119,13 +119,13 @@ private struct KindMetrics: Sendable {
     }
 }
 
-/// What an attempt came to, as it was written.
+/// The outcome of an attempt, as it was written.
 enum SettledOutcome: String, CaseIterable {
     case succeeded, retrying, failed, released, removed, stale
 }
 
 extension Settlement {
-    /// `nil`: it was left to the next start of a broker.
+    /// `nil` if it was left to the next start of a broker.
     fileprivate func outcome(_ result: SettleResult?) -> SettledOutcome? {
         switch (result, self) {
         case (nil, _): nil

@@ -20,15 +20,15 @@ public struct AttemptContext: Sendable {
         self.decide = decide
     }
 
-    /// The fields that the enqueuer's middleware has left in ``EnqueueContext/trace``.
+    /// The fields that the enqueuer's middleware has stored in ``EnqueueContext/trace``.
     public var trace: [String: String] { TraceText.fields(of: action.trace) }
 
-    /// What an outcome leads to, by the route's policies, if the attempt ends with it.
+    /// Returns the result, by the route's policies, if the attempt ends with an outcome.
     ///
-    /// For a middleware that ends an attempt without its handler, as with ``Outcome/release``, or that
-    /// overrules it. Each call asks the retry policy anew, and may get another delay.
+    /// It is for a middleware that ends an attempt without its handler, such as with ``Outcome/release``, or
+    /// that overrides the handler. Each call asks the retry policy again, and may return another delay.
     public func result(of outcome: Outcome) -> AttemptResult { decide(.outcome(outcome)) }
 
-    /// What follows from the handler's end.
+    /// Returns the result of a handler's end.
     func result(of result: HandlerResult) -> AttemptResult { decide(result) }
 }

@@ -1,20 +1,20 @@
-/// What an attempt leads to: the handler's outcome, and what the route's policies make of it.
+/// The result of an attempt: the handler's outcome, after the route's policies.
 ///
-/// It tells a retry from a final failure. It is a decision that is about to be written: if the action is
-/// deleted before, its run is taken over by another process, or what a success writes with it fails
-/// (``Outcome/success(_:)``), that is what the file has in the end.
+/// It distinguishes a retry from a final failure. It is a decision that is still to be written. The file may
+/// end up different if the action is deleted first, another process takes over its run, or the writes of a
+/// success fail (``Outcome/success(_:)``).
 public struct AttemptResult: Sendable, Hashable {
-    /// What happens to the action.
+    /// The effect on the action.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// It is done.
         case succeeded
-        /// It waits and is tried again.
+        /// It waits for another attempt.
         case retrying
-        /// It cannot go on: the failure policy parks its queue or sets it aside.
+        /// It cannot continue: the failure policy parks its queue or makes it a dead letter.
         case failed
-        /// It is given back without the attempt being spent, also because the broker stops.
+        /// It is given back without spending the attempt, also because the broker stops.
         case released
-        /// It was cancelled while it ran, and goes.
+        /// It was cancelled while it ran, and is removed.
         case removed
     }
 
@@ -23,11 +23,11 @@ public struct AttemptResult: Sendable, Hashable {
 
     init(_ settlement: Settlement, isCancelled: Bool) {
         self.settlement = settlement
-        // A success that the handler returns all the same stands.
+        // A success counts all the same.
         isRemoved = isCancelled && !settlement.isSuccess
     }
 
-    /// What happens to the action.
+    /// The effect on the action.
     public var kind: Kind {
         if isRemoved { return .removed }
         return switch settlement {
@@ -38,7 +38,7 @@ public struct AttemptResult: Sendable, Hashable {
         }
     }
 
-    /// Whether the action is not tried again, unless an operator asks for it.
+    /// Whether there is no further attempt, unless an operator requests one.
     public var isFinal: Bool {
         switch kind {
         case .succeeded, .failed, .removed: true
@@ -46,8 +46,7 @@ public struct AttemptResult: Sendable, Hashable {
         }
     }
 
-    /// How long the action waits, where it is tried again; a gate that it waits for can end the wait earlier
-    /// or make it longer.
+    /// How long the action waits for its next attempt; a gate can end the wait earlier or extend it.
     public var delay: Duration? {
         switch settlement {
         case .retry(let delay, _, _), .release(let delay, _, _): isRemoved ? nil : delay
@@ -63,17 +62,17 @@ public struct AttemptResult: Sendable, Hashable {
         }
     }
 
-    /// Why the action cannot go on, where it has failed.
+    /// Why the action cannot continue, if it has failed.
     public var cause: FailureCause? {
         if case .fail(let cause, _, _) = settlement, !isRemoved { cause } else { nil }
     }
 
-    /// What the route makes of that.
+    /// The failure policy that applies.
     public var policy: FailurePolicy? {
         if case .fail(_, let policy, _) = settlement, !isRemoved { policy } else { nil }
     }
 
-    /// The error as it is kept in the file: the text of what the handler threw, which may say what is in the
+    /// The error as stored in the file: the text of the handler's error, which may contain parts of the
     /// payload.
     public var error: String? {
         switch settlement {

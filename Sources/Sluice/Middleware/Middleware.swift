@@ -13,70 +13,70 @@
 /// }
 /// ```
 ///
-/// Of those in ``BrokerOptions/middleware`` the first is the outermost: it begins first and ends last. Each
-/// method has a default that goes on with the next.
+/// In ``BrokerOptions/middleware`` the first is the outermost: it begins first and ends last. Each method has
+/// a default that calls the next.
 public protocol Middleware: Sendable {
-    /// Goes around an enqueue, of one action or of several that are stored together.
+    /// Wraps an enqueue, of one action or of several that are stored together.
     ///
-    /// Not around ``Broker/enqueueBlocking(_:notBefore:)``, which cannot wait for it, nor around what others
-    /// write to the file.
+    /// It is not called for ``Broker/enqueueBlocking(_:notBefore:)``, which cannot wait for it, nor for
+    /// writes of others to the file.
     ///
     /// - Parameters:
-    ///   - context: What is to be enqueued.
-    ///   - next: Stores the actions, durably when it returns; to be called once, with the context or a
-    ///     changed one.
-    /// - Returns: What `next` has returned.
-    /// - Throws: What the caller of `enqueue` is to get. Before `next` has been called nothing is stored;
-    ///   after it has returned the actions are, whatever is thrown.
+    ///   - context: The actions.
+    ///   - next: Stores the actions, durably when it returns; call it once, with the context or a changed
+    ///     one.
+    /// - Returns: The result of `next`.
+    /// - Throws: The error for the caller of `enqueue`. Before the call of `next` nothing is stored; after
+    ///   its return the actions are stored, whatever is thrown.
     func enqueue(
         _ context: EnqueueContext,
         next: NextEnqueue
     ) async throws -> [ActionID]
 
-    /// Goes around an attempt: the reading of the payload and the handler.
+    /// Wraps an attempt: the reading of the payload and the handler.
     ///
-    /// The claim is in the file before it begins (G7). What it returns is written when the outermost has
-    /// returned, and the queue's slot is freed then (G3): what takes long here holds the queue up, counts
-    /// towards the attempt's timeout and should heed its cancellation.
+    /// The claim is in the file before it begins (G7). The result is written when the outermost middleware
+    /// has returned; only then is the queue's slot freed (G3). So slow code here delays the queue, counts
+    /// towards the attempt's timeout and should react to its cancellation.
     ///
     /// - Parameters:
     ///   - context: The attempt.
-    ///   - next: Performs the attempt and tells what it leads to; to be called once, or not at all.
-    /// - Returns: What `next` has returned, or ``AttemptContext/result(of:)`` of another outcome.
-    /// - Throws: Anything; it counts as thrown by the handler, after a success too.
+    ///   - next: Performs the attempt and returns its result; call it once, or not at all.
+    /// - Returns: The result of `next`, or ``AttemptContext/result(of:)`` of another outcome.
+    /// - Throws: Any error; it counts as thrown by the handler, even after a success.
     func attempt(
         _ context: AttemptContext,
         next: NextAttempt
     ) async throws -> AttemptResult
 }
 
-/// What a middleware goes on with in an enqueue: the middleware behind it, and the file at last.
+/// The rest of an enqueue: the inner middleware, and finally the file.
 ///
-/// A type of its own and no closure: a closure's type depends on settings of the module that writes it, and a
-/// method that differs by them alone would not be the one that the protocol asks for.
+/// It is a type, not a closure: a closure's type depends on settings of the module that writes it, and such a
+/// method would not match the protocol's requirement.
 public struct NextEnqueue: Sendable {
     let proceed: @Sendable (EnqueueContext) async throws -> [ActionID]
 
     /// Stores the actions, durably when it returns.
     ///
-    /// - Throws: What the middleware behind throws, and what an enqueue of the broker does.
+    /// - Throws: Errors of the inner middleware, and of an enqueue of the broker.
     public func callAsFunction(_ context: EnqueueContext) async throws -> [ActionID] {
         try await proceed(context)
     }
 }
 
-/// What a middleware goes on with in an attempt: the middleware behind it, and the handler at last.
+/// The rest of an attempt: the inner middleware, and finally the handler.
 public struct NextAttempt: Sendable {
     let proceed: @Sendable () async throws -> AttemptResult
 
-    /// Performs the attempt and tells what it leads to.
+    /// Performs the attempt and returns its result.
     ///
-    /// - Throws: What the middleware behind throws; what the handler throws is a result.
+    /// - Throws: Errors of the inner middleware; an error of the handler is a result.
     public func callAsFunction() async throws -> AttemptResult { try await proceed() }
 }
 
 extension Middleware {
-    /// Goes on with the next.
+    /// Calls the next.
     public func enqueue(
         _ context: EnqueueContext,
         next: NextEnqueue
@@ -84,7 +84,7 @@ extension Middleware {
         try await next(context)
     }
 
-    /// Goes on with the next.
+    /// Calls the next.
     public func attempt(
         _ context: AttemptContext,
         next: NextAttempt

@@ -9,12 +9,12 @@ public import Tracing
 /// options.middleware = [TracingMiddleware()]
 /// ```
 ///
-/// The trace context of whoever enqueues is stored with the action. Each attempt is a span of the kind
-/// *consumer*, the root of a trace of its own, that is linked to the enqueuer's span: an attempt may come
-/// days later, and there may be many. The spans of a handler are its children.
+/// The trace context of the enqueuer is stored with the action. Each attempt is a span of the kind
+/// *consumer*, the root of a trace of its own, with a link to the enqueuer's span: attempts may be many, and
+/// days later. The spans of a handler are its children.
 ///
-/// A span has the attributes `sluice.kind`, `sluice.attempt` and `sluice.outcome`, and `sluice.cause` where
-/// the action has failed. Neither payloads nor the texts of errors are in it (G13).
+/// A span has the attributes `sluice.kind`, `sluice.attempt` and `sluice.outcome`, and after a failure
+/// `sluice.cause`. It contains neither payloads nor the texts of errors (G13).
 public struct TracingMiddleware: Middleware {
     private let tracer: (any Tracer)?
     private let namesQueues: Bool
@@ -22,9 +22,9 @@ public struct TracingMiddleware: Middleware {
     /// Makes the middleware.
     ///
     /// - Parameters:
-    ///   - tracer: Who makes the spans; `nil` is what `InstrumentationSystem` was bootstrapped with.
-    ///   - namesQueues: Whether spans have the attribute `sluice.queue`. Names of queues may say something of
-    ///     people; they are left out by default.
+    ///   - tracer: Makes the spans; `nil` is the tracer that `InstrumentationSystem` was bootstrapped with.
+    ///   - namesQueues: Whether spans have the attribute `sluice.queue`. Names of queues may contain personal
+    ///     data, so they are left out by default.
     public init(tracer: (any Tracer)? = nil, namesQueues: Bool = false) {
         self.tracer = tracer
         self.namesQueues = namesQueues
@@ -32,7 +32,7 @@ public struct TracingMiddleware: Middleware {
 
     private var currentTracer: any Tracer { tracer ?? InstrumentationSystem.tracer }
 
-    /// Stores the context of the caller with the actions, if there is one.
+    /// Stores the caller's trace context with the actions, if there is one.
     public func enqueue(
         _ context: EnqueueContext,
         next: NextEnqueue
@@ -51,7 +51,7 @@ public struct TracingMiddleware: Middleware {
         next: NextAttempt
     ) async throws -> AttemptResult {
         let tracer = currentTracer
-        // Not the context of this task, which is that of whoever has waked the queue.
+        // Not this task's context, which is that of the caller that has woken the queue.
         let span = tracer.startAnySpan(
             "process \(context.attempt.kind)",
             context: .topLevel,

@@ -2,31 +2,30 @@ internal import DequeModule
 
 /// An event, or the mark of a gap.
 public enum ObservedEvent: Sendable, Hashable {
-    /// Something has happened.
+    /// An event.
     case event(QueueEvent)
-    /// So many events were lost here, because they came faster than they were taken.
+    /// Events were lost here, because the observer was too slow.
     case gap(lost: Int)
 }
 
 /// How many events wait for an observer that is slower than the queues, and which are lost beyond that.
 ///
-/// An observer never holds up a commit: what finds no room is lost, and ``ObservedEvent/gap(lost:)`` stands
-/// in its place.
+/// An observer never delays a commit: an event without room is lost, and ``ObservedEvent/gap(lost:)``
+/// replaces it.
 public struct EventBuffering: Sendable, Hashable {
     enum Loss: Sendable { case newest, oldest }
 
     let limit: Int
     let loss: Loss
 
-    /// Keeps what came first: what comes while there is no room is lost.
+    /// Keeps the oldest events: new ones are lost while there is no room.
     ///
-    /// - Parameter limit: The most events that wait; at least 1. An event takes about 200 bytes, and its
-    ///   texts.
+    /// - Parameter limit: The most events that wait; at least 1. An event has about 200 bytes, and its texts.
     public static func bounded(_ limit: Int = 1_024) -> EventBuffering {
         EventBuffering(limit: max(limit, 1), loss: .newest)
     }
 
-    /// Keeps what came last: the events that have waited longest are lost.
+    /// Keeps the newest events: the ones that have waited longest are lost.
     ///
     /// - Parameter limit: The most events that wait; at least 1.
     public static func latest(_ limit: Int) -> EventBuffering {
@@ -37,7 +36,7 @@ public struct EventBuffering: Sendable, Hashable {
 /// Events that wait for an observer, with marks where some were lost.
 struct EventBuffer: ObserverBuffer {
     private let buffering: EventBuffering
-    /// Never two gaps side by side, so that there are no more than twice as many as events.
+    /// Two gaps are never adjacent, so there are at most twice as many elements as events.
     private var elements: Deque<ObservedEvent> = []
     private var eventCount = 0
 

@@ -1,17 +1,17 @@
 internal import Logging
 
-/// What has happened to actions and queues, told to the application's logger.
+/// Logging of events.
 ///
-/// Each change of state is told once, with structured keys and without payloads (G13): at *warning* what
-/// needs a person, at *notice* what somebody has asked for, at *debug* attempts.
+/// Each change of state is logged once, with structured keys and without payloads (G13): at *warning* if a
+/// person must act, at *notice* results of a request, at *debug* attempts.
 extension Broker {
-    /// Logs what a commit has done.
+    /// Logs the events of a commit.
     func log(_ events: [QueueEvent]) {
         let logger = options.logger
         guard logger.logLevel <= .warning else { return }
         var behind: [QueueName: Int] = [:]
         for event in events {
-            // What goes with a queue that fails as a whole is one line, however many they are.
+            // All dead letters of a queue that fails as a whole are one line.
             if event.deadLetterCause == .behind, let queue = event.queue {
                 behind[queue, default: 0] += 1
                 continue
@@ -41,7 +41,7 @@ extension QueueEvent.Kind {
 }
 
 extension QueueEvent {
-    /// At which level it is logged, and with what words; `nil`: it is not.
+    /// The level and the text of the log line; `nil` if it is not logged.
     fileprivate var line: (Logger.Level, Logger.Message)? {
         switch kind {
         case .failed, .expired:
@@ -66,7 +66,7 @@ extension QueueEvent {
         }
     }
 
-    /// What it is about.
+    /// The structured keys of the log line.
     fileprivate var facts: Logger.Metadata {
         var facts: Logger.Metadata = [:]
         if let queue { facts["queue"] = "\(queue)" }

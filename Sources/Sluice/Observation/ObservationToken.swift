@@ -1,13 +1,13 @@
 internal import Synchronization
 
-/// Holds an observation: its callbacks end when the token is cancelled or dropped, and when the broker is
+/// Keeps an observation alive: callbacks end when the token is cancelled or released, or the broker is
 /// closed.
 public final class ObservationToken: Sendable {
     private let end: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - subscriber: Has the callbacks made.
-    ///   - cancel: Has none of them begin any more.
+    ///   - subscriber: Receives the events.
+    ///   - cancel: Prevents further callbacks.
     init(
         _ observers: Observers,
         _ subscriber: Observers.Subscriber,
@@ -27,18 +27,18 @@ public final class ObservationToken: Sendable {
 
     deinit { if !mutant("token dropped") { cancel() } }
 
-    /// Ends the callbacks: none begins once this has returned.
+    /// Ends the callbacks: after the return, none begins.
     ///
-    /// One that has begun on another thread may still be under way then. Called on the serial queue or
-    /// executor on which the callbacks run, none is, unless it is the caller itself.
+    /// One that has begun on another thread may still run. If you call it on the callbacks' own serial queue
+    /// or executor, no other callback runs.
     public func cancel() { end() }
 }
 
-/// What waits for an observer that is called back, bounded.
+/// A bounded buffer of events for an observer with callbacks.
 protocol ObserverBuffer: Sendable {
-    /// What has happened.
+    /// An event to add.
     associatedtype Input: Sendable
-    /// What the observer is told.
+    /// An element for the observer.
     associatedtype Element: Sendable
 
     mutating func add(_ input: Input)
@@ -46,19 +46,19 @@ protocol ObserverBuffer: Sendable {
     mutating func removeAll()
 }
 
-/// Calls an observer back, one element after the other, where the application wants it.
+/// Calls an observer back, one element after the other, on a queue or executor of the application.
 ///
-/// Nothing stands behind it while nothing happens: one job is handed to the executor when something comes,
-/// and goes on until nothing is left.
+/// While there are no events it uses no thread, task or timer: a job is started for the first element, and
+/// runs until none is left.
 final class ObserverCallbacks<Buffer: ObserverBuffer>: Sendable {
     private struct State {
         var buffer: Buffer
-        /// A job has been handed to the executor, or is under way.
+        /// A job has been scheduled, or runs.
         var isScheduled = false
         var isCancelled = false
     }
 
-    /// The most callbacks of one job: others may want the executor too.
+    /// The most callbacks of one job, so that others can use the executor too.
     private static var jobLimit: Int { 64 }
 
     private let state: Mutex<State>

@@ -1,18 +1,17 @@
 internal import Synchronization
 
-/// Those who observe a broker's events; they are told on the committing thread, in the order of commits.
+/// The observers of a broker's events, called on the committing thread in the order of commits.
 final class Observers: Sendable {
-    /// What an observer does with events; neither may block.
+    /// The callbacks of an observer, which must not block.
     struct Subscriber: Sendable {
         var receive: @Sendable ([QueueEvent]) -> Void = { _ in }
-        /// The same, with the actions that the events are about; told of transactions that have collected
-        /// them.
+        /// Receives events with the actions that they are about, for transactions that have collected them.
         var receiveContents: @Sendable ([QueueEvent], ObservedContents) -> Void = { _, _ in }
-        /// Others have committed, what no event tells of in full.
+        /// Called after commits of others, which events do not describe in full.
         var othersCommitted: @Sendable () -> Void = {}
-        /// Something has changed that no event tells of, about a queue or about all.
+        /// Called after a change of one queue or of all that has no event.
         var poke: @Sendable (QueueID?) -> Void = { _ in }
-        /// No further event comes.
+        /// Called when there will be no more events.
         let end: @Sendable () -> Void
     }
 
@@ -29,9 +28,9 @@ final class Observers: Sendable {
 
     deinit { end() }
 
-    /// Adds an observer, who is told of all that is committed by transactions which begin from now on.
+    /// Adds an observer for all commits of transactions that begin from now on.
     ///
-    /// - Returns: What ends that; it may be called more than once.
+    /// - Returns: A function that removes the observer; it may be called more than once.
     func add(_ subscriber: Subscriber) -> @Sendable () -> Void {
         let number = state.withLock { state -> Int? in
             if state.hasEnded { return nil }
@@ -55,21 +54,19 @@ final class Observers: Sendable {
         }
     }
 
-    /// Tells those who ask for the actions of a queue that others have committed, if they have since the last
-    /// call.
+    /// Notifies observers with contents of commits of others, if there were any since the last call.
     func tellCommitOfOthers() {
         guard interest.takeCommitOfOthers() else { return }
         for subscriber in state.withLock({ Array($0.subscribers.values) }) { subscriber.othersCommitted() }
     }
 
-    /// Tells that something about a queue, or about all, may look different now, though nothing has happened
-    /// in the file.
+    /// Notifies observers that the status of a queue, or of all, may differ, though the file has not changed.
     func poke(_ queue: QueueID?) {
         guard interest.isAny else { return }
         for subscriber in state.withLock({ Array($0.subscribers.values) }) { subscriber.poke(queue) }
     }
 
-    /// Ends all observation: the broker is closed.
+    /// Ends all observation, as the broker is closed.
     func end() {
         let subscribers = state.withLock { state in
             state.hasEnded = true

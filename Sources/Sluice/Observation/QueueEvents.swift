@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The events of a broker from the moment of the subscription on, for one task to iterate over.
+/// The events of a broker since the subscription, for one task to iterate over.
 ///
 /// ```swift
 /// for await element in broker.events() {
@@ -11,12 +11,12 @@ internal import Synchronization
 /// }
 /// ```
 ///
-/// It ends when the broker is closed, behind the last event. Cancelling the task, and dropping the sequence
-/// and its iterators, unsubscribes. No task, thread or timer stands behind a subscription.
+/// The sequence ends when the broker is closed, after the last event. Cancelling the task, or releasing the
+/// sequence and its iterators, unsubscribes. A subscription uses no task, thread or timer.
 public struct QueueEvents: AsyncSequence, Sendable {
     /// An event, or the mark of a gap.
     public typealias Element = ObservedEvent
-    /// It never throws.
+    /// The sequence never throws.
     public typealias Failure = Never
 
     private let subscription: EventSubscription
@@ -27,19 +27,19 @@ public struct QueueEvents: AsyncSequence, Sendable {
 
     /// Makes an iterator.
     ///
-    /// All iterators of a sequence take from the same events; two must not wait at the same time.
+    /// All iterators of a sequence share its events; two must not wait at the same time.
     public func makeAsyncIterator() -> Iterator { Iterator(subscription: subscription) }
 
-    /// Takes one event after the other.
+    /// Returns one event after the other.
     public struct Iterator: AsyncIteratorProtocol {
         let subscription: EventSubscription
 
-        /// The next event or gap; `nil` once the broker was closed or the task is cancelled.
+        /// Returns the next event or gap; `nil` if the broker was closed or the task is cancelled.
         public mutating func next() async -> ObservedEvent? { await subscription.next() }
     }
 }
 
-/// Unsubscribes when nobody holds it any more.
+/// A subscription, which ends when it is released.
 final class EventSubscription: Sendable {
     private let stream: EventStream
     private let unsubscribe: @Sendable () -> Void
@@ -64,7 +64,7 @@ final class EventSubscription: Sendable {
     }
 }
 
-/// What a subscription does: facts in, who is to go on out; no lock, no waiting.
+/// The state machine of a subscription: facts in, the waiter to resume out; no lock, no waiting.
 struct EventStreamStateMachine<Waiter> {
     private var buffer: EventBuffer
     private var waiter: Waiter?
@@ -72,7 +72,7 @@ struct EventStreamStateMachine<Waiter> {
 
     init(_ buffering: EventBuffering) { buffer = EventBuffer(buffering) }
 
-    /// Events have come: who goes on, and with what.
+    /// Adds events, and returns the waiter to resume, with its element.
     mutating func receive(_ events: [QueueEvent]) -> (Waiter, ObservedEvent)? {
         if hasEnded { return nil }
         for event in events { buffer.add(event) }
@@ -86,7 +86,7 @@ struct EventStreamStateMachine<Waiter> {
         case wait
     }
 
-    /// The consumer asks for the next element.
+    /// Returns the next element, or keeps the waiter.
     mutating func next(_ asking: Waiter) -> Next {
         precondition(waiter == nil, "two tasks wait for the events of one subscription; subscribe twice")
         if let element = buffer.pop() { return .goOn(element) }
@@ -95,21 +95,21 @@ struct EventStreamStateMachine<Waiter> {
         return .wait
     }
 
-    /// Nothing more comes; what waits is still to be taken.
+    /// Ends the stream; buffered events can still be read.
     mutating func end() -> Waiter? {
         hasEnded = true
         defer { waiter = nil }
         return waiter
     }
 
-    /// The consumer has gone.
+    /// Ends the stream and drops buffered events, as the consumer is gone.
     mutating func cancel() -> Waiter? {
         buffer.removeAll()
         return end()
     }
 }
 
-/// Holds the state machine of a subscription and performs what it decides.
+/// Holds the state machine of a subscription and resumes its waiters.
 private final class EventStream: Sendable {
     private typealias Continuation = CheckedContinuation<ObservedEvent?, Never>
 

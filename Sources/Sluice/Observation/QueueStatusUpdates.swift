@@ -1,16 +1,16 @@
 internal import Synchronization
 
-/// The status of one queue, and again each time that it has changed, for one task to iterate over.
+/// The status of one queue, first now and then after each change, for one task to iterate over.
 ///
 /// ```swift
 /// for try await status in broker.statusUpdates(of: "conversation/42") { show(status) }
 /// ```
 ///
-/// The status now comes first. See ``Broker/statusUpdates(of:)``.
+/// See ``Broker/statusUpdates(of:)``.
 public struct QueueStatusUpdates: AsyncSequence, Sendable {
     /// A status.
     public typealias Element = QueueStatus
-    /// What reading the file throws.
+    /// Errors of reading the file.
     public typealias Failure = SluiceError
 
     private let broker: Broker
@@ -21,13 +21,13 @@ public struct QueueStatusUpdates: AsyncSequence, Sendable {
         self.queue = queue
     }
 
-    /// Makes an iterator, which begins with the status as it is then.
+    /// Makes an iterator, which begins with the current status.
     public func makeAsyncIterator() -> Iterator {
         defer { broker.isObserved() }
         return Iterator(broker: broker, queue: queue, watch: QueueWatch(broker.observers, queue))
     }
 
-    /// Gives one status after the other, the latest each time.
+    /// Returns one status after the other, always the latest.
     public struct Iterator: AsyncIteratorProtocol {
         let broker: Broker
         let queue: QueueName
@@ -40,14 +40,14 @@ public struct QueueStatusUpdates: AsyncSequence, Sendable {
             self.watch = watch
         }
 
-        /// The status once it is another than the one given last; `nil` once the broker was closed or the
-        /// task is cancelled.
+        /// Returns the next status that differs from the last; `nil` if the broker was closed or the task is
+        /// cancelled.
         public mutating func next() async throws(SluiceError) -> QueueStatus? {
             while await watch.changed() {
                 do {
                     var status = try await broker.status(of: queue)
                     let age = status.oldestAge
-                    // It grows by itself, and is no news.
+                    // The age alone is no change.
                     status.oldestAge = .zero
                     watch.knows(status.queueID)
                     guard status != last else { continue }
@@ -64,7 +64,7 @@ public struct QueueStatusUpdates: AsyncSequence, Sendable {
     }
 }
 
-/// Tells whether something may have changed about a queue since it was asked last.
+/// Waits for possible changes of a queue.
 final class QueueWatch: Sendable {
     private let state: WatchState
     private let unsubscribe: @Sendable () -> Void
@@ -86,7 +86,7 @@ final class QueueWatch: Sendable {
     /// Notes the queue's number, once the file has one.
     func knows(_ id: QueueID?) { state.knows(id) }
 
-    /// Returns when something may have changed, at once the first time; `false`: there is no more to come.
+    /// Waits until something may have changed, at first not at all; `false` means that the watch has ended.
     func changed() async -> Bool {
         await withTaskCancellationHandler {
             await state.changed()
@@ -99,11 +99,11 @@ final class QueueWatch: Sendable {
 
 private final class WatchState: Sendable {
     private struct State {
-        /// A first look is due.
+        /// The first read is due.
         var mayHaveChanged = true
         var hasEnded = false
         var id: QueueID?
-        /// The queue's number is being looked up: what is told of any queue may be about this one.
+        /// The queue's number is being read, so a poke of any queue may be about this one.
         var isLookingUp = false
         var waiter: CheckedContinuation<Bool, Never>?
     }
@@ -114,11 +114,11 @@ private final class WatchState: Sendable {
     init(_ queue: QueueName) { self.queue = queue }
 
     func receive(_ events: [QueueEvent]) {
-        // Gates and holds have no queue, and may concern any.
+        // Gates and holds have no queue, and may affect any.
         if events.contains(where: { $0.queue == queue || $0.queue == nil || $0.target == queue }) { note() }
     }
 
-    /// - Parameter id: `nil`: every queue.
+    /// - Parameter id: `nil` is every queue.
     func poke(_ id: QueueID?) {
         if id == nil || state.withLock({ $0.id == id || $0.isLookingUp }) { note() }
     }

@@ -1,9 +1,9 @@
 internal import Synchronization
 
-/// Which queues have stood still for how long: looks in, queues to report out; no SQL, no clock.
+/// Finds stalled queues: pages of statuses in, queues to report out; no SQL, no clock.
 ///
-/// Looks come in pages, so that each reads a bounded amount. It keeps a mark for each queue that it found
-/// standing still, at most ``limit``; further ones are looked at when some of these have moved.
+/// Each page is a bounded amount of reading. The machine keeps a mark for each queue that does not move, at
+/// most ``limit``; other queues get one when some of these have moved.
 struct StallWatchStateMachine {
     /// About a megabyte.
     static let limit = 10_000
@@ -16,14 +16,14 @@ struct StallWatchStateMachine {
     }
 
     private var marks: [QueueName: Mark] = [:]
-    /// Where the next look begins; `nil`: at the first queue.
+    /// Where the next page begins; `nil` is the first queue.
     private(set) var next: QueueName?
 
     var count: Int { marks.count }
 
-    /// Takes in what a look has found, and tells which queues have stalled.
+    /// Adds a page of statuses, and returns the queues that have stalled.
     ///
-    /// Each is told once, until it moves.
+    /// Each is returned once, until it moves.
     mutating func look(
         at statuses: [QueueStatus],
         isLast: Bool,
@@ -47,12 +47,12 @@ struct StallWatchStateMachine {
         }
     }
 
-    /// A queue has moved.
+    /// Forgets a queue that has moved.
     mutating func moved(_ queue: QueueName) {
         if !marks.isEmpty { marks[queue] = nil }
     }
 
-    /// Nobody observes any more.
+    /// Forgets all queues, as there are no observers.
     mutating func forget() {
         marks = [:]
         next = nil
@@ -63,7 +63,7 @@ struct StallWatchStateMachine {
 final class StallWatch: Sendable {
     private let machine = Mutex(StallWatchStateMachine())
 
-    /// How many queues one look reads.
+    /// How many queues one page has.
     static let page = 2_000
 
     var next: QueueName? { machine.withLock { $0.next } }
@@ -89,17 +89,18 @@ final class StallWatch: Sendable {
 }
 
 extension Broker {
-    /// Somebody observes from now on, or the broker runs from now on: looks for queues that stand still.
+    /// Starts the search for stalled queues; called at the start of a run or of an observation.
     func watchForStalls() {
         guard let threshold = options.stallThreshold, isRunning, store.interest.isAny else { return }
         scheduler.schedule(.findStalled, within: threshold / Self.looksPerThreshold)
     }
 
-    /// How often it is looked within the threshold: a stall is told at most a fifth of it late, as long as
-    /// one look reads all queues.
+    /// How many pages are read within the threshold.
+    ///
+    /// A stall is reported at most a fifth of the threshold late, if one page has all queues.
     static let looksPerThreshold = 5
 
-    /// Looks at the next queues, and tells of those that have stalled.
+    /// Reads the next page of queues, and reports the stalled ones.
     func findStalled(_ threshold: Duration) async throws(SluiceError) {
         let after = stalls.next
         let found = try await statuses(of: .prefix([]), in: nil, after: after, limit: StallWatch.page)

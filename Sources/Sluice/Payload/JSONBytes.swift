@@ -1,9 +1,9 @@
-/// What the writer and the parser of JSON share: looking at many bytes of a string at once.
+/// Code shared by the writer and the parser of JSON: scanning many bytes of a string at once.
 enum JSONBytes {
     static let quote = UInt8(ascii: "\"")
     static let backslash = UInt8(ascii: "\\")
 
-    /// The first byte that a JSON string cannot hold as it is: a quote, a backslash or a control character.
+    /// Finds the first byte that a JSON string must escape: a quote, a backslash or a control character.
     ///
     /// - Returns: Its index, or `end`.
     @inline(__always)
@@ -11,7 +11,7 @@ enum JSONBytes {
         let raw = UnsafeRawPointer(bytes)
         var index = start
         while index &+ 16 <= end {
-            // The highest bit of a byte is set by a borrow, and only those of ASCII count.
+            // A borrow sets the highest bit of a byte; only bytes of ASCII count.
             let bytes = raw.loadUnaligned(fromByteOffset: index, as: SIMD16<UInt8>.self)
             let quotes = (bytes ^ SIMD16(repeating: quote)) &- SIMD16(repeating: 1)
             let backslashes = (bytes ^ SIMD16(repeating: backslash)) &- SIMD16(repeating: 1)
@@ -28,7 +28,7 @@ enum JSONBytes {
             index &+= 8
         }
         if index < end, end &- start >= 8 {
-            // Some of these bytes have been looked at; they are not special.
+            // Some of these bytes have been checked already; they are not special.
             let word = UInt64(littleEndian: raw.loadUnaligned(fromByteOffset: end &- 8, as: UInt64.self))
             let special = specials(in: word)
             return special == 0 ? end : end &- 8 &+ special.trailingZeroBitCount &>> 3
@@ -42,7 +42,7 @@ enum JSONBytes {
         byte < 0x20 || byte == quote || byte == backslash
     }
 
-    /// The highest bit of each special byte; those above the lowest one that is set may be wrong.
+    /// Returns the highest bit of each special byte; bits above the lowest one that is set may be wrong.
     @inline(__always)
     static func specials(in word: UInt64) -> UInt64 {
         let ones: UInt64 = 0x0101_0101_0101_0101
@@ -53,13 +53,13 @@ enum JSONBytes {
     }
 }
 
-/// A number that equal keys share.
+/// A hash of a key.
 ///
-/// Different keys may share it too, which costs a fallback and nothing else.
+/// Different keys may share it, which only costs a fallback.
 enum KeyHash {
-    /// Of a key that is ASCII and needs no escapes, else nil.
+    /// Returns the hash of a key that is ASCII and needs no escapes, else nil.
     ///
-    /// Others are rare, and Swift takes two of them for the same that are written differently.
+    /// Other keys are rare, and Swift treats some of them as equal though their bytes differ.
     @inline(__always)
     static func of(_ key: UnsafePointer<UInt8>, count: Int) -> UInt32? {
         let raw = UnsafeRawPointer(key)
@@ -78,7 +78,7 @@ enum KeyHash {
             }
             add(raw.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self))
         } else {
-            // What is missing is a letter.
+            // Missing bytes count as a letter.
             var word: UInt64 = 0x6161_6161_6161_6161
             for index in 0..<count { word = word &<< 8 | UInt64(key[index]) }
             add(word)
@@ -86,10 +86,10 @@ enum KeyHash {
         return odd == 0 ? UInt32(truncatingIfNeeded: hash) : nil
     }
 
-    /// Whether a number stands twice among those of an object's keys.
+    /// Returns whether a hash occurs twice among an object's keys.
     @inline(__always)
     static func hasDuplicate(_ hashes: UnsafeMutableBufferPointer<UInt32>) -> Bool {
-        // Comparing each with each is the fastest while they are few.
+        // Comparing all pairs is the fastest for few keys.
         guard hashes.count > 16 else {
             for index in 0..<hashes.count {
                 for earlier in 0..<index where hashes[earlier] == hashes[index] { return true }
@@ -102,7 +102,7 @@ enum KeyHash {
     }
 }
 
-/// Elements in memory that grows, the first of which stand in memory that is another's.
+/// Elements in growing memory; the first memory is borrowed.
 struct GrowingBuffer<Element: BitwiseCopyable> {
     private(set) var start: UnsafeMutablePointer<Element>
     private(set) var capacity: Int
@@ -125,7 +125,7 @@ struct GrowingBuffer<Element: BitwiseCopyable> {
 
     @inline(never)
     private mutating func grow(_ more: Int) {
-        // What comes behind a long string, such as the end of its object, fits as well.
+        // With room for the bytes after a long string, such as the end of its object.
         capacity = max(capacity * 2, count + more + 64)
         let larger = UnsafeMutablePointer<Element>.allocate(capacity: capacity)
         larger.update(from: start, count: count)
@@ -149,7 +149,7 @@ struct GrowingBuffer<Element: BitwiseCopyable> {
     }
 }
 
-/// A key of a path that is told to user code: the text does not know the types of the keys in it.
+/// A key of a path for user code; the text does not know the types of its keys.
 struct PathKey: CodingKey {
     let stringValue: String
     let intValue: Int?
@@ -166,7 +166,7 @@ struct PathKey: CodingKey {
 }
 
 extension JSONBytes {
-    /// The number that four hexadecimal digits write.
+    /// Returns the number of four hexadecimal digits.
     static func hexadecimal(_ digits: UnsafePointer<UInt8>) -> UInt16? {
         var result: UInt16 = 0
         for index in 0..<4 {
@@ -182,10 +182,10 @@ extension JSONBytes {
         return result
     }
 
-    /// The text that a checked JSON string with escapes stands for.
+    /// Returns the text of a checked JSON string with escapes.
     static func unescaped(_ source: UnsafeBufferPointer<UInt8>) -> String {
         guard let start = source.baseAddress else { return "" }
-        // An escape is never shorter than what it stands for.
+        // An escape is never shorter than its text.
         return String(unsafeUninitializedCapacity: source.count) { target in
             guard let output = target.baseAddress else { return 0 }
             var count = 0
@@ -205,7 +205,7 @@ extension JSONBytes {
         }
     }
 
-    /// What a checked escape stands for, and how many bytes it has.
+    /// Returns the scalar of a checked escape, and the escape's length in bytes.
     private static func scalar(ofEscape escape: UnsafePointer<UInt8>) -> (Unicode.Scalar, length: Int) {
         switch escape[1] {
         case UInt8(ascii: "b"): return ("\u{8}", 2)

@@ -1,18 +1,18 @@
-/// The grammar of RFC 8259, kept to the letter.
+/// The exact grammar of RFC 8259.
 ///
-/// Foundation's decoder takes more: a byte order mark, UTF-16, a comma behind the last element, a leading
-/// zero, control characters in strings. SQLite takes none of it, and what it does not take as JSON cannot be
-/// read with `->>` nor edited.
+/// Foundation's decoder accepts more: a byte order mark, UTF-16, a comma after the last element, a leading
+/// zero, control characters in strings. SQLite accepts none of these; text that it does not accept cannot be
+/// read with `->>` or edited.
 package struct JSONGrammar {
-    /// Arrays and objects inside each other: as many as Foundation decodes.
+    /// The greatest nesting of arrays and objects, as in Foundation.
     package static let maximumDepth = 512
 
     private let depthLimit: Int
     private var rest: Slice<UnsafeBufferPointer<UInt8>>
 
-    /// Whether a text is one JSON value.
+    /// Returns whether a text is one JSON value.
     ///
-    /// - Parameter depth: The most arrays and objects inside each other.
+    /// - Parameter depth: The greatest nesting of arrays and objects.
     package static func accepts(_ text: String, depth: Int = maximumDepth) -> Bool {
         var text = text
         return text.withUTF8 { bytes in
@@ -21,7 +21,7 @@ package struct JSONGrammar {
         }
     }
 
-    /// What is wrong with a text that is not accepted, as far as that can be said in a few words.
+    /// Describes the fault of a text that is not accepted, in a few words.
     package static func fault(of text: String) -> String {
         if text.utf8.starts(with: byteOrderMark) {
             return "is not JSON: it begins with a byte order mark (EF BB BF)"
@@ -29,10 +29,10 @@ package struct JSONGrammar {
         return accepts(text, depth: deepest) ? "is nested deeper than \(maximumDepth)" : "is not JSON"
     }
 
-    /// How deep is looked to tell one fault from another: the stack is not without an end.
+    /// The depth up to which faults are distinguished, as the stack is limited.
     private static let deepest = 4_096
 
-    /// What some editors put before UTF-8.
+    /// The mark that some editors put before UTF-8.
     package static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
     private mutating func value(depth: Int) -> Bool {
@@ -49,7 +49,7 @@ package struct JSONGrammar {
         }
     }
 
-    /// An array, or an object.
+    /// Reads an array or an object.
     private mutating func members(until end: UInt8, depth: Int) -> Bool {
         guard depth < depthLimit else { return false }
         rest.removeFirst()
@@ -80,7 +80,7 @@ package struct JSONGrammar {
         return false
     }
 
-    /// What stands behind a backslash.
+    /// Reads the part after a backslash.
     private mutating func escape() -> Bool {
         guard let byte = rest.popFirst() else { return false }
         guard byte == UInt8(ascii: "u") else { return "\"\\/bfnrt".utf8.contains(byte) }
@@ -98,7 +98,7 @@ package struct JSONGrammar {
         return digits()
     }
 
-    /// At least one digit.
+    /// Reads at least one digit.
     private mutating func digits() -> Bool {
         let digits = rest.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
         rest = rest.dropFirst(digits.count)

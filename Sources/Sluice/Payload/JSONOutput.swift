@@ -1,8 +1,8 @@
-/// JSON text in the making: bytes, and the arrays and objects that are still open.
+/// JSON text while it is written: bytes, and the open arrays and objects.
 ///
-/// Whatever is out of the ordinary clears `isOrdinary`; from then on nothing is written.
+/// Anything unusual clears `isOrdinary`; from then on nothing is written.
 struct JSONOutput {
-    /// Names an array or object; one that has been closed is never named again.
+    /// Identifies an array or object; ids are not reused after its end.
     struct FrameID {
         let index: Int32
         let serial: UInt32
@@ -14,32 +14,32 @@ struct JSONOutput {
         let serial: UInt32
         let isObject: Bool
         var count = 0
-        /// Where the newest key stands in the text.
+        /// The position of the newest key in the text.
         var key = 0
-        /// How many numbers of keys stand before this object's.
+        /// The number of key hashes before this object's.
         let hashes: Int
     }
 
-    /// More than user types nest; what nests deeper is Foundation's to judge.
+    /// More than user types nest; deeper values are left to Foundation.
     static let maximumDepth = 128
 
     private(set) var isOrdinary = true
     private var bytes: GrowingBuffer<UInt8>
     private var frames: GrowingBuffer<Frame>
-    /// Of the keys of open objects.
+    /// The hashes of the keys of open objects.
     private var hashes: GrowingBuffer<UInt32>
     private var serial: UInt32 = 0
-    /// The encoder that has been told to write a value and has not begun; 0 if there is none.
+    /// The encoder that should write a value and has not begun; 0 if there is none.
     private var pending: UInt32 = 0
-    /// Frames below it belong to values whose encoding is being waited for.
+    /// Frames below it belong to outer values, whose encoding waits.
     private var floor = 0
 
-    // Enough for most values, and little enough for the allocator's fastest path.
+    // Enough for most values, and small enough for the allocator's fastest path.
     private static let ownBytes = 576
     private static let ownHashes = 24
     private static let ownFrames = 6
 
-    /// Makes an output on the heap, with the memory that it needs first.
+    /// Makes an output on the heap, together with its first memory.
     static func make() -> UnsafeMutablePointer<JSONOutput> {
         let frames = MemoryLayout<JSONOutput>.stride
         let hashes = frames + ownFrames * MemoryLayout<Frame>.stride
@@ -85,7 +85,7 @@ struct JSONOutput {
         output.deallocate()
     }
 
-    /// The text, once all is written.
+    /// The text, when all is written.
     var text: String {
         String(decoding: UnsafeBufferPointer(start: bytes.start, count: bytes.count), as: UTF8.self)
     }
@@ -103,7 +103,7 @@ extension JSONOutput {
         let floor: Int
     }
 
-    /// Makes room for a value that an encoder writes; what is open cannot go on before `leave`.
+    /// Begins a value that an encoder writes; open containers cannot continue before `leave`.
     mutating func enter(_ slot: UInt32?) -> Outer {
         serial &+= 1
         let outer = Outer(slot: slot ?? serial, floor: floor)
@@ -117,11 +117,11 @@ extension JSONOutput {
         guard isOrdinary else { return }
         close(downTo: floor)
         floor = outer.floor
-        // Nothing at all was written.
+        // Nothing was written.
         if pending != 0 { giveUp() }
     }
 
-    /// Whether an encoder may write its value now; it may once.
+    /// Returns whether an encoder may write its value now; it may once.
     @inline(__always)
     mutating func take(_ slot: UInt32) -> Bool {
         guard isOrdinary, pending == slot else {
@@ -161,7 +161,7 @@ extension JSONOutput {
         return isOrdinary
     }
 
-    /// How many elements an array has.
+    /// Returns how many elements an array has.
     mutating func count(of frame: FrameID) -> Int {
         guard isOrdinary, isOpen(frame) else {
             giveUp()
@@ -175,7 +175,7 @@ extension JSONOutput {
             && frames.start[Int(frame.index)].serial == frame.serial
     }
 
-    /// Whether it is a container's turn; what was opened inside it is closed then.
+    /// Returns whether a container may continue; closes containers opened inside it.
     private mutating func goOn(_ frame: FrameID) -> Bool {
         guard isOrdinary, pending == 0, frame.index >= floor, isOpen(frame) else {
             giveUp()
@@ -205,7 +205,7 @@ extension JSONOutput {
         }
     }
 
-    /// The keys under which the frames stand that are open below an index.
+    /// Returns the keys of the frames that are open below an index.
     func path(below index: Int) -> [PathKey] {
         (0..<max(min(index, frames.count), 0)).map { index in
             let frame = frames.start[index]
@@ -217,7 +217,7 @@ extension JSONOutput {
         }
     }
 
-    /// Of the value that is being encoded.
+    /// The path of the value that is being encoded.
     var path: [PathKey] { path(below: floor) }
 }
 
@@ -237,7 +237,7 @@ extension JSONOutput {
         bytes.append(UInt8(ascii: ":"))
     }
 
-    /// Writes text that stands as it is.
+    /// Writes text unchanged.
     mutating func putLiteral(_ text: StaticString) {
         bytes.append(text.utf8Start, count: text.utf8CodeUnitCount)
     }
@@ -256,7 +256,7 @@ extension JSONOutput {
         putNumber(Self.shortened(value.description))
     }
 
-    /// As Foundation writes whole numbers.
+    /// Returns a whole number in Foundation's format.
     private static func shortened(_ number: String) -> String {
         number.hasSuffix(".0") ? String(number.dropLast(2)) : number
     }

@@ -6,15 +6,15 @@ internal import Foundation
 
 /// A JSON text and its tokens, from which values decode.
 ///
-/// Each error that it throws is noted. User code may swallow it: the value that comes out does not count
-/// then, and Foundation's decoder has the word from the start.
+/// Each thrown error is noted, since user code may swallow it: the value then does not count, and
+/// Foundation's decoder starts over.
 final class JSONTape {
     private(set) var isOrdinary = true
     private var bytes: UnsafePointer<UInt8>
     private let byteCount: Int
     let tokens: UnsafeMutablePointer<Token>
     private let count: Int
-    /// Owned once the text has gone that the tape was made of.
+    /// A copy of the text, after the original text is gone.
     private var copy: UnsafeMutablePointer<UInt8>?
 
     private init?(_ text: UnsafeBufferPointer<UInt8>) {
@@ -33,7 +33,7 @@ final class JSONTape {
         copy?.deallocate()
     }
 
-    /// The value that a text stands for; an error where Foundation is to decode it.
+    /// Decodes a value from a text; throws if Foundation has to decode it.
     static func decode<Value: Decodable>(_ type: Value.Type, from text: String) throws -> Value {
         var text = text
         return try text.withUTF8 { bytes in
@@ -52,7 +52,7 @@ final class JSONTape {
 
     private struct NotOrdinary: Error {}
 
-    /// Copies the text for a decoder that outlives its value; Foundation has the word there.
+    /// Copies the text for a decoder that outlives its value; its later use falls back to Foundation.
     private static func keepText(ofShared tape: inout JSONTape) {
         if !isKnownUniquelyReferenced(&tape), tape.copy == nil { tape.keepText() }
     }
@@ -69,16 +69,16 @@ final class JSONTape {
         isOrdinary = false
     }
 
-    /// Gives up.
+    /// Gives up, and returns an error.
     ///
-    /// The words never reach anyone: Foundation finds its own.
+    /// Its text never reaches anyone: Foundation's decoder makes its own.
     @inline(never)
     func refusal() -> DecodingError {
         isOrdinary = false
         return .dataCorrupted(.init(codingPath: [], debugDescription: "The value is not an ordinary one."))
     }
 
-    /// Of a missing value.
+    /// The token of a missing value.
     var nothing: Int { count - 1 }
 
     func text(of token: Token) -> UnsafeBufferPointer<UInt8> {
@@ -112,7 +112,7 @@ extension JSONTape {
         if type == UInt8.self { return unsafeBitCast(try integer(UInt8.self, at: index), to: type) }
         if type == Int128.self { return unsafeBitCast(try integer(Int128.self, at: index), to: type) }
         if type == UInt128.self { return unsafeBitCast(try integer(UInt128.self, at: index), to: type) }
-        // Foundation reads these in its own way, not in theirs.
+        // Foundation reads these in its own way, not by their own code.
         if type == Float.self || type == Decimal.self || type == URL.self || type == Data.self {
             return try foreign(type, at: index)
         }
@@ -124,7 +124,7 @@ extension JSONTape {
         }
     }
 
-    /// A string or number that Foundation decodes, by itself.
+    /// Decodes a string or number with Foundation alone.
     private func foreign<Value: Decodable>(_ type: Value.Type, at index: Int) throws -> Value {
         let token = tokens[index]
         let quotes: UInt32
@@ -176,7 +176,7 @@ extension JSONTape {
         return try foreign(type, at: index)
     }
 
-    /// A number with at most 18 digits and no fraction.
+    /// Returns a number with at most 18 digits and no fraction.
     @inline(__always)
     private func small(_ token: Token) -> (isNegative: Bool, magnitude: UInt64)? {
         var digits = text(of: token)[...]
@@ -195,7 +195,7 @@ extension JSONTape {
             return isNegative ? -Double(magnitude) : Double(magnitude)
         }
         guard token.kind == .integer || token.kind == .number else { throw refusal() }
-        // Zero and infinity may stand for a number that is out of range.
+        // Zero and infinity may result from a number that is out of range.
         if let value = Double(String(decoding: text(of: token), as: UTF8.self)), value.isNormal {
             return value
         }
@@ -206,13 +206,13 @@ extension JSONTape {
 // MARK: - Members
 
 extension JSONTape {
-    /// The value of a key in an object, or nil if there is no such key.
+    /// Returns the value of a key in an object, or nil if there is no such key.
     func find(_ key: String, in object: Int) -> Int? {
         var key = key
         return key.withUTF8 { find($0, in: object) }
     }
 
-    /// Looks behind the key found last first: keys are most often asked for in the order of the text.
+    /// Searches after the key found last first, since keys are mostly read in the order of the text.
     private func find(_ wanted: UnsafeBufferPointer<UInt8>, in object: Int) -> Int? {
         let last = Int(tokens[object].start)
         let end = Int(tokens[object].next)
@@ -225,7 +225,7 @@ extension JSONTape {
             }
             key = Int(tokens[key &+ 1].next)
         }
-        // Swift takes a few characters for the same as one of ASCII.
+        // Swift treats a few characters as equal to one of ASCII.
         if wanted.contains(where: { $0 >= 0x80 }) { isOrdinary = false }
         return nil
     }
@@ -246,7 +246,7 @@ extension JSONTape {
         }
     }
 
-    /// The keys that lead to a value, from the outermost.
+    /// Returns the keys that lead to a value, from the outermost.
     func path(to wanted: Int) -> [PathKey] {
         var path: [PathKey] = []
         var container = 0

@@ -4,10 +4,10 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// Writes a `Codable` value as JSON straight into bytes, if all about it is ordinary.
+/// Writes an ordinary `Codable` value as JSON straight into bytes.
 ///
-/// It never throws an error of its own: user code could swallow it or trap on it. What is not ordinary is
-/// noted, the rest of the value is not written, and Foundation's encoder has the word from the start.
+/// It never throws an error of its own: user code could swallow it or trap on it. Anything unusual is noted,
+/// the rest of the value is not written, and Foundation's encoder starts over.
 final class JSONWriter {
     // On the heap by itself, so that the compiler needs no checks of exclusive access at each byte.
     let output: UnsafeMutablePointer<JSONOutput>
@@ -20,7 +20,7 @@ final class JSONWriter {
         JSONOutput.destroy(output)
     }
 
-    /// The value as JSON text, or nil where Foundation is to encode it.
+    /// Returns the value as JSON text, or nil if Foundation has to encode it.
     static func text<Value: Encodable>(of value: Value) -> String? {
         var writer = JSONWriter()
         do {
@@ -29,7 +29,7 @@ final class JSONWriter {
             return nil
         }
         guard writer.output.pointee.isOrdinary else { return nil }
-        // A container that has outlived the value may be one that writes when it ends.
+        // A container that has outlived the value may write when it ends.
         guard isKnownUniquelyReferenced(&writer) else {
             writer.giveUp()
             return nil
@@ -43,7 +43,7 @@ final class JSONWriter {
 
     /// Writes a value where one is expected.
     ///
-    /// - Parameter slot: The encoder whose value it is, unless it is a new one's.
+    /// - Parameter slot: The encoder whose value it is, unless the encoder is new.
     @inline(__always)
     func write<Value: Encodable>(_ value: Value, slot: UInt32? = nil) throws {
         if Value.self == String.self {
@@ -78,7 +78,7 @@ final class JSONWriter {
     private func writeOther<Value: Encodable>(_ value: Value, _ slot: UInt32?) throws {
         switch value {
         case _ where Value.self == Data.self || Value.self == URL.self || Value.self == Decimal.self:
-            // Foundation writes them in its own way, not in theirs.
+            // Foundation writes them in its own way, not by their own code.
             giveUp()
         case _ where Value.self == Float.self:
             if begin(slot) { output.pointee.put(unsafeBitCast(value, to: Float.self)) }
@@ -109,7 +109,7 @@ final class JSONWriter {
         }
     }
 
-    /// Lets a value write itself.
+    /// Lets a value encode itself.
     private func nest<Value: Encodable>(_ value: Value, _ slot: UInt32?) throws {
         if let slot {
             guard output.pointee.take(slot) else { return }

@@ -4,20 +4,20 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// Payloads as they are stored, which may be sealed.
+/// Payloads as they are stored, perhaps sealed.
 extension PayloadCoder {
-    /// What is stored of an action.
+    /// Returns an action's payload as it is stored.
     func stored<A: Action>(_ action: A) throws(SluiceError) -> String {
         try seal(encode(action), SealingContext(kind: A.kind, version: A.version))
     }
 
-    /// What is stored of a payload that is JSON text already.
+    /// Returns JSON text as it is stored.
     func stored(_ action: RawAction) throws(SluiceError) -> String {
         try check(action)
         return try seal(action.payload, SealingContext(kind: action.kind, version: action.version))
     }
 
-    /// Seals a payload, if the broker seals any and it is not sealed already, as what comes from an export.
+    /// Seals a payload, unless the broker seals none or it is sealed already, as in an export.
     func seal(_ payload: String, _ context: @autoclosure () -> SealingContext) throws(SluiceError) -> String {
         guard let sealing, !SealedPayload.isSealed(payload) else { return payload }
         let context = context()
@@ -41,7 +41,7 @@ extension PayloadCoder {
         return sealed.text
     }
 
-    /// The plain payload of what is stored, or why there is none, without what is in it (G13).
+    /// Returns the plain text of a stored payload, or the reason of the failure without the payload (G13).
     func open(_ payload: String, _ context: @autoclosure () -> SealingContext) -> Result<String, Undecodable>
     {
         func failure(_ reason: String) -> Result<String, Undecodable> {

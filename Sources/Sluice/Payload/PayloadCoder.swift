@@ -4,18 +4,18 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// Payloads between a user's type and the JSON text in the file.
+/// Converts payloads between a user's type and the JSON text in the file.
 ///
-/// A coder of our own does what is ordinary. All else it leaves to Foundation's from the start, so that
-/// values, errors and their words are Foundation's.
+/// The library's own coder handles ordinary values. It leaves all others entirely to Foundation's, so that
+/// values, errors and their texts are Foundation's.
 package struct PayloadCoder: Sendable {
     // Both are configured once, here, and only read afterwards.
     private let encoder = JSONEncoder()
     private let decoder = JSONDecoder()
     private let maximumByteCount: Int
-    /// What seals payloads; `nil`: they are stored as they are.
+    /// Seals payloads; `nil` stores plain payloads.
     let sealing: (any PayloadSealing)?
-    /// Whether payloads are read that are not sealed, where others are.
+    /// Whether plain payloads are accepted when others are sealed.
     let acceptsUnsealed: Bool
 
     package init(
@@ -28,7 +28,7 @@ package struct PayloadCoder: Sendable {
         self.acceptsUnsealed = acceptsUnsealed
     }
 
-    /// The plain payload of an action.
+    /// Returns the plain payload of an action.
     package func encode<A: Action>(_ action: A) throws(SluiceError) -> String {
         if let text = JSONWriter.text(of: action) {
             try check(text.utf8.count, kind: A.kind)
@@ -45,7 +45,7 @@ package struct PayloadCoder: Sendable {
         }
         try check(data.count, kind: A.kind)
         let text = String(decoding: data, as: UTF8.self)
-        // A decimal that is not a number is written all the same, and read by nobody.
+        // Foundation writes a decimal that is not a number, but cannot read it.
         guard JSONGrammar.accepts(text) else {
             throw SluiceError(
                 .payloadNotEncodable,
@@ -76,7 +76,7 @@ package struct PayloadCoder: Sendable {
         }
     }
 
-    /// Decodes a payload, or says why it does not decode, without saying what is in it (G13).
+    /// Decodes a payload, or returns the reason of the failure without the payload (G13).
     package func decode<A: Action>(_ type: A.Type, from payload: String) -> Result<A, Undecodable> {
         do { return .success(try JSONTape.decode(type, from: payload)) } catch {}
         do {
@@ -110,9 +110,10 @@ extension Undecodable {
         reason = "the payload does not decode as '\(kind)': \(path.isEmpty ? "" : "at '\(path)' ")\(what)"
     }
 
-    /// What is wrong with a value: of an enumeration, that it is none of its cases.
+    /// Describes the fault of a value, such as an invalid case of an enumeration.
     ///
-    /// Swift's own words name the type, which is the program's, and the value, which is the payload's.
+    /// Swift's own text names the type, which belongs to the program, and the value, which belongs to the
+    /// payload.
     private static func fault(_ context: DecodingError.Context) -> String {
         let words = context.debugDescription.split(separator: " ")
         guard words.count > 5, words.starts(with: ["Cannot", "initialize"]),
@@ -123,9 +124,9 @@ extension Undecodable {
         return "it is none of the cases of \(words[2])"
     }
 
-    /// A key as the code spells it.
+    /// Returns a key as the code spells it.
     ///
-    /// The keys of a dictionary are part of the payload: they are not named.
+    /// Keys of a dictionary are part of the payload and not named.
     private static func name(_ key: any CodingKey) -> String {
         if let index = key.intValue { return String(index) }
         return Mirror(reflecting: key).displayStyle == .enum ? key.stringValue : "*"

@@ -6,22 +6,21 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// Makes values of a route's type of stored payloads, those of older versions too.
+/// Converts stored payloads to values of a route's type, also from older versions.
 ///
-/// A payload is brought up when it is read, step by step, and stays in the file as it is: an older program
-/// can still read it, and an upgrader that was wrong has spoilt nothing.
+/// A payload is upgraded when it is read, step by step, and stays in the file unchanged: an older program can
+/// still read it, and a faulty upgrader does no damage.
 final class PayloadReader: Sendable {
     typealias Upgrader = @Sendable (_ payload: String) throws -> String
 
-    /// One upgrader.
     private struct Step {
-        /// The version that it leads to.
+        /// The version after the step.
         let target: Int
         let upgrade: Upgrader
     }
 
     let coder: PayloadCoder
-    /// By kind and the version that they start from.
+    /// By kind, then by the version before the step.
     private let steps = Mutex<[String: [Int: Step]]>([:])
     private let changes = Atomic(0)
 
@@ -29,7 +28,7 @@ final class PayloadReader: Sendable {
         self.coder = coder
     }
 
-    /// Raised when a route or an upgrader has come: what was not readable before may be now.
+    /// Raised when a route or an upgrader is added, since unreadable payloads may then be readable.
     var revision: Int { changes.load(ordering: .acquiring) }
 
     func codeChanged() { changes.add(1, ordering: .acquiringAndReleasing) }
@@ -61,7 +60,7 @@ final class PayloadReader: Sendable {
         }
     }
 
-    /// The payload of an action as a type, or why it cannot be read, without what is in it (G13).
+    /// Reads a payload as a type, or returns the reason of the failure without the payload (G13).
     func read<A: Action>(
         _ type: A.Type,
         _ payload: String,
@@ -117,7 +116,7 @@ final class PayloadReader: Sendable {
 }
 
 extension Undecodable {
-    /// What an upgrader has thrown; its own words may be the payload's.
+    /// Makes the reason from an upgrader's error, without its text, which may contain the payload.
     fileprivate init(_ kind: String, thrown error: any Error) {
         switch error {
         case let error as DecodingError: self.init(kind, error)

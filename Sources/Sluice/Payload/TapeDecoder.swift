@@ -1,4 +1,4 @@
-/// What a value decodes itself from: one container, or one single value.
+/// The decoder of one value: one container, or one single value.
 struct TapeDecoder: Decoder, SingleValueDecodingContainer {
     let tape: JSONTape
     let index: Int
@@ -31,7 +31,7 @@ struct TapeDecoder: Decoder, SingleValueDecodingContainer {
 }
 
 extension JSONTape {
-    /// A path for user code, told but not relied upon: its keys are not of the type that the code knows.
+    /// Returns a path for user code, and gives up: its keys are not of the type that the code knows.
     fileprivate func told(_ index: Int) -> [any CodingKey] {
         giveUp()
         return path(to: index)
@@ -91,7 +91,7 @@ private struct TapeObject<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     func superDecoder(forKey key: Key) -> any Decoder { decoder(of: key.stringValue) }
 
-    /// Of null if there is no such key.
+    /// Returns the decoder of a key's value; of null if there is no such key.
     private func decoder(of key: String) -> any Decoder {
         TapeDecoder(tape: tape, index: tape.find(key, in: object) ?? tape.nothing)
     }
@@ -148,7 +148,7 @@ private struct TapeArray: UnkeyedDecodingContainer {
 
     mutating func decodeIfPresent<Value: Decodable>(_ type: Value.Type) throws -> Value? {
         if isAtEnd {
-            // Foundation counts on here.
+            // Foundation increments its index here.
             tape.giveUp()
             return nil
         }

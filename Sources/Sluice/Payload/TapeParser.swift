@@ -13,21 +13,19 @@ struct Token {
     }
 
     let kind: Kind
-    /// Where its text starts, behind a string's quote.
-    ///
-    /// Of an object: the key found last, 0 before the first.
+    /// Where its text starts, after a string's quote; of an object, the key found last, 0 before the first.
     var start: UInt32
-    /// How long its text is; of arrays, how many elements, and of objects, how many members they have.
+    /// The length of its text; of arrays and objects, the number of elements or members.
     var length: UInt32
-    /// The index behind the last token inside; of keys, their hash.
+    /// The index after the last token inside; of keys, their hash.
     var next: UInt32
 }
 
-/// Turns a JSON text into tokens, in the order of the text, if all of it is ordinary.
+/// Splits a JSON text into tokens, in the order of the text, if all of it is ordinary.
 struct TapeParser: ~Copyable {
-    /// More than user types nest; what nests deeper is Foundation's to judge.
+    /// More than user types nest; deeper values are left to Foundation.
     private static let maximumDepth = 128
-    /// Keys are looked for one after the other, which takes too long in larger objects.
+    /// Keys are searched one after the other, which is too slow in larger objects.
     private static let maximumMembers = 4_096
 
     private let bytes: UnsafePointer<UInt8>
@@ -44,13 +42,13 @@ struct TapeParser: ~Copyable {
         tokens = .allocate(capacity: capacity)
     }
 
-    /// Whether the text is one value of JSON, all of it ordinary.
+    /// Returns whether the text is one value of JSON, all of it ordinary.
     ///
-    /// The tokens are the caller's in any case.
+    /// The caller owns the tokens in any case.
     mutating func parse() -> Bool {
         guard end < UInt32.max, value(depth: 0) else { return false }
         skipSpace()
-        // What a decoder finds where there is no value.
+        // The token of a missing value.
         append(.null, start: end, length: 0)
         return index == end
     }
@@ -76,7 +74,7 @@ struct TapeParser: ~Copyable {
         capacity *= 2
     }
 
-    /// The byte that comes next; 0, which stands nowhere outside of strings, at the end.
+    /// The next byte; at the end 0, which never occurs outside of strings.
     @inline(__always)
     private var current: UInt8 { index < end ? bytes[index] : 0 }
 
@@ -237,7 +235,7 @@ struct TapeParser: ~Copyable {
         return true
     }
 
-    /// At least one digit.
+    /// Reads at least one digit.
     private mutating func digits() -> Bool {
         let start = index
         while (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(current) { index &+= 1 }

@@ -4,12 +4,12 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// A trace's fields as the file keeps them: a small JSON object.
+/// The fields of a trace as the file stores them: a small JSON object.
 enum TraceText {
-    /// The most bytes that are stored with an action: some ten times those of W3C Trace Context.
+    /// The most bytes that are stored with an action: about ten times those of W3C Trace Context.
     static let maximumByteCount = 4_096
 
-    /// The text of fields; `nil` where there are none, or too many.
+    /// Returns the text of fields; `nil` if there are none, or too many.
     static func text(of fields: [String: String]) -> String? {
         guard !fields.isEmpty else { return nil }
         let encoder = JSONEncoder()
@@ -18,7 +18,7 @@ enum TraceText {
         return String(decoding: data, as: UTF8.self)
     }
 
-    /// Throws ``SluiceError/Code/invalidOptions`` unless a text is a trace's.
+    /// Throws ``SluiceError/Code/invalidOptions`` if a text is not a trace's.
     static func validate(_ text: String) throws(SluiceError) {
         guard text.utf8.count <= maximumByteCount, !fields(of: text).isEmpty else {
             throw SluiceError(
@@ -28,7 +28,7 @@ enum TraceText {
         }
     }
 
-    /// The fields of a text; none where it is missing, or no such object.
+    /// Returns the fields of a text; none if it is missing, or no such object.
     static func fields(of text: String?) -> [String: String] {
         guard let text else { return [:] }
         return (try? JSONDecoder().decode([String: String].self, from: Data(text.utf8))) ?? [:]

@@ -1,13 +1,13 @@
-/// Where a value writes itself: one container, or one single value.
+/// The encoder of one value: one container, or one single value.
 struct WriterEncoder: Encoder, SingleValueEncodingContainer {
     let writer: JSONWriter
     let slot: UInt32
-    /// Of an encoder that comes to nothing, because the writer has given up.
+    /// The path of an encoder whose output is discarded, because the writer has given up.
     var pathOfNothing: [any CodingKey]?
 
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-    /// Told, but not relied upon: its keys are not of the type that user code knows them by.
+    /// For user code only; the writer gives up, since the keys are not of the type that the code knows.
     var codingPath: [any CodingKey] {
         writer.giveUp()
         return pathOfNothing ?? writer.output.pointee.path

@@ -1,23 +1,23 @@
-/// A policy that decides by the action that has failed, its error and the attempt.
+/// A policy that decides by the failed action, its error and the attempt.
 ///
 /// ```swift
 /// ActionRetry(SendMessage.self, otherwise: .backoff()) { message, failure in
 ///     if failure.error is SignedOut { return .halt }              // parks the queue
 ///     if message.isGreeting && failure.attempt.number == 3 { return .giveUp }
-///     return nil                                                  // as the other policy says
+///     return nil                                                  // let the other policy decide
 /// }
 /// ```
 public struct ActionRetry<A: Action>: RetryPolicy {
-    /// The policy for actions of other types, and where the closure has no answer.
+    /// The policy for actions of other types, and when the closure returns `nil`.
     public let base: any RetryPolicy
     private let decide: @Sendable (A, AttemptFailure) -> RetryDecision?
 
     /// Makes a policy.
     ///
     /// - Parameters:
-    ///   - type: The type of action that the closure is asked about.
-    ///   - base: The policy for other types, and where the closure returns `nil`.
-    ///   - decide: Decides what follows. The action is decoded anew for each failure.
+    ///   - type: The type of action that the closure decides about.
+    ///   - base: The policy for other types, and when the closure returns `nil`.
+    ///   - decide: Returns the decision. The action is decoded again for each failure.
     public init(
         _ type: A.Type,
         otherwise base: any RetryPolicy = ExponentialRetry(),
@@ -27,7 +27,7 @@ public struct ActionRetry<A: Action>: RetryPolicy {
         self.decide = decide
     }
 
-    /// Asks the closure, and ``base`` where it has no answer.
+    /// Calls the closure, and ``base`` if it returns `nil`.
     public func decision(
         after failure: AttemptFailure,
         using generator: inout any RandomNumberGenerator

@@ -8,27 +8,27 @@
 /// | at most, with the defaults | 1 s | 2 s | 4 s | 8 s | 16 s | … | 256 s | 300 s |
 /// | at least, with the defaults | 0.5 s | 1 s | 2 s | 4 s | 8 s | … | 128 s | 150 s |
 ///
-/// Jitter keeps many queues that failed together from trying together again; a jitter of 1 is the "full
+/// Jitter prevents many queues that failed together from retrying together; a jitter of 1 is the "full
 /// jitter" of <https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/>.
 public struct ExponentialRetry: RetryPolicy, Hashable {
     /// The delay after the first attempt, before jitter.
     public let first: Duration
-    /// What each delay is of the one before.
+    /// The ratio of each delay to the previous one.
     public let factor: Double
     /// The longest delay.
     public let limit: Duration
-    /// The largest part of a delay that chance takes away: 0 is none, 1 is all.
+    /// The largest random part that is subtracted from a delay: 0 is none, 1 is all.
     public let jitter: Double
 
     /// Makes a policy.
     ///
-    /// Values outside their limits are taken as the nearest inside.
+    /// Values outside their limits are clamped.
     ///
     /// - Parameters:
     ///   - first: The delay after the first attempt; zero or more.
-    ///   - factor: What each delay is of the one before; 1 or more.
+    ///   - factor: The ratio of each delay to the previous one; 1 or more.
     ///   - limit: The longest delay; at least `first`.
-    ///   - jitter: The largest part of a delay that chance takes away; 0 to 1.
+    ///   - jitter: The largest random part that is subtracted from a delay; 0 to 1.
     public init(
         first: Duration = .seconds(1),
         factor: Double = 2,
@@ -47,7 +47,7 @@ public struct ExponentialRetry: RetryPolicy, Hashable {
         using generator: inout any RandomNumberGenerator
     ) -> RetryDecision {
         let longest = limit / .seconds(1)
-        // The power may be infinite; the limit is not. Nothing times infinity would be no number.
+        // The power may be infinite, and zero times infinity would not be a number.
         let grown =
             first == .zero || mutant("backoff")
             ? 0 : (first / .seconds(1)) * exponential(failure.attempt.number - 1)
@@ -56,7 +56,7 @@ public struct ExponentialRetry: RetryPolicy, Hashable {
         return .retry(after: .seconds(delay - reduction))
     }
 
-    /// `factor` to the power of a whole number, by squaring.
+    /// Returns `factor` to the power of a whole number, by squaring.
     private func exponential(_ power: Int) -> Double {
         var result = 1.0
         var base = factor
@@ -87,7 +87,7 @@ extension RetryPolicy where Self == ExponentialRetry {
     /// | --- | --- | --- | --- | --- | --- | --- | --- |
     /// | delay | 1 s | 2 s | 4 s | 8 s | … | 2,048 s | 3,600 s |
     ///
-    /// Queues that fail together try again together; ``exponential(first:factor:limit:jitter:)`` has jitter.
+    /// Queues that fail together retry together; ``exponential(first:factor:limit:jitter:)`` has jitter.
     ///
     /// - Parameter limit: The longest delay; at least a second.
     public static func backoff(upTo limit: Duration = .seconds(3_600)) -> ExponentialRetry {

@@ -5,7 +5,7 @@ public struct FixedRetry: RetryPolicy, Hashable {
     /// The delay before each retry.
     public let delay: Duration
 
-    /// Makes a policy; a negative delay is none.
+    /// Makes a policy; a negative delay counts as zero.
     public init(every delay: Duration) {
         self.delay = max(delay, .zero)
     }

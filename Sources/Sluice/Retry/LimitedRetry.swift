@@ -1,4 +1,4 @@
-/// Another policy, but giving up after a number of attempts.
+/// Another policy with a limit of attempts.
 ///
 /// `ExponentialRetry().limited(to: 5)` waits after attempts 1 to 4, and gives up after attempt 5.
 public struct LimitedRetry<Base: RetryPolicy>: RetryPolicy {
@@ -7,13 +7,13 @@ public struct LimitedRetry<Base: RetryPolicy>: RetryPolicy {
     /// The most attempts.
     public let attempts: Int
 
-    /// Makes a policy; fewer than one attempt is one.
+    /// Makes a policy; a limit below one counts as one.
     public init(_ base: Base, attempts: Int) {
         self.base = base
         self.attempts = max(attempts, 1)
     }
 
-    /// Gives up when the attempts are used up, and asks ``base`` otherwise.
+    /// Gives up when the attempts are used up, and calls ``base`` otherwise.
     public func decision(
         after failure: AttemptFailure,
         using generator: inout any RandomNumberGenerator
@@ -24,10 +24,10 @@ public struct LimitedRetry<Base: RetryPolicy>: RetryPolicy {
 }
 
 extension RetryPolicy where Self == LimitedRetry<FixedRetry> {
-    /// So many attempts, the first one included, and no more: at once, or with the same delay before each.
+    /// A limited number of attempts, including the first, at once or with the same delay before each.
     ///
-    /// Then the failure policy for ``FailureCause/exhausted`` decides: by default the queue is parked, and
-    /// with ``FailurePolicy/skip`` the action is set aside.
+    /// Then the failure policy for ``FailureCause/exhausted`` decides: by default the queue is parked; with
+    /// ``FailurePolicy/skip`` the action becomes a dead letter.
     public static func attempts(_ count: Int, every delay: Duration = .zero) -> LimitedRetry<FixedRetry> {
         FixedRetry(every: delay).limited(to: count)
     }

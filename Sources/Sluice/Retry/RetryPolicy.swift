@@ -1,12 +1,11 @@
-/// When and whether an action whose attempt failed is tried again.
+/// Whether and when an action is tried again after a failed attempt.
 ///
-/// A policy is a value without state: what it decides follows from the failure and from the random numbers
-/// that it is handed.
+/// A policy is a value without state: its decision follows from the failure and the given random numbers.
 public protocol RetryPolicy: Sendable {
-    /// Decides what follows on a failed attempt.
+    /// Decides about a failed attempt.
     ///
     /// - Parameters:
-    ///   - failure: The attempt that failed.
+    ///   - failure: The failed attempt.
     ///   - generator: The broker's source of random numbers, for jitter.
     func decision(
         after failure: AttemptFailure,
@@ -14,27 +13,28 @@ public protocol RetryPolicy: Sendable {
     ) -> RetryDecision
 }
 
-/// What follows on a failed attempt.
+/// The decision about a failed attempt.
 public enum RetryDecision: Sendable, Hashable {
-    /// Try again after a duration; zero or less is at once.
+    /// Try again after a delay; zero or less is at once.
     case retry(after: Duration)
     /// The attempts are used up: the failure policy for ``FailureCause/exhausted`` decides.
     case giveUp
-    /// Park the queue, whatever the failure policy says, as ``Outcome/halt(_:)`` does: the cause shown is
-    /// ``FailureCause/failed``, for no limit has been reached.
+    /// Park the queue, whatever the failure policy says, as ``Outcome/halt(_:)`` does.
+    ///
+    /// The cause shown is ``FailureCause/failed``, since no limit has been reached.
     case halt
 }
 
-/// An attempt that failed.
+/// A failed attempt.
 public struct AttemptFailure: Sendable {
     /// The attempt.
     public let attempt: Attempt
-    /// What the handler threw; `nil` when it answered ``Outcome/retry`` or ran out of time.
+    /// The handler's error; `nil` when it returned ``Outcome/retry`` or ran out of time.
     public let error: (any Error)?
-    /// What reads the payload that was attempted.
+    /// Reads the payload of the attempt.
     let reader: PayloadReader?
 
-    /// Makes a failure, for tests of a policy; it has no action.
+    /// Makes a failure without an action, for tests of a policy.
     public init(attempt: Attempt, error: (any Error)?) {
         self.init(attempt: attempt, error: error, reader: nil)
     }
@@ -45,9 +45,9 @@ public struct AttemptFailure: Sendable {
         self.reader = reader
     }
 
-    /// The action that was attempted, decoded once more.
+    /// Decodes the action of the attempt again.
     ///
-    /// See ``ActionRetry`` for a policy that asks for it.
+    /// See ``ActionRetry`` for a policy that uses it.
     ///
     /// - Returns: `nil` when the attempt's kind is not the type's, or the payload does not decode as it.
     public func action<A: Action>(as type: A.Type = A.self) -> A? {
@@ -57,7 +57,7 @@ public struct AttemptFailure: Sendable {
 }
 
 extension RetryPolicy {
-    /// The same policy, but giving up after a number of attempts.
+    /// Returns the same policy with a limit of attempts.
     public func limited(to attempts: Int) -> LimitedRetry<Self> {
         LimitedRetry(self, attempts: attempts)
     }

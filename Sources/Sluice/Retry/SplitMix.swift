@@ -1,4 +1,4 @@
-/// A small generator of random numbers that is fully determined by its seed.
+/// A small generator of random numbers that its seed fully determines.
 ///
 /// SplitMix64, by Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
 struct SplitMix: RandomNumberGenerator {

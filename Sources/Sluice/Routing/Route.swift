@@ -1,17 +1,17 @@
 internal import Synchronization
 
-/// What runs the actions of one kind, or of any, in the queues of one pattern.
+/// Runs the actions of one kind, or of any, in the queues of one pattern.
 ///
-/// A class, as it goes with each action that runs.
+/// A class, since each running action refers to it.
 final class Route: Sendable {
     let id: RouteID
     let pattern: QueuePattern
-    /// `nil`: any kind that has no route of its own at the same pattern.
+    /// `nil` is any kind that has no route of its own at the same pattern.
     let kind: String?
     let options: RouteOptions
     /// Decodes the payload and calls the user's code.
     ///
-    /// Never throws: what user code throws is a result.
+    /// Never throws: an error of user code is a result.
     let perform: @Sendable (ClaimedAction, Attempt) async -> HandlerResult
 
     init(
@@ -29,18 +29,18 @@ final class Route: Sendable {
     }
 }
 
-/// What a handler's run ended with.
+/// The end of a handler's run.
 enum HandlerResult: Sendable {
     case outcome(Outcome)
     case threw(any Error)
-    /// The payload is not of the route's type; why, without the payload.
+    /// The payload is not of the route's type; with the reason, without the payload.
     case undecodable(String)
 }
 
-/// What a broker's routes say about a head.
+/// The route of a head, if there is one.
 enum RouteMatch: Sendable {
     case route(Route)
-    /// There is none: `hasRoute` says whether there is one for the queue, for other kinds.
+    /// There is no route; `hasRoute` says whether the queue has one for other kinds.
     case unroutable(hasRoute: Bool)
 }
 
@@ -50,10 +50,10 @@ struct RouteTable: Sendable {
     private var queues = QueueTable()
     /// By their numbers.
     private var routes: [Route] = []
-    /// What claims need to know of them.
+    /// The facts about the routes that claims need.
     private(set) var admission = Admission(routes: PatternTable(), queues: QueueTable())
 
-    /// Adds a route; refuses a second one for the same pattern and kind, and leaves nothing then.
+    /// Adds a route; throws and changes nothing if there is one for the same pattern and kind.
     mutating func add(
         _ pattern: QueuePattern,
         kind: String?,
@@ -77,7 +77,7 @@ struct RouteTable: Sendable {
         admission = Admission(routes: patterns, queues: queues)
     }
 
-    /// Sets what holds for the queues of a pattern.
+    /// Sets the options for the queues of a pattern.
     mutating func add(_ pattern: QueuePattern, _ options: QueueOptions) throws(SluiceError) {
         try queues.add(pattern, options)
         admission = Admission(routes: patterns, queues: queues)
@@ -85,7 +85,7 @@ struct RouteTable: Sendable {
 
     subscript(id: RouteID) -> Route { routes[id.rawValue] }
 
-    /// The route for an action; of several, that of the most specific pattern.
+    /// Returns the route for an action; if there are several, that of the most specific pattern.
     func route(for queue: QueueName, kind: String) -> RouteMatch {
         let (route, matchesQueue) = admission.route(for: queue, kind: kind)
         return route.map { .route(self[$0.id]) } ?? .unroutable(hasRoute: matchesQueue)
@@ -104,7 +104,7 @@ extension Admission.Entry {
     }
 }
 
-/// The routes of a broker, as they are at the moment.
+/// The current routes of a broker.
 final class Routes: Sendable {
     private struct State {
         var table = RouteTable()
@@ -122,7 +122,7 @@ final class Routes: Sendable {
         state.withLock { $0.table.route(for: queue, kind: kind) }
     }
 
-    /// Changes them, or leaves them as they are if that throws.
+    /// Changes the routes; if that throws, they are unchanged.
     func change(_ body: (inout RouteTable) throws(SluiceError) -> Void) throws(SluiceError) {
         try state.withLock { state throws(SluiceError) in
             guard !state.isClosed else { throw SluiceError(.closed, "the broker was closed") }
@@ -132,26 +132,26 @@ final class Routes: Sendable {
         }
     }
 
-    /// Forgets them for good, and so what their handlers hold, which may be the broker itself.
+    /// Releases the routes for good, with their handlers, which may hold the broker itself.
     func drop() {
         let table = state.withLock { state in
             state.isClosed = true
             defer { if !mutant("routes go with close") { state.table = RouteTable() } }
             return state.table
         }
-        // What they hold goes here, outside the lock: it is the application's.
+        // Application objects are released here, outside the lock.
         withExtendedLifetime(table) {}
     }
 }
 
-/// Refuses a version outside its limits.
+/// Throws if a version is outside its limits.
 func validateVersion(_ version: Int, of kind: String) throws(SluiceError) {
     guard version >= 1 else {
         throw SluiceError(.invalidVersion, "a version of '\(kind)' is \(version); give 1 or more")
     }
 }
 
-/// Refuses a kind outside its limits.
+/// Throws if a kind is outside its limits.
 func validateKind(_ kind: String) throws(SluiceError) {
     guard (1...255).contains(kind.utf8.count) else {
         throw SluiceError(.invalidKind, "a kind has \(kind.utf8.count) bytes of UTF-8; give 1 to 255")

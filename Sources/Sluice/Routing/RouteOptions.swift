@@ -1,36 +1,35 @@
 /// How the actions of a route are run.
 public struct RouteOptions: Sendable {
-    /// When an attempt that failed is tried again.
+    /// When a failed attempt is tried again.
     ///
     /// Default: ``ExponentialRetry`` without a limit of attempts.
     public var retry: any RetryPolicy
 
-    /// What follows when an action cannot go on.
+    /// What to do with an action that cannot continue.
     public var failure: FailurePolicies
 
     /// How long an attempt may take before its handler is cancelled; `nil`, the default, is no limit.
     ///
-    /// A handler that does not heed the cancellation keeps its queue until it returns.
+    /// A handler that ignores the cancellation blocks its queue until it returns.
     public var timeout: Duration?
 
-    /// How many handlers of the route run at the same time at most; `nil`, the default, is as many as the
-    /// broker allows in all.
+    /// The most handlers of the route that run at the same time; `nil`, the default, is the broker's limit.
     ///
     /// A cap below ``BrokerOptions/concurrency`` keeps a slow route from taking every permit (G9).
     public var concurrency: Int?
 
     /// Gates that must be open for an action of the route to start; none by default.
     ///
-    /// An action whose gate closes while it runs is not touched.
+    /// An action whose gate closes while it runs is not affected.
     public var gates: [GateName]
 
-    /// The number of deaths of the process while the action ran alone after which it counts as
+    /// How often the process may die while the action runs alone until the action is
     /// ``FailureCause/crashed``; at least 1.
     ///
     /// Default: 3.
     public var crashLimit: Int
 
-    /// How long a head that was released waits; at least a second.
+    /// How long a released head waits; at least a second.
     ///
     /// Default: a second.
     public var releaseDelay: Duration

@@ -2,7 +2,7 @@ internal import Logging
 internal import Synchronization
 
 extension AttemptRunner {
-    /// Runs a handler with a completion, until the completion is called or dropped.
+    /// Runs a handler with a completion, until the completion is called or released.
     func complete(_ attempt: Attempt, _ begin: (Completion) -> Void) async -> HandlerResult {
         let cancellation = CancellationRelay()
         let result: HandlerResult = await withTaskCancellationHandler {
@@ -28,8 +28,7 @@ extension AttemptRunner {
     }
 }
 
-/// Passes a task's cancellation on to a completion, without keeping the completion: dropping it must be
-/// noticed.
+/// Passes a task's cancellation on to a completion, without retaining it: its release must be noticed.
 private final class CancellationRelay: Sendable {
     private struct State {
         weak var completion: Completion?

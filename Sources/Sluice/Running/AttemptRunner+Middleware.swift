@@ -1,5 +1,5 @@
 extension AttemptRunner {
-    /// Runs a handler inside the middleware; what any of it throws is as if the handler had.
+    /// Runs a handler inside the middleware, whose errors count as the handler's.
     func performInMiddleware(
         _ action: ClaimedAction,
         _ attempt: Attempt,
@@ -22,7 +22,7 @@ extension AttemptRunner {
         }
     }
 
-    /// Goes through what is left of the middleware, the outermost first.
+    /// Calls the remaining middleware, the outermost first.
     private func pass(
         _ rest: ArraySlice<any Middleware>,
         _ context: AttemptContext,

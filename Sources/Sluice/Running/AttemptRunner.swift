@@ -1,17 +1,19 @@
 internal import Logging
 internal import Synchronization
 
-/// Runs handlers: one task for each permit in use, which goes from action to action as long as there are any.
+/// Runs handlers: one task for each permit in use, which runs actions as long as there are any.
 final class AttemptRunner: Sendable {
     private struct State {
         var tasks: [Int64: AttemptTask] = [:]
         /// The claims of running actions, so that a change to an action finds its handler.
         var claims: [ActionID: Int64] = [:]
-        /// Why claims are to be cancelled whose handler has not begun: it is, as soon as it does.
+        /// Claims that are cancelled before their handler begins, with the reason; it is cancelled when it
+        /// begins.
         var early: [Int64: CancelReason] = [:]
         var statistics = Statistics()
         var randomness: any RandomNumberGenerator & Sendable
-        /// The broker has cancelled its handlers to stop: what cannot be written is left to the next start.
+        /// The broker has cancelled its handlers to stop; outcomes that cannot be written are left to the
+        /// next start.
         var isCancelling = false
     }
 
@@ -21,9 +23,9 @@ final class AttemptRunner: Sendable {
     private let reader: PayloadReader
     private let drafter: Drafter
     let options: BrokerOptions
-    /// Whether handlers block the threads that they run on.
+    /// Detects handlers that block their threads.
     let watch: HandlerWatch?
-    /// Told of every attempt; mostly there is none.
+    /// Called for every attempt; mostly there is none.
     let observer: (any EngineObserver)?
 
     init(scheduler: Scheduler, reader: PayloadReader, drafter: Drafter, options: BrokerOptions) {
@@ -73,7 +75,7 @@ extension AttemptRunner {
         if let running { running.task.cancel(running.claim, reason) }
     }
 
-    /// Cancels the handlers of all that is claimed now, and not those of what is claimed later.
+    /// Cancels the handlers of all current claims, but not of later ones.
     func cancelClaimed(_ reason: CancelReason) {
         for action in state.withLock({ Array($0.claims.keys) }) { cancel(action, reason) }
     }
@@ -87,7 +89,7 @@ extension AttemptRunner {
         for (claim, task) in tasks { task.cancel(claim, reason) }
     }
 
-    /// Forgets that the handlers have been cancelled, for the next run of the broker.
+    /// Ends the cancelling, for the next run of the broker.
     func reset() {
         state.withLock { state in
             state.isCancelling = false
@@ -99,7 +101,7 @@ extension AttemptRunner {
 // MARK: - Running
 
 extension AttemptRunner {
-    /// An action has been claimed, and its handler is about to begin: from now on a cancellation finds it.
+    /// Notes a claimed action before its handler begins: from now on a cancellation finds it.
     func announce(_ action: ClaimedAction) {
         state.withLock { $0.claims[action.receipt.action] = action.receipt.claim }
     }
@@ -117,7 +119,7 @@ extension AttemptRunner {
         )
     }
 
-    /// Runs one handler after the other, each claimed in the transaction that settled the one before.
+    /// Runs one handler after the other; the settling of each claims the next.
     private func work(_ first: ClaimedAction, _ firstRoute: Route, _ task: AttemptTask) async {
         var (action, route) = (first, firstRoute)
         while true {
@@ -142,7 +144,7 @@ extension AttemptRunner {
                 observer?.ended(action, settlement, settled, after: endedAt - startedAt)
                 leave(action, settlement, settled)
             }
-            // A route or an upgrader that came meanwhile found nothing parked yet.
+            // A route or upgrader that was added in the meantime did not find this action parked yet.
             if settlement.isUndecodable && reader.revision != revision {
                 scheduler.schedule(.liftUndecodable, within: .zero)
             }
@@ -209,7 +211,7 @@ extension AttemptRunner {
 }
 
 extension Attempt {
-    /// - Parameter source: Where it comes from, and can be settled in a transaction of the application's.
+    /// - Parameter source: Makes it possible to settle the attempt in a transaction of the application.
     init(_ action: ClaimedAction, of source: AttemptSource? = nil) {
         settler = source.map { AttemptSettler(action: action, source: $0) }
         id = action.receipt.action

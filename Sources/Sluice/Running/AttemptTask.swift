@@ -8,14 +8,14 @@ enum CancelReason: Sendable {
     case stop
     /// Its action was cancelled or deleted.
     case removal
-    /// Another process took this one for dead: the claim holds no more.
+    /// Another process took this one for dead: the claim is not valid any more.
     case takenOver
 }
 
-/// The task that runs handlers one after the other, as seen by those who may cancel it.
+/// The task that runs handlers one after the other, for cancelling it.
 ///
-/// A task that has been cancelled stays so: it ends with the attempt that was meant, and the next one gets a
-/// new task.
+/// A cancelled task stays cancelled: it ends with the cancelled attempt, and the next attempt gets a new
+/// task.
 final class AttemptTask: Sendable {
     private struct State {
         var task: Task<Void, Never>?
@@ -30,10 +30,10 @@ final class AttemptTask: Sendable {
         state = Mutex(State(claim: action.receipt.claim, current: action))
     }
 
-    /// What it runs.
+    /// The action that it runs.
     var current: ClaimedAction { state.withLock { $0.current } }
 
-    /// Hands over the task itself, which may have been cancelled before it was there.
+    /// Sets the task, which may have been cancelled before it existed.
     func attach(_ task: Task<Void, Never>) {
         let isCancelled = state.withLock { state in
             state.task = task
@@ -42,9 +42,7 @@ final class AttemptTask: Sendable {
         if isCancelled { task.cancel() }
     }
 
-    /// Cancels the attempt, if it is the one that runs.
-    ///
-    /// The first reason stays.
+    /// Cancels the attempt, if it is the running one; the first reason stays.
     func cancel(_ claim: Int64, _ reason: CancelReason) {
         let task = state.withLock { state -> Task<Void, Never>? in
             guard state.claim == claim, state.reason == nil else { return nil }
@@ -57,7 +55,7 @@ final class AttemptTask: Sendable {
     /// Why the attempt was cancelled, if it was.
     var reason: CancelReason? { state.withLock { $0.reason } }
 
-    /// Goes on with another attempt.
+    /// Continues with another attempt.
     ///
     /// - Returns: `false` when the task has been cancelled and must end.
     func proceed(to action: ClaimedAction) -> Bool {

@@ -1,10 +1,10 @@
 internal import Logging
 internal import Synchronization
 
-/// Tells the outcome of an attempt, once.
+/// Reports the outcome of an attempt, once.
 ///
-/// When it is dropped without having been called, the attempt counts as one that threw ``CompletionDropped``.
-/// When it is called again, nothing changes: the call is counted in ``Statistics/repeatedCompletions`` and
+/// If it is released without having been called, the attempt counts as one that threw ``CompletionDropped``.
+/// If it is called again, nothing changes: the call is counted in ``Statistics/repeatedCompletions`` and
 /// logged.
 public final class Completion: Sendable {
     private struct State {
@@ -33,14 +33,12 @@ public final class Completion: Sendable {
         if !finish(.outcome(outcome)) { onRepetition() }
     }
 
-    /// Ends the attempt with success, with a retry after a time, or by pausing the queue until it is
-    /// restarted.
+    /// Ends the attempt with success, with a retry after a time, or by parking the queue.
     ///
     /// - Parameters:
     ///   - success: Whether the action is done.
-    ///   - retryTimeout: If it is not, how long it waits before it is tried again, and its queue with it;
-    ///     zero is at once. `nil` and anything negative is ``Outcome/halt(_:)``: until
-    ///     ``Broker/retryNow(_:)``.
+    ///   - retryTimeout: If it is not, how long it waits for the next attempt, and its queue with it; zero is
+    ///     at once. `nil` and negative values are ``Outcome/halt(_:)``: until ``Broker/retryNow(_:)``.
     public func callAsFunction(success: Bool, retryTimeout: Duration?) {
         if success { return callAsFunction(.success) }
         guard let retryTimeout, retryTimeout >= .zero else {
@@ -54,14 +52,14 @@ public final class Completion: Sendable {
         if !finish(.threw(error)) { onRepetition() }
     }
 
-    /// Whether the attempt has been cancelled: by its timeout, a stop of the broker, or because its action
-    /// was.
+    /// Whether the attempt has been cancelled: by its timeout, a stop of the broker, or a cancellation of its
+    /// action.
     public var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
     /// Calls `action` when the attempt is cancelled, at once if it has been.
     ///
-    /// The last one given counts. The closure must not hold the completion itself, or dropping it everywhere
-    /// else goes unnoticed: hold it weakly.
+    /// Only the last closure counts. The closure must hold the completion weakly, as its release could not be
+    /// noticed otherwise.
     public func onCancel(_ action: @escaping @Sendable () -> Void) {
         let isLate = state.withLock { state in
             guard !state.isCancelled else { return true }
@@ -80,7 +78,7 @@ public final class Completion: Sendable {
         action?()
     }
 
-    /// Reports a result unless one has been.
+    /// Reports a result, unless one has been reported.
     @discardableResult
     private func finish(_ result: HandlerResult) -> Bool {
         let report = state.withLock { state in
@@ -95,7 +93,7 @@ public final class Completion: Sendable {
     }
 }
 
-/// The error of an attempt whose handler dropped its completion without calling it.
+/// The error of an attempt whose handler released its completion without calling it.
 public struct CompletionDropped: Error, Sendable, CustomStringConvertible {
     /// What happened, in words.
     public var description: String { "the handler dropped its completion without calling it" }

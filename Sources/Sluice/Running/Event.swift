@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Something that happens once, and that any number of tasks wait for.
+/// An event that happens once, and that any number of tasks wait for.
 final class Event: Sendable {
     private struct State {
         var hasHappened = false
@@ -9,7 +9,7 @@ final class Event: Sendable {
 
     private let state = Mutex(State())
 
-    /// Lets everybody go on who waits, now or later.
+    /// Resumes all current and later waiters.
     func happen() {
         let waiters = state.withLock { state in
             state.hasHappened = true
@@ -19,7 +19,7 @@ final class Event: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Returns when it has happened, whether the task is cancelled or not.
+    /// Waits until it has happened, even if the task is cancelled.
     func wait() async {
         await withCheckedContinuation { continuation in
             let hasHappened = state.withLock { state in

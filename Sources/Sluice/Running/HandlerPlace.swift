@@ -1,15 +1,15 @@
 internal import Synchronization
 
-/// Which broker's handler the current task runs, so that nobody waits for himself.
+/// The handler that the current task runs, so that no handler waits for itself.
 struct HandlerPlace: Sendable {
     @TaskLocal static var current: HandlerPlace?
 
-    /// Whose handler it is.
+    /// The runner of the handler.
     let runner: ObjectIdentifier
-    /// What the handler's task is known by.
+    /// Identifies the handler's task.
     ///
-    /// A task that the handler has begun has this value too, and may wait for what it likes: only the
-    /// handler's own must not.
+    /// A task started by the handler inherits this value, but may wait for anything: only the handler's own
+    /// task must not.
     let identity: Int?
     let task: AttemptTask
 
@@ -19,7 +19,7 @@ struct HandlerPlace: Sendable {
         identity = withUnsafeCurrentTask { $0?.hashValue }
     }
 
-    /// The place of the handler that the current task itself runs, of a broker's.
+    /// Returns the place of the current task's own handler, if it belongs to this runner.
     static func own(of runner: AttemptRunner) -> HandlerPlace? {
         guard let place = current, place.runner == ObjectIdentifier(runner) else { return nil }
         return withUnsafeCurrentTask { $0?.hashValue } == place.identity ? place : nil
@@ -27,7 +27,7 @@ struct HandlerPlace: Sendable {
 }
 
 extension Broker {
-    /// Traps in a handler of this broker's, for a call that would wait for the handler's own return.
+    /// Traps in a handler of this broker, for a call that would wait for the handler's own return.
     func ensureNotInHandler(_ call: String) {
         precondition(
             HandlerPlace.own(of: runner) == nil || mutant("wait for oneself"),

@@ -2,25 +2,24 @@ internal import Dispatch
 internal import Logging
 internal import Synchronization
 
-/// Whether handlers block the threads that they run on: looks and answers in, decisions out; no clock, no
-/// thread.
+/// Decides whether handlers block their threads: checks and answers in, decisions out; no clock, no thread.
 ///
-/// While handlers run, a probe that does nothing is put on their executor from time to time. One that has
-/// not run for the threshold shows that nothing runs there.
+/// While handlers run, an empty probe is scheduled on their executor at intervals. If a probe has not run
+/// within the threshold, nothing runs there.
 struct HandlerWatchStateMachine {
     enum Decision: Equatable {
-        /// Put a probe on the handlers' executor.
+        /// Schedule a probe on the handlers' executor.
         case probe
-        /// Nothing has run there since a time.
+        /// Report that nothing has run there since a time.
         case tell(since: Timestamp)
         case wait
-        /// Nothing runs, and nothing is left to find out.
+        /// No handler runs: stop the checks.
         case end
     }
 
     private let threshold: Duration
     private var probe: (uptime: Duration, time: Timestamp)?
-    /// Since when nothing has run, from when it was told to when a probe has run.
+    /// Since when nothing has run; set from the report until a probe runs.
     private(set) var blockedSince: Timestamp?
 
     init(threshold: Duration) { self.threshold = threshold }
@@ -39,25 +38,25 @@ struct HandlerWatchStateMachine {
         return .tell(since: probe.time)
     }
 
-    /// The probe has run.
+    /// Notes that the probe has run.
     ///
-    /// - Returns: Whether that was told to be overdue.
+    /// - Returns: Whether it had been reported as overdue.
     mutating func answered() -> Bool {
         defer { (probe, blockedSince) = (nil, nil) }
         return blockedSince != nil
     }
 }
 
-/// Looks, while handlers run, whether anything runs on their executor, and tells the logger if nothing does.
+/// Checks, while handlers run, whether their executor runs anything, and logs a warning if not.
 ///
-/// By a timer of the system's, on a queue of its own: Swift's executor, on which clocks sleep, may be the
-/// very one that is blocked.
+/// It uses a system timer on a queue of its own: Swift's executor, on which clocks sleep, may be the blocked
+/// one.
 final class HandlerWatch: Sendable {
     private let machine: Mutex<HandlerWatchStateMachine>
     private let threshold: Duration
     private let options: BrokerOptions
     private let queue: DispatchQueue
-    /// Whether the timer goes; asked for each handler that starts.
+    /// Whether the timer is on; checked for each handler that starts.
     private let isOn = Atomic(false)
     /// Only used under the lock.
     private let timer = Mutex<Timer?>(nil)
@@ -67,7 +66,7 @@ final class HandlerWatch: Sendable {
         let source: any DispatchSourceTimer
     }
 
-    /// - Returns: `nil` where nothing is to be watched.
+    /// - Returns: `nil` if there is no threshold.
     init?(_ options: BrokerOptions) {
         guard let threshold = options.blockedHandlerThreshold else { return nil }
         self.threshold = threshold
@@ -78,10 +77,10 @@ final class HandlerWatch: Sendable {
 
     deinit { timer.withLock { $0?.source.cancel() } }
 
-    /// Since when nothing has run on the handlers' executor; `nil`: it runs.
+    /// Since when nothing has run on the handlers' executor; `nil` if it runs.
     var blockedSince: Timestamp? { machine.withLock { $0.blockedSince } }
 
-    /// A handler starts.
+    /// Starts the checks when a handler starts.
     ///
     /// - Parameter isBusy: Whether handlers run.
     func began(_ isBusy: @escaping @Sendable () -> Bool) {
@@ -116,7 +115,7 @@ final class HandlerWatch: Sendable {
                 timer = nil
             }
             isOn.store(false, ordering: .relaxed)
-            // One may have started in between, and found the timer going.
+            // A handler may have started in between, and found the timer on.
             if isBusy() { began(isBusy) }
         }
     }

@@ -1,4 +1,4 @@
-/// What follows from what a handler said: outcome, policies and the reason it was cancelled for.
+/// The settlement of an attempt, from its outcome, the policies and the reason of its cancellation.
 extension Settlement {
     init(
         of result: HandlerResult,

@@ -6,8 +6,8 @@ public import struct Foundation.Data
 
 /// Seals payloads before they are stored, and opens them before a handler gets them.
 ///
-/// The product `SluiceCrypto`, with the trait `Crypto`, has one with keys of the application's; a type of
-/// your own may keep its keys where it likes. See <doc:Security>.
+/// The product `SluiceCrypto`, with the trait `Crypto`, has an implementation with keys of the application;
+/// your own type may keep its keys elsewhere. See <doc:Security>.
 ///
 /// Both methods are called on any thread, several at a time. They must not call the broker: an edit seals
 /// inside a transaction.
@@ -16,21 +16,21 @@ public protocol PayloadSealing: Sendable {
     ///
     /// - Parameters:
     ///   - payload: JSON text in UTF-8.
-    ///   - context: What the payload is to be opened with alone.
-    /// - Throws: Then nothing is stored, and the caller gets ``SluiceError/Code/payloadNotSealed``.
+    ///   - context: The context that is required to open the payload.
+    /// - Throws: Any error; nothing is stored, and the caller gets ``SluiceError/Code/payloadNotSealed``.
     func seal(_ payload: Data, as context: SealingContext) throws -> SealedPayload
 
-    /// Opens what was sealed, in the same context.
+    /// Opens a sealed payload, in the same context.
     ///
-    /// - Throws: ``SealingFailure``, or another error, of which the type alone is told. The action stays, as
-    ///   one whose payload does not decode.
+    /// - Throws: ``SealingFailure``, or another error, of which only the type is reported. The action stays,
+    ///   as an undecodable one.
     func open(_ sealed: SealedPayload, as context: SealingContext) throws -> Data
 }
 
-/// What a sealed payload belongs to, and cannot be opened without.
+/// The context of a sealed payload, without which it cannot be opened.
 ///
-/// Kind and version say how a handler reads a payload, and stay as long as the payload does. Queue, place,
-/// number and tag may change while an action waits: they are not part of it.
+/// Kind and version determine how a handler reads a payload, and never change while it is stored. Queue,
+/// place, number and tag may change while an action waits, so they are not part of the context.
 public struct SealingContext: Sendable, Hashable {
     /// The kind of the action.
     public let kind: String
@@ -49,7 +49,7 @@ public struct SealingContext: Sendable, Hashable {
 
 /// Why a sealed payload cannot be opened.
 ///
-/// The status of its queue says so, with the name of the key.
+/// The status of its queue shows it, with the name of the key.
 public enum SealingFailure: Error, Sendable, Hashable {
     /// There is no key of that name.
     case missingKey
@@ -57,24 +57,23 @@ public enum SealingFailure: Error, Sendable, Hashable {
     case notAuthentic
 }
 
-/// A payload that has been sealed, and the name of its key.
+/// A sealed payload, and the name of its key.
 ///
-/// It is stored as JSON text, `{"sluice_sealed":"…","key":"…"}` with the bytes in Base64, exactly so.
+/// It is stored as JSON text in exactly this form: `{"sluice_sealed":"…","key":"…"}`, with the bytes in
+/// Base64.
 public struct SealedPayload: Sendable, Hashable {
-    /// The key's name: 1 to 255 ASCII letters, digits and `-`, `.`, `_`, `:`, `/`, `@`.
-    ///
-    /// It stands in the file as it is.
+    /// The key's name: 1 to 255 ASCII letters, digits and `-`, `.`, `_`, `:`, `/`, `@`; stored in plain text.
     public let key: String
-    /// What the sealing needs to open it, such as nonce, ciphertext and tag.
+    /// The bytes for opening it, such as nonce, ciphertext and tag.
     public let bytes: Data
 
-    /// Names a key and what was sealed with it.
+    /// Makes a sealed payload.
     public init(key: String, bytes: Data) {
         self.key = key
         self.bytes = bytes
     }
 
-    /// Whether a text can be the name of a key.
+    /// Returns whether a text is a valid name of a key.
     public static func isValid(key: String) -> Bool {
         (1...255).contains(key.utf8.count)
             && key.utf8.allSatisfy { byte in
@@ -94,16 +93,16 @@ extension SealedPayload {
     private static let middle = #"","key":""#
     private static let tail = #""}"#
 
-    /// Whether a stored payload says that it is sealed.
+    /// Returns whether a stored payload is sealed.
     static func isSealed(_ text: String) -> Bool {
-        // Asked of each payload that is read; most differ in the first byte of their first key.
+        // Called for each payload that is read; most differ in the first byte of their first key.
         text.utf8.dropFirst(2).first == UInt8(ascii: "s") && text.utf8.starts(with: head.utf8)
     }
 
     /// The JSON text that is stored.
     var text: String { Self.head + bytes.base64EncodedString() + Self.middle + key + Self.tail }
 
-    /// Reads what is stored; `nil` if it is not what ``text`` writes.
+    /// Reads a stored payload; `nil` if it is not in the format of ``text``.
     init?(_ text: String) {
         guard Self.isSealed(text), text.utf8.suffix(Self.tail.utf8.count).elementsEqual(Self.tail.utf8) else {
             return nil

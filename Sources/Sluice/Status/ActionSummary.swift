@@ -4,23 +4,23 @@
 public struct ActionSummary: Sendable, Hashable {
     /// The action's number.
     public let id: ActionID
-    /// The queue that it stands in.
+    /// The action's queue.
     public let queue: QueueName
-    /// Its kind.
+    /// The action's kind.
     public let kind: String
-    /// Its sort key; `nil` in order of arrival.
+    /// The action's sort key; `nil` in order of arrival.
     public let sortKey: String?
-    /// Attempts that count, the running one among them.
+    /// Attempts that count, including the running one.
     public let attempts: Int
     /// When the running attempt began.
     public let runningSince: String?
-    /// When it is tried again.
+    /// When the next attempt is due.
     public let nextAttemptAt: String?
-    /// When it gets its place in the order.
+    /// When a scheduled action is due.
     public let notBefore: String?
     /// When it was enqueued.
     public let enqueuedAt: String
-    /// The error of the last attempt that failed.
+    /// The error of the last failed attempt.
     public let lastError: String?
     /// The payload: JSON text.
     public let payload: String

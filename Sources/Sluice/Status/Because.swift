@@ -12,18 +12,18 @@ public import struct FoundationEssentials.Date
 public import struct Foundation.Date
 #endif
 
-/// Why a queue does not move, or since when its head runs.
+/// A reason why a queue does not move, or the start of its head's run.
 ///
-/// Of several that apply at once, ``QueueStatus/because`` has all, in the order of the cases here. The view
-/// `sluice_queues` shows the first that the file knows, with the words of ``description``.
+/// If several reasons apply, ``QueueStatus/because`` has all of them, in the order of the cases here. The
+/// view `sluice_queues` shows the first that the file knows, with the text of ``description``.
 public enum Because: Sendable, Hashable {
     /// Its head runs.
     case running(since: Date, attempt: Int)
-    /// A failure policy has stopped the queue; what arrives does not lift that.
+    /// A failure policy has parked the queue; new arrivals do not unpark it.
     ///
-    /// `action` has parked it, which need not be the head: an action that sorts before it may have arrived
-    /// since. `cause` is `nil` while the whole queue is being set aside, in batches; `action` has failed
-    /// then.
+    /// `action` has parked it. It need not be the head: an action that sorts before it may have arrived
+    /// since. While the whole queue is turned into dead letters, in batches, `cause` is `nil` and `action` is
+    /// the one that failed.
     case parked(by: ActionID, cause: FailureCause?, error: String, since: Date)
     /// The head's payload does not decode as the type of its route.
     case undecodable(error: String, since: Date)
@@ -33,66 +33,68 @@ public enum Because: Sendable, Hashable {
     case noRoute
     /// A hold covers the queue.
     ///
-    /// `until` is when it ends by itself, if it does.
+    /// `until` is when the hold ends by itself, if it does.
     case held(by: String, reason: String, until: Date?)
-    /// The head waits for a gate: its own, its route's, or the one that its last attempt named.
+    /// The head waits for a gate: its own, its route's, or the gate named by its last attempt.
     case gate(GateName)
-    /// The last attempt failed, and the next is due then.
+    /// The last attempt failed, and the next is due at this time.
     case retry(until: Date)
-    /// All actions of the queue are scheduled for later, the first for then; or its batch starts then at the
-    /// latest.
+    /// All actions of the queue are scheduled for later, the first for this time; or its batch starts then at
+    /// the latest.
     case scheduled(for: Date)
-    /// The head could run, but for a permit.
+    /// The head could run, but lacks a permit.
     case permit(PermitScope)
     /// The head could run, or its outcome be written, but another connection holds the file's write lock.
     ///
-    /// `by` are the processes that hold it, this one where a connection of the application's has it; empty
-    /// where the system does not tell. SQL cannot show this.
+    /// `by` are the processes that hold it; this one if a connection of the application holds it. It is empty
+    /// if the system does not report them. SQL cannot show this.
     case locked(since: Date, by: [Int])
-    /// The head could run, or its outcome be written, but the file refuses it, as on a full disk or where a
-    /// row of a damaged file cannot be written.
+    /// The head could run, or its outcome be written, but the file refuses the write.
     ///
-    /// It is tried again each second. SQL cannot show this.
+    /// Examples are a full disk, or a row of a damaged file that cannot be written. The write is tried again
+    /// each second. SQL cannot show this.
     case refused(error: String, since: Date)
-    /// Nothing has run on the handlers' executor since then: handlers block its threads.
+    /// Handlers block their threads: nothing has run on the handlers' executor since this time.
     ///
-    /// Give them a ``BrokerOptions/handlerExecutor``, or have them await. SQL cannot show this.
+    /// Give them a ``BrokerOptions/handlerExecutor``, or make them await. SQL cannot show this.
     case handlersBlocked(since: Date)
     /// The head could run, and this broker is about to start it.
     case ready
-    /// Another process runs the head; or nobody does, and that process is one of those that may.
+    /// Another process runs the head; or the head waits, and this is one of the processes that may run it.
     ///
-    /// Where a run of the tool `sluice` was killed, it is the process that still ends its commands (G3).
+    /// After a run of the tool `sluice` was killed, it is the process that still ends its commands (G3).
     case owned(process: Int)
     /// No broker runs the queues of the file.
     case stopped
 }
 
-/// What a head that waits for a permit waits for.
+/// The limit that a head without a permit waits for.
 public enum PermitScope: Sendable, Hashable {
-    /// As many handlers of its route run as ``RouteOptions/concurrency`` allows.
+    /// The handlers of its route have reached ``RouteOptions/concurrency``.
     case route(QueuePattern)
-    /// As many handlers run as ``BrokerOptions/concurrency`` allows.
+    /// All handlers together have reached ``BrokerOptions/concurrency``.
     case broker
-    /// Actions that ran when a process died are tried with nothing beside them, or are about to be; this may
-    /// be one of them (G7). `nil`: none of them has started.
+    /// Actions that ran when a process died are tried alone, or are about to be (G7); the head may be one of
+    /// them.
+    ///
+    /// `nil` means that none of them has started.
     case crashTrial(of: TriedAction?)
-    /// Other actions run in the processes that run the queues; only they know what is missing.
+    /// Other actions run in other processes, and only those processes know what is missing.
     case otherProcess
 }
 
 /// An action that is tried after a crash.
 public struct TriedAction: Sendable, Hashable {
-    /// Its queue.
+    /// The action's queue.
     public let queue: QueueName
-    /// Its number.
+    /// The action's number.
     public let action: ActionID
     /// How many others are tried at the same time.
     public let otherCount: Int
 }
 
 extension Because: CustomStringConvertible {
-    /// The words of the column `because` of `sluice_queues`.
+    /// The text of the column `because` of `sluice_queues`.
     public var description: String {
         switch self {
         case .running(let since, let attempt):
@@ -119,7 +121,7 @@ extension Because: CustomStringConvertible {
         }
     }
 
-    /// What the word says that stands in the file for a head without a route; `nil` for other words.
+    /// Makes the reason that the file stores as a word for a head without a route; `nil` for other words.
     init?(unroutable word: String) {
         switch word {
         case Self.unknownKind.description: self = .unknownKind
@@ -161,7 +163,7 @@ extension Because: CustomStringConvertible {
         }
     }
 
-    /// Whether the next thing to happen is a write.
+    /// Whether the next step is a write.
     var needsWriteLock: Bool {
         switch self {
         case .running, .permit, .ready: true
@@ -169,10 +171,10 @@ extension Because: CustomStringConvertible {
         }
     }
 
-    /// Whether a handler has to go on, or to start, for the queue to move.
+    /// Whether the next step is that of a handler.
     var needsHandler: Bool { needsWriteLock }
 
-    /// Whether it keeps what needs the write lock from being written.
+    /// Whether it prevents writes.
     var isObstruction: Bool {
         switch self {
         case .locked, .refused: true
@@ -180,11 +182,11 @@ extension Because: CustomStringConvertible {
         }
     }
 
-    /// Whether a queue that stays like this has stalled; a run and a schedule are as they should be.
+    /// Whether a queue that stays like this has stalled; a run or a schedule is no stall.
     var isStall: Bool {
         switch self {
         case .running, .scheduled, .owned, .stopped: false
-        // About to start, and not started: it should never last, and whoever observes is told if it does.
+        // About to start, but not started: this should never last, and is reported if it does.
         case .ready: true
         case .parked, .undecodable, .unknownKind, .noRoute: true
         case .held, .gate, .retry, .permit, .locked, .refused, .handlersBlocked: true

@@ -4,33 +4,33 @@ public import struct FoundationEssentials.Date
 public import struct Foundation.Date
 #endif
 
-/// An action that has been set aside, by a failure policy or by an operator.
+/// An action that failed for good, by a failure policy, or that an operator skipped.
 public struct DeadLetter: Sendable, Hashable {
-    /// The action's number; ``Broker/requeue(_:)`` puts it back under the same.
+    /// The action's number; ``Broker/requeue(_:)`` keeps it.
     public let id: ActionID
-    /// The queue that it stood in.
+    /// The action's queue.
     public let queue: QueueName
-    /// Its kind.
+    /// The action's kind.
     public let kind: String
-    /// Why it was set aside.
+    /// Why it became a dead letter.
     public let cause: DeadLetterCause
-    /// The error that decided.
+    /// The error that caused it.
     public let error: String
     /// Attempts that counted.
     public let attempts: Int
-    /// When it was set aside.
+    /// When it became a dead letter.
     public let diedAt: Date
-    /// The payload as it is stored: JSON text; ``Broker/openPayload(_:kind:version:)`` opens a sealed one.
+    /// The payload as stored: JSON text; ``Broker/openPayload(_:kind:version:)`` opens a sealed one.
     public let payload: String
-    /// What it was ordered by.
+    /// The action's sort key.
     public let sortKey: SortKey
-    /// Its tag, if it has one.
+    /// The action's tag, if any.
     public let tag: String?
-    /// The gate that it asked for, if it did.
+    /// The action's own gate, if any.
     public let gate: GateName?
-    /// The version of its kind that the payload was written in.
+    /// The version of the kind that the payload was stored in.
     public let version: Int
-    /// When it was enqueued.
+    /// When the action was enqueued.
     public let enqueuedAt: Date
 }
 
@@ -39,24 +39,24 @@ extension DeadLetter: CustomStringConvertible {
     public var description: String { "dead letter \(id) of \(queue) (\(kind)): \(cause.rawValue): \(error)" }
 }
 
-/// Why an action was set aside.
+/// Why an action became a dead letter.
 public enum DeadLetterCause: String, Sendable, Hashable, CaseIterable {
-    /// The handler answered ``Outcome/fail(_:)``.
+    /// The handler returned ``Outcome/fail(_:)``.
     case failed
-    /// The retry policy allowed no further attempt.
+    /// The attempts allowed by the retry policy were used up.
     case exhausted
-    /// Its time was over before it could start.
+    /// It expired before it could start.
     case expired
     /// The payload did not decode as the type of its route.
     case undecodable
     /// Its process died several times while the action ran alone.
     case crashed
-    /// It stood behind an action whose failure set the whole queue aside.
+    /// It waited after an action whose failure made the whole queue dead letters.
     case behind
-    /// An operator had the queue pass it over: ``Broker/skipHead(of:reason:)``.
+    /// An operator skipped it with ``Broker/skipHead(of:reason:)``.
     case skipped
 
-    /// The cause of an action that a failure policy sets aside.
+    /// Makes the cause of a dead letter from the cause of a failure.
     public init(_ cause: FailureCause) {
         switch cause {
         case .failed: self = .failed
@@ -68,16 +68,16 @@ public enum DeadLetterCause: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// An attempt that did not succeed.
+/// A failed attempt.
 public struct FailedAttempt: Sendable, Hashable {
-    /// The attempt's number, counted from 1; it begins anew with a requeue.
+    /// The attempt's number, counted from 1; a requeue restarts the count.
     public let number: Int
-    /// Why the action could not go on; `nil` where it was tried again.
+    /// Why the action could not continue; `nil` if it was tried again.
     public let cause: FailureCause?
-    /// Its error; at most ``SluiceError/maximumTextByteCount`` bytes.
+    /// The error; at most ``SluiceError/maximumTextByteCount`` bytes.
     public let error: String
-    /// When it began.
+    /// When the attempt began.
     public let startedAt: Date
-    /// When it ended.
+    /// When the attempt ended.
     public let endedAt: Date
 }

@@ -4,13 +4,13 @@ public import struct FoundationEssentials.Date
 public import struct Foundation.Date
 #endif
 
-/// A queue and why it does not move, at one moment: what stands in the file, and what only the broker knows.
+/// A queue and why it does not move, at one moment, from the file and the broker's memory.
 public struct QueueStatus: Sendable, Hashable {
-    /// A word for what the queue does, as in the column `state` of `sluice_queues`.
+    /// A word for the queue's state, as in the column `state` of `sluice_queues`.
     public enum State: String, Sendable, Hashable, CaseIterable {
         /// Its head runs.
         case running
-        /// A failure policy has stopped it.
+        /// A failure policy has parked it.
         case parked
         /// Its head's payload does not decode.
         case undecodable
@@ -38,7 +38,7 @@ public struct QueueStatus: Sendable, Hashable {
     public let queue: QueueName
     /// Actions that wait or run in it.
     public let depth: Int
-    /// Why it does not move: all that apply, the first as `sluice_queues` shows it.
+    /// Why it does not move: all reasons that apply, the first as in `sluice_queues`.
     ///
     /// Empty for a queue without actions.
     public let because: [Because]
@@ -46,19 +46,19 @@ public struct QueueStatus: Sendable, Hashable {
     public let head: ActionID?
     /// The kind of that action.
     public let headKind: String?
-    /// Attempts of that action that count, the running one among them.
+    /// Attempts of that action that count, including the running one.
     public let attempt: Int
-    /// How long its oldest action has been there.
+    /// How long its oldest action has been in the queue.
     public internal(set) var oldestAge: Duration
     /// The head's last error, or the one that parked the queue.
     public let lastError: String?
     /// The queue's number in the file, if it has one.
     let queueID: QueueID?
 
-    /// A word for what it does.
+    /// A word for its state.
     public var state: State { because.first?.state ?? .empty }
 
-    /// When what keeps it from moving ends by itself, if the first reason does.
+    /// When the first reason ends by itself, if it does.
     public var blockedUntil: Date? {
         switch because.first {
         case .held(_, _, let until): until
@@ -69,10 +69,10 @@ public struct QueueStatus: Sendable, Hashable {
 }
 
 extension QueueStatus {
-    /// Whether it has stalled if it stays like this.
+    /// Whether the queue has stalled if it stays like this.
     var standsStill: Bool {
         let isScheduled = because.contains { $0.state == .scheduled }
-        // What has run, and cannot be written.
+        // The action has run, but its outcome cannot be written.
         let isObstructed = because.contains { $0.isObstruction }
         return !isScheduled && (because.first?.isStall == true || isObstructed)
     }

@@ -1,18 +1,18 @@
-/// What a broker has to do by itself.
+/// The work that a broker has by time alone.
 ///
-/// What is parked or held without an end, waits for a gate, or has no route does not count: time alone does
-/// not bring it.
+/// Actions that are parked, held without an end, wait for a gate or have no route do not count: the passing
+/// of time does not start them.
 public enum RemainingWork: Sendable, Hashable {
     /// Nothing.
     case none
-    /// Nothing runs or is ready; what comes first, a retry or something scheduled, is due after so long.
+    /// Nothing runs or is ready; the first action, retried or scheduled, is due after this time.
     case later(Duration)
     /// Something runs, or could at once.
     case now
 }
 
 extension RemainingWork {
-    /// Of two, what is to be done first.
+    /// Returns the earlier of two.
     func sooner(_ other: RemainingWork) -> RemainingWork {
         switch (self, other) {
         case (.now, _), (_, .now): .now

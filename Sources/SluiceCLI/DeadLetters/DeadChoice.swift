@@ -2,7 +2,7 @@
 internal import ArgumentParser
 internal import Sluice
 
-/// Which dead letters a verb acts on: by number, or those of queues.
+/// The dead letters that a verb acts on: by number, or all of some queues.
 struct DeadChoice: ParsableArguments {
     @Argument(
         help: ArgumentHelp("The numbers of dead letters.", valueName: "id"),
@@ -26,7 +26,7 @@ struct DeadChoice: ParsableArguments {
         if cause != nil && !ids.isEmpty { throw ValidationError("--cause goes with --queue or --all") }
     }
 
-    /// How many, with their verb.
+    /// Returns the number of dead letters with their verb.
     static func counted(_ count: Int) -> String {
         count == 1 ? "1 dead letter is" : "\(count) dead letters are"
     }
@@ -41,7 +41,7 @@ extension DeadLetterCause {
 
     static var completion: CompletionKind { .list(words) }
 
-    /// A cause on the command line.
+    /// Reads a cause from the command line.
     static func argument(_ word: String) throws -> DeadLetterCause {
         guard let cause = DeadLetterCause(rawValue: word) else {
             throw ValidationError("'\(word)' is no cause; give one of \(words.joined(separator: ", "))")

@@ -60,7 +60,7 @@ struct DeadPurge: AsyncParsableCommand {
         if !isComplete { throw Failure(.leftover) }
     }
 
-    /// - Returns: Whether all were there.
+    /// - Returns: Whether all existed.
     private func purgeEach(_ broker: Broker) async throws -> Bool {
         var isComplete = true
         for id in choice.ids {

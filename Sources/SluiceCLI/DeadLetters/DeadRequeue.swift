@@ -52,7 +52,7 @@ struct DeadRequeue: AsyncParsableCommand {
         if !isComplete { throw Failure(.leftover) }
     }
 
-    /// - Returns: Whether all were there.
+    /// - Returns: Whether all existed.
     private func requeueEach(_ broker: Broker) async throws -> Bool {
         var isComplete = true
         for id in choice.ids {
@@ -71,7 +71,7 @@ struct DeadRequeue: AsyncParsableCommand {
         return isComplete
     }
 
-    /// - Returns: The number that it has now.
+    /// - Returns: The action's number in the queue.
     private func requeue(_ id: ActionID, _ broker: Broker) async throws -> ActionID? {
         do throws(SluiceError) {
             if atEnd { return try await broker.requeueAtEnd(id) }

@@ -5,9 +5,9 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// How many descriptors a process has open, and may have; on Linux, of processes that one may look at.
+/// The number and the limit of a process's open descriptors; on Linux, for processes that may be inspected.
 struct DescriptorUse {
-    /// From here on it is told: some are needed for a moment alone.
+    /// Reported from here on, as some descriptors are needed only for a moment.
     private static let nearlyAll = 0.9
 
     let open: Int

@@ -1,7 +1,7 @@
 #if CommandLineTool
 internal import Sluice
 
-/// Something that an operator should know, with what to do about it.
+/// A problem or note for the operator, with what to do about it.
 struct Finding {
     let isProblem: Bool
     let text: String
@@ -22,16 +22,16 @@ struct Finding {
         Finding(isProblem: false, text: text, advice: advice)
     }
 
-    /// What a broker cuts the log to; beyond it a reader, if there is one, may be why.
+    /// A broker truncates the WAL to this size; a larger one may be due to a reader.
     private static let cutLog: Int64 = 64 * 1_024 * 1_024
 
-    /// The same where several processes run the queues: one of them leaves the log to another for so long.
+    /// The limit if several processes run the queues, as each leaves the WAL to the others for a while.
     private static let cutSharedLog: Int64 = 160 * 1_024 * 1_024
 
-    /// A log that has grown beyond this is pinned by somebody: a broker copies it back every 40 MB.
+    /// A larger WAL is pinned by a connection: a broker copies it back every 40 MB.
     private static let longLog: Int64 = 256 * 1_024 * 1_024
 
-    /// All that is to be said of a file, the worst first.
+    /// Returns all findings about a file, the worst first.
     static func all(_ facts: FileFacts, _ holders: LockHolders, path: String) -> [Finding] {
         let findings =
             ofFile(facts, path: path) + ofPlace(facts) + ofLocks(facts, holders, path: path) + ofQueues(facts)
@@ -39,7 +39,7 @@ struct Finding {
         return findings.filter(\.isProblem) + findings.filter { !$0.isProblem }
     }
 
-    /// What is missing of the schema, and what is not the library's.
+    /// Reports missing parts of the schema, and parts that are not the library's.
     private static func ofParts(_ facts: FileFacts) -> [Finding] {
         var findings: [Finding] = []
         let missing = facts.strangers.filter { $0.hasSuffix(" (missing)") }
@@ -116,7 +116,7 @@ struct Finding {
         return findings
     }
 
-    /// Where the file lies, and by what names.
+    /// Reports where the file lies, and under what names.
     private static func ofPlace(_ facts: FileFacts) -> [Finding] {
         var findings: [Finding] = []
         if facts.linkCount > 1 {
@@ -161,7 +161,7 @@ struct Finding {
             )
         }
         let foreign = holders.foreignReaders
-        // Those that run the queues read all the time, and the log may grow far while they are busy.
+        // Processes that run the queues read all the time, and the WAL may grow far while they are busy.
         let readers = foreign.isEmpty && facts.logByteCount > longLog ? holders.readers : foreign
         let cut = facts.runners.count { !$0.isDead } > 1 ? cutSharedLog : cutLog
         if facts.logByteCount > cut && !readers.isEmpty {
@@ -275,7 +275,7 @@ struct Finding {
         ]
     }
 
-    /// A verb for one process or several; whoever the system does not tell is one.
+    /// Returns the verb for one process or several; unknown holders count as one.
     private static func verb(_ verb: String, of holders: [LockHolder]) -> String {
         holders.count > 1 ? verb : verb + "s"
     }

@@ -4,21 +4,21 @@ internal import Sluice
 /// A process that holds a lock.
 struct LockHolder: Hashable {
     let pid: Int
-    /// The name of its program; `nil` where the system does not tell.
+    /// The name of its program; `nil` if the system does not report it.
     let name: String?
 }
 
-/// Who holds SQLite's locks on a file, where the system lists locks: on Linux.
+/// The holders of SQLite's locks on a file, if the system lists locks: on Linux.
 struct LockHolders {
-    /// Those of the write lock.
+    /// Holders of the write lock.
     var writers: [LockHolder] = []
-    /// Those that read a snapshot, and so may keep the log from beginning anew.
+    /// Processes that read a snapshot, and so may keep the WAL from being reset.
     var readers: [LockHolder] = []
 
-    /// Those that read and do not run the queues: what these read is mostly the engine's own.
+    /// Readers that do not run the queues; reads of the others are mostly the engine's own.
     var foreignReaders: [LockHolder] = []
 
-    /// Nobody.
+    /// Makes a list without holders.
     init() {}
 
     init(_ facts: FileFacts) {

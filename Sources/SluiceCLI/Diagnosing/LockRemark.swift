@@ -1,11 +1,11 @@
 #if CommandLineTool
 internal import Sluice
 
-/// Tells who keeps the write lock: what stands in the file is out of date as long as nothing can be written.
+/// Remarks on write locks: while nothing can be written, the file is out of date.
 extension Broker {
-    /// Looks, and remarks on processes that held the write lock before the look and behind it.
+    /// Reads the file, and remarks on processes that held the write lock both before and after the read.
     ///
-    /// But for those that run the queues, which have it most of the time when they are busy.
+    /// It ignores processes that run the queues: when busy, they hold the lock most of the time.
     func lookBesideLocks<Output>(_ look: () async throws -> Output) async throws -> Output {
         let before = try await health().lockHolders
         let output = try await look()

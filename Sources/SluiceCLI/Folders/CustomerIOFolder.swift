@@ -9,8 +9,8 @@ internal import Foundation
 
 /// The folder in which Customer.io's SDK for iOS keeps its queue.
 ///
-/// `inventory.json` is an array with an object for each task, in the order in which they run; what is to be
-/// done stands in `tasks/`, a file for each. Both are written by `QueueStorage.swift` of
+/// `inventory.json` is an array with an object for each task, in the order in which they run. `tasks/` has a
+/// file with the work of each task. Both are written by `QueueStorage.swift` of
 /// <https://github.com/customerio/customerio-ios>:
 ///
 /// | in the inventory | in the task's file |
@@ -20,18 +20,18 @@ internal import Foundation
 /// | `group_start`, `group_member`: names of groups | `data`: JSON, in Base64 |
 /// | `created_at`: seconds since 1970 | `run_results`, with `total_runs` |
 ///
-/// A task is written before the inventory names it, and leaves the inventory before its file is deleted:
-/// files without an entry there were never in the queue, or have run.
+/// A task is written before it is added to the inventory, and leaves the inventory before its file is
+/// deleted. Files without an entry were never in the queue, or have run.
 struct CustomerIOFolder {
     static let inventoryName = "inventory.json"
     static let tasksName = "tasks"
-    /// The queue of its actions, if nobody names one.
+    /// The default queue of its actions.
     static let queue = "customer-io"
 
     /// The most bytes of an entry of the inventory.
     private static let entryLimit = 1_024 * 1_024
-    /// The most bytes of a task's file: a payload at its limit is a third longer in Base64, and its slashes
-    /// may be escaped.
+    /// The most bytes of a task's file: Base64 makes a payload a third longer, and its slashes may be
+    /// escaped.
     private static let taskLimit = BrokerOptions().maximumPayloadByteCount * 2
     private static let keyPrefix = "customer-io/"
 
@@ -41,7 +41,7 @@ struct CustomerIOFolder {
     /// Files that the inventory names.
     private var named: Set<String> = []
     private var isBroken = false
-    /// What is left over; `nil` until the inventory has been read.
+    /// The other files; `nil` until the inventory has been read.
     private var leftover: [FolderItem]?
 
     init(path: String) throws(Failure) {
@@ -60,10 +60,10 @@ struct CustomerIOFolder {
         }
     }
 
-    /// How much has been read.
+    /// The part of the input that has been read.
     var fraction: Double { inventory.fraction }
 
-    /// The next of what is there; `nil` at the end.
+    /// Returns the next item; `nil` at the end.
     mutating func nextItem() -> FolderItem? {
         if leftover == nil, let element = inventory.nextElement() { return item(element) }
         if leftover == nil {
@@ -101,7 +101,7 @@ struct CustomerIOFolder {
     private static func id(of entry: JSONMembers) throws(Refusal) -> String {
         let field = "task_persisted_id"
         guard let id = try entry.text(field) else { throw Refusal("the field '\(field)' is missing") }
-        // A name that would lead out of the folder is nothing that the SDK has written.
+        // The SDK never writes a name that leads out of the folder.
         guard !id.isEmpty, !id.utf8.contains(UInt8(ascii: "/")), !id.utf8.contains(0) else {
             throw Refusal("the field '\(field)' is no name of a file")
         }
@@ -155,7 +155,7 @@ struct CustomerIOFolder {
         return runs
     }
 
-    /// What stands there beside the tasks of the inventory.
+    /// Returns the files that do not belong to a task of the inventory.
     private func ignored() -> [FolderItem] {
         var items: [FolderItem] = []
         do throws(Refusal) {
@@ -167,7 +167,7 @@ struct CustomerIOFolder {
             items.append(.unreadable(name: path, reason: error.reason))
         }
         let tasks = "\(path)/\(Self.tasksName)"
-        // A queue that never had a task has no folder for them.
+        // A queue that never had a task has no folder for tasks.
         guard PlainFile.isThere(tasks) else { return items }
         do throws(Refusal) {
             for name in try PlainFile.names(in: tasks) where !named.contains(name) {

@@ -3,10 +3,10 @@ internal import Sluice
 
 /// The folder in which Cute, a library for iOS, keeps a queue.
 ///
-/// Each job is a file of its own, written by `FileBasedPersister`: the job as `JSONEncoder` encodes it, with
-/// `id`, `createdDate` (seconds since 2001), perhaps `data` (Base64), `action`, and what else its type has.
-/// The file's name is the date in seconds since 1970 and the id. Cute loads jobs by their dates, so that one
-/// that was put back at the front stands where it stood.
+/// Each job is a file, written by `FileBasedPersister` with `JSONEncoder`. It has `id`, `createdDate`
+/// (seconds since 2001), perhaps `data` (Base64), `action`, and other fields of its type. The file's name is
+/// the date in seconds since 1970 and the id. Cute loads jobs by their dates, so a job that was put back at
+/// the front keeps its old place.
 struct CuteFolder {
     /// The kind of a job whose action is empty.
     static let kind = "job"
@@ -22,14 +22,14 @@ struct CuteFolder {
     }
 
     private let path: String
-    /// The kind of all jobs, whatever their actions; `nil`: each has its own.
+    /// The kind of all jobs, whatever their actions; `nil` means that each has its own.
     private let kind: String?
     private var jobs: [Job] = []
     private var next = 0
-    /// What is no job, or none that can be read.
+    /// Files that are no jobs or cannot be read.
     private var others: [FolderItem] = []
 
-    /// Looks through a folder, whose jobs have no order until all their dates are known.
+    /// Reads all jobs of a folder, since their order depends on all dates.
     init(path: String, kind: String?) throws(Failure) {
         self.path = path
         self.kind = kind
@@ -51,15 +51,15 @@ struct CuteFolder {
                 others.append(.unreadable(name: name, reason: error.reason))
             }
         }
-        // Those of one date in the order of their names: that of a folder is nobody's.
+        // Jobs with the same date are sorted by name, as the order of a folder is arbitrary.
         jobs.sort { ($0.date, $0.name) < ($1.date, $1.name) }
         others.reverse()
     }
 
-    /// How much has been read.
+    /// The part of the jobs that has been returned.
     var fraction: Double { jobs.isEmpty ? 1 : Double(next) / Double(jobs.count) }
 
-    /// The next of what is there; `nil` at the end.
+    /// Returns the next item; `nil` at the end.
     mutating func nextItem() -> FolderItem? {
         guard next < jobs.count else { return others.popLast() }
         defer { next += 1 }
@@ -78,7 +78,7 @@ struct CuteFolder {
 
     private func entry(_ name: String) throws(Refusal) -> FolderEntry {
         let job = try job(name)
-        // The name is what Cute finds a job by: ids are the application's, and may be used again.
+        // Cute finds a job by its file's name; the application may reuse ids.
         let identity = Self.keyPrefix + name.dropLast(Self.suffix.count)
         return FolderEntry(
             name: name,

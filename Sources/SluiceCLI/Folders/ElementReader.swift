@@ -1,16 +1,16 @@
 #if CommandLineTool
 internal import SystemPackage
 
-/// Splits a JSON array that comes in pieces into its elements, and holds no more than one of them.
+/// Splits a JSON array that arrives in pieces into its elements, and holds at most one of them.
 ///
-/// What an element holds is not checked here: it is what stands between two commas.
+/// It does not check elements: an element is the text between two commas.
 struct ElementSplitter {
-    /// What comes next.
+    /// An element, or an error.
     enum Element: Hashable {
         case bytes([UInt8])
-        /// An element that has more bytes than allowed; they are gone.
+        /// An element that exceeded the limit; its bytes are dropped.
         case tooLong
-        /// No elements follow: the array is not whole, or none at all.
+        /// The array is incomplete or missing; no elements follow.
         case broken(String)
     }
 
@@ -25,7 +25,7 @@ struct ElementSplitter {
     private var place = Place.before
     private var partial: [UInt8] = []
     private var isSkipping = false
-    /// Arrays and objects inside each other, in the element.
+    /// The nesting of arrays and objects in the element.
     private var depth = 0
     private var isInString = false
     private var isEscaped = false
@@ -35,12 +35,12 @@ struct ElementSplitter {
         self.maximumByteCount = maximumByteCount
     }
 
-    /// Takes the next piece and hands out the elements that it ends.
+    /// Adds the next piece, and passes on the elements that it completes.
     mutating func take(_ piece: UnsafeRawBufferPointer, _ element: (Element) -> Void) {
         for byte in piece { take(byte, element) }
     }
 
-    /// What is left when the input ends here, and what is wrong with that.
+    /// Returns the remaining elements or errors at the end of the input.
     func last() -> [Element] {
         switch place {
         case .before: return [.broken("it is empty")]
@@ -119,7 +119,7 @@ struct ElementSplitter {
     }
 }
 
-/// Reads the elements of a file that holds a JSON array, one after the other.
+/// Reads the elements of a file with a JSON array, one after the other.
 struct ElementReader {
     /// Bytes that one call reads.
     private static let pieceSize = 64 * 1_024
@@ -137,10 +137,10 @@ struct ElementReader {
         splitter = ElementSplitter(maximumByteCount: maximumByteCount)
     }
 
-    /// How much of the file has been read.
+    /// The part of the file that has been read.
     var fraction: Double { byteCount > 0 ? min(Double(position) / Double(byteCount), 1) : 1 }
 
-    /// The next element; `nil` at the end.
+    /// Returns the next element; `nil` at the end.
     mutating func nextElement() -> ElementSplitter.Element? {
         while next == elements.count && !isAtEnd { readPiece() }
         guard next < elements.count else { return nil }

@@ -1,9 +1,9 @@
 #if CommandLineTool
 internal import ArgumentParser
 
-/// How what is imported is laid out.
+/// The format of an import.
 enum ImportFormat: String, ExpressibleByArgument, CaseIterable {
-    /// By what stands there.
+    /// Detected from the path.
     case auto
     case lines
     case customerIO = "customer-io"
@@ -13,11 +13,11 @@ enum ImportFormat: String, ExpressibleByArgument, CaseIterable {
 /// Where an import reads from.
 enum ImportSource: Hashable {
     case lines
-    /// The folder that holds the inventory.
+    /// The folder that has the inventory.
     case customerIO(path: String)
     case cute(path: String)
 
-    /// Looks what stands at a path.
+    /// Determines the source at a path.
     init(_ path: String, as format: ImportFormat) throws(Failure) {
         guard path != "-", PlainFile.isFolder(path) else {
             guard format == .auto || format == .lines else {
@@ -29,7 +29,7 @@ enum ImportSource: Hashable {
         switch format {
         case .lines: throw Failure(.noInput, "\(path) cannot be read: it is a folder")
         case .cute:
-            // A folder of queues is not taken for a queue that is empty.
+            // A folder that contains queues must not count as an empty queue.
             let hint = Self.hasJobs(path) ? "" : Self.hint(inside: path, Self.hasJobs)
             guard hint.isEmpty else { throw Failure(.noInput, "\(path) has no job files\(hint)") }
             self = .cute(path: path)
@@ -46,7 +46,7 @@ enum ImportSource: Hashable {
         }
     }
 
-    /// The folder with the inventory: this one, or its folder `queue`.
+    /// Returns the folder with the inventory: this one, or its folder `queue`.
     private static func inventoryFolder(of path: String) -> String? {
         [path, "\(path)/queue"].first { PlainFile.isThere("\($0)/\(CustomerIOFolder.inventoryName)") }
     }
@@ -60,7 +60,7 @@ enum ImportSource: Hashable {
                     + "\(CustomerIOFolder.inventoryName), which alone knows their order"
             )
         }
-        // Each of its files is a task's, and none tells of the order.
+        // Each of its files is a task's, and they do not have the order.
         if PlainFile.ownName(of: path) == CustomerIOFolder.tasksName, let parent = PlainFile.parent(of: path),
             PlainFile.isThere("\(parent)/\(CustomerIOFolder.inventoryName)")
         {
@@ -81,11 +81,11 @@ enum ImportSource: Hashable {
         )
     }
 
-    /// How deep a folder is looked for inside another one, and how many are looked at.
+    /// How deep to search for a folder inside another one, and how many to check.
     private static let hintDepth = 3
     private static let hintLimit = 1_000
 
-    /// Names the folder inside that would do; empty when none is found.
+    /// Returns a hint about a suitable folder inside; empty when none is found.
     private static func hint(inside path: String, _ isFit: (String) -> Bool) -> String {
         var level = [path]
         for _ in 0..<hintDepth {
@@ -99,7 +99,7 @@ enum ImportSource: Hashable {
         (try? PlainFile.names(in: path).contains { $0.hasSuffix(".json") }) ?? false
     }
 
-    /// The folders in a folder; a link is none.
+    /// Returns the folders in a folder, without symbolic links.
     private static func folders(in path: String) -> [String] {
         let names = (try? PlainFile.names(in: path)) ?? []
         return names.prefix(hintLimit).map { "\(path)/\($0)" }
@@ -109,11 +109,11 @@ enum ImportSource: Hashable {
 
 /// Reads the folder of another library's queue, entry by entry and in its order.
 struct FolderReader {
-    // One of them is there. Not an enum: taking a case out of one to change it copies all that it has read.
+    // One of them is set. In an enum, changing a case's value would copy all that it has read.
     private var customerIO: CustomerIOFolder?
     private var cute: CuteFolder?
 
-    /// - Returns: `nil` where the source is no folder.
+    /// - Returns: `nil` if the source is not a folder.
     init?(_ source: ImportSource, kind: String?) throws(Failure) {
         switch source {
         case .lines: return nil
@@ -122,10 +122,10 @@ struct FolderReader {
         }
     }
 
-    /// How much has been read.
+    /// The part of the input that has been read.
     var fraction: Double { customerIO?.fraction ?? cute?.fraction ?? 1 }
 
-    /// The next of what is there; `nil` at the end.
+    /// Returns the next item; `nil` at the end.
     mutating func nextItem() -> FolderItem? {
         customerIO != nil ? customerIO?.nextItem() : cute?.nextItem()
     }

@@ -9,20 +9,20 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// Files of a folder that somebody else has written.
+/// Reads files of a folder that another program has written.
 ///
-/// No link is followed, no pipe is waited for, and nothing is read beyond a limit.
+/// It follows no links, waits for no pipes, and reads nothing beyond a limit.
 enum PlainFile {
     /// Bytes that one call reads.
     private static let pieceSize = 64 * 1_024
 
-    /// Opens a file to read it.
+    /// Opens a file for reading.
     ///
-    /// - Returns: The file, and the bytes that it has.
+    /// - Returns: The file, and its size in bytes.
     static func open(_ path: String) throws(Refusal) -> (descriptor: FileDescriptor, byteCount: Int) {
         let descriptor: FileDescriptor
         do {
-            // A pipe is opened at once then, though nobody writes to it.
+            // So that opening a pipe without a writer does not wait.
             let options: FileDescriptor.OpenOptions = [.closeOnExec, .noFollow, .nonBlocking]
             descriptor = try path.withCString { try FileDescriptor.open($0, .readOnly, options: options) }
         } catch Errno.noSuchFileOrDirectory {
@@ -40,12 +40,12 @@ enum PlainFile {
         throw Refusal(status.st_mode & S_IFMT == S_IFDIR ? "it is a directory" : "it is no plain file")
     }
 
-    /// All that stands in a file.
+    /// Returns the bytes of a file.
     static func contents(of path: String, limit: Int) throws(Refusal) -> [UInt8] {
         let (descriptor, byteCount) = try open(path)
         defer { try? descriptor.close() }
         var bytes: [UInt8] = []
-        // One byte more than it should have: an empty read is the end.
+        // One byte more than the file should have, so that an empty read marks the end.
         var room = min(max(byteCount, 0) + 1, pieceSize)
         while bytes.count <= limit {
             do {
@@ -62,7 +62,7 @@ enum PlainFile {
         throw Refusal("it has more than \(limit) bytes")
     }
 
-    /// The text of a file.
+    /// Returns the text of a file.
     static func text(of path: String, limit: Int) throws(Refusal) -> String {
         let bytes = try contents(of: path, limit: limit)
         guard !bytes.isEmpty else { throw Refusal("it is empty") }
@@ -70,27 +70,27 @@ enum PlainFile {
         return text
     }
 
-    /// Whether a path leads to a folder.
+    /// Returns whether a path leads to a folder.
     static func isFolder(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// Whether there is anything at a path, be it a link that leads nowhere.
+    /// Returns whether anything is at a path, even a broken link.
     static func isThere(_ path: String) -> Bool {
         var status = stat()
         return lstat(path, &status) == 0
     }
 
-    /// Whether a symbolic link stands at a path.
+    /// Returns whether a path is a symbolic link.
     static func isLink(_ path: String) -> Bool {
         var status = stat()
         return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
     }
 
-    /// What stands in a folder, sorted.
+    /// Returns the names in a folder, sorted.
     ///
-    /// Names that are no UTF-8 are repaired: what then has none of them is missing.
+    /// Names that are not UTF-8 are repaired, so files with such names are reported as missing.
     static func names(in path: String) throws(Refusal) -> [String] {
         guard let folder = opendir(path) else { throw notListed(errno) }
         defer { closedir(folder) }
@@ -101,7 +101,7 @@ enum PlainFile {
                 guard errno == 0 else { throw notListed(errno) }
                 break
             }
-            // By its address: the entry is no longer than its name, and shorter than the type of its field.
+            // By address, since the entry may be shorter than the type of its field.
             guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { continue }
             let start = UnsafeRawPointer(entry) + offset
             let name = String(cString: start.assumingMemoryBound(to: CChar.self))
@@ -114,10 +114,10 @@ enum PlainFile {
         Refusal("it cannot be listed: \(Errno(rawValue: code))")
     }
 
-    /// A folder's own name, wherever its path begins.
+    /// Returns a folder's own name, also for a relative path.
     static func ownName(of path: String) -> String? { resolved(path)?.lastComponent?.string }
 
-    /// The folder that a file or folder stands in, links followed.
+    /// Returns the folder of a file or folder, with links resolved.
     static func parent(of path: String) -> String? { resolved(path)?.removingLastComponent().string }
 
     private static func resolved(_ path: String) -> FilePath? {

@@ -1,7 +1,7 @@
 #if CommandLineTool
 internal import Synchronization
 
-/// A value that comes once, for all who wait for it.
+/// A value that is set once, for all tasks that wait for it.
 final class Arrival<Value: Sendable>: Sendable {
     private struct State {
         var value: Value?
@@ -10,7 +10,7 @@ final class Arrival<Value: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
-    /// The value is there; only the first counts.
+    /// Sets the value; only the first call counts.
     func come(_ value: Value) {
         let waiters = state.withLock { state in
             guard state.value == nil else { return [] as [CheckedContinuation<Value, Never>] }
@@ -21,10 +21,10 @@ final class Arrival<Value: Sendable>: Sendable {
         for waiter in waiters { waiter.resume(returning: value) }
     }
 
-    /// The value, if it has come.
+    /// The value, if it is set.
     var now: Value? { state.withLock { $0.value } }
 
-    /// Waits for the value, whether the task is cancelled or not.
+    /// Waits for the value, even if the task is cancelled.
     func wait() async -> Value {
         await withCheckedContinuation { continuation in
             let value = state.withLock { state in

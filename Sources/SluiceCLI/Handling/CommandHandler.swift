@@ -12,9 +12,9 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// Runs a command for each attempt and reads the outcome from its exit status.
+/// Runs a command for each attempt; its exit status is the outcome.
 struct CommandHandler: Sendable {
-    /// Exit statuses with a meaning of their own, as sysexits.h has them.
+    /// Exit statuses with a meaning of their own, as in sysexits.h.
     private enum Status {
         static let success: Int32 = 0
         static let permanentFailure: Int32 = 65
@@ -27,7 +27,7 @@ struct CommandHandler: Sendable {
     let stop: StopRequests
     let lacks = LackRemarks()
     private let hasLeftOutput = Flag()
-    /// How long a command's output is read behind its end, if nothing comes.
+    /// How long the output is read after the command's end, if it is silent.
     private static let silence: Duration = .seconds(1)
 
     init(keeper: CommandKeeper, patience: Duration, stop: StopRequests) {
@@ -58,12 +58,12 @@ struct CommandHandler: Sendable {
                 output.stop()
             }
         }
-        // What it has started may heed SIGTERM more slowly than the shell, or not at all.
+        // The command's children may react to SIGTERM more slowly than the shell, or not at all.
         if Task.isCancelled { await command.gone.wait() } else { command.forget() }
         return try await outcome(of: end, after: lines.finish())
     }
 
-    /// Reads no more of what a command's children have open when it has ended and they write nothing.
+    /// Stops reading when the command has ended and its children, which have the output open, write nothing.
     private func leaveOutput(_ output: CommandOutput, _ lines: OutputLines, to command: KeptCommand) async {
         _ = await command.ended.wait()
         var count: Int
@@ -83,7 +83,7 @@ struct CommandHandler: Sendable {
         _ payload: String,
         _ attempt: Attempt
     ) async throws(StartFailure) -> (KeptCommand, CommandOutput) {
-        // All of it is there before the command is: no death between the two can show it a part.
+        // Written completely before the command starts, so that it never sees a partial payload.
         let input = try PayloadFile.make(payload)
         defer { try? input.close() }
         let output = try CommandOutput(keeper.outputs)
@@ -104,13 +104,13 @@ struct CommandHandler: Sendable {
         case .exited(Status.retry): return delay.map { .retry(after: $0) } ?? .retry
         default: break
         }
-        // Whoever stops this process by a signal may send it to the commands too, and first; many end with a
-        // status of their own then.
+        // A signal that stops this process may reach the commands first; many then end with a status of their
+        // own.
         if !Task.isCancelled, await stop.isNear(isLikely: end.signal != nil) { return .release }
         throw CommandEnded(end: end)
     }
 
-    /// Those of ``CommandKeeper/variables``.
+    /// Returns the values of ``CommandKeeper/variables``.
     private static func values(_ attempt: Attempt) -> [String] {
         [
             attempt.queue.rawValue, attempt.id.description, attempt.kind, String(attempt.number),
@@ -129,7 +129,7 @@ enum PayloadFile {
     }
 }
 
-/// The lines that a command writes: passed on, but for what they say to the tool.
+/// Passes on the lines of a command, except those that are for the tool.
 private final class OutputLines: Sendable {
     /// The longest line that is passed on.
     private static let maximumLineByteCount = 1_024 * 1_024
@@ -140,7 +140,7 @@ private final class OutputLines: Sendable {
 
     private let pieces = Atomic(0)
 
-    /// How many pieces have come.
+    /// How many pieces have arrived.
     var pieceCount: Int { pieces.load(ordering: .acquiring) }
 
     func take(_ piece: UnsafeRawBufferPointer) {
@@ -152,7 +152,7 @@ private final class OutputLines: Sendable {
         }
     }
 
-    /// - Returns: What the last line `retry-after: SECONDS` says.
+    /// - Returns: The delay of the last line `retry-after: SECONDS`.
     func finish() -> Duration? {
         state.withLock { state in
             if let last = state.splitter.takeLast() { Self.take(last, &state.delay) }
@@ -176,15 +176,15 @@ private final class OutputLines: Sendable {
     }
 }
 
-/// Something that is done once.
+/// A flag that can be set once.
 private final class Flag: Sendable {
     private let isSet = Atomic(false)
 
-    /// - Returns: What it was.
+    /// - Returns: The previous value.
     func exchange(_ value: Bool) -> Bool { isSet.exchange(value, ordering: .acquiringAndReleasing) }
 }
 
-/// Says that commands cannot be started, once until one can again.
+/// Reports that commands cannot be started, once until one can be started again.
 final class LackRemarks: Sendable {
     private let isLacking = Mutex(false)
 
@@ -199,19 +199,20 @@ final class LackRemarks: Sendable {
     func hasStarted() { isLacking.withLock { $0 = false } }
 }
 
-/// Limits of what a handler can ask for.
+/// Limits of delays from a handler.
 enum Seconds {
     /// A hundred years, the library's own limit; a `Duration` made of much more would trap.
     static let longest = 3_155_760_000.0
 
-    /// A delay that a handler asks for; `nil` for what is none: one that would have been over by now may come
-    /// from a clock that differs, and at once is what nobody has asked for.
+    /// Returns a handler's delay; `nil` if it is negative or not finite.
+    ///
+    /// A negative delay may come from a clock that differs, and does not ask for an immediate retry.
     static func delay(_ seconds: Double) -> Duration? {
         seconds.isFinite && seconds >= 0 ? .seconds(min(seconds, longest)) : nil
     }
 }
 
-/// A command ended with a status that has no meaning of its own.
+/// A command ended with a status without a meaning of its own.
 struct CommandEnded: Error, CustomStringConvertible {
     let end: CommandEnd
 

@@ -11,16 +11,16 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// The standard input of a handler process, which gets lines as long as it lives.
+/// The standard input of a handler process.
 final class CommandInput: Sendable {
-    /// How often a write asks whether to give up while the process does not read, in milliseconds.
+    /// How often a blocked write checks whether to give up, in milliseconds.
     private static let interval: Int32 = 100
 
-    /// Where the process reads from; the caller closes it when the process has it.
+    /// The end that the process reads from; the caller closes it after the start.
     let reading: FileDescriptor
     private let writing: FileDescriptor
     private let isStopped = Atomic(false)
-    /// Not a thread of the tasks': a process that does not read would keep it.
+    /// A separate thread, since a process that does not read would block a thread of the tasks.
     private let queue = DispatchQueue(label: "sluice.input")
 
     init() throws(StartFailure) {
@@ -28,17 +28,17 @@ final class CommandInput: Sendable {
         _ = fcntl(writing.rawValue, F_SETFL, O_NONBLOCK)
     }
 
-    /// Writes all of a text; less only if the process reads no more, or has ended.
+    /// Writes a text, or a part of it if the process stops reading or ends.
     func write(_ text: String) async {
         await onQueue { input in input.writeAll(Array(text.utf8)) }
     }
 
-    /// Ends it behind what has been written.
+    /// Closes the input after all pending writes.
     func finish() async {
         await onQueue { input in try? input.writing.close() }
     }
 
-    /// Whoever writes gives up.
+    /// Makes pending writes give up.
     func stop() { isStopped.store(true, ordering: .relaxed) }
 
     private func onQueue(_ work: @escaping @Sendable (CommandInput) -> Void) async {
@@ -60,7 +60,7 @@ final class CommandInput: Sendable {
                     var wish = pollfd(fd: writing.rawValue, events: Int16(POLLOUT), revents: 0)
                     poll(&wish, 1, Self.interval)
                 } catch {
-                    // A process that does not read any more is noticed by the end of its output.
+                    // The end of the process's output will show that it does not read any more.
                     return
                 }
             }

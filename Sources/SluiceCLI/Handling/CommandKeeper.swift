@@ -12,13 +12,13 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// Starts commands by way of a process of its own, so that none of them outlives this one unseen (G3).
+/// Starts commands through a helper process, so that no command outlives this process unnoticed (G3).
 ///
-/// That process, the keeper, is the commands' parent. When this one has gone, however it ended, the keeper
-/// ends the commands, and then itself. The file's row of this process names the keeper, and until it has gone
-/// no other process starts what the commands were at.
+/// The helper, the keeper, is the parent of the commands. When this process ends, in any way, the keeper ends
+/// the commands, then itself. The file's row of this process names the keeper. Until the keeper is gone, no
+/// other process starts the actions of its commands.
 final class CommandKeeper: Sendable {
-    /// The variables that a command gets.
+    /// The environment variables of a command.
     static let variables = [
         "SLUICE_QUEUE", "SLUICE_ID", "SLUICE_KIND", "SLUICE_ATTEMPT", "SLUICE_IDEMPOTENCY_KEY",
     ]
@@ -29,9 +29,9 @@ final class CommandKeeper: Sendable {
         var isClosed = false
     }
 
-    /// The process, which is there until this one and its commands are not.
+    /// The keeper's process, which outlives this process and its commands.
     let pid: pid_t
-    /// Reads what commands write; whoever is slow to take that holds up nothing else.
+    /// Reads the output of commands; a slow consumer does not block others.
     let outputs: DescriptorWatch
     private let news: DescriptorWatch
     private let socket: Int32
@@ -41,12 +41,12 @@ final class CommandKeeper: Sendable {
 
     /// Starts the process.
     ///
-    /// To be called before the signals and limits of this one are changed: commands have those of now.
+    /// Call it before this process changes its signals and limits, since commands inherit them.
     ///
     /// - Parameters:
-    ///   - command: What `/bin/sh -c` runs.
+    ///   - command: The command for `/bin/sh -c`.
     ///   - capacity: The most commands at a time.
-    ///   - patience: How long what is left when this process has gone may take to heed SIGTERM.
+    ///   - patience: How long remaining commands may take to react to SIGTERM when this process is gone.
     init(command: String, capacity: Int, patience: Duration) throws {
         var (process, socket) = (pid_t(0), Int32(0))
         let names = Self.variables.map { strdup($0) }
@@ -74,7 +74,7 @@ final class CommandKeeper: Sendable {
     /// Starts the command.
     ///
     /// - Parameters:
-    ///   - values: Those of ``variables``.
+    ///   - values: The values of ``variables``.
     ///   - input: Its standard input.
     ///   - output: Its standard output.
     func start(
@@ -111,18 +111,18 @@ final class CommandKeeper: Sendable {
         return command
     }
 
-    /// Leaves alone what is left of a command that has ended.
+    /// Stops tracking the remaining processes of a command that has ended.
     func forget(_ command: KeptCommand) {
         remove(command)
         _ = request { csluice_keeper_forget($0, command.number) }
     }
 
-    /// Sends a signal to all of a command.
+    /// Sends a signal to all processes of a command.
     func send(_ signal: Int32, to command: KeptCommand) {
         _ = request { csluice_keeper_signal($0, command.number, signal) }
     }
 
-    /// Ends the process, which ends what commands are left; returns when it has.
+    /// Ends the keeper, which ends the remaining commands; returns when it is gone.
     func close() {
         state.withLock { $0.isClosed = true }
         shutdown(socket, Int32(SHUT_WR))
@@ -163,9 +163,9 @@ extension CommandKeeper {
         return true
     }
 
-    /// Somebody has killed the process: nothing tells any more of the commands, which are killed too.
+    /// Kills the commands after the keeper was killed, since nothing reports their ends any more.
     ///
-    /// This is as if this process itself had been.
+    /// This has the same effect as a kill of this process.
     private func lose() {
         let (isClosed, commands) = state.withLock { ($0.isClosed, Array($0.commands.values)) }
         guard !isClosed else { return }

@@ -2,11 +2,11 @@
 internal import Synchronization
 internal import SystemPackage
 
-/// What a command writes to its standard output, as it comes.
+/// Reads the standard output of a command.
 final class CommandOutput: Sendable {
     private static let pieceByteCount = 65_536
 
-    /// Where the command writes to; the caller closes it when the command has it.
+    /// The end that the command writes to; the caller closes it after the start.
     let writing: FileDescriptor
     private let reading: FileDescriptor
     private let watch: DescriptorWatch
@@ -19,14 +19,14 @@ final class CommandOutput: Sendable {
         (reading, writing) = try CommandPipe.make()
     }
 
-    /// Whether nothing is read as what was read before waits for somebody.
+    /// Whether reading is paused because earlier output waits for its consumer.
     var isPaused: Bool { hasPaused.load(ordering: .acquiring) }
 
     /// Reads until the end, or until it is stopped.
     ///
     /// - Parameters:
-    ///   - stream: Where it is passed on to, if it is: no more is read than that has room for.
-    ///   - take: Gets each piece, one after the other.
+    ///   - stream: The stream for the output, if any; reading pauses when it has no room.
+    ///   - take: Receives each piece, one after the other.
     func read(
         for stream: StreamQueue? = nil,
         _ take: @escaping @Sendable (UnsafeRawBufferPointer) -> Void
@@ -52,15 +52,15 @@ final class CommandOutput: Sendable {
         return isFull
     }
 
-    /// Reads no more: whatever still has the other end, nobody waits for it.
+    /// Stops reading, even if other processes have the output open.
     ///
-    /// It may be in the middle of passing something on, which nobody waits for either.
+    /// It does not wait for a piece that is being passed on.
     func stop() {
         ended.come(())
         if let number = number.withLock({ $0 }) { watch.stop(number) }
     }
 
-    /// Closes what is not to be read.
+    /// Closes an output that will not be read.
     func discard() { try? reading.close() }
 
     /// - Returns: Whether there may be more.

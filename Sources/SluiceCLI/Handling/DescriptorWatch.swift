@@ -11,15 +11,15 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// Reads from what commands write to, and from their keeper, on one thread of its own.
+/// Reads from commands and their keeper, on a thread of its own.
 ///
-/// Not by dispatch sources, which on Linux may miss that the other end of a pipe was closed.
+/// Dispatch sources may miss on Linux that the other end of a pipe was closed.
 final class DescriptorWatch: Sendable {
-    /// What follows a read.
+    /// The next step after a read.
     enum Next {
         /// There may be more.
         case read
-        /// No more is to be read before ``DescriptorWatch/resume(_:)``.
+        /// Stop reading until ``DescriptorWatch/resume(_:)``.
         case pause
         case end
     }
@@ -39,7 +39,7 @@ final class DescriptorWatch: Sendable {
     }
 
     private let state = Mutex(State())
-    /// A byte in it ends a wait.
+    /// A byte written to it ends a wait.
     private let wake: (reading: FileDescriptor, writing: FileDescriptor)
 
     init() throws(StartFailure) {
@@ -47,12 +47,12 @@ final class DescriptorWatch: Sendable {
         for end in [wake.reading, wake.writing] { _ = fcntl(end.rawValue, F_SETFL, O_NONBLOCK) }
     }
 
-    /// Watches a descriptor, and closes it in the end.
+    /// Watches a descriptor, and closes it at the end.
     ///
     /// - Parameters:
-    ///   - read: Called when a read does not wait.
-    ///   - ended: Called when it has been closed.
-    /// - Returns: For ``stop(_:)``.
+    ///   - read: Called when a read does not block.
+    ///   - ended: Called after the descriptor was closed.
+    /// - Returns: The number for ``stop(_:)``.
     func add(
         _ descriptor: FileDescriptor,
         read: @escaping @Sendable () -> Next,
@@ -74,20 +74,20 @@ final class DescriptorWatch: Sendable {
         return number
     }
 
-    /// Watches a descriptor no more.
+    /// Stops watching a descriptor.
     func stop(_ number: Int) {
         state.withLock { $0.entries[number]?.isStopped = true }
         endWait()
     }
 
-    /// Goes on reading from a descriptor.
+    /// Resumes reading from a descriptor.
     func resume(_ number: Int) {
         state.withLock { $0.entries[number]?.isPaused = false }
         endWait()
     }
 
     private func endWait() {
-        // Full, it does so too.
+        // A full pipe ends the wait too.
         _ = try? wake.writing.writeAll([0])
     }
 
@@ -108,7 +108,7 @@ final class DescriptorWatch: Sendable {
         }
         for (number, wish) in zip(numbers, wishes.dropFirst()) where wish.revents != 0 {
             guard state.withLock({ $0.entries[number]?.isStopped == false }) else { continue }
-            // Before it is read: what ends a pause may come at once.
+            // Set before the read, as the call that ends the pause may follow at once.
             state.withLock { $0.entries[number]?.isPaused = true }
             switch entries[number]?.read() {
             case .read, nil: state.withLock { $0.entries[number]?.isPaused = false }

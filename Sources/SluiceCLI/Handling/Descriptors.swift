@@ -7,32 +7,31 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// How many descriptors this process may have open, and what for.
+/// The limit of open descriptors, and their use.
 enum Descriptors {
-    /// What it takes to run one command after the other.
+    /// The minimum for running one command after the other.
     ///
-    /// With less something ends in a trap, such as
-    /// libdispatch when it lacks a descriptor for a timer.
+    /// With fewer, something traps, such as libdispatch without a descriptor for a timer.
     private static let least = 32
-    /// Standard streams, the file's connections, watches, timers, and what libraries have open.
+    /// Standard streams, the file's connections, watches, timers, and descriptors of libraries.
     private static let reserve = 40
-    /// The output of a command; and while it starts, its payload and the other end.
+    /// The output of a command; during its start, also its payload and the other end.
     private static let perCommand = 3
 
-    /// Takes the descriptors that the runtime's timers need.
+    /// Opens the descriptors of the runtime's timers.
     ///
-    /// It takes them at their first use otherwise, and ends in a trap should there be none left then.
+    /// The runtime would open them at the first use, and trap if none is left.
     static func takeTimers() async {
         try? await ContinuousClock().sleep(for: .nanoseconds(1))
         try? await SuspendingClock().sleep(for: .nanoseconds(1))
     }
 
-    /// Raises the limit as far as is needed and allowed.
+    /// Raises the limit as far as needed and allowed.
     ///
-    /// Commands that were to inherit it have been forked from this process before.
+    /// The process that starts commands, and passes on its limits, must have been forked before.
     ///
-    /// - Returns: How many commands can run at the same time, at most as many as are asked for.
-    /// - Throws: ``Failure`` where not even one can.
+    /// - Returns: How many commands can run at the same time, at most `asked`.
+    /// - Throws: ``Failure`` if not even one can.
     static func concurrency(upTo asked: Int) throws(Failure) -> Int {
         var limits = rlimit()
         #if os(Linux)

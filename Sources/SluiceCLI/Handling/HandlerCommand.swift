@@ -21,20 +21,19 @@ struct HandlerCommand: ParsableArguments {
         }
     }
 
-    /// What `/bin/sh -c` runs.
+    /// The command for `/bin/sh -c`.
     private var command: String { exec ?? pipe ?? "" }
 
-    /// Starts the process that starts the commands, before anything else has been changed in this one.
-    ///
+    /// Starts the process that starts the commands, before anything else is changed in this process.
     func keeper(_ policy: RunPolicy, _ times: RunTimes) throws -> CommandKeeper {
-        // What is left to itself may still be there when the next one starts.
+        // Abandoned processes of earlier commands may still exist when the next ones start.
         let capacity = 2 * policy.concurrency(isExec: exec != nil) + 16
         return try CommandKeeper(command: command, capacity: capacity, patience: times.patience)
     }
 
     /// Routes the queues to the command.
     ///
-    /// - Returns: The process to serve, where one performs many actions.
+    /// - Returns: The handler process, if one process performs many actions.
     func route(
         _ broker: Broker,
         _ policy: RunPolicy,

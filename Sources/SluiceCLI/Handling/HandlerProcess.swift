@@ -2,9 +2,9 @@
 internal import Sluice
 internal import Synchronization
 
-/// One long-lived handler process, started when there is something for it and started again when it ends.
+/// A long-lived handler process, started on demand and restarted when it ends.
 final class HandlerProcess: Sendable {
-    /// How long it stays away after its end: doubled as long as it ends without having answered.
+    /// The first pause after an end; it doubles each time the process ends without an answer.
     static let firstRestartDelay: Duration = .milliseconds(100)
     static let longestRestartDelay: Duration = .seconds(30)
 
@@ -12,13 +12,13 @@ final class HandlerProcess: Sendable {
         var attempts = PendingAttempts()
         var session: HandlerSession?
         var isClosed = false
-        /// Waits for something to send.
+        /// Resumed when there is something to send.
         var demand: CheckedContinuation<Void, Never>?
-        /// Waits before the next start.
+        /// The pause before the next start.
         var pause: Task<Void, Never>?
     }
 
-    /// How long the process may take to heed a cancellation, SIGTERM, or the end of its input.
+    /// How long the process may take to react to a cancellation, SIGTERM, or the end of its input.
     private let patience: Duration
     private let stop: StopRequests?
     private let lacks = LackRemarks()
@@ -29,18 +29,18 @@ final class HandlerProcess: Sendable {
         self.stop = stop
     }
 
-    /// Has the process perform an attempt.
+    /// Performs an attempt in the process.
     ///
-    /// When the task is cancelled the process is told so; this returns when it has answered or ended, because
-    /// until then the action may still be in work.
+    /// When the task is cancelled, the process is notified. The call returns only when the process has
+    /// answered or ended, because until then it may still work on the action.
     func handle(_ payload: String, _ attempt: Attempt) async throws -> Outcome {
         let id = attempt.id.rawValue
         let request = PipeProtocol.request(payload, attempt)
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let isAdded = state.withLock { state in
-                    // Looked at inside the lock, which `cancel` takes after the task counts as cancelled: it
-                    // finds the attempt, or the attempt is not there to be cancelled.
+                    // Checked inside the lock that `cancel` takes after the task was cancelled: either it
+                    // finds the attempt, or the attempt is never added.
                     if Task.isCancelled { return false }
                     state.attempts.add(id, attempt.number, request, continuation)
                     return true
@@ -52,7 +52,7 @@ final class HandlerProcess: Sendable {
         }
     }
 
-    /// Starts the process and starts it again, until ``close()``.
+    /// Runs the process and restarts it, until ``close()``.
     func serve(by keeper: CommandKeeper) async {
         var delay: Duration = .zero
         while await waitForDemand() {
@@ -65,7 +65,7 @@ final class HandlerProcess: Sendable {
         }
     }
 
-    /// Ends the process: its input ends, and when it does not exit upon that it is made to.
+    /// Ends the process: closes its input, and terminates it if it does not exit.
     func close() {
         let (session, demand, pause) = state.withLock { state in
             state.isClosed = true
@@ -142,7 +142,7 @@ extension HandlerProcess {
 extension HandlerProcess {
     /// Runs one process from its start to its end.
     ///
-    /// - Returns: Whether it has answered anything.
+    /// - Returns: Whether it has answered at all.
     private func runSession(_ keeper: CommandKeeper) async -> Bool {
         let session = HandlerSession(
             takeLines: { [self] in state.withLock { $0.attempts.takeLines() } },
@@ -159,7 +159,7 @@ extension HandlerProcess {
             lacks.hasStarted()
         } catch {
             couldNotStart(error)
-            // What lacks something has its own pause.
+            // A lack of resources has its own pause.
             return error.outcome != nil
         }
         let (cut, wasClosed) = state.withLock { state in
@@ -167,7 +167,7 @@ extension HandlerProcess {
             return (state.attempts.finishAllInWork(), state.isClosed)
         }
         let error = HandlerError(end)
-        // Whoever stops this process by a signal may send it to the handler too, and first.
+        // A signal that stops this process may reach the handler first.
         var isReleased = false
         if let stop, !cut.isEmpty { isReleased = await stop.isNear(isLikely: true) }
         if !wasClosed {
@@ -185,7 +185,7 @@ extension HandlerProcess {
         return session.hasAnswered
     }
 
-    /// Gives back what waits for a process that cannot be started.
+    /// Gives back the attempts that wait for a process that cannot be started.
     private func couldNotStart(_ failure: StartFailure) {
         let waiting = state.withLock { state in
             state.session = nil
@@ -203,7 +203,7 @@ extension HandlerProcess {
 
     /// Ends the attempt that an answer is for.
     ///
-    /// - Returns: `false` when there is none.
+    /// - Returns: `false` if there is none.
     private func finish(_ answer: PipeProtocol.Answer) -> Bool {
         guard let continuation = state.withLock({ $0.attempts.finish(answer.id, answer.attempt) }) else {
             return false

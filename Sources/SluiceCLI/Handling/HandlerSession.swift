@@ -11,10 +11,10 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// One run of a handler process: sends it lines, reads its answers, sees to its end.
+/// One run of a handler process: sends lines, reads answers, and handles its end.
 final class HandlerSession: Sendable {
     private enum Ending {
-        /// It may finish by itself.
+        /// The process may finish by itself.
         case gentle
         case forced
     }
@@ -26,7 +26,7 @@ final class HandlerSession: Sendable {
     private let endings: AsyncStream<Ending>
     private let end: AsyncStream<Ending>.Continuation
     private let answered = Mutex(false)
-    /// What it has written, and how many lines that was.
+    /// Splits its output into lines, and counts them.
     private let lines = Mutex(
         (splitter: LineSplitter(maximumByteCount: PipeProtocol.maximumAnswerByteCount), count: 0)
     )
@@ -34,15 +34,15 @@ final class HandlerSession: Sendable {
     /// Makes a session.
     ///
     /// - Parameters:
-    ///   - takeLines: Takes what is to be sent.
-    ///   - receive: Gets an answer, and returns `false` when nothing is in work under its number.
+    ///   - takeLines: Returns the lines to send.
+    ///   - receive: Handles an answer; returns `false` if there is no such attempt.
     init(
         takeLines: @escaping @Sendable () -> String,
         receive: @escaping @Sendable (PipeProtocol.Answer) -> Bool
     ) {
         self.takeLines = takeLines
         self.receive = receive
-        // One wake is enough for all lines that wait.
+        // One wake-up is enough for all waiting lines.
         (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
         (endings, end) = AsyncStream.makeStream()
     }
@@ -50,10 +50,10 @@ final class HandlerSession: Sendable {
     /// Whether the process has answered anything.
     var hasAnswered: Bool { answered.withLock { $0 } }
 
-    /// Tells that there are lines to send.
+    /// Notifies the session that there are lines to send.
     func linesWait() { wake.yield() }
 
-    /// Ends the input of the process, and ends the process if it does not exit upon that.
+    /// Closes the input of the process, and terminates the process if it does not exit.
     func close() { end.yield(.gentle) }
 
     /// Ends the process.
@@ -67,7 +67,7 @@ final class HandlerSession: Sendable {
             group.addTask { await self.send(to: input) }
             group.addTask { await self.seeToTheEnd(command, input, patience) }
             group.addTask {
-                // Nobody waits for what a process outside the group has open.
+                // Processes outside the group may keep the output open; do not wait for them.
                 await command.gone.wait()
                 output.stop()
             }
@@ -77,10 +77,10 @@ final class HandlerSession: Sendable {
             lines.withLock { lines in
                 if let last = lines.splitter.takeLast() { self.take(last, &lines.count, isCut: true) }
             }
-            // It has ended, or it can answer no more and is to end.
+            // It has ended; or it cannot answer any more and must end.
             self.close()
             _ = await command.ended.wait()
-            // What it had in work is retried: nothing of it may be at work still.
+            // Its attempts are retried, so nothing of it may still run.
             command.end([(patience, SIGKILL)])
             await command.gone.wait()
             self.end.finish()
@@ -113,7 +113,7 @@ final class HandlerSession: Sendable {
         }
     }
 
-    /// Sends what waits, in one write, until the session closes.
+    /// Sends waiting lines, in one write each time, until the session closes.
     private func send(to input: CommandInput) async {
         for await _ in wakes {
             let lines = takeLines()
@@ -135,7 +135,7 @@ final class HandlerSession: Sendable {
         }
     }
 
-    /// - Parameter isCut: Its end was not written: half an answer is none.
+    /// - Parameter isCut: Whether the line lacks its end, and so is not an answer.
     private func take(_ line: LineSplitter.Line, _ number: inout Int, isCut: Bool = false) {
         number += 1
         switch line {
@@ -161,14 +161,14 @@ final class HandlerSession: Sendable {
         }
     }
 
-    /// Reports what is no answer, and ends the attempt that it is about: nothing else would.
+    /// Reports an invalid answer and ends its attempt, which would not end otherwise.
     private func refuse(_ line: [UInt8], _ number: Int, _ reason: String, _ isCut: Bool) {
         complain(number, reason, line)
         guard !isCut, let id = PipeProtocol.subject(of: line) else { return }
         if receive(PipeProtocol.Answer(unreadable: reason, of: id)) { answered.withLock { $0 = true } }
     }
 
-    /// Reports a line, so that whoever writes the handler finds it.
+    /// Reports a line, for the author of the handler.
     private func complain(_ number: Int, _ reason: String, _ line: [UInt8]) {
         let text = Visible.beginning(of: String(decoding: line, as: UTF8.self), count: 120)
         Terminal.remark("line \(number) of the handler is no answer: \(reason): \(text)")

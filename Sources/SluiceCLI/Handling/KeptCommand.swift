@@ -11,14 +11,14 @@ internal import Musl
 
 /// A command that a ``CommandKeeper`` has started, as the leader of a process group.
 ///
-/// The shell that leads it may end before what it has started: a cancelled attempt is over when all of it is.
+/// The leading shell may end before its children: a cancelled attempt ends when the whole group is gone.
 final class KeptCommand: Sendable {
     let number: UInt64
-    /// 0, or why it could not be started.
+    /// 0, or the error number of a failed start.
     let started = Arrival<Int32>()
-    /// How its first process has ended.
+    /// The end of its first process.
     let ended = Arrival<CommandEnd>()
-    /// Nothing of its group is left.
+    /// Set when its group is empty.
     let gone = Arrival<Void>()
 
     private let keeper: CommandKeeper
@@ -33,7 +33,7 @@ final class KeptCommand: Sendable {
         group.withLock { $0 = leader }
     }
 
-    /// Sends signals to all of it, each when a duration has passed, until it has gone.
+    /// Sends signals to the group, each after a wait, until it is gone.
     func end(_ steps: [(wait: Duration, signal: Int32)]) {
         let task = Task {
             for step in steps {
@@ -49,27 +49,27 @@ final class KeptCommand: Sendable {
         }
     }
 
-    /// Leaves alone what its first process has left.
+    /// Abandons the processes that its first process has left.
     func forget() { keeper.forget(self) }
 
-    /// Kills all of it, where there is no keeper any more.
+    /// Kills the group without the keeper.
     func killGroup() {
         if let group = group.withLock({ $0 }) { kill(-group, SIGKILL) }
     }
 }
 
-/// How a command has ended.
+/// How a command ended.
 enum CommandEnd: Sendable, Hashable {
     case exited(Int32)
     case signaled(Int32)
 
-    /// - Parameter status: That of waitpid(2).
+    /// - Parameter status: The status of waitpid(2).
     init(waitStatus status: Int32) {
         let signal = status & 0x7F
         self = signal == 0 ? .exited((status >> 8) & 0xFF) : .signaled(signal)
     }
 
-    /// The signal that has ended it, also where a shell tells by its status of a program's.
+    /// The signal that ended it, also if a shell reports it by its exit status.
     var signal: Int32? {
         switch self {
         case .signaled(let signal): signal
@@ -77,7 +77,7 @@ enum CommandEnd: Sendable, Hashable {
         }
     }
 
-    /// Signals by which somebody ends programs.
+    /// Signals that people use to end programs.
     private static let ends = [SIGHUP, SIGINT, SIGQUIT, SIGKILL, SIGTERM]
 }
 #endif

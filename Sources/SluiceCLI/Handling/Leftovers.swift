@@ -1,13 +1,14 @@
 #if CommandLineTool
 internal import Sluice
 
-/// What a run has left.
+/// The work that a run has left.
 enum Leftovers {
-    /// Says on standard error what is left, and tells the status for it.
+    /// Reports the remaining work on standard error, and returns its exit status.
     ///
-    /// What somebody must see to comes before what more time does.
+    /// Work that needs an operator comes before work that needs only more time.
     ///
-    /// - Parameter isLimited: The time was: what it was too short for has a status of its own.
+    /// - Parameter isLimited: Whether the time was limited; work that needs more time then has a status of
+    ///   its own.
     static func report(_ broker: Broker, isLimited: Bool) async throws -> ExitStatus {
         let left = try await broker.workLeft()
         let stuck = WorkLeft.Obstacle.allCases.reduce(0) { $0 + left.count($1) }
@@ -28,9 +29,9 @@ enum Leftovers {
         return isLimited ? .unfinished : .leftover
     }
 
-    /// Says what a run waits for that has nothing to do at the moment, if that takes long.
+    /// Reports the reason of a long wait of an idle run.
     ///
-    /// - Returns: Whether it was said.
+    /// - Returns: Whether it was reported.
     static func tell(_ wait: IdleWait) -> Bool {
         guard wait.isLong else { return false }
         let time = wait.delay.map { "the first is due in \(Times.span($0))" } ?? "another process runs it"
@@ -59,7 +60,7 @@ enum Leftovers {
 }
 
 extension Broker {
-    /// Says which commands of runs that were killed are still being ended: their actions wait for that.
+    /// Reports commands of killed runs that are still being ended, since their actions wait for that.
     func remarkOnLeftovers() async {
         guard let runners = try? await store.runningProcesses() else { return }
         for runner in runners {

@@ -1,9 +1,9 @@
 #if CommandLineTool
 internal import Sluice
 
-/// The attempts that a handler process is to perform or performs, and the lines that it is to be sent.
+/// The attempts of a handler process, and the lines to send to it.
 ///
-/// A value without locks and tasks: what it decides, ``HandlerProcess`` performs.
+/// A value without locks and tasks; ``HandlerProcess`` carries out its decisions.
 struct PendingAttempts {
     typealias Continuation = CheckedContinuation<Outcome, any Error>
 
@@ -12,7 +12,7 @@ struct PendingAttempts {
         let request: String
         let continuation: Continuation
         var isSent = false
-        /// Ends the process when it does not answer a cancellation.
+        /// Ends the process if it does not answer a cancellation.
         var patience: Task<Void, Never>?
     }
 
@@ -24,7 +24,7 @@ struct PendingAttempts {
     private var pending: [Int64: Pending] = [:]
     private var outbox: [Line] = []
 
-    /// Whether there is something to be sent.
+    /// Whether there are lines to send.
     var hasLines: Bool { !outbox.isEmpty }
 
     mutating func add(_ id: Int64, _ number: Int, _ request: String, _ continuation: Continuation) {
@@ -32,11 +32,11 @@ struct PendingAttempts {
         outbox.append(.request(id))
     }
 
-    /// What a cancellation asks for.
+    /// The next step of a cancellation.
     enum Cancellation {
-        /// The attempt had not been sent and is over.
+        /// The attempt had not been sent, and has ended.
         case over(Continuation)
-        /// The process is told, and given some time.
+        /// The process is notified, and has some time.
         case told
         /// There is no such attempt.
         case unknown
@@ -53,10 +53,10 @@ struct PendingAttempts {
         return .told
     }
 
-    /// Whether the process has an attempt in work.
+    /// Returns whether the process works on an attempt.
     func isInWork(_ id: Int64) -> Bool { pending[id]?.isSent == true }
 
-    /// Takes the lines that are to be sent now, and counts their attempts as in work.
+    /// Returns the lines to send, and counts their attempts as sent.
     mutating func takeLines() -> String {
         defer { outbox.removeAll(keepingCapacity: true) }
         var text = ""
@@ -74,7 +74,7 @@ struct PendingAttempts {
         return text
     }
 
-    /// Ends an attempt that is in work; where the attempt's number is given, no other attempt of the action.
+    /// Ends an attempt that was sent; with a number, only if it is the attempt of that number.
     mutating func finish(_ id: Int64, _ number: Int? = nil) -> Continuation? {
         guard let attempt = pending[id], attempt.isSent else { return nil }
         guard number == nil || number == attempt.number else { return nil }
@@ -92,7 +92,7 @@ struct PendingAttempts {
         }
     }
 
-    /// Ends every attempt that is in work; those that have not been sent wait for the next process.
+    /// Ends every attempt that was sent; the others wait for the next process.
     mutating func finishAllInWork() -> [Continuation] {
         pending.filter { $0.value.isSent }.keys.compactMap { finish($0) }
     }

@@ -7,7 +7,7 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// The lines that a handler process gets and gives; `sluice help run` documents them.
+/// The lines from and to a handler process; `sluice help run` documents them.
 enum PipeProtocol {
     /// The longest answer.
     static let maximumAnswerByteCount = 1_024 * 1_024
@@ -41,8 +41,8 @@ enum PipeProtocol {
         }
     }
 
-    /// The action that a line is about which is no answer: the id among the members of its object, as far as
-    /// they can be read.
+    /// Returns the action of a line that is not a valid answer: the id in its object, as far as it can be
+    /// read.
     static func subject(of line: [UInt8]) -> Int64? {
         var (depth, isText, isEscaped) = (0, false, false)
         var (start, name) = (line.startIndex, line[..<line.startIndex])
@@ -69,7 +69,7 @@ enum PipeProtocol {
         return nil
     }
 
-    /// A number, in quotes or not, that ends before the next member or with the object.
+    /// Reads a number, in quotes or not, that ends before the next member or with the object.
     private static func number(_ text: ArraySlice<UInt8>) -> Int64? {
         var rest = text.drop(while: isSpace)
         let isQuoted = rest.first == UInt8(ascii: "\"")
@@ -87,16 +87,16 @@ enum PipeProtocol {
 
     private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
-    /// What the handler says about one action.
+    /// A handler's answer about one action.
     struct Answer: Decodable {
         let id: Int64
-        /// The attempt that is meant; without it, the one in work.
+        /// The number of the attempt; without it, the attempt that was sent.
         let attempt: Int?
         let outcome: String
         let after: Double?
         let reason: String?
 
-        /// An answer that cannot be read ends its attempt all the same: nothing else would.
+        /// Makes the answer that ends an attempt after an unreadable line, since nothing else would end it.
         init(unreadable reason: String, of id: Int64) {
             (self.id, attempt, outcome, after) = (id, nil, "retry", nil)
             self.reason = "the handler's answer cannot be read: \(reason)"
@@ -105,7 +105,7 @@ enum PipeProtocol {
 }
 
 extension PipeProtocol.Answer {
-    /// What follows for the attempt; a failure is a retry by the policy.
+    /// The result of the attempt; a failure is a retry by the policy.
     var result: Result<Outcome, HandlerError> {
         switch outcome {
         case "success": return .success(.success)
@@ -118,7 +118,7 @@ extension PipeProtocol.Answer {
         }
     }
 
-    /// Whether the outcome is one that there is.
+    /// Whether the outcome is valid.
     var hasKnownOutcome: Bool { ["success", "retry", "fail", "release"].contains(outcome) }
 }
 

@@ -2,9 +2,9 @@
 internal import Sluice
 internal import Synchronization
 
-/// The time of one process, from its start to its deadline, as what a system gives for background work.
+/// The time of one process, from its start to its deadline, as processing time for a coordinator.
 ///
-/// What is asked for beyond it is told by the exit status: whoever has started the process may do so again.
+/// A request for more time is reported by the exit status, so that the parent can start the process again.
 final class ProcessTime: BackgroundProcessing {
     private struct State {
         var began: (@Sendable () -> Void)?
@@ -15,7 +15,7 @@ final class ProcessTime: BackgroundProcessing {
 
     private let state = Mutex(State())
     private let clock: any BrokerClock
-    /// When the last action starts, by the clock's uptime; `nil` is without an end.
+    /// When the last action may start, by the clock's uptime; `nil` is without an end.
     private let end: Duration?
 
     init(clock: any BrokerClock, end: Duration?) {
@@ -32,19 +32,19 @@ final class ProcessTime: BackgroundProcessing {
         }
     }
 
-    /// The time begins.
+    /// Begins the time.
     func begin() {
         let began = state.withLock { $0.began }
         began?()
     }
 
-    /// The deadline is near.
+    /// Ends the time, as the deadline is near.
     func expire() {
         let expired = state.withLock { $0.isOver ? nil : $0.expired }
         expired?()
     }
 
-    /// More time is for whoever has started the process.
+    /// The exit status reports the request.
     func request(after delay: Duration) {}
 
     func cancelRequest() {}
@@ -58,7 +58,7 @@ final class ProcessTime: BackgroundProcessing {
         waiter?.resume()
     }
 
-    /// Returns when the time has been given back.
+    /// Waits until the time has been given back.
     func ended() async {
         await withCheckedContinuation { continuation in
             let isOver = state.withLock { state in

@@ -1,37 +1,37 @@
 #if CommandLineTool
 internal import ArgumentParser
 
-/// How long a run starts actions, lets them finish, and waits for what it has cancelled.
+/// How long a run starts actions, lets them finish, and waits for cancelled ones.
 struct RunTimes {
     /// `nil` is without an end.
     let work: Duration?
     let grace: Duration
     let patience: Duration
-    /// How long a write may wait for another connection's lock; `nil` is as long as the library has it.
+    /// How long a write may wait for another connection's lock; `nil` is the library's default.
     let lockTimeout: Duration?
 
-    /// Says why nothing runs where there is no time at all.
+    /// Reports why nothing runs if there is no time at all.
     func remarkIfNone(of reason: String) {
         if work == .zero { Terminal.remark("\(reason): nothing is run") }
     }
 }
 
 extension RunPolicy {
-    /// Where nothing else is asked for.
+    /// The default.
     private static let longestGrace: Duration = .seconds(10)
     private static let longestPatience: Duration = .seconds(5)
     private static let longestLockTimeout: Duration = .seconds(10)
-    /// Commits of other processes are waited for in any case.
+    /// Short commits of other processes never fail a write.
     private static let shortestLockTimeout: Duration = .seconds(1)
 
-    /// Shares out a limited time, so that all has ended by its end.
+    /// Divides a limited time, so that everything has ended by its end.
     ///
-    /// A command that heeds nothing takes the patience twice, one for many three times: to be cancelled, to
-    /// end by itself, to heed SIGTERM.
+    /// A command that ignores all requests uses the patience twice, a handler process three times: after a
+    /// cancellation, the end of its input, and SIGTERM.
     ///
     /// - Parameters:
     ///   - limit: `nil` is no limit.
-    ///   - option: What has set the limit.
+    ///   - option: The option that has set the limit.
     func times(within limit: Duration?, of option: String) throws -> RunTimes {
         let given = (
             grace: self.grace.map { Duration.seconds($0) }, patience: killAfter.map { Duration.seconds($0) }

@@ -2,9 +2,9 @@
 internal import Sluice
 internal import SystemPackage
 
-/// The system cannot start a command.
+/// The system failed to start a command.
 struct StartFailure: Error, CustomStringConvertible {
-    /// How long what lacks something waits before it is tried again.
+    /// The pause before the next try when a resource is lacking.
     static let pause: Duration = .seconds(1)
 
     let reason: Errno
@@ -14,7 +14,7 @@ struct StartFailure: Error, CustomStringConvertible {
 
     init(code: Int32) { reason = Errno(rawValue: code) }
 
-    /// What to do where another time may do: a descriptor, a process or memory is lacking.
+    /// What to do if the failure is temporary: a descriptor, a process or memory is lacking.
     private var advice: String? {
         switch reason {
         case .tooManyOpenFiles, .tooManyReferences: "lower --concurrency, or raise `ulimit -n`"
@@ -28,7 +28,7 @@ struct StartFailure: Error, CustomStringConvertible {
         }
     }
 
-    /// What becomes of an attempt that could not begin; `nil`: the failure is no passing one.
+    /// The outcome of an attempt that could not begin; `nil` if the failure is permanent.
     var outcome: Outcome? {
         advice == nil ? nil : .release(after: Self.pause, because: description)
     }

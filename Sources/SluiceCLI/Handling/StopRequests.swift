@@ -10,14 +10,14 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// What the process does with signals from the start.
+/// Signal handling of the process.
 enum Signals {
-    /// A write to a pipe that nobody reads fails, instead of ending the process.
+    /// Makes a write to a pipe without a reader fail, instead of ending the process.
     static func ignoreBrokenPipes() {
         signal(SIGPIPE, SIG_IGN)
     }
 
-    /// Ends the process as a signal does that nobody has taken over: whoever has started it sees which.
+    /// Ends the process by a signal, so that its parent sees which.
     static func end(by number: Int32) -> Never {
         signal(number, SIG_DFL)
         kill(getpid(), number)
@@ -25,9 +25,9 @@ enum Signals {
     }
 }
 
-/// Counts the signals that stop a run, and tells somebody of each: SIGTERM, SIGINT, SIGHUP and SIGQUIT.
+/// Counts the signals that stop a run, and reports each: SIGTERM, SIGINT, SIGHUP and SIGQUIT.
 final class StopRequests: Sendable {
-    /// How much later than a command this process may get a signal that was sent to both.
+    /// The longest delay between the same signal to a command and to this process.
     private static let spread: Duration = .milliseconds(250)
     private static let looks = 10
 
@@ -38,12 +38,12 @@ final class StopRequests: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Kept, as a source that is dropped is silent; never used again.
+    /// Kept because a released source is silent; never used again.
     private nonisolated(unsafe) let sources: [any DispatchSourceSignal]
 
-    /// Takes over the signals: from now on they end nothing by themselves.
+    /// Takes over the signals, which then do not end the process.
     ///
-    /// The end of a terminal stays ignored where it was, as by nohup(1).
+    /// If the end of a terminal was ignored, as by nohup(1), it remains so.
     init() {
         let numbers = [SIGTERM, SIGINT, SIGHUP, SIGQUIT].filter { !Self.isToIgnore($0) }
         sources = numbers.map { number in
@@ -73,15 +73,15 @@ final class StopRequests: Sendable {
     /// The first signal.
     var firstSignal: Int32? { state.withLock { $0.first?.signal } }
 
-    /// When it came.
+    /// The time of the first signal.
     var firstSignalAt: ContinuousClock.Instant? { state.withLock { $0.first?.at } }
 
-    /// Whether a signal has come, or comes within a moment.
+    /// Returns whether a signal has arrived, or arrives within a moment.
     ///
-    /// Whoever signals all processes of a group or a service does so one after the other.
+    /// A signal to all processes of a group or a service reaches them one after the other.
     ///
-    /// - Parameter isLikely: Whether a signal has ended what has ended; else it is waited for no longer than
-    ///   an attempt that fails may be held up.
+    /// - Parameter isLikely: Whether a signal has ended the command; otherwise the wait is only as short as a
+    ///   failing attempt may be delayed.
     func isNear(isLikely: Bool) async -> Bool {
         for _ in 0..<(isLikely ? Self.looks : 1) where count == 0 {
             do { try await Task.sleep(for: Self.spread / Self.looks) } catch { break }
@@ -89,9 +89,9 @@ final class StopRequests: Sendable {
         return count > 0
     }
 
-    /// Calls `receiver` for each signal with its number, counted from 1; at once for those that have come.
+    /// Calls `receiver` for each signal with its number, counted from 1; at once for earlier signals.
     ///
-    /// It is told before the user is: nothing is to start any more when they read that it stops.
+    /// It is called before the user is notified: when they read that the run stops, nothing starts any more.
     func connect(_ receiver: @escaping @Sendable (Int) -> Void) {
         let count = state.withLock { state in
             state.receiver = receiver

@@ -9,12 +9,12 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// Threads, of which the system may allow too few.
+/// A check that the system allows enough threads.
 enum Threads {
-    /// As many as a run has beside those that it has at its start.
+    /// The threads that a run needs beyond those at its start.
     private static let count = 8
 
-    /// Refuses to run where they cannot be had: Swift's tasks and signals would wait for them for ever.
+    /// Refuses to run without enough threads: Swift's tasks and signals would wait for them for ever.
     static func check() throws(Failure) {
         let gate = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
         defer { gate.deallocate() }
@@ -44,7 +44,7 @@ enum Threads {
         }
     }
 
-    /// What each of them does: it is there until all are.
+    /// The body of each thread, which waits until all exist.
     private static func passes(_ gate: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
         let gate = gate?.assumingMemoryBound(to: pthread_mutex_t.self)
         if let gate {

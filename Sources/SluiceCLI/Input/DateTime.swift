@@ -1,5 +1,5 @@
 #if CommandLineTool
-/// A date, or a date and a time, as ISO 8601 writes them, in whole microseconds since 1970 (UTC).
+/// A date, or a date and a time, in ISO 8601, as whole microseconds since 1970 (UTC).
 ///
 /// | text | meaning |
 /// | --- | --- |
@@ -8,12 +8,12 @@
 /// | `2017-05-11 15:46` | a space for the `T`, no seconds |
 /// | `2017-05-11` | midnight |
 ///
-/// Digits behind the sixth of a second are cut off. All is done in integers: a `Double` of seconds since 1970
-/// has no room for every microsecond.
+/// Digits after the sixth of a second are cut off. All arithmetic is in integers: a `Double` of seconds since
+/// 1970 cannot represent every microsecond.
 struct DateTime: Hashable {
     let microseconds: Int64
 
-    /// Reads a text; `nil` if it is no date.
+    /// Reads a text; `nil` if it is not a date.
     init?(_ text: String) {
         var rest = ASCIIReader(text)
         guard
@@ -44,10 +44,10 @@ struct DateTime: Hashable {
         year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
     }
 
-    /// Days from 1970-01-01 in the Gregorian calendar, also before it was there.
+    /// Returns the days from 1970-01-01 in the proleptic Gregorian calendar.
     ///
-    /// The year is taken to begin in March, so that the leap day is its last; 719,468 days lie between the
-    /// first of March of the year 0 and 1970.
+    /// The year begins in March here, so that the leap day is its last. There are 719,468 days from the first
+    /// of March of the year 0 to 1970.
     private static func daysSince1970(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
         let shifted = month > 2 ? year : year - 1
         let monthFromMarch = (month + 9) % 12
@@ -70,7 +70,7 @@ private struct ASCIIReader {
 
     var isAtEnd: Bool { bytes.isEmpty }
 
-    /// Reads a number with so many digits.
+    /// Reads a number with this many digits.
     mutating func digits(_ count: Int) -> Int64? {
         let digits = bytes.prefix(count)
         guard digits.count == count, digits.allSatisfy(Self.isDigit) else { return nil }
@@ -84,7 +84,7 @@ private struct ASCIIReader {
         return true
     }
 
-    /// `15:46`, `15:46:08`, `15:46:08.5`; a leap second is the first of the next minute.
+    /// Reads `15:46`, `15:46:08`, `15:46:08.5`; a leap second is the first of the next minute.
     mutating func timeOfDay() -> (seconds: Int64, microseconds: Int64)? {
         guard let hour = digits(2), skip(":"), let minute = digits(2), hour < 24, minute < 60 else {
             return nil
@@ -101,7 +101,7 @@ private struct ASCIIReader {
         return (seconds, six.reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) })
     }
 
-    /// Seconds east of UTC; none is UTC.
+    /// Reads seconds east of UTC; no zone is UTC.
     mutating func zone() -> Int64? {
         if isAtEnd || skip("Z") || skip("z") { return 0 }
         let sign: Int64

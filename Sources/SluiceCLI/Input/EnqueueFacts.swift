@@ -8,7 +8,7 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// What `enqueue` is told of an action beside its queue, kind, place and payload.
+/// The options of `enqueue` other than queue, kind, sort key and payload.
 struct EnqueueFacts: ParsableArguments {
     @Option(
         help: ArgumentHelp("A name to find the action by, as in `sluice remove --tag`.", valueName: "text")

@@ -1,22 +1,20 @@
 #if CommandLineTool
 internal import Sluice
 
-/// Stores what is read in batches, and tells what is refused.
+/// Stores items in batches, and reports refused ones.
 struct Importer<Item: Sendable> {
-    /// What is done with the items.
+    /// How to handle the items.
     struct Work {
-        /// Stores items, all or none.
-        ///
-        /// It returns how many of them were not there before.
+        /// Stores items, all or none, and returns how many of them are new.
         let store: ([Item]) async throws -> Int
         var batchSize = 1_000
-        /// Whether what stands behind something that is refused is stored too.
+        /// Whether to continue after a refused item.
         var passesOverRefused = true
-        /// What the file may refuse of one item, so that the others are stored.
+        /// Errors that concern a single item, so that the others are stored.
         var concernsOne: Set<SluiceError.Code> = Importer.concernsALine
     }
 
-    /// Where an item stands.
+    /// The position of an item.
     enum Place: CustomStringConvertible {
         case line(Int)
         case file(String)
@@ -29,7 +27,7 @@ struct Importer<Item: Sendable> {
         }
     }
 
-    /// The most payload bytes of a batch: it bounds memory and the size of a transaction.
+    /// The most payload bytes of a batch, which bounds memory and the size of a transaction.
     private static var batchByteCount: Int { 8 * 1_024 * 1_024 }
 
     private struct Placed {
@@ -37,35 +35,35 @@ struct Importer<Item: Sendable> {
         let item: Item
     }
 
-    /// How long a line may wait for others of its batch: it is durable within a second.
+    /// How long a line may wait for others of its batch, so that it is durable within a second.
     private static var longestWait: Duration { .milliseconds(500) }
 
     private let work: Work
-    /// Signals, which end it behind what has come.
+    /// Signals, which end the import after pending input.
     private let stop: StopRequests?
-    /// When the first of the batch came.
+    /// When the first item of the batch arrived.
     private var waitsSince: ContinuousClock.Instant?
     private var progress = ProgressBar(isShown: Terminal.showsProgress)
     private var batch: [Placed] = []
     private var byteCount = 0
     /// Lines that have been read.
     private(set) var line = 0
-    /// Items that are durable and were not there before.
+    /// Items that are durable and new.
     private(set) var enqueued = 0
-    /// Items that were there before.
+    /// Items that were stored before.
     private(set) var known = 0
     /// Items that were refused; each has been reported.
     private(set) var refused = 0
-    /// What is nothing to store; each has been reported.
+    /// Files that are not entries; each has been reported.
     private(set) var ignored = 0
 
     init(_ work: Work, _ stop: StopRequests? = nil) {
         (self.work, self.stop) = (work, stop)
     }
 
-    /// Takes the next item, and stores a batch when it is full.
+    /// Adds the next item, and stores a batch when it is full.
     ///
-    /// - Parameter fraction: How much has been read; `nil` if nobody knows the whole.
+    /// - Parameter fraction: The part of the input that has been read; `nil` if its size is unknown.
     mutating func add(_ item: Item, at place: Place, byteCount count: Int, fraction: Double?) async throws {
         batch.append(Placed(place: place, item: item))
         byteCount += count
@@ -75,14 +73,14 @@ struct Importer<Item: Sendable> {
         progress.update(fraction: fraction, "\(enqueued) enqueued, \(refused) refused")
     }
 
-    /// Reports what is refused, and ends the import if that is asked for.
+    /// Reports a refused item, and ends the import if requested.
     mutating func refuse(_ place: Place, _ reason: String) async throws {
-        // What stands before it is stored, whatever follows.
+        // Earlier items are stored in any case.
         if !work.passesOverRefused { try await flush() }
         try noteRefusal(place, reason)
     }
 
-    /// Reports what is nothing to store.
+    /// Reports a file that is not an entry.
     mutating func ignore(_ place: Place, _ reason: String) {
         ignored += 1
         report(place, reason)
@@ -116,8 +114,8 @@ struct Importer<Item: Sendable> {
 
     /// Stores items in their order.
     ///
-    /// A batch is stored as a whole or not at all: where the file refuses one, its halves are tried, down to
-    /// the item at fault.
+    /// A batch is stored as a whole or not at all. If the file refuses one item, the halves are tried, down
+    /// to that item.
     private mutating func store(_ items: ArraySlice<Placed>) async throws {
         guard let first = items.first else { return }
         do {
@@ -132,7 +130,7 @@ struct Importer<Item: Sendable> {
         }
     }
 
-    /// Each line has a queue and a sort key of its own.
+    /// Each line has its own queue and sort key.
     private static var concernsALine: Set<SluiceError.Code> {
         [
             .invalidQueueName, .invalidKind, .invalidGate, .invalidOptions, .sortKeyMismatch,
@@ -142,7 +140,7 @@ struct Importer<Item: Sendable> {
 }
 
 extension Importer {
-    /// Says how far it came; where a signal has come, ends as it does.
+    /// Reports the progress; after a signal, ends the process by it.
     func remarkOnStop(_ error: any Error) {
         guard let stopped = error as? Stopped else {
             return Terminal.remark("stopped at line \(line): \(enqueued) enqueued")
@@ -155,17 +153,17 @@ extension Importer {
     }
 }
 
-/// A signal has come: what had been read before is stored.
+/// The error after a signal; earlier input has been stored.
 struct Stopped: Error {
     let signal: Int32
 }
 
 extension Importer {
-    /// Stores what every line stands for.
+    /// Stores an item for each line.
     ///
     /// - Parameters:
-    ///   - firstLine: Lines before this one are passed over.
-    ///   - make: The item of a line; `nil` for an empty one.
+    ///   - firstLine: Earlier lines are skipped.
+    ///   - make: Returns the item of a line; `nil` for an empty one.
     mutating func run(
         _ reader: inout LineReader,
         from firstLine: Int = 1,
@@ -176,12 +174,12 @@ extension Importer {
             let next: LineSplitter.Line
             let stop = self.stop
             let (waitsSince, longestWait) = (self.waitsSince, Self.longestWait)
-            // Behind a signal, what is on its way in a pipe is still read, and of a file nothing.
+            // After a signal, input that is already in a pipe is still read, but nothing of a file.
             let isFile = reader.byteCount != nil
             let read = try reader.nextLine {
                 stop?.firstSignal != nil || waitsSince.map { .now - $0 >= longestWait } ?? false
             } until: {
-                // What dribbles in must not keep the batch waiting.
+                // A slow writer must not delay the batch.
                 stop?.firstSignalAt.map { isFile || .now - $0 >= longestWait } ?? false
                     || waitsSince.map { .now - $0 >= longestWait } ?? false
             }
@@ -213,7 +211,7 @@ extension Importer {
         }
     }
 
-    /// Stores what every entry of a folder stands for.
+    /// Stores an item for each entry of a folder.
     mutating func run(_ reader: inout FolderReader, make: (FolderEntry) -> Item) async throws {
         defer { progress.clear() }
         while let next = reader.nextItem() {

@@ -5,7 +5,7 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// What a field of a JSON object holds, as far as it can name a queue or a place in its order.
+/// The value of a field that can name a queue or be a sort key.
 enum JSONScalar: Hashable {
     case text(String)
     case integer(Int64)
@@ -26,7 +26,7 @@ enum JSONScalar: Hashable {
     }
 }
 
-/// A line of JSON: checked whole, and the values of the fields that are asked for.
+/// A line of JSON: validated completely, with the values of the requested fields.
 struct JSONLine: Decodable {
     private static let fieldsKey = CodingUserInfoKey(rawValue: "sluice.fields")
 
@@ -34,7 +34,7 @@ struct JSONLine: Decodable {
 
     /// Reads a line.
     ///
-    /// - Parameter fields: Names of fields; with none the line may be any JSON value.
+    /// - Parameter fields: Names of fields; with none, the line may be any JSON value.
     init(_ line: Data, fields: [String]) throws(Refusal) {
         let decoder = JSONDecoder()
         if let key = Self.fieldsKey { decoder.userInfo[key] = fields }

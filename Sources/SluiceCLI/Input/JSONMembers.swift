@@ -7,14 +7,15 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// The members of a JSON object, each as the text that it is written in: a payload keeps its digits, its
-/// escapes and the order of its own members.
+/// The members of a JSON object, each as its original text.
+///
+/// So a payload keeps its digits, its escapes and the order of its own members.
 struct JSONMembers {
     private(set) var values: [String: ArraySlice<UInt8>] = [:]
 
     /// Reads an object.
     init(_ line: String) throws(Refusal) {
-        // A payload may be as deep as any, and stands in the line's own object.
+        // A payload may have the greatest depth, and is one level deeper in the line's object.
         guard JSONGrammar.accepts(line, depth: JSONGrammar.maximumDepth + 1) else {
             throw Refusal("it is not valid JSON")
         }
@@ -22,7 +23,7 @@ struct JSONMembers {
         Self.skipSpace(&rest)
         guard rest.popFirst() == UInt8(ascii: "{") else { throw Refusal("it is no JSON object") }
         Self.skipSpace(&rest)
-        // From here on the grammar is known to be kept.
+        // From here on the grammar is known to be valid.
         while rest.first == UInt8(ascii: "\"") {
             let name = try Self.text(Self.takeValue(&rest), of: "a field's name")
             Self.skipSpace(&rest)
@@ -37,26 +38,26 @@ struct JSONMembers {
         }
     }
 
-    /// The text of a member as it stands there; `nil` where it is missing or `null`.
+    /// Returns the text of a member as written; `nil` if it is missing or `null`.
     func raw(_ field: String) -> String? {
         guard let value = values[field], !value.elementsEqual("null".utf8) else { return nil }
         return String(decoding: value, as: UTF8.self)
     }
 
-    /// A text; `nil` where it is missing or `null`.
+    /// Returns a text; `nil` if it is missing or `null`.
     func text(_ field: String) throws(Refusal) -> String? {
         guard let value = values[field], !value.elementsEqual("null".utf8) else { return nil }
         return try Self.text(value, of: "the field '\(field)'")
     }
 
-    /// An integer; `nil` where it is missing or `null`.
+    /// Returns an integer; `nil` if it is missing or `null`.
     func integer(_ field: String) throws(Refusal) -> Int64? {
         guard let value = raw(field) else { return nil }
         guard let integer = Int64(value) else { throw Refusal("the field '\(field)' is no 64-bit integer") }
         return integer
     }
 
-    /// Texts in an array; none where it is missing or `null`.
+    /// Returns the texts of an array; none if it is missing or `null`.
     func texts(_ field: String) throws(Refusal) -> [String] {
         guard let value = raw(field) else { return [] }
         do {
@@ -78,7 +79,7 @@ struct JSONMembers {
         }
     }
 
-    /// Takes a value that stands at the beginning.
+    /// Removes the first value and returns it.
     private static func takeValue(_ rest: inout ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         let count = rest.withUnsafeBufferPointer(valueLength)
         defer { rest = rest.dropFirst(count) }

@@ -7,7 +7,7 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// What the action of a line of `enqueue --from` is made of.
+/// How to make actions from the lines of `enqueue --from`.
 struct LinePlan {
     enum Queue {
         case fixed(String)
@@ -21,7 +21,7 @@ struct LinePlan {
     let sortField: String?
     let sortType: SortType
 
-    /// The action of a line; `nil` for an empty one.
+    /// Returns the action of a line; `nil` for an empty one.
     func action(_ bytes: [UInt8]) throws(Refusal) -> RawAction? {
         if bytes.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) { return nil }
         guard let payload = String(validating: bytes, as: UTF8.self) else { throw Refusal("it is not UTF-8") }
@@ -38,7 +38,7 @@ struct LinePlan {
         )
     }
 
-    /// The fields that are needed of each line.
+    /// The fields that each line needs.
     private var fields: [String] {
         var fields = sortField.map { [$0] } ?? []
         if case .field(let name) = queue { fields.append(name) }

@@ -10,12 +10,12 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// Splits bytes that come in pieces into lines, and holds no more than one line.
+/// Splits bytes that arrive in pieces into lines, and holds at most one line.
 struct LineSplitter {
     /// A line without its end.
     enum Line: Hashable {
         case bytes([UInt8])
-        /// It has more bytes than allowed; all but the first are gone.
+        /// The line exceeded the limit; only its beginning is kept.
         case tooLong(beginning: [UInt8])
     }
 
@@ -30,7 +30,7 @@ struct LineSplitter {
         self.maximumByteCount = maximumByteCount
     }
 
-    /// Takes the next piece and hands out the lines that it ends.
+    /// Adds the next piece, and passes on the lines that it completes.
     mutating func take(_ piece: UnsafeRawBufferPointer, _ line: (Line) -> Void) {
         var rest = piece
         while let start = rest.baseAddress, !rest.isEmpty {
@@ -42,7 +42,7 @@ struct LineSplitter {
         }
     }
 
-    /// The line that the input ends with, if it does not end with a line's end.
+    /// Returns the last line, if the input does not end with a line break.
     mutating func takeLast() -> Line? {
         partial.isEmpty && !isSkipping ? nil : endLine()
     }
@@ -78,9 +78,9 @@ struct LineReader {
     private var lines: [LineSplitter.Line] = []
     private var next = 0
     private var isAtEnd = false
-    /// Whether the input may still begin with a byte order mark, which some editors put there.
+    /// Whether the input may still begin with a byte order mark, which some editors add.
     private var isAtBeginning = true
-    /// The size of the input; `nil` if it is no plain file.
+    /// The size of the input; `nil` if it is not a plain file.
     let byteCount: Int64?
     /// How much of it has been read.
     private(set) var position: Int64 = 0
@@ -102,22 +102,22 @@ struct LineReader {
         }
     }
 
-    /// What the input gives.
+    /// The next part of the input.
     enum Next: Hashable {
         case line(LineSplitter.Line)
-        /// No whole line is there, and the time or the patience of `isOver` is.
+        /// There is no complete line yet, and `isOver` has ended the wait.
         case nothingYet
         case end
     }
 
-    /// How often it is asked whether to go on waiting, in milliseconds.
+    /// How often a wait checks whether to continue, in milliseconds.
     private static let interval: Int32 = 50
 
-    /// The next line.
+    /// Returns the next line.
     ///
     /// - Parameters:
-    ///   - isOver: Whether a line that is still to come is not to be waited for.
-    ///   - isCut: Whether not even what is there is to be read.
+    ///   - isOver: Whether to stop waiting for a line.
+    ///   - isCut: Whether to ignore even available input.
     mutating func nextLine(
         unless isOver: () -> Bool = { false },
         until isCut: () -> Bool = { false }
@@ -138,10 +138,10 @@ struct LineReader {
         return .line(lines[next])
     }
 
-    /// Whether a read does not wait; it is looked for during an interval.
+    /// Waits up to an interval, and returns whether a read would not block.
     private func hasInput() -> Bool {
         var wish = pollfd(fd: descriptor.rawValue, events: Int16(POLLIN), revents: 0)
-        // An error is told by the read.
+        // The read will report an error.
         return poll(&wish, 1, Self.interval) != 0 && (wish.revents != 0 || errno != EINTR)
     }
 

@@ -1,7 +1,7 @@
 #if CommandLineTool
-/// How far a long command is, redrawn on one line of a terminal.
+/// The progress of a long command, on one line of a terminal.
 struct ProgressBar {
-    /// Redrawn at most this often.
+    /// The shortest time between two updates.
     private static let interval: Duration = .milliseconds(100)
     private static let width = 30
 
@@ -15,8 +15,8 @@ struct ProgressBar {
     /// Draws the bar.
     ///
     /// - Parameters:
-    ///   - fraction: The part that is done; `nil` if nobody knows the whole.
-    ///   - text: What stands behind it.
+    ///   - fraction: The part that is done; `nil` if the size is unknown.
+    ///   - text: The text after the bar.
     mutating func update(fraction: Double?, _ text: String) {
         guard isShown else { return }
         let now = ContinuousClock.now
@@ -25,7 +25,7 @@ struct ProgressBar {
         Terminal.show("\r\u{1B}[K" + Self.bar(fraction, text))
     }
 
-    /// Removes the bar, for a line that stays.
+    /// Removes the bar, for a line of output.
     mutating func clear() {
         guard isShown, lastDrawn != nil else { return }
         lastDrawn = nil

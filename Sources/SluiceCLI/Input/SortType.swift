@@ -2,9 +2,9 @@
 internal import ArgumentParser
 internal import Sluice
 
-/// The types of sort key that a person can ask for.
+/// The types of sort key on the command line.
 enum SortType: String, ExpressibleByArgument, CaseIterable {
-    /// By what the value looks like: a date, an integer, a number, else text.
+    /// Detected from the value: a date, an integer, a number, else text.
     case auto
     case date
     case integer
@@ -12,7 +12,7 @@ enum SortType: String, ExpressibleByArgument, CaseIterable {
     case text
 }
 
-/// Why something is not enqueued.
+/// The reason why something is not enqueued.
 struct Refusal: Error {
     let reason: String
 
@@ -22,9 +22,9 @@ struct Refusal: Error {
 }
 
 extension SortType {
-    /// The sort key that a field holds.
+    /// Returns the sort key of a field.
     ///
-    /// - Parameter name: What holds the value, for the refusal: `the field 'sentAt'`.
+    /// - Parameter name: The source of the value, for the error: `the field 'sentAt'`.
     func key(_ value: JSONScalar, of name: String) throws(Refusal) -> SortKey {
         switch (self, value) {
         case (_, .missing): throw Refusal("\(name) is missing")
@@ -43,7 +43,7 @@ extension SortType {
         }
     }
 
-    /// The sort key that a word on the command line stands for.
+    /// Returns the sort key for a word on the command line.
     func key(fromWord word: String) throws(Refusal) -> SortKey {
         switch self {
         case .text: return .text(word)

@@ -1,11 +1,11 @@
 #if CommandLineTool
 internal import Sluice
 
-/// An action as a line of JSON, as `sluice export` writes and `sluice import` reads it.
+/// An action as a line of JSON, for `sluice export` and `sluice import`.
 enum TransferLine {
     /// The fields, in the order in which they are written.
     ///
-    /// `id` is told and not read.
+    /// `id` is written but not read.
     static let fields = [
         "id", "queue", "kind", "sort_type", "sort_key", "version", "tag", "gate", "not_before", "expires_at",
         "starts_groups", "member_of", "trace", "payload",
@@ -71,7 +71,7 @@ enum TransferLine {
         return action
     }
 
-    /// The key as JSON; `nil` in order of arrival.
+    /// Returns the key as JSON; `nil` in order of arrival.
     private static func key(_ key: SortKey) -> String? {
         switch key.value {
         case .arrival: nil
@@ -117,7 +117,7 @@ enum TransferLine {
         }
     }
 
-    /// A time: ISO 8601, or microseconds since 1970 as digits, which stand for years beyond 9999.
+    /// Reads a time: ISO 8601, or microseconds since 1970 as digits, for years beyond 9999.
     private static func time(_ members: JSONMembers, _ field: String) throws(Refusal) -> Timestamp? {
         guard let raw = members.raw(field) else { return nil }
         if let microseconds = Int64(raw) { return Timestamp(microseconds: microseconds) }

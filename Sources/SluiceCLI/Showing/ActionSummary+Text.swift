@@ -1,7 +1,7 @@
 #if CommandLineTool
 internal import Sluice
 
-/// How an action is shown.
+/// Display of an action.
 extension ActionSummary {
     /// How much of a payload a row of the table shows.
     private static let payloadLength = 60
@@ -22,7 +22,7 @@ extension ActionSummary {
         return table
     }
 
-    /// What it does or waits for, in words.
+    /// Its state or the reason why it waits, in words.
     var state: String {
         if let time = runningSince { return "running since \(time)" }
         if let time = nextAttemptAt { return "retry at \(time)" }
@@ -32,7 +32,7 @@ extension ActionSummary {
 
     var json: String { JSONText.object(members) }
 
-    /// The facts of an action, as every verb names them.
+    /// The facts of an action, with the same names in every verb.
     var members: [(name: String, value: String)] {
         [
             ("id", id.description),

@@ -1,17 +1,17 @@
 #if CommandLineTool
 internal import CSluiceTerminal
 
-/// How many columns of a terminal a text takes: the C library knows it of each character.
+/// The number of terminal columns of a text, from the C library's widths of characters.
 enum DisplayWidth {
-    /// Columns of a text without control characters.
+    /// Returns the columns of a text without control characters.
     static func of(_ text: String) -> Int {
         if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
         return text.reduce(0) { $0 + of($1) }
     }
 
-    /// Columns of one character as a reader counts them: its parts are drawn in one place.
+    /// Returns the columns of one character, whose parts are drawn in one place.
     ///
-    /// An emoji that is asked for by U+FE0F is wide, as is a flag, which is made of two letters.
+    /// An emoji with U+FE0F is wide, and so is a flag, which consists of two letters.
     static func of(_ character: Character) -> Int {
         var width = 0
         for scalar in character.unicodeScalars {
@@ -26,14 +26,14 @@ enum DisplayWidth {
         return max(Int(cterminal_width(scalar.value)), 0)
     }
 
-    /// A text in so many columns, neither more nor fewer: cut with an ellipsis, or filled with spaces.
+    /// Returns a text in exactly this many columns: cut with an ellipsis, or filled with spaces.
     static func fit(_ text: String, _ width: Int, isNumber: Bool = false) -> String {
         let cut = cut(text, width)
         let padding = String(repeating: " ", count: max(width - of(cut), 0))
         return isNumber ? padding + cut : cut + padding
     }
 
-    /// A text in at most so many columns, with an ellipsis where something is left out.
+    /// Returns a text in at most this many columns, with an ellipsis if it is cut.
     static func cut(_ text: String, _ width: Int) -> String {
         guard of(text) > width else { return text }
         var result = ""

@@ -3,7 +3,7 @@ internal import Sluice
 
 /// Names and values, one pair a line.
 enum Facts {
-    /// The pairs that have a value; what a terminal would obey is escaped.
+    /// Returns lines for the pairs that have a value; control characters are escaped.
     static func lines(_ facts: [(String, String)], _ paint: Paint) -> [String] {
         let facts = facts.filter { !$0.1.isEmpty }
         let width = facts.map { DisplayWidth.of($0.0) }.max() ?? 0
@@ -14,7 +14,7 @@ enum Facts {
 }
 
 extension FailedAttempt {
-    /// As `sluice_attempts` names it.
+    /// The outcome, as `sluice_attempts` names it.
     private var outcome: String { cause?.rawValue ?? "retry" }
 
     var json: String {
@@ -25,7 +25,7 @@ extension FailedAttempt {
         ])
     }
 
-    /// A history as a table, under an empty line; nothing if there is none.
+    /// Returns a history as a table, under an empty line; nothing if there is none.
     static func lines(_ history: [FailedAttempt], _ paint: Paint) -> [String] {
         guard !history.isEmpty else { return [] }
         var table = Table([
@@ -45,7 +45,7 @@ extension FailedAttempt {
 }
 
 extension DeadLetter {
-    /// The facts of a dead letter, as every verb names them.
+    /// The facts of a dead letter, with the same names in every verb.
     var members: [(name: String, value: String)] {
         [
             ("id", id.description), ("queue", JSONText.string(queue.rawValue)),

@@ -1,7 +1,7 @@
 #if CommandLineTool
-/// Writes JSON where the parts are JSON text already, or must keep their order.
+/// Writes JSON from parts that are JSON text already, or must keep their order.
 enum JSONText {
-    /// A string in quotes, with everything escaped that JSON asks for, and what a terminal would obey.
+    /// Returns a string in quotes, with escapes for JSON and for control characters of terminals.
     static func string(_ text: String) -> String {
         var result = "\""
         for scalar in text.unicodeScalars {
@@ -23,25 +23,25 @@ enum JSONText {
         text.map { string($0) } ?? "null"
     }
 
-    /// An object on one line.
+    /// Returns an object on one line.
     static func object(_ members: [(name: String, value: String)]) -> String {
         "{" + members.map { "\(string($0.name)):\($0.value)" }.joined(separator: ",") + "}"
     }
 
-    /// An array on one line.
+    /// Returns an array on one line.
     static func array(_ elements: [String]) -> String { "[" + elements.joined(separator: ",") + "]" }
 
-    /// JSON text on one line.
+    /// Returns JSON text on one line.
     ///
-    /// A line break can only stand between tokens, since strings have theirs escaped: a space means the same.
+    /// Line breaks occur only between tokens, as strings have theirs escaped, so a space is equivalent.
     static func onOneLine(_ json: String) -> String {
         guard json.utf8.contains(where: isLineBreak) else { return json }
         return String(decoding: json.utf8.map { isLineBreak($0) ? UInt8(ascii: " ") : $0 }, as: UTF8.self)
     }
 
-    /// JSON text on one line, without what a terminal would obey.
+    /// Returns JSON text on one line, without control characters of terminals.
     ///
-    /// That can only stand inside strings, where its escape means the same.
+    /// They occur only inside strings, where an escape is equivalent.
     static func visible(_ json: String) -> String {
         let line = onOneLine(json)
         guard line.unicodeScalars.contains(where: Visible.isUnseen) else { return line }

@@ -7,7 +7,7 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// How a verb answers.
+/// Options for the output of a verb.
 struct OutputOption: ParsableArguments {
     @Flag(help: "Answer with one JSON object a line.")
     var json = false
@@ -32,7 +32,7 @@ struct OutputOption: ParsableArguments {
         }
     }
 
-    /// Answers one fact: a sentence, or an object.
+    /// Prints one fact: a sentence, or an object.
     func answer(_ sentence: String, _ object: [(name: String, value: String)]) {
         Terminal.answer(json ? JSONText.object(object) : Visible.text(sentence))
     }

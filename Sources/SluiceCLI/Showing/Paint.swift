@@ -23,13 +23,13 @@ struct Paint {
 
     let isOn: Bool
 
-    /// The text in a style; as it is without one.
+    /// Returns the text in a style; unchanged without one.
     func callAsFunction(_ text: String, _ style: Style?) -> String {
         guard isOn, let style, !text.isEmpty else { return text }
         return "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m"
     }
 
-    /// The style in which a queue's state is shown: red asks for a person, yellow waits for something.
+    /// Returns the style of a queue's state: red needs a person, yellow waits for something.
     static func style(of state: QueueStatus.State) -> Style? {
         switch state {
         case .running: .green

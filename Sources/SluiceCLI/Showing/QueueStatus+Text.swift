@@ -1,7 +1,7 @@
 #if CommandLineTool
 internal import Sluice
 
-/// How a queue is shown.
+/// Display of a queue.
 extension QueueStatus {
     static func table(_ queues: some Sequence<QueueStatus>) -> Table {
         var table = Table([
@@ -26,12 +26,12 @@ extension QueueStatus {
     /// The first reason why it does not move, in words.
     var firstReason: String { because.first?.description ?? "" }
 
-    /// The last error, where the first reason does not tell it.
+    /// The last error, if the first reason does not contain it.
     var untoldError: String? {
         lastError.flatMap { firstReason.hasSuffix($0) ? nil : $0 }
     }
 
-    /// The first reason why it does not move, with the last error where that does not tell it.
+    /// The first reason why it does not move, with the last error if the reason does not contain it.
     var reason: String {
         untoldError.map { "\(firstReason); \($0)" } ?? firstReason
     }
@@ -43,7 +43,7 @@ extension QueueStatus {
 
     var json: String { JSONText.object(members) }
 
-    /// The facts of a queue, as every verb names them.
+    /// The facts of a queue, with the same names in every verb.
     var members: [(name: String, value: String)] {
         [
             ("queue", JSONText.string(queue.rawValue)),

@@ -1,7 +1,7 @@
 #if CommandLineTool
 /// Rows under headings, in aligned columns.
 struct Table {
-    /// A column: its heading, and whether its values are numbers, which stand to the right.
+    /// A column: its heading, and whether its values are numbers, which are right-aligned.
     struct Column {
         let heading: String
         var isNumber = false
@@ -14,14 +14,14 @@ struct Table {
         self.columns = columns
     }
 
-    /// Adds a row; what a terminal would obey instead of showing is escaped.
+    /// Adds a row; control characters are escaped.
     ///
-    /// - Parameter styles: By the number of the cell, counted from 0.
+    /// - Parameter styles: By the index of the cell.
     mutating func add(_ cells: [String], styles: [Int: Paint.Style] = [:]) {
         rows.append((cells.map(Visible.text), styles))
     }
 
-    /// The lines, the headings first.
+    /// Returns the lines, the headings first.
     func lines(_ paint: Paint = Paint(isOn: false)) -> [String] {
         let headings = columns.indices.map { ($0, Paint.Style.bold) }
         let all = [(columns.map(\.heading), Dictionary(uniqueKeysWithValues: headings))] + rows

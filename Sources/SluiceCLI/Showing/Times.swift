@@ -8,9 +8,9 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// Times and spans as people write and read them.
+/// Times and durations in the form that people write and read.
 enum Times {
-    /// ISO 8601 in UTC with microseconds, as SQL shows it; the number itself outside the years 0 to 9999.
+    /// Returns ISO 8601 in UTC with microseconds, as in SQL; the number itself outside the years 0 to 9999.
     static func text(_ time: Timestamp) -> String {
         guard (-62_167_219_200_000_000...253_402_300_799_999_999).contains(time.microseconds) else {
             return String(time.microseconds)
@@ -30,7 +30,7 @@ enum Times {
 
     static func text(_ date: Date) -> String { text(Timestamp(date)) }
 
-    /// The two largest units of a span: `3 d 4 h`, `5 min 2 s`, `7 s`.
+    /// Returns the two largest units of a duration: `3 d 4 h`, `5 min 2 s`, `7 s`.
     static func span(_ duration: Duration) -> String {
         let seconds = max(duration.components.seconds, 0)
         switch seconds {
@@ -41,7 +41,7 @@ enum Times {
         }
     }
 
-    /// The date of a day counted from 1970-01-01: the inverse of the count in ``DateTime``.
+    /// Returns the date of a day counted from 1970-01-01: the inverse of the count in ``DateTime``.
     private static func civil(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
         // Counted from the first of March of the year 0, in eras of 400 years.
         let (era, dayOfEra) = floorDivide(days + 719_468, 146_097)
@@ -59,7 +59,7 @@ enum Times {
     }
 }
 
-/// A span on the command line: `90`, `90s`, `15m`, `2h`, `7d`.
+/// A duration on the command line: `90`, `90s`, `15m`, `2h`, `7d`.
 struct Span: ExpressibleByArgument {
     let duration: Duration
 
@@ -73,7 +73,7 @@ struct Span: ExpressibleByArgument {
         duration = .seconds(seconds)
     }
 
-    /// A hundred years, beyond which the library counts no further.
+    /// A hundred years, the library's limit.
     private static let longest = 3_153_600_000.0
 }
 #endif

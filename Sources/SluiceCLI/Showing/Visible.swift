@@ -1,7 +1,7 @@
 #if CommandLineTool
-/// Text as a person may see it: what a terminal would obey instead of showing is escaped.
+/// Text for display: control characters are escaped.
 enum Visible {
-    /// Text on one line, with control characters, and those that turn the direction of writing, as `\u{…}`.
+    /// Returns text on one line, with control and bidirectional characters as `\u{…}`.
     static func text(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isUnseen) else { return text }
         return text.unicodeScalars.reduce(into: "") { result, scalar in
@@ -15,13 +15,13 @@ enum Visible {
         }
     }
 
-    /// The beginning of a text, visible, with an ellipsis when something is left out.
+    /// Returns the visible beginning of a text, with an ellipsis if it is cut.
     static func beginning(of text: String, count: Int) -> String {
         let start = text.prefix(count + 1)
         return self.text(start.count > count ? start.dropLast() + "…" : String(start))
     }
 
-    /// Whether a terminal, or a person's eye, would not show the character as what it is.
+    /// Returns whether a terminal, or a reader, would not see the character as it is.
     static func isUnseen(_ scalar: Unicode.Scalar) -> Bool {
         if scalar.value < 0x7F { return scalar.value < 0x20 }
         return switch scalar.properties.generalCategory {

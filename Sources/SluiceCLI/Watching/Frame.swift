@@ -1,10 +1,10 @@
 #if CommandLineTool
-/// Draws lines on a screen, and of a further frame only the lines that are others.
+/// Draws lines on a screen, and redraws only lines that change.
 struct FrameWriter {
     private var shown: [String] = []
     private var size = ScreenSize(columns: 0, rows: 0)
 
-    /// What a terminal must be sent; `nil` if it shows the frame already.
+    /// Returns the bytes to send to the terminal; `nil` if it shows the frame already.
     mutating func update(_ lines: [String], _ size: ScreenSize) -> String? {
         var text = ""
         if size != self.size {
@@ -15,12 +15,12 @@ struct FrameWriter {
         for row in 0..<size.rows {
             let line = row < lines.count ? lines[row] : ""
             if row < shown.count ? line == shown[row] : line.isEmpty { continue }
-            // Overwritten, then cleared behind its end: clearing first would flicker.
+            // Overwritten, then cleared after its end: clearing first would flicker.
             text += "\u{1B}[\(row + 1);1H\(line)\u{1B}[0m\u{1B}[K"
         }
         shown = Array(lines.prefix(size.rows))
         guard !text.isEmpty else { return nil }
-        // Asks the terminal to show nothing until all is there; one that does not know it ignores it.
+        // The terminal shows nothing until the end mark; one that does not know the mark ignores it.
         return "\u{1B}[?2026h\(text)\u{1B}[?2026l"
     }
 }

@@ -1,13 +1,13 @@
 #if CommandLineTool
-/// A key that a person presses.
+/// A key press.
 enum Key: Hashable {
     case character(Character)
     case up, down, pageUp, pageDown, home, end
     case enter, escape, backspace
 
-    /// The keys that bytes from a terminal stand for (ECMA-48; xterm's sequences).
+    /// Returns the keys for bytes from a terminal (ECMA-48; xterm's sequences).
     ///
-    /// A sequence comes in one piece: an escape that ends a piece is the key.
+    /// A sequence arrives in one piece: an escape at the end of a piece is the key.
     static func keys(in bytes: [UInt8]) -> [Key] {
         var keys: [Key] = []
         var rest = bytes[...]
@@ -33,7 +33,7 @@ enum Key: Hashable {
         return keys
     }
 
-    /// What stands behind an escape: a key, or none that means anything here, and its length.
+    /// Reads the part after an escape: a key, or none that has a meaning here, and its length.
     private static func sequence(_ rest: ArraySlice<UInt8>) -> (key: Key?, length: Int)? {
         guard let introducer = rest.first, introducer == UInt8(ascii: "[") || introducer == UInt8(ascii: "O")
         else {

@@ -7,18 +7,18 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// A terminal that hands over each key and shows a screen of ours, until it is given back.
+/// A terminal in raw mode with an alternate screen, until it is restored.
 struct RawTerminal {
     private let settings: termios
 
-    /// To the alternate screen, cleared, without a cursor, lines not wrapped.
+    /// Selects the alternate screen, clears it, hides the cursor, and does not wrap lines.
     private static let enter = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[2J"
     private static let leave = "\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
 
-    /// Takes the terminal over; `nil` if there is none, or one that cannot move its cursor.
+    /// Switches the terminal to raw mode; `nil` without a terminal, or if it cannot move its cursor.
     ///
-    /// Keys come one by one and unechoed. Ctrl-C still is a signal; Ctrl-Z is a key, since a suspended screen
-    /// would leave the shell without one.
+    /// Keys arrive one by one without an echo. Ctrl-C is still a signal. Ctrl-Z is a key, since a suspended
+    /// screen would leave the shell without one.
     init?() {
         var settings = termios()
         guard Terminal.hasScreen, tcgetattr(STDIN_FILENO, &settings) == 0 else { return nil }
@@ -40,15 +40,15 @@ struct RawTerminal {
         Terminal.draw(Self.enter)
     }
 
-    /// Gives the terminal back as it was.
+    /// Restores the terminal.
     func restore() {
         Terminal.draw(Self.leave)
         var settings = settings
-        // What was typed and not read is not for the shell.
+        // Drop pending keys, which are not for the shell.
         tcsetattr(STDIN_FILENO, TCSAFLUSH, &settings)
     }
 
-    /// Asked anew for each frame, since windows are resized.
+    /// The current size, which changes when the window is resized.
     var size: ScreenSize {
         var size = winsize()
         guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
@@ -57,7 +57,7 @@ struct RawTerminal {
         return ScreenSize(columns: Int(size.ws_col), rows: Int(size.ws_row))
     }
 
-    /// The bytes of keys that have been pressed; empty at the end of the input.
+    /// Returns the bytes of pressed keys; empty at the end of the input.
     static func readKeys() -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: 1_024) { buffer, count in
             count = max(read(STDIN_FILENO, buffer.baseAddress, buffer.count), 0)

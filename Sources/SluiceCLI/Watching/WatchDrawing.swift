@@ -1,7 +1,7 @@
 #if CommandLineTool
 internal import Sluice
 
-/// A watch's picture as lines of a screen.
+/// Draws the picture of a watch as lines of a screen.
 struct WatchDrawing {
     let title: String
     let size: ScreenSize
@@ -12,7 +12,7 @@ struct WatchDrawing {
     private static let footerHeight = 1
     private static let barWidth = 8
 
-    /// How many lanes the screen has room for.
+    /// How many lanes fit on the screen.
     var pageSize: Int { max(size.rows - Self.headerHeight - Self.footerHeight, 1) }
 
     func lines(_ model: WatchModel) -> [String] {
@@ -71,11 +71,11 @@ struct WatchDrawing {
 
     // MARK: - Lanes
 
-    /// Whether there is no room for what is not needed to act.
+    /// Whether there is room only for the essential columns.
     private var isNarrow: Bool { size.columns < Self.wideColumns }
     private static let wideColumns = 100
 
-    /// What is left for the name and for the reason, when all other columns have theirs.
+    /// The widths left for the name and the reason.
     private var widths: (name: Int, because: Int) {
         let fixed = 2 + 8 + 13 + 10 + 1 + (isNarrow ? 0 : Self.barWidth + 1 + 2 * 8)
         let room = max(size.columns - fixed, 16)
@@ -135,7 +135,7 @@ struct WatchDrawing {
         return cells.joined(separator: " ")
     }
 
-    /// A bar that grows with the logarithm of a depth: one action is seen beside a million.
+    /// Returns a bar with the logarithm of a depth: one action is visible beside a million.
     static func bar(_ depth: Int, of deepest: Int) -> String {
         let blocks: [Character] = ["▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"]
         func bits(_ value: Int) -> Int { Int.bitWidth - max(value, 0).leadingZeroBitCount }
@@ -153,7 +153,7 @@ struct WatchDrawing {
         return rate < 10 ? "\(tenths / 10).\(tenths % 10)" : String(Int(rate.rounded()))
     }
 
-    /// In minutes once it is more than one: a line that changed each second would be drawn each second.
+    /// In minutes above one: a line that changed each second would be drawn each second.
     private static func age(_ age: Duration) -> String {
         let seconds = age.components.seconds
         switch seconds {

@@ -9,7 +9,7 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// What somebody who watches is told of: keys, the window's size, signals, and the time to look.
+/// The events of a watch: keys, changes of the window's size, signals, and ticks.
 final class WatchEvents: Sendable {
     enum Event: Sendable {
         case keys([UInt8])
@@ -19,16 +19,16 @@ final class WatchEvents: Sendable {
         case tick
     }
 
-    /// How often it is time to look: a screen is not redrawn more often.
+    /// The interval of ticks, the shortest time between two frames.
     static let interval: Duration = .milliseconds(100)
 
     let stream: AsyncStream<Event>
-    /// Kept, as a source that is dropped is silent; never used again.
+    /// Kept because a released source is silent; never used again.
     private nonisolated(unsafe) let sources: [any DispatchSourceProtocol]
 
-    /// Takes over the signals that end a process: from now on they end nothing by themselves.
+    /// Takes over the signals that end a process, which then do not end it.
     ///
-    /// - Parameter readsKeys: Whether standard input is a terminal that hands over each key.
+    /// - Parameter readsKeys: Whether standard input is a terminal in raw mode.
     init(readsKeys: Bool) {
         let (stream, continuation) = AsyncStream.makeStream(of: Event.self)
         self.stream = stream

@@ -5,13 +5,13 @@ internal import Sluice
 struct WatchLog {
     private var shown: [QueueName: String] = [:]
 
-    /// The lines for what has changed since the picture before.
+    /// Returns the lines for the changes since the previous picture.
     mutating func lines(_ picture: WatchPicture, at time: Timestamp, json: Bool) -> [String] {
         var lines: [String] = []
         var states: [QueueName: String] = [:]
         for lane in picture.lanes {
             let queue = lane.status
-            // The reason too: an attempt after another one is a change.
+            // With the reason, so that a further attempt counts as a change.
             let state = "\(queue.state.rawValue) \(queue.firstReason)"
             states[queue.queue] = state
             if shown[queue.queue] == state { continue }

@@ -1,10 +1,9 @@
 #if CommandLineTool
 internal import Sluice
 
-/// What the person who watches sees and can do: keys and pictures in, acts and lines out; it touches neither
-/// terminal nor file.
+/// The model of a watch: keys and pictures in, acts and lines out; it uses neither terminal nor file.
 struct WatchModel {
-    /// What a key asks for.
+    /// The act that a key requests.
     enum Act: Hashable {
         case hold(QueueName)
         case resume(QueueName)
@@ -14,34 +13,34 @@ struct WatchModel {
         case quit
     }
 
-    /// What keys mean at present.
+    /// The current meaning of keys.
     enum Mode: Hashable {
         case lanes
         case filter
         case help
-        /// Waits for a yes.
+        /// Waits for a confirmation.
         case confirm(Act)
     }
 
     private(set) var mode = Mode.lanes
     private(set) var filter = ""
-    /// Below the lanes, until the next key.
+    /// Shown below the lanes, until the next key.
     var message = ""
     private(set) var lanes: [WatchPicture.Lane] = []
     private(set) var picture = WatchPicture()
     private(set) var selection: QueueName?
-    /// Where the selected lane stands.
+    /// The index of the selected lane.
     private(set) var selectedIndex = 0
     /// The first lane that is shown.
     private(set) var top = 0
 
-    /// Takes a new picture; the selection stays with its queue, or else where it was.
+    /// Shows a new picture; the selection stays with its queue, or else at its index.
     mutating func show(_ picture: WatchPicture) {
         self.picture = picture
         applyFilter()
     }
 
-    /// Takes a key.
+    /// Handles a key.
     ///
     /// - Parameter pageSize: How many lanes the screen shows.
     mutating func press(_ key: Key, pageSize: Int) -> Act? {
@@ -61,7 +60,7 @@ struct WatchModel {
         }
     }
 
-    /// Sees to it that the selected lane is among those that are shown.
+    /// Scrolls so that the selected lane is visible.
     mutating func scroll(pageSize: Int) {
         top = min(top, selectedIndex)
         top = max(top, selectedIndex - pageSize + 1)

@@ -1,8 +1,10 @@
 #if CommandLineTool
-/// When to look at the file: soon after somebody has committed, and now and then in any case, since queues
-/// change their state with time alone; never so often that the looks are more than a fifth of the time.
+/// Decides when to read the file.
+///
+/// It is read soon after a commit, and regularly, since queues change their state with time alone. Reads take
+/// at most a fifth of the time.
 struct WatchPace {
-    /// Without a commit.
+    /// The interval without commits.
     static let idleInterval: Duration = .seconds(1)
     private static let share = 4
 
@@ -10,25 +12,25 @@ struct WatchPace {
     private var lastLook: ContinuousClock.Instant?
     private var pause: Duration = .zero
 
-    /// Whether it is worth asking for the marker of commits.
+    /// Returns whether the marker of commits should be read.
     func mayLook(at now: ContinuousClock.Instant) -> Bool {
         lastLook.map { $0.duration(to: now) >= pause } ?? true
     }
 
-    /// Whether to look.
+    /// Returns whether to read the file.
     mutating func isDue(at now: ContinuousClock.Instant, marker: Int64) -> Bool {
         defer { self.marker = marker }
         guard let lastLook, marker == self.marker else { return true }
         return lastLook.duration(to: now) >= Self.idleInterval
     }
 
-    /// Notes a look that took so long.
+    /// Notes a read and its duration.
     mutating func looked(at end: ContinuousClock.Instant, taking duration: Duration) {
         lastLook = end
         pause = duration * Self.share
     }
 
-    /// Has the next look come at once.
+    /// Makes the next read due at once.
     mutating func hurry() {
         lastLook = nil
     }

@@ -1,29 +1,29 @@
 #if CommandLineTool
 internal import Sluice
 
-/// How things stand in the file at one moment.
+/// The state of the file at one moment.
 struct WatchPicture {
     /// A queue with work.
     struct Lane {
         let status: QueueStatus
-        /// Actions a second that came and went since the look before; `nil` at the first.
+        /// Actions a second that arrived and ended since the previous read; `nil` at the first.
         var rateIn: Double?
         var rateOut: Double?
 
         var name: QueueName { status.queue }
     }
 
-    /// Those that ask for a person first.
+    /// Queues that need a person are first.
     var lanes: [Lane] = []
     var actionCount = 0
     var rateIn: Double?
     var rateOut: Double?
-    /// Of each state, how many queues have it.
+    /// How many queues each state has.
     var states: [QueueStatus.State: Int] = [:]
-    /// The processes that run the queues, as far as they live.
+    /// The living processes that run the queues.
     var runners: [Int64] = []
 
-    /// In which order states are shown: the more they ask for a person, the earlier.
+    /// The order of states: the more a state needs a person, the earlier.
     static let stateOrder: [QueueStatus.State] = [
         .parked, .undecodable, .unknownKind, .noRoute, .held, .gate, .retry, .stopped, .ready, .running,
         .scheduled, .empty,
@@ -33,7 +33,7 @@ struct WatchPicture {
         uniqueKeysWithValues: stateOrder.enumerated().map { ($0.element, $0.offset) }
     )
 
-    /// Whether a lane stands above another one.
+    /// Returns whether a lane is above another one.
     static func isAbove(_ left: Lane, _ right: Lane) -> Bool {
         let ranks = (ranks[left.status.state] ?? 0, ranks[right.status.state] ?? 0)
         if ranks.0 != ranks.1 { return ranks.0 < ranks.1 }
@@ -44,7 +44,7 @@ struct WatchPicture {
     }
 }
 
-/// Turns looks at the file into pictures: rates need two of them.
+/// Makes pictures from reads of the file: rates need two of them.
 struct WatchEye {
     private var depths: [QueueName: Int] = [:]
     private var last: ActionID?
@@ -52,14 +52,14 @@ struct WatchEye {
     private var actionCount = 0
     private let pattern: QueuePattern
 
-    /// Queues beyond this are not looked at: about a gigabyte of names and reasons.
+    /// Further queues are not read; these use about a gigabyte for names and reasons.
     private static let limit = 1_000_000
 
     init(_ pattern: QueuePattern) {
         self.pattern = pattern
     }
 
-    /// Looks at the file.
+    /// Reads the file.
     mutating func look(_ broker: Broker, at now: ContinuousClock.Instant) async throws -> WatchPicture {
         let arrivals = try await broker.store.arrivals(since: last)
         let queues = try await broker.statuses(matching: pattern, limit: Self.limit)
@@ -69,7 +69,7 @@ struct WatchEye {
         return picture
     }
 
-    /// What came and has gone again between two looks is not counted.
+    /// Makes a picture; actions that arrived and ended between two reads are not counted.
     mutating func picture(
         _ queues: [QueueStatus],
         _ arrivals: Store.Arrivals,
@@ -93,7 +93,7 @@ struct WatchEye {
             picture.lanes.append(lane)
         }
         if let seconds, let last {
-            // All numbers that were given, where all queues are looked at.
+            // If all queues are read, count all numbers that were assigned.
             let came = pattern == .all ? Int(arrivals.last.rawValue - last.rawValue) : arrived
             picture.rateIn = Double(came) / seconds
             picture.rateOut = Double(max(actionCount + came - picture.actionCount, 0)) / seconds

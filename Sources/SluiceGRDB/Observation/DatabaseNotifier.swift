@@ -3,7 +3,7 @@ public import GRDB
 public import Sluice
 internal import Synchronization
 
-/// Tells the observations of a GRDB database what the broker has committed, as long as it is held.
+/// Notifies the observations of a GRDB database of the broker's commits, until it is released.
 ///
 /// ```swift
 /// struct Outbox {
@@ -24,21 +24,20 @@ internal import Synchronization
 /// for try await queue in observation.values(in: outbox.pool) { show(queue?.because ?? "all sent") }
 /// ```
 ///
-/// GRDB's observations see what GRDB writes, and the engine writes on a connection of its own. So the
-/// notifier observes the broker's events, and has an empty transaction of GRDB's say that the queues have
-/// changed. It takes no lock of the file. There is at most one under way: what the engine commits meanwhile
-/// is told by the next, so that a busy broker costs one after the other, and each costs what the observations
-/// then read. While nothing happens it costs nothing; without a notifier the broker does not even make the
-/// events.
+/// GRDB's observations see only GRDB's writes, and the engine writes on a connection of its own. So the
+/// notifier observes the broker's events, and reports a change of the queues in an empty GRDB transaction,
+/// which takes no lock of the file. There is at most one such transaction at a time, and the next one covers
+/// all commits made in the meantime. Each costs as much as the observations read. Without events it costs
+/// nothing; without a notifier the broker does not create the events.
 ///
-/// One is enough for all observations of a database; hold it from before the first until after the last. What
-/// other processes commit is told too, within `BrokerOptions.foreignChangeInterval`. What changes by time
-/// alone, such as the end of a retry's wait, is told with the commit that follows from it.
+/// One notifier is enough for all observations of a database; hold it from before the first until after the
+/// last. Commits of other processes are reported too, within `BrokerOptions.foreignChangeInterval`. A change
+/// by time alone, such as the end of a retry's wait, is reported with the commit that follows from it.
 ///
-/// GRDB observes nothing in a database that it has opened for reading only (`Configuration.readonly`): an
-/// observation gives one value there, and a notifier tells nothing, which the broker logs at debug.
+/// If GRDB has opened the database for reading only (`Configuration.readonly`), it observes nothing. An
+/// observation then returns one value, and a notifier has no effect, which the broker logs at debug.
 public final class DatabaseNotifier: Sendable {
-    /// `nil` where there is nobody to tell.
+    /// `nil` if GRDB observes nothing.
     private let token: ObservationToken?
 
     fileprivate init(_ broker: Broker, _ writer: some DatabaseWriter) {
@@ -49,7 +48,7 @@ public final class DatabaseNotifier: Sendable {
         }
         let notices = Notices { done in
             writer.asyncWriteWithoutTransaction { db in
-                // What fails here, as on a database that was closed, has nobody to be told.
+                // An error here, such as that of a closed database, has no receiver.
                 try? db.inTransaction(.deferred) {
                     try db.notifyChanges(in: QueueRegion.convertible)
                     return .commit
@@ -58,26 +57,26 @@ public final class DatabaseNotifier: Sendable {
             }
         }
         token = broker.observeChanges { notices.note() }
-        // What was committed before the first event.
+        // For commits before the first event.
         notices.note()
     }
 
-    /// Ends it, as dropping it does; a notification that is under way is the last.
+    /// Ends the notifications, like releasing it; a notification in progress is the last.
     public func cancel() { token?.cancel() }
 }
 
 extension Broker {
-    /// Has the observations of a GRDB database see what this broker commits.
+    /// Returns a notifier that makes the observations of a GRDB database see this broker's commits.
     ///
-    /// - Parameter writer: A `DatabaseQueue` or `DatabasePool` on the broker's file, opened for writing; it
-    ///   is held as long as the notifier is.
-    /// - Returns: What to hold while anything is observed.
+    /// - Parameter writer: A `DatabaseQueue` or `DatabasePool` on the broker's file, opened for writing; the
+    ///   notifier keeps it alive.
+    /// - Returns: The notifier; hold it while anything is observed.
     public func notifier(for writer: some DatabaseWriter) -> DatabaseNotifier {
         DatabaseNotifier(self, writer)
     }
 }
 
-/// Has one notification after the other be made, and no two at a time.
+/// Makes one notification after the other, never two at a time.
 final class Notices: Sendable {
     private enum State { case idle, underWay, underWayAndLate }
 
@@ -88,7 +87,7 @@ final class Notices: Sendable {
         self.notify = notify
     }
 
-    /// Something has changed: it is told by a notification that begins from now on.
+    /// Notes a change, which a notification that begins from now on will report.
     func note() {
         let isFirst = state.withLock { state in
             defer { state = state == .idle ? .underWay : .underWayAndLate }

@@ -2,10 +2,10 @@
 internal import GRDB
 internal import Synchronization
 
-/// The tables beneath the queues' views, as GRDB names what is observed.
+/// The tables of the queues' views, as GRDB's region for observations.
 ///
-/// An observation of a view is one of the tables that it reads, and a commit of the engine mostly changes
-/// several of them: all are told of at once.
+/// An observation of a view observes the tables that the view reads. A commit of the engine mostly changes
+/// several, so all are reported at once.
 enum QueueRegion {
     /// The same for every file that this version of the library has opened.
     private static let known = Mutex<DatabaseRegion?>(nil)
@@ -19,17 +19,17 @@ enum QueueRegion {
         let region = try names.reduce(into: DatabaseRegion()) { region, name in
             region.formUnion(try Table(name).databaseRegion(db))
         }
-        // Before the first opening there are none.
+        // There are none before the first opening.
         if !names.isEmpty { known.withLock { $0 = region } }
         return region
     }
 }
 
 extension Database {
-    /// Has GRDB's observers be told, when the transaction is committed, that the queues have changed.
+    /// Notifies GRDB's observers, at the commit of the transaction, that the queues have changed.
     ///
-    /// It asks the schema, once, and no lock. What it throws, on a connection that is suspended, is of no
-    /// concern to who writes.
+    /// It reads the schema once, and takes no lock. Errors on a suspended connection do not concern the
+    /// writer.
     func notifyQueueChanges() {
         try? notifyChanges(in: QueueRegion.convertible)
     }

@@ -17,43 +17,43 @@ public import struct Foundation.Date
 ///     .fetchAll(db)
 /// ```
 ///
-/// It is read only; the broker's methods change actions. A view has no primary key: `find` and `filter(id:)`
-/// want one, `filter { $0.id == … }` does not.
+/// It is read only; the broker's methods change actions. A view has no primary key, so `find` and
+/// `filter(id:)` do not work, but `filter { $0.id == … }` does.
 public struct ActionRecord: FetchableRecord, TableRecord, Identifiable, Sendable, Hashable {
     /// The view.
     public static let databaseTableName = "sluice_actions"
 
     /// The action's number.
     public let id: ActionID
-    /// The queue that it stands in.
+    /// The action's queue.
     public let queue: QueueName
-    /// What it is ordered by; null where that is the order of arrival.
+    /// The sort key; null in order of arrival.
     ///
-    /// Text of ISO 8601 where it is a date.
+    /// A date is text in ISO 8601.
     public let sortKey: DatabaseValue
-    /// Its kind.
+    /// The action's kind.
     public let kind: String
-    /// Its payload: JSON text.
+    /// The payload: JSON text.
     public let payload: String
-    /// Attempts that count, the running one among them.
+    /// Attempts that count, including the running one.
     public let attempts: Int
-    /// When it is tried again, if it has failed.
+    /// When the next attempt is due, after a failed one.
     public let nextAttemptAt: Date?
-    /// When it takes its place in the order, if it is scheduled for later.
+    /// When the action is due, if it is scheduled for later.
     public let notBefore: Date?
-    /// When its attempt began, if it runs.
+    /// When the running attempt began.
     public let runningSince: Date?
-    /// When it was enqueued.
+    /// When the action was enqueued.
     public let enqueuedAt: Date
-    /// The error of its last attempt, if that failed.
+    /// The error of the last attempt, if that failed.
     public let lastError: String?
-    /// The version of its kind that the payload was written in.
+    /// The version of the kind that the payload was stored in.
     public let version: Int
-    /// Its tag, if it has one.
+    /// The action's tag, if any.
     public let tag: String?
-    /// The gate that it waits for, if it does.
+    /// The action's own gate, if any.
     public let gate: GateName?
-    /// When its time is over, if it ends.
+    /// When the action expires, if it does.
     public let expiresAt: Date?
 
     /// The columns of the view.
@@ -92,7 +92,7 @@ public struct ActionRecord: FetchableRecord, TableRecord, Identifiable, Sendable
 
     /// Reads a row of the view.
     ///
-    /// - Throws: `SluiceError` for what only a newer version's view can hold.
+    /// - Throws: `SluiceError` for a value that only a newer version's view can have.
     public init(row: Row) throws {
         id = row["id"]
         queue = row["queue"]

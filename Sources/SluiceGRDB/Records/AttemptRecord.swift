@@ -8,23 +8,22 @@ public import struct FoundationEssentials.Date
 public import struct Foundation.Date
 #endif
 
-/// An attempt that did not succeed, of an action that waits or of a dead letter: a row of the view
-/// `sluice_attempts`.
+/// A failed attempt of an action or a dead letter: a row of the view `sluice_attempts`.
 public struct AttemptRecord: FetchableRecord, TableRecord, Sendable, Hashable {
     /// The view.
     public static let databaseTableName = "sluice_attempts"
 
     /// The action's number.
     public let action: ActionID
-    /// The attempt's number, counted from 1; it begins anew with a requeue.
+    /// The attempt's number, counted from 1; a requeue restarts the count.
     public let number: Int
-    /// A word for how it ended.
+    /// A word for how the attempt ended.
     public let outcome: String
-    /// Its error.
+    /// The error.
     public let error: String
-    /// When it began.
+    /// When the attempt began.
     public let startedAt: Date
-    /// When it ended.
+    /// When the attempt ended.
     public let endedAt: Date
 
     /// The columns of the view.
@@ -45,7 +44,7 @@ public struct AttemptRecord: FetchableRecord, TableRecord, Sendable, Hashable {
 
     /// Reads a row of the view.
     ///
-    /// - Throws: `SluiceError` for what only a newer version's view can hold.
+    /// - Throws: `SluiceError` for a value that only a newer version's view can have.
     public init(row: Row) throws {
         action = row["action_id"]
         number = row["number"]

@@ -8,7 +8,7 @@ public import struct FoundationEssentials.Date
 public import struct Foundation.Date
 #endif
 
-/// An action that was set aside: a row of the view `sluice_dead`.
+/// A dead letter: a row of the view `sluice_dead`.
 ///
 /// ```swift
 /// let expired = try DeadLetterRecord.filter { $0.cause == "expired" }.fetchCount(db)
@@ -17,31 +17,31 @@ public struct DeadLetterRecord: FetchableRecord, TableRecord, Identifiable, Send
     /// The view.
     public static let databaseTableName = "sluice_dead"
 
-    /// The action's number; `Broker.requeue(_:)` puts it back under the same.
+    /// The action's number; `Broker.requeue(_:)` keeps it.
     public let id: ActionID
-    /// The queue that it stood in.
+    /// The action's queue.
     public let queue: QueueName
-    /// What it was ordered by; see ``ActionRecord/sortKey``.
+    /// The sort key; see ``ActionRecord/sortKey``.
     public let sortKey: DatabaseValue
-    /// Its kind.
+    /// The action's kind.
     public let kind: String
-    /// Its payload: JSON text.
+    /// The payload: JSON text.
     public let payload: String
-    /// Why it was set aside.
+    /// Why it became a dead letter.
     public let cause: DeadLetterCause
-    /// The error that decided.
+    /// The error that caused it.
     public let error: String
     /// Attempts that counted.
     public let attempts: Int
-    /// When it was enqueued.
+    /// When the action was enqueued.
     public let enqueuedAt: Date
-    /// When it was set aside.
+    /// When it became a dead letter.
     public let diedAt: Date
-    /// The version of its payload.
+    /// The version of the payload.
     public let version: Int
-    /// Its tag.
+    /// The action's tag.
     public let tag: String?
-    /// The gate that it waits for when it is put back.
+    /// The gate that the action waits for when it is put back.
     public let gate: GateName?
 
     /// The columns of the view.
@@ -76,7 +76,7 @@ public struct DeadLetterRecord: FetchableRecord, TableRecord, Identifiable, Send
 
     /// Reads a row of the view.
     ///
-    /// - Throws: `SluiceError` for what only a newer version's view can hold.
+    /// - Throws: `SluiceError` for a value that only a newer version's view can have.
     public init(row: Row) throws {
         id = row["id"]
         queue = row["queue"]

@@ -7,7 +7,7 @@ extension QueueName: DatabaseValueConvertible {
     /// The text.
     public var databaseValue: DatabaseValue { rawValue.databaseValue }
 
-    /// The name that a text is.
+    /// Makes a name from a text.
     public static func fromDatabaseValue(_ value: DatabaseValue) -> QueueName? {
         String.fromDatabaseValue(value).map { QueueName($0) }
     }
@@ -18,7 +18,7 @@ extension ActionID: DatabaseValueConvertible {
     /// The number.
     public var databaseValue: DatabaseValue { rawValue.databaseValue }
 
-    /// The number that an integer is.
+    /// Makes a number from an integer.
     public static func fromDatabaseValue(_ value: DatabaseValue) -> ActionID? {
         Int64.fromDatabaseValue(value).map { ActionID(rawValue: $0) }
     }

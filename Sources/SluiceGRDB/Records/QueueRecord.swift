@@ -14,13 +14,12 @@ public import struct Foundation.Date
 /// let stuck = try QueueRecord.filter { $0.state == "parked" }.fetchAll(db)
 /// ```
 ///
-/// An empty queue has none, but one whose last action has gone before its handler has returned, as when it
-/// was settled in a transaction of GRDB's: until then there is a row with ``depth`` 0, without a ``head``,
-/// and ``because`` says `running since TIME` without an attempt.
+/// An empty queue has no row, with one exception: its last action was removed, such as by a GRDB transaction
+/// that settled it, but its handler has not returned. Until then there is a row with ``depth`` 0 and no
+/// ``head``, and ``because`` is `running since TIME` without an attempt.
 ///
-/// `Broker.status(of:)` knows more: all reasons, and those that stand in no file, such as a route that is
-/// missing. Reading all queues costs what their actions cost to count; ask for one by its name where one is
-/// wanted.
+/// `Broker.status(of:)` has more: all reasons, and reasons that are not in the file, such as a missing route.
+/// Reading all queues counts all their actions; read a single queue by its name.
 public struct QueueRecord: FetchableRecord, TableRecord, Identifiable, Sendable, Hashable {
     /// The view.
     public static let databaseTableName = "sluice_queues"
@@ -29,7 +28,7 @@ public struct QueueRecord: FetchableRecord, TableRecord, Identifiable, Sendable,
     public let queue: QueueName
     /// Actions that wait or run in it.
     public let depth: Int
-    /// A word for what it does.
+    /// A word for the queue's state.
     public let state: QueueStatus.State
     /// Why it does not move, in words.
     public let because: String
@@ -37,18 +36,18 @@ public struct QueueRecord: FetchableRecord, TableRecord, Identifiable, Sendable,
     public let head: ActionID?
     /// The kind of that action.
     public let headKind: String?
-    /// Attempts of that action that count, the running one among them.
+    /// Attempts of that action that count, including the running one.
     public let attempt: Int
-    /// When what keeps it from moving ends by itself, if it does.
+    /// When the reason ends by itself, if it does.
     public let blockedUntil: Date?
-    /// How long its oldest action has been there, in whole seconds.
+    /// How long its oldest action has been in the queue, in whole seconds.
     public let oldestAge: Duration
     /// The head's last error, or the one that parked the queue.
     public let lastError: String?
     /// The process that runs its head; `nil` while none does.
     public let process: Int?
 
-    /// The queue: it has one row.
+    /// The queue, which has one row.
     public var id: QueueName { queue }
 
     /// The columns of the view.
@@ -79,7 +78,7 @@ public struct QueueRecord: FetchableRecord, TableRecord, Identifiable, Sendable,
 
     /// Reads a row of the view.
     ///
-    /// - Throws: `SluiceError` for what only a newer version's view can hold.
+    /// - Throws: `SluiceError` for a value that only a newer version's view can have.
     public init(row: Row) throws {
         queue = row["queue"]
         depth = row["depth"]

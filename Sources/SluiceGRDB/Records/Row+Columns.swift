@@ -9,8 +9,7 @@ internal import struct Foundation.Date
 #endif
 
 extension Row {
-    /// A time as the views show it: ISO 8601 in UTC to the microsecond, and beyond the years 0 to 9999 the
-    /// number of microseconds.
+    /// Returns a time: ISO 8601 in UTC with microseconds, or their number beyond the years 0 to 9999.
     func time(_ column: String) throws -> Date? {
         let value: DatabaseValue = self[column]
         switch value.storage {
@@ -26,13 +25,13 @@ extension Row {
         }
     }
 
-    /// A time that is always there.
+    /// Returns a time that is never null.
     func requiredTime(_ column: String) throws -> Date {
         guard let time = try time(column) else { throw unreadable(column) }
         return time
     }
 
-    /// A word for one of a set of cases.
+    /// Returns a word as one of a set of cases.
     func word<Word: RawRepresentable<String>>(_ column: String, as type: Word.Type) throws -> Word {
         guard let word = Word(rawValue: self[column]) else { throw unreadable(column) }
         return word
@@ -44,9 +43,9 @@ extension Row {
 }
 
 extension Timestamp {
-    /// Reads what ``iso8601`` writes: 27 characters, with six decimals.
+    /// Reads the format of ``iso8601``: 27 characters, with six decimals.
     fileprivate init?(iso8601 text: String) {
-        // GRDB reads whole seconds exactly, and decimals to the third.
+        // GRDB reads whole seconds exactly, but only three decimals.
         guard text.utf8.count == 27, let micros = Int64(text.dropFirst(20).prefix(6)),
             let date = Date.fromDatabaseValue(String(text.prefix(19)).databaseValue)
         else { return nil }

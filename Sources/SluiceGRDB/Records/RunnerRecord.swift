@@ -17,7 +17,7 @@ public struct RunnerRecord: FetchableRecord, TableRecord, Sendable, Hashable {
     public let process: Int
     /// How many actions it runs.
     public let running: Int
-    /// Until when it does so without a sign of life.
+    /// When its lease ends, unless it is renewed.
     public let leaseUntil: Date
 
     /// The columns of the view.
@@ -32,7 +32,7 @@ public struct RunnerRecord: FetchableRecord, TableRecord, Sendable, Hashable {
 
     /// Reads a row of the view.
     ///
-    /// - Throws: `SluiceError` for what only a newer version's view can hold.
+    /// - Throws: `SluiceError` for a value that only a newer version's view can have.
     public init(row: Row) throws {
         process = row["pid"]
         running = row["running"]

@@ -3,21 +3,21 @@ internal import Synchronization
 
 /// Running and stopping the broker, one after the other.
 extension BackgroundCoordinator {
-    /// Runs the broker as the application comes and goes, until the task is cancelled or the broker cannot go
-    /// on.
+    /// Runs the broker while the application may work, until the task is cancelled or the broker cannot
+    /// continue.
     ///
-    /// It is called in place of ``Broker/run()``. Until there is time to run, the broker is suspended. When
-    /// the task is cancelled, handlers that run are cancelled too, it returns when all have returned, and the
-    /// broker is not suspended then. It can be called again.
+    /// Call it instead of ``Broker/run()``. Until there is time to run, the broker is suspended. Cancelling
+    /// the task cancels running handlers, too. The call returns when all have returned; the broker is then
+    /// not suspended. It can be called again.
     ///
-    /// - Throws: ``SluiceError/Code/alreadyRunning``; what ``Broker/run()`` and ``Broker/resume()`` throw.
-    ///   Being cancelled is a normal return, and so is a ``Broker/stop(grace:)`` by somebody else.
+    /// - Throws: ``SluiceError/Code/alreadyRunning``; errors of ``Broker/run()`` and ``Broker/resume()``.
+    ///   Being cancelled is a normal return, and so is a ``Broker/stop(grace:)`` by other code.
     public func run() async throws {
         guard let number = beginRun() else {
             throw SluiceError(.alreadyRunning, "the background coordinator is run already")
         }
         defer { endRun() }
-        // A task of its own: what is to be done is also done when the caller's is cancelled.
+        // A task of its own, so that commands are carried out even if the caller's task is cancelled.
         let work = Task(executorPreference: executor) { try await self.followCommands(number) }
         let result = await withTaskCancellationHandler {
             await work.result
@@ -28,7 +28,7 @@ extension BackgroundCoordinator {
         try result.get()
     }
 
-    /// Where what it does by itself is done: where the engine's work is.
+    /// The executor of the coordinator's own work: that of the engine.
     var executor: DispatchExecutor? { broker.options.engine.executor }
 
     private func followCommands(_ number: Int) async throws {
@@ -38,11 +38,11 @@ extension BackgroundCoordinator {
         for await command in commands {
             switch command {
             case .run:
-                // Asked for in vain: what it was for is over.
+                // This command is outdated: the state has changed since.
                 guard state.isRunning else { continue }
                 try await broker.resume()
                 isToRun = true
-                // One that has been stopped and has not ended: this one begins behind it.
+                // If a stopped run has not ended yet, the next one begins after it.
                 if current == nil { current = start() }
             case .stop(let number):
                 isToRun = false
@@ -50,11 +50,11 @@ extension BackgroundCoordinator {
                 let wakes = broker.wakeCount
                 let work = await workLeft()
                 await broker.letGo()
-                // What has come since need not be among what was read.
+                // Work that has arrived since need not be among the work that was read.
                 handle(.stopped(number, broker.wakeCount == wakes ? work : .now))
             case .brokerEnded(let run) where run === current:
                 try run.result?.get()
-                // Somebody else has stopped it.
+                // Other code has stopped it.
                 guard run.isStopped else { return }
                 current = isToRun ? start() : nil
             case .end(number):
@@ -79,12 +79,12 @@ extension BackgroundCoordinator {
         return run
     }
 
-    /// Has the handlers end, and waits for them no longer than there is time.
+    /// Stops a run, and waits for its handlers as long as there is time.
     private func stop(_ run: BrokerRun) async {
         run.isStopped = true
         if options.stopGrace > .zero {
             await wait(atMost: options.stopGrace) { [broker, options] in
-                // When its grace is over it cancels what still runs.
+                // After its grace period it cancels the remaining handlers.
                 await broker.stop(grace: options.stopGrace)
             }
         }
@@ -92,7 +92,7 @@ extension BackgroundCoordinator {
         await wait(atMost: options.patience) { await run.ended.wait() }
     }
 
-    /// What is to be asked for; something if it cannot be told, or not in time.
+    /// Returns the work left; `.now` if it is unknown or cannot be read in time.
     private func workLeft() async -> RemainingWork {
         do throws(SluiceError) {
             let end = broker.options.clock.uptime + Suspension.readingLimit
@@ -107,14 +107,14 @@ extension BackgroundCoordinator {
     private func end(_ run: BrokerRun?) async throws {
         run?.isStopped = true
         run?.cancel()
-        // Also for a handler that has outlived a stop, and waits to be written.
+        // Also for a handler that has outlived a stop, and whose outcome must be written.
         try await broker.resume()
         guard let run else { return }
         await run.ended.wait()
         try run.result?.get()
     }
 
-    /// Returns when `body` has, or when the time is over.
+    /// Waits until `body` returns or the time is over.
     private func wait(atMost limit: Duration, _ body: @escaping @Sendable () async -> Void) async {
         let (clock, isOver) = (broker.options.clock, Event())
         let deadline = clock.uptime + limit
@@ -142,10 +142,10 @@ final class BrokerRun: Sendable {
     private let state = Mutex(State())
     let ended = Event()
 
-    /// How it has ended, if it has.
+    /// The result of the run, if it has ended.
     var result: Result<Void, any Error>? { state.withLock { $0.result } }
 
-    /// The coordinator has stopped it.
+    /// Whether the coordinator has stopped it.
     var isStopped: Bool {
         get { state.withLock { $0.isStopped } }
         set { state.withLock { $0.isStopped = newValue } }

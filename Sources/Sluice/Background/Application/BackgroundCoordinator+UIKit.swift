@@ -3,14 +3,14 @@ internal import Dispatch
 public import UIKit
 
 extension BackgroundCoordinator {
-    /// How long the main thread waits for the file to be let go: the system allows five seconds.
+    /// How long the main thread waits for the file to be released: the system allows five seconds.
     private static let patienceOnLeaving: DispatchTimeInterval = .seconds(4)
 
-    /// Follows the application into the background and back, until ``run()`` is over for good.
+    /// Follows the application into the background and back, until ``run()`` ends for good.
     ///
-    /// Call it once, when the application has launched. Where nothing is in progress as it leaves the
-    /// foreground, the main thread waits until the file has been let go, some milliseconds mostly: behind
-    /// that the system may suspend the process at any time.
+    /// Call it once, when the application has launched. If nothing is in progress when the application leaves
+    /// the foreground, the main thread waits until the file has been released, mostly some milliseconds.
+    /// After that, the system may suspend the process at any time.
     ///
     /// *Untested:* it is not run by the tests of this library, which run on Linux.
     @MainActor

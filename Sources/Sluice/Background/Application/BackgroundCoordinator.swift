@@ -1,32 +1,33 @@
 internal import Logging
 internal import Synchronization
 
-/// Runs a broker while the application may work, and has it let go of its file while it may not.
+/// Runs a broker while the application may work, and releases its file while it may not.
 ///
 /// ```swift
 /// let background = try BackgroundCoordinator(broker, extension: assertion, processing: task)
 /// Task { try await background.run() }     // in place of broker.run()
 ///
-/// background.enterForeground()            // when the application has come to the foreground
-/// await background.leaveForeground()      // when it has left it
+/// background.enterForeground()            // when the application enters the foreground
+/// await background.leaveForeground()      // when it leaves it
 /// ```
 ///
 /// - In the foreground the broker runs.
-/// - When the application leaves it with work in progress, an extension is asked for, and the broker runs on.
-/// - When that expires, what runs is cancelled and released without an attempt being spent, and processing
-///   time is asked for. When that comes, the broker runs; when it expires with work left, it is asked for
-///   again.
-/// - When nothing is in progress any more, the time is given back; when nothing is left, nothing is asked
-///   for.
-/// - A return to the foreground takes the request back, and the broker runs at once.
+/// - When the application leaves the foreground with work in progress, the coordinator requests an extension,
+///   and the broker runs on.
+/// - When the extension expires, running actions are cancelled and released without spending an attempt, and
+///   processing time is requested. The broker runs in that time; if it expires with work left, it is
+///   requested again.
+/// - When nothing is in progress any more, the time is given back. When no work is left, nothing is
+///   requested.
+/// - A return to the foreground cancels the request, and the broker runs at once.
 ///
-/// An extension and processing time are never held at the same time, and before either is given back the
-/// broker is suspended (``Broker/suspend()``): no transaction is open and no lock is held. What is
-/// enqueued then waits until the broker runs again; code that the system wakes for something else, such as
-/// a push, calls ``Broker/resume()`` before it enqueues, and ``Broker/suspend()`` behind that, which has
-/// processing time asked for.
+/// An extension and processing time are never held at the same time. Before either is given back, the broker
+/// is suspended (``Broker/suspend()``): no transaction is open and no lock is held. Enqueues then wait until
+/// the broker runs again. Code that the system wakes for another reason, such as a push, calls
+/// ``Broker/resume()`` before it enqueues. It then calls ``Broker/suspend()``, which requests processing
+/// time.
 public final class BackgroundCoordinator: Sendable {
-    /// What the task of ``run()`` is to do.
+    /// A command for the task of ``run()``.
     enum Command: Sendable {
         case run
         case stop(Int)
@@ -39,18 +40,17 @@ public final class BackgroundCoordinator: Sendable {
     private struct Life {
         var machine: BackgroundStateMachine
         var effects: [BackgroundStateMachine.Effect] = []
-        /// Somebody performs effects, and will perform those that come meanwhile.
+        /// A thread performs effects, and will perform new ones too.
         var isPerforming = false
-        /// Looks whether work is in progress, while the broker runs in the background.
+        /// Checks whether work is in progress, while the broker runs in the background.
         var watch: Task<Void, Never>?
-        /// Those who wait for a stop to be over.
+        /// Callers that wait for the end of a stop.
         var waiters: [CheckedContinuation<Void, Never>] = []
         var isRun = false
         var runCount = 0
     }
 
-    /// How long after the first look at the broker the next one follows while it runs in the background; the
-    /// pause doubles up to the longest.
+    /// The first pause between two checks of the broker in the background; it doubles up to the longest.
     private static let firstPause: Duration = .milliseconds(50)
     private static let longestPause: Duration = .seconds(1)
 
@@ -62,12 +62,13 @@ public final class BackgroundCoordinator: Sendable {
     let commands: AsyncStream<Command>
     let command: AsyncStream<Command>.Continuation
 
-    /// Makes a coordinator; nothing is done before ``run()``.
+    /// Makes a coordinator, which does nothing before ``run()``.
     ///
     /// - Parameters:
-    ///   - broker: A broker of the role ``BrokerRole/run`` that nobody else runs or stops.
-    ///   - extensionTime: Asked for when work is in progress as the application leaves the foreground.
-    ///   - processingTime: Asked for when work is left. What the system has begun by now counts.
+    ///   - broker: A broker of the role ``BrokerRole/run`` that no other code runs or stops.
+    ///   - extensionTime: Requested if work is in progress when the application leaves the foreground.
+    ///   - processingTime: Requested if work is left. Processing time that the system has already begun
+    ///     counts.
     ///   - options: How the time is used.
     /// - Throws: ``SluiceError/Code/invalidOptions``.
     public init(
@@ -91,27 +92,27 @@ public final class BackgroundCoordinator: Sendable {
         }
     }
 
-    /// Where it stands.
+    /// The current state.
     public var state: BackgroundState { life.withLock { $0.machine.state } }
 
-    /// The application is in the foreground: the broker runs from now on.
+    /// Runs the broker, as the application is in the foreground.
     ///
     /// Call it at the start too, unless the system has started the process in the background.
     public func enterForeground() { handle(.enteredForeground) }
 
-    /// The application has left the foreground.
+    /// Handles that the application has left the foreground.
     ///
-    /// It returns when an extension is held, or the file has been let go by ``run()``. Where the system may
-    /// suspend the process before, keep it from that: `follow(_:)` does, for `UIApplication`.
+    /// It returns when an extension is held, or ``run()`` has released the file. If the system may suspend
+    /// the process earlier, prevent that: `follow(_:)` does, for `UIApplication`.
     public func leaveForeground() async {
         leave()
         await stopped()
     }
 
-    /// Has what follows from leaving the foreground begin; an extension is held, or refused, when it returns.
+    /// Begins to leave the foreground; an extension is held, or refused, when it returns.
     func leave() { handle(.leftForeground(broker.workAhead)) }
 
-    /// Returns when no stop is under way.
+    /// Waits until no stop is in progress.
     func stopped() async {
         await withCheckedContinuation { continuation in
             let isOver = life.withLock { life in
@@ -126,7 +127,7 @@ public final class BackgroundCoordinator: Sendable {
 // MARK: - Events
 
 extension BackgroundCoordinator {
-    /// Performs what follows from an event, behind what follows from earlier ones.
+    /// Performs the effects of an event, after those of earlier events.
     func handle(_ event: BackgroundStateMachine.Event) {
         let isFirst = life.withLock { life in
             let before = life.machine.state
@@ -145,7 +146,7 @@ extension BackgroundCoordinator {
         while let effect = nextEffect() { perform(effect) }
     }
 
-    /// The next effect; without one, sees to those who wait for the state.
+    /// Returns the next effect; without one, resumes the callers that wait for the state.
     private func nextEffect() -> BackgroundStateMachine.Effect? {
         typealias Waiters = [CheckedContinuation<Void, Never>]
         let (effect, waiters) = life.withLock { life -> (BackgroundStateMachine.Effect?, Waiters) in
@@ -183,7 +184,7 @@ extension BackgroundCoordinator {
         }
     }
 
-    /// Looks at the broker's work while it runs by leave of the system, and only then.
+    /// Starts or ends the watch, which runs while the broker runs on the system's time.
     private func watchIfDue(_ life: inout Life) {
         if !life.machine.state.runsInBackground {
             life.watch?.cancel()
@@ -199,10 +200,10 @@ extension BackgroundCoordinator {
         }
     }
 
-    /// Tells if nothing is in progress; else returns when the broker is idle, or a moment later.
+    /// Handles a broker without work in progress; otherwise waits until it is idle, or for the pause.
     private func look(_ pause: Duration) async {
         let clock = broker.options.clock
-        // Before the look: a moment that passes during it counts.
+        // Computed before the check, so that the time of the check counts.
         let time = clock.uptime + pause
         let work = broker.workAhead
         let timeLeft = processingTime.timeLeft
@@ -211,12 +212,12 @@ extension BackgroundCoordinator {
             return life.machine.isInProgress(work)
         }
         if !isInProgress {
-            // This task is cancelled by it.
+            // This cancels the current task.
             return handle(.rested(work))
         }
         await withTaskGroup(of: Void.self) { [broker] group in
             group.addTask { do { try await clock.sleep(untilUptime: time) } catch {} }
-            // It returns at once while an earlier run is ending.
+            // During the end of an earlier run, `waitUntilIdle()` returns at once.
             let isEnding = broker.life.withLock { $0.state == .stopping }
             if !isEnding { group.addTask { await broker.waitUntilIdle() } }
             await group.next()
@@ -224,9 +225,9 @@ extension BackgroundCoordinator {
         }
     }
 
-    /// One task at a time runs the broker.
+    /// Begins a call of ``run()``.
     ///
-    /// - Returns: The number of the call of ``run()``; `nil` when there is another one.
+    /// - Returns: The number of the call; `nil` when there is another one.
     func beginRun() -> Int? {
         life.withLock { life in
             guard !life.isRun else { return nil }

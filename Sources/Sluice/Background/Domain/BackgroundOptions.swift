@@ -1,25 +1,25 @@
 /// How a ``BackgroundCoordinator`` uses the time that the system gives.
 public struct BackgroundOptions: Sendable, Hashable {
-    /// How long from now processing time is asked for at the earliest.
+    /// The shortest delay of a request for processing time.
     ///
-    /// The system may give it much later. Where what is left is due later than that, it is asked for then.
-    /// Default: 60 seconds.
+    /// The system may begin it much later. If the work left is due later than this, the request is for that
+    /// time. Default: 60 seconds.
     public var processingDelay: Duration = .seconds(60)
 
-    /// How long a wait may be that still counts as work in progress.
+    /// The longest wait that counts as work in progress.
     ///
-    /// In the background the broker is stopped when nothing runs or is ready and what comes next, a retry
-    /// mostly, is due later than this. Default: 5 seconds.
+    /// In the background the broker is stopped when nothing runs or is ready, and the next action, mostly a
+    /// retry, is due later than this. Default: 5 seconds.
     public var longestPause: Duration = .seconds(5)
 
-    /// How long handlers may go on when the time is over, before they are cancelled.
+    /// How long handlers may continue when the time is over, before they are cancelled.
     ///
-    /// Default: zero. Take it from what the system leaves between telling that the time is over and its end.
+    /// Default: zero. It is part of the time between the system's warning and the end.
     public var stopGrace: Duration = .zero
 
-    /// How long cancelled handlers are waited for before the file is let go without them.
+    /// How long to wait for cancelled handlers before the file is released without them.
     ///
-    /// What one returns later is written when the broker runs again. Default: 2 seconds.
+    /// The outcome of a later return is written when the broker runs again. Default: 2 seconds.
     public var patience: Duration = .seconds(2)
 
     /// The defaults.

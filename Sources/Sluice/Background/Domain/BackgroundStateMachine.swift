@@ -1,53 +1,51 @@
-/// When a broker runs and what is asked of the system, as the application comes and goes: events in, effects
-/// out; no clock, no broker, no waiting.
+/// Decides when a broker runs and what to request from the system: events in, effects out; no clock, no
+/// waiting.
 ///
-/// Each state holds one thing of the system's at most: an extension of the foreground's time, processing
-/// time, or a request for that. All states and transitions are drawn on the page <doc:BackgroundWork>; a test
-/// compares the page with what stands here.
+/// Each state holds at most one thing of the system: an extension, processing time, or a request for that.
+/// The page <doc:BackgroundWork> shows all states and transitions; a test compares it with this type.
 struct BackgroundStateMachine: Sendable {
     enum Event: Sendable, Hashable {
         case enteredForeground
-        /// The application has left the foreground, with so much to do.
+        /// The application has left the foreground, with this much work.
         case leftForeground(RemainingWork)
-        /// The system gives no extension.
+        /// The system grants no extension.
         case extensionRefused
         case extensionExpired
         case processingBegan
         case processingExpired
-        /// The system takes no request for processing time.
+        /// The system accepts no request for processing time.
         case requestRefused
-        /// Nothing is in progress any more while the broker runs in the background.
+        /// The broker runs in the background, and nothing is in progress any more.
         case rested(RemainingWork)
-        /// A stop is over: no transaction is open and no lock is held; so much is left.
+        /// A stop has ended, with this much work left: no transaction is open and no lock is held.
         case stopped(Int, RemainingWork)
-        /// Somebody has used the broker while it did not run, and it has let go of the file again; so much is
-        /// left.
+        /// Other code has used the broker while it did not run, and it has released the file again.
         case workCame(RemainingWork)
-        /// The broker cannot go on, or nobody is to run it any more.
+        /// The broker cannot continue, or its run has ended.
         case ended
     }
 
     enum Effect: Sendable, Hashable {
         /// Open the file again, and run the broker.
         case run
-        /// Stop the broker in time, and let go of the file; then tell, with this number.
+        /// Stop the broker in time and release the file; then report the end with this number.
         case stop(Int)
         case beginExtension
         case endExtension
         case requestProcessing(after: Duration)
         case cancelRequest
-        /// `isDone`: all that could be done has been.
+        /// `isDone`: all work that was possible is done.
         case endProcessing(isDone: Bool)
     }
 
-    /// At first a request of an earlier process may stand.
+    /// A request of an earlier process may exist.
     private(set) var state = BackgroundState.awaitingProcessing
     private let options: BackgroundOptions
-    /// Tells a stop from earlier ones, whose end may be told late.
+    /// Distinguishes a stop from earlier ones, whose end may be reported late.
     private(set) var lastStop = 0
-    /// How long the processing time that has begun will last, where that is known.
+    /// How long the current processing time will last, if known.
     var timeLeft: Duration?
-    /// What has come since the stop that is under way began: it need not be among what that leaves.
+    /// Work that has arrived since the current stop began; the stop's report need not include it.
     private var cameMeanwhile = RemainingWork.none
 
     init(options: BackgroundOptions = BackgroundOptions()) {
@@ -70,7 +68,7 @@ struct BackgroundStateMachine: Sendable {
         }
     }
 
-    /// Whether it is worth the system's time to go on: something runs, is ready, or will be soon.
+    /// Returns whether the system's time should be used: something runs, is ready, or will be soon.
     func isInProgress(_ work: RemainingWork) -> Bool {
         switch work {
         case .none: false
@@ -83,16 +81,16 @@ struct BackgroundStateMachine: Sendable {
 // MARK: - What each event does
 
 extension BackgroundStateMachine {
-    /// Runs at once; whatever was asked of the system is given back.
+    /// Runs at once, and gives back or cancels everything of the system.
     private mutating func enterForeground() -> [Effect] {
         timeLeft = nil
         defer { state = .foreground }
         switch state {
         case .foreground: return []
-        // The broker runs, and goes on.
+        // The broker keeps running.
         case .extended: return [.endExtension]
         case .processing: return [.endProcessing(isDone: true)]
-        // The run comes behind the stop that is under way.
+        // The run begins after the current stop.
         case .leaving, .asleep: return [.run]
         case .endingExtension: return [.endExtension, .run]
         case .endingProcessing: return [.endProcessing(isDone: false), .run]
@@ -115,9 +113,9 @@ extension BackgroundStateMachine {
             return [.run]
         // The broker runs anyway.
         case .foreground, .extended: return [.endProcessing(isDone: true)]
-        // Never beside an extension; what the stop leaves is asked for anew.
+        // Never beside an extension; the end of the stop requests it again.
         case .leaving, .endingExtension: return [.endProcessing(isDone: false)]
-        // It is the one that is held.
+        // This is the one that is held.
         case .processing, .endingProcessing: return []
         }
     }
@@ -137,7 +135,7 @@ extension BackgroundStateMachine {
         }
     }
 
-    /// Asks for processing time if anything is left, and only then gives back what kept the process awake.
+    /// Requests processing time if work is left, and only then gives back the current time.
     private mutating func stopped(_ work: RemainingWork) -> [Effect] {
         let work = work.sooner(cameMeanwhile)
         let end: [Effect]
@@ -155,7 +153,7 @@ extension BackgroundStateMachine {
         return [.requestProcessing(after: max(delay, options.processingDelay))] + end
     }
 
-    /// Asks for processing time if anything is left, sooner if it was asked for already.
+    /// Requests processing time if work is left, sooner if it was requested already.
     private mutating func workCame(_ work: RemainingWork) -> [Effect] {
         cameMeanwhile = cameMeanwhile.sooner(work)
         guard state == .asleep || state == .awaitingProcessing, !mutant("work has come"),
@@ -167,7 +165,7 @@ extension BackgroundStateMachine {
 
     private mutating func end() -> [Effect] {
         let held = state
-        // What was asked for stands, for the next process.
+        // A request remains, for the next process.
         if state != .awaitingProcessing { state = .asleep }
         switch held {
         case .extended, .endingExtension: return [.endExtension]

@@ -1,6 +1,6 @@
-/// What queues leave to do, by what they wait for: each counts once.
+/// The work of queues by what they wait for; each queue counts once.
 package struct WorkLeft: Sendable {
-    /// Queues that something keeps from moving which time alone does not end.
+    /// An obstacle of a queue that time alone does not remove.
     package enum Obstacle: Sendable, Hashable, CaseIterable {
         case parked
         case undecodable
@@ -11,7 +11,7 @@ package struct WorkLeft: Sendable {
     }
 
     let now: Timestamp
-    /// Queues that time alone brings, now or later.
+    /// Queues that run or will run by time alone.
     package private(set) var dueCount = 0
     /// Queues that another process runs at the moment.
     package private(set) var elsewhereCount = 0
@@ -20,27 +20,27 @@ package struct WorkLeft: Sendable {
 
     init(now: Timestamp) { self.now = now }
 
-    /// How many queues have an obstacle; the first of several counts.
+    /// Returns how many queues have an obstacle; if a queue has several, the first counts.
     package func count(_ obstacle: Obstacle) -> Int { counts[obstacle] ?? 0 }
 
-    /// What is left to do by itself.
+    /// The work that is left by time alone.
     package var next: RemainingWork {
         guard let earliest else { return .none }
         return earliest > now ? .later(earliest - now) : .now
     }
 
-    /// Takes in a queue that another process runs.
+    /// Counts a queue that another process runs.
     mutating func countElsewhere() { elsewhereCount += 1 }
 
-    /// Takes in a queue of which something runs here.
+    /// Counts a queue of which an action runs here.
     mutating func countRunning() {
         dueCount += 1
         earliest = now
     }
 
-    /// Takes in a queue and why it does not move.
+    /// Counts a queue by the reasons why it does not move.
     mutating func count(_ facts: QueueFacts, _ because: [Because], _ routing: RouteMatch) {
-        // What is for another handler is not this one's to count.
+        // Work for another broker's handler does not count here.
         if case .unroutable(hasRoute: false) = routing { return }
         switch outlook(because, end(of: facts, routing)) {
         case .obstacle(let obstacle): counts[obstacle, default: 0] += 1
@@ -50,7 +50,7 @@ package struct WorkLeft: Sendable {
         }
     }
 
-    /// Takes what has not been read to hold work.
+    /// Assumes that the queues that were not read have work.
     mutating func stopReading() { earliest = now }
 
     private enum Outlook {
@@ -58,15 +58,15 @@ package struct WorkLeft: Sendable {
         case obstacle(Obstacle)
     }
 
-    /// When the head's time is over, if what stands behind it goes on then.
+    /// Returns the head's expiry, if the queue continues after it.
     private func end(of facts: QueueFacts, _ routing: RouteMatch) -> Timestamp? {
         guard case .route(let route) = routing, route.options.failure.expired != .block else { return nil }
         return facts.expiresAt
     }
 
-    /// When all that keeps a queue from moving has ended by itself, or what will not.
+    /// Returns when the queue may move by time alone, or its obstacle.
     private func outlook(_ because: [Because], _ end: Timestamp?) -> Outlook {
-        // When the queue may move, and when its head may or goes; `nil` is never.
+        // When the queue may move, and when its head may run or expires; `nil` is never.
         var (time, head): (Timestamp, Timestamp?) = (now, now)
         for reason in because {
             switch reason {

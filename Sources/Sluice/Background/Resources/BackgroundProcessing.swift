@@ -1,42 +1,41 @@
-/// Time that the system gives later, when it sees fit, to an application that asks for it.
+/// Time that the system grants later, on request, when it chooses.
 ///
-/// On Apple's systems it is a processing task (`ProcessingTask`). The tool's `drain` is another one: a
+/// On Apple's systems it is a processing task (`ProcessingTask`). Another example is the tool's `drain`, a
 /// process that a timer starts and a deadline ends.
 public protocol BackgroundProcessing: Sendable {
-    /// Says who is to be told.
+    /// Sets the callbacks; called once, when the coordinator is made.
     ///
-    /// Called once, when the coordinator is made. What the system has given before, as to a process that it
-    /// started for this, is told at once.
+    /// If the time has already begun, such as in a process that the system started for it, call `began` at
+    /// once.
     ///
     /// - Parameters:
-    ///   - began: To be called, from any thread, when the time begins.
-    ///   - expired: To be called, from any thread, shortly before the time is over; never after
-    ///     ``end(isDone:)``.
+    ///   - began: Call it, from any thread, when the time begins.
+    ///   - expired: Call it, from any thread, shortly before the time is over; never after ``end(isDone:)``.
     func connect(began: @escaping @Sendable () -> Void, expired: @escaping @Sendable () -> Void)
 
-    /// Asks for time, no earlier than after a delay; a request that stands is replaced.
+    /// Requests time after a delay at the earliest, and replaces an earlier request.
     ///
-    /// - Throws: What the system has against it; then no request stands.
+    /// - Throws: The system's error; then there is no request.
     func request(after delay: Duration) throws
 
-    /// Takes the request back; one that does not stand is no error.
+    /// Cancels the request, if there is one.
     func cancelRequest()
 
-    /// How long the time that has begun will last; `nil` where that is not known, as on Apple's systems.
+    /// How long the current time will last; `nil` if unknown, as on Apple's systems.
     ///
-    /// What is due behind its end is not waited for. It is asked about once a second while the time is used,
-    /// from any thread. Default: `nil`.
+    /// Actions due after its end are not waited for. The property is read about once a second while the time
+    /// is used, from any thread. Default: `nil`.
     var timeLeft: Duration? { get }
 
-    /// Gives back what is left of the time that has begun.
+    /// Gives back the remaining time.
     ///
     /// It may be called on any thread.
     ///
-    /// - Parameter isDone: Whether all has been done that could be.
+    /// - Parameter isDone: Whether all work that was possible is done.
     func end(isDone: Bool)
 }
 
 extension BackgroundProcessing {
-    /// It is not known how long the time will last.
+    /// Unknown.
     public var timeLeft: Duration? { nil }
 }

@@ -2,28 +2,28 @@
 internal import Synchronization
 public import UIKit
 
-/// An extension by `UIApplication.beginBackgroundTask`: mostly some 30 seconds.
+/// An extension by `UIApplication.beginBackgroundTask`, mostly some 30 seconds.
 ///
 /// *Untested:* it is not run by the tests of this library, which run on Linux.
 ///
-/// The system ends the application some seconds after it has told that the time is over, unless it has been
-/// given back: keep ``BackgroundOptions/stopGrace`` and ``BackgroundOptions/patience`` together below that.
+/// If the time is not given back, the system kills the application some seconds after its warning. Keep the
+/// sum of ``BackgroundOptions/stopGrace`` and ``BackgroundOptions/patience`` below that.
 public final class BackgroundTaskAssertion: BackgroundExtension {
     private let application: UIApplication
     private let name: String
     private let identifier = Mutex<UIBackgroundTaskIdentifier>(.invalid)
 
-    /// Makes one that holds nothing yet.
+    /// Makes an extension that holds no time yet.
     ///
     /// - Parameters:
     ///   - application: `UIApplication.shared`, which extensions of applications do not have.
-    ///   - name: What the debugger shows.
+    ///   - name: The name in the debugger.
     public init(_ application: UIApplication, name: String = "sluice") {
         self.application = application
         self.name = name
     }
 
-    /// Asks for the time.
+    /// Requests the time.
     public func begin(expired: @escaping @Sendable () -> Void) -> Bool {
         let begun = application.beginBackgroundTask(withName: name) { expired() }
         let earlier = identifier.withLock { identifier in

@@ -3,11 +3,10 @@ internal import BackgroundTasks
 internal import Foundation
 internal import Synchronization
 
-/// Processing time by `BGTaskScheduler`: minutes, when the system sees fit.
+/// Processing time by `BGTaskScheduler`: minutes, at a time that the system chooses.
 ///
-/// Make it before the application has finished launching, as the system wants handlers to be registered by
-/// then, and name the identifier under `BGTaskSchedulerPermittedIdentifiers`, with the background mode
-/// `processing`.
+/// Make it before the application has finished launching, since the system requires registered handlers then.
+/// List the identifier under `BGTaskSchedulerPermittedIdentifiers`, with the background mode `processing`.
 ///
 /// *Untested:* it is not run by the tests of this library, which run on Linux.
 public final class ProcessingTask: BackgroundProcessing {
@@ -32,8 +31,8 @@ public final class ProcessingTask: BackgroundProcessing {
     ///
     /// - Parameters:
     ///   - identifier: As in `BGTaskSchedulerPermittedIdentifiers`; one object for each.
-    ///   - requiresNetwork: Whether the time is to come with a network.
-    ///   - requiresPower: Whether the time is to come while the device is charged.
+    ///   - requiresNetwork: Whether the time requires a network.
+    ///   - requiresPower: Whether the time requires that the device is charged.
     public init(identifier: String, requiresNetwork: Bool = true, requiresPower: Bool = false) {
         self.identifier = identifier
         self.requiresNetwork = requiresNetwork
@@ -44,7 +43,7 @@ public final class ProcessingTask: BackgroundProcessing {
         }
     }
 
-    /// Says who is told; of a task that has begun before, at once.
+    /// Sets the callbacks; a task that has already begun is reported at once.
     public func connect(began: @escaping @Sendable () -> Void, expired: @escaping @Sendable () -> Void) {
         let hasTask = state.withLock { state in
             state.began = began
@@ -84,9 +83,9 @@ public final class ProcessingTask: BackgroundProcessing {
             state.task = held
             return (true, state.began)
         }
-        // The system gives one at a time.
+        // The system grants one at a time.
         guard isFirst else { return held.task.setTaskCompleted(success: true) }
-        // Behind the storing: an expiry finds its task.
+        // After the task is stored, so that an expiry finds it.
         held.task.expirationHandler = { [weak self] in self?.expire() }
         began?()
     }
