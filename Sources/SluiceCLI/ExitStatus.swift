@@ -74,16 +74,4 @@ enum ExitStatus: Int32 {
           75  another process holds the file's lock; try again
         """
 }
-
-/// An error that ends a verb with a status of its own.
-struct Failure: Error {
-    let status: ExitStatus
-    /// For standard error; `nil` when everything has been reported.
-    let message: String?
-
-    init(_ status: ExitStatus, _ message: String? = nil) {
-        self.status = status
-        self.message = message
-    }
-}
 #endif

@@ -1,9 +1,6 @@
 #if CommandLineTool
 internal import ArgumentParser
 
-/// A verb that only prints an answer: if the answer is lost, the verb has failed.
-protocol Look {}
-
 /// Suggestions for unknown verbs.
 enum Verbs {
     /// Words of other tools, and of other parts of this one.

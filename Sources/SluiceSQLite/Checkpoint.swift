@@ -157,11 +157,6 @@ extension Connection {
     }
 }
 
-/// The target of the WAL hook, a C function without context of its own.
-final class LogFrameCounter {
-    var frames = 0
-}
-
 /// The closure of the busy handler, a C function without context of its own.
 private final class BusyQuestion {
     let waits: () -> Bool

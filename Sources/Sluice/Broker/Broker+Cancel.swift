@@ -73,28 +73,3 @@ extension Broker {
         return counts
     }
 }
-
-/// The result of a cancellation.
-public enum Cancellation: Sendable, Hashable {
-    /// The action was waiting, and has been removed.
-    case removed
-    /// The action runs: its handler has been signalled.
-    case signalled
-    /// There is no such action: it never existed, or it has been settled.
-    case tooLate
-}
-
-/// The result of the cancellation of many actions.
-public struct CancellationCounts: Sendable, Hashable {
-    /// Actions that were waiting, and have been removed.
-    public var removed = 0
-    /// Running actions whose handlers have been signalled.
-    public var signalled = 0
-    /// Actions that were named by number and do not exist.
-    ///
-    /// Always 0 when cancelling by tag or by queue.
-    public var tooLate = 0
-
-    /// Makes counts of zero.
-    public init() {}
-}

@@ -167,33 +167,3 @@ extension Broker {
         )
     }
 }
-
-/// What to do with an edit of a running action.
-public enum EditWhileRunning: Sendable, Hashable {
-    /// Store the edit for the next attempt; it is lost if the current attempt succeeds.
-    case next
-    /// Change nothing.
-    case refuse
-}
-
-/// The result of an edit.
-public enum ActionChange: Sendable, Hashable {
-    /// The change is stored and in effect.
-    case done
-    /// The action runs. The change is stored, and takes effect when the attempt ends.
-    case deferred
-    /// The action runs, and nothing has been changed.
-    case running
-    /// There is no such action: it never existed, it has been settled, or it is a dead letter.
-    case missing
-}
-
-/// The result of ``Broker/skipHead(of:reason:)``.
-public enum HeadSkip: Sendable, Hashable {
-    /// This action has become a dead letter.
-    case skipped(ActionID)
-    /// This action runs: nothing has been changed.
-    case running(ActionID)
-    /// No action of the queue waits for its turn.
-    case empty
-}

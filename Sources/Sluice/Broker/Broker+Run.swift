@@ -1,6 +1,3 @@
-internal import Logging
-internal import Synchronization
-
 /// Running and stopping.
 extension Broker {
     /// The state of a broker's run.

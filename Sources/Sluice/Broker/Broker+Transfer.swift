@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
 extension Broker {
     /// Enqueues actions transferred from another file, all or none, in their order.
     ///
@@ -27,5 +33,76 @@ extension Broker {
             )
         }
         try coder.check(RawAction(queue: action.queue, kind: action.kind, payload: action.payload))
+    }
+}
+
+/// Payloads of older versions. See <doc:ChangingPayloads>.
+extension Broker {
+    /// Adds an upgrader that converts payloads of an older version to a value of the type.
+    ///
+    /// ```swift
+    /// try broker.upgrade(SendMessage.self, from: 1, reading: SendMessage1.self) { old in
+    ///     SendMessage(conversation: old.room, sentAt: old.sentAt, text: old.text)
+    /// }
+    /// ```
+    ///
+    /// It converts to the type's ``Action/version`` in one step. Upgraders may be added at any time; actions
+    /// that wait for one then run.
+    ///
+    /// - Parameters:
+    ///   - type: The current type of action.
+    ///   - version: The version that the payload was stored in; below the type's.
+    ///   - old: The type that such a payload decodes as; it need not be an action.
+    ///   - upgrader: Converts the old value. If it throws, the action is undecodable, with the error's type
+    ///     as the reason. It may be called once more for each attempt.
+    /// - Throws: ``SluiceError/Code/duplicateUpgrader``, ``SluiceError/Code/invalidVersion``,
+    ///   ``SluiceError/Code/invalidKind``.
+    public func upgrade<A: Action, Old: Decodable & Sendable>(
+        _ type: A.Type,
+        from version: Int,
+        reading old: Old.Type,
+        _ upgrader: @escaping @Sendable (Old) throws -> A
+    ) throws(SluiceError) {
+        try addUpgrader(A.kind, from: version, to: A.version) { [coder] payload in
+            try coder.encode(upgrader(JSONDecoder().decode(Old.self, from: Data(payload.utf8))))
+        }
+    }
+
+    /// Adds an upgrader that converts payloads of a kind to the next version, as JSON text.
+    ///
+    /// A payload that is several versions older passes through the upgraders of each version.
+    ///
+    /// - Parameters:
+    ///   - kind: The kind, as it is stored.
+    ///   - version: The version before the conversion; the result has the next one.
+    ///   - upgrader: Converts the JSON text.
+    /// - Throws: As ``upgrade(_:from:reading:_:)``.
+    public func upgrade(
+        kind: String,
+        from version: Int,
+        _ upgrader: @escaping @Sendable (_ payload: String) throws -> String
+    ) throws(SluiceError) {
+        try addUpgrader(kind, from: version, to: version &+ 1, upgrader)
+    }
+
+    /// Adds an upgrader that converts payloads of a type's kind to the next version, as JSON text.
+    ///
+    /// See ``upgrade(kind:from:_:)``.
+    public func upgrade<A: Action>(
+        _ type: A.Type,
+        from version: Int,
+        _ upgrader: @escaping @Sendable (_ payload: String) throws -> String
+    ) throws(SluiceError) {
+        try upgrade(kind: A.kind, from: version, upgrader)
+    }
+
+    private func addUpgrader(
+        _ kind: String,
+        from version: Int,
+        to target: Int,
+        _ upgrader: @escaping @Sendable (_ payload: String) throws -> String
+    ) throws(SluiceError) {
+        try reader.add(kind, from: version, to: target, upgrader)
+        codeChanged()
     }
 }

@@ -119,11 +119,6 @@ private struct KindMetrics: Sendable {
     }
 }
 
-/// The outcome of an attempt, as it was written.
-enum SettledOutcome: String, CaseIterable {
-    case succeeded, retrying, failed, released, removed, stale
-}
-
 extension Settlement {
     /// `nil` if it was left to the next start of a broker.
     fileprivate func outcome(_ result: SettleResult?) -> SettledOutcome? {

@@ -1,26 +1,3 @@
-/// A value in a JSON text, or a key.
-struct Token {
-    enum Kind: UInt8 {
-        case null, isTrue, isFalse
-        /// A number without a fraction and an exponent.
-        case integer
-        case number
-        case string
-        case escapedString
-        case key
-        case array
-        case object
-    }
-
-    let kind: Kind
-    /// Where its text starts, after a string's quote; of an object, the key found last, 0 before the first.
-    var start: UInt32
-    /// The length of its text; of arrays and objects, the number of elements or members.
-    var length: UInt32
-    /// The index after the last token inside; of keys, their hash.
-    var next: UInt32
-}
-
 /// Splits a JSON text into tokens, in the order of the text, if all of it is ordinary.
 struct TapeParser: ~Copyable {
     /// More than user types nest; deeper values are left to Foundation.

@@ -1,17 +1,5 @@
 internal import Synchronization
 
-/// Why a handler is cancelled.
-enum CancelReason: Sendable {
-    /// Its attempt took longer than its route allows.
-    case timeout
-    /// The broker stops.
-    case stop
-    /// Its action was cancelled or deleted.
-    case removal
-    /// Another process took this one for dead: the claim is not valid any more.
-    case takenOver
-}
-
 /// The task that runs handlers one after the other, for cancelling it.
 ///
 /// A cancelled task stays cancelled: it ends with the cancelled attempt, and the next attempt gets a new

@@ -1,4 +1,3 @@
-internal import Logging
 internal import Synchronization
 
 /// Reports the outcome of an attempt, once.
@@ -91,10 +90,4 @@ public final class Completion: Sendable {
         report?(result)
         return report != nil
     }
-}
-
-/// The error of an attempt whose handler released its completion without calling it.
-public struct CompletionDropped: Error, Sendable, CustomStringConvertible {
-    /// What happened, in words.
-    public var description: String { "the handler dropped its completion without calling it" }
 }

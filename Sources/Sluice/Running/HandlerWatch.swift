@@ -1,51 +1,5 @@
 internal import Dispatch
-internal import Logging
 internal import Synchronization
-
-/// Decides whether handlers block their threads: checks and answers in, decisions out; no clock, no thread.
-///
-/// While handlers run, an empty probe is scheduled on their executor at intervals. If a probe has not run
-/// within the threshold, nothing runs there.
-struct HandlerWatchStateMachine {
-    enum Decision: Equatable {
-        /// Schedule a probe on the handlers' executor.
-        case probe
-        /// Report that nothing has run there since a time.
-        case tell(since: Timestamp)
-        case wait
-        /// No handler runs: stop the checks.
-        case end
-    }
-
-    private let threshold: Duration
-    private var probe: (uptime: Duration, time: Timestamp)?
-    /// Since when nothing has run; set from the report until a probe runs.
-    private(set) var blockedSince: Timestamp?
-
-    init(threshold: Duration) { self.threshold = threshold }
-
-    /// - Parameter isBusy: Whether handlers run.
-    mutating func look(at uptime: Duration, _ time: Timestamp, isBusy: Bool) -> Decision {
-        guard let probe else {
-            guard isBusy else { return .end }
-            self.probe = (uptime, time)
-            return .probe
-        }
-        guard uptime - probe.uptime >= threshold, blockedSince == nil, !mutant("blocked handlers") else {
-            return .wait
-        }
-        blockedSince = probe.time
-        return .tell(since: probe.time)
-    }
-
-    /// Notes that the probe has run.
-    ///
-    /// - Returns: Whether it had been reported as overdue.
-    mutating func answered() -> Bool {
-        defer { (probe, blockedSince) = (nil, nil) }
-        return blockedSince != nil
-    }
-}
 
 /// Checks, while handlers run, whether their executor runs anything, and logs a warning if not.
 ///

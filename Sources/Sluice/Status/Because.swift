@@ -68,31 +68,6 @@ public enum Because: Sendable, Hashable {
     case stopped
 }
 
-/// The limit that a head without a permit waits for.
-public enum PermitScope: Sendable, Hashable {
-    /// The handlers of its route have reached ``RouteOptions/concurrency``.
-    case route(QueuePattern)
-    /// All handlers together have reached ``BrokerOptions/concurrency``.
-    case broker
-    /// Actions that ran when a process died are tried alone, or are about to be (G7); the head may be one of
-    /// them.
-    ///
-    /// `nil` means that none of them has started.
-    case crashTrial(of: TriedAction?)
-    /// Other actions run in other processes, and only those processes know what is missing.
-    case otherProcess
-}
-
-/// An action that is tried after a crash.
-public struct TriedAction: Sendable, Hashable {
-    /// The action's queue.
-    public let queue: QueueName
-    /// The action's number.
-    public let action: ActionID
-    /// How many others are tried at the same time.
-    public let otherCount: Int
-}
-
 extension Because: CustomStringConvertible {
     /// The text of the column `because` of `sluice_queues`.
     public var description: String {

@@ -1,13 +1,6 @@
 #if CommandLineTool
 internal import Sluice
 
-/// A process that holds a lock.
-struct LockHolder: Hashable {
-    let pid: Int
-    /// The name of its program; `nil` if the system does not report it.
-    let name: String?
-}
-
 /// The holders of SQLite's locks on a file, if the system lists locks: on Linux.
 struct LockHolders {
     /// Holders of the write lock.

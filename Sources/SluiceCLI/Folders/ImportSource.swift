@@ -1,15 +1,6 @@
 #if CommandLineTool
 internal import ArgumentParser
 
-/// The format of an import.
-enum ImportFormat: String, ExpressibleByArgument, CaseIterable {
-    /// Detected from the path.
-    case auto
-    case lines
-    case customerIO = "customer-io"
-    case cute
-}
-
 /// Where an import reads from.
 enum ImportSource: Hashable {
     case lines
@@ -104,30 +95,6 @@ enum ImportSource: Hashable {
         let names = (try? PlainFile.names(in: path)) ?? []
         return names.prefix(hintLimit).map { "\(path)/\($0)" }
             .filter { PlainFile.isFolder($0) && !PlainFile.isLink($0) }
-    }
-}
-
-/// Reads the folder of another library's queue, entry by entry and in its order.
-struct FolderReader {
-    // One of them is set. In an enum, changing a case's value would copy all that it has read.
-    private var customerIO: CustomerIOFolder?
-    private var cute: CuteFolder?
-
-    /// - Returns: `nil` if the source is not a folder.
-    init?(_ source: ImportSource, kind: String?) throws(Failure) {
-        switch source {
-        case .lines: return nil
-        case .customerIO(let path): customerIO = try CustomerIOFolder(path: path)
-        case .cute(let path): cute = try CuteFolder(path: path, kind: kind)
-        }
-    }
-
-    /// The part of the input that has been read.
-    var fraction: Double { customerIO?.fraction ?? cute?.fraction ?? 1 }
-
-    /// Returns the next item; `nil` at the end.
-    mutating func nextItem() -> FolderItem? {
-        customerIO != nil ? customerIO?.nextItem() : cute?.nextItem()
     }
 }
 #endif

@@ -119,16 +119,6 @@ struct CommandHandler: Sendable {
     }
 }
 
-/// A payload as a command's standard input: a file without a name, at its first byte.
-enum PayloadFile {
-    static func make(_ payload: String) throws(StartFailure) -> FileDescriptor {
-        var payload = payload
-        let file = payload.withUTF8 { csluice_unnamed_file($0.baseAddress, $0.count) }
-        guard file >= 0 else { throw StartFailure(code: -file) }
-        return FileDescriptor(rawValue: file)
-    }
-}
-
 /// Passes on the lines of a command, except those that are for the tool.
 private final class OutputLines: Sendable {
     /// The longest line that is passed on.
@@ -182,46 +172,6 @@ private final class Flag: Sendable {
 
     /// - Returns: The previous value.
     func exchange(_ value: Bool) -> Bool { isSet.exchange(value, ordering: .acquiringAndReleasing) }
-}
-
-/// Reports that commands cannot be started, once until one can be started again.
-final class LackRemarks: Sendable {
-    private let isLacking = Mutex(false)
-
-    func remark(_ failure: StartFailure) {
-        let isNew = isLacking.withLock { isLacking in
-            defer { isLacking = true }
-            return !isLacking
-        }
-        if isNew { Terminal.remark("\(failure); no attempt is spent, it is tried again each second") }
-    }
-
-    func hasStarted() { isLacking.withLock { $0 = false } }
-}
-
-/// Limits of delays from a handler.
-enum Seconds {
-    /// A hundred years, the library's own limit; a `Duration` made of much more would trap.
-    static let longest = 3_155_760_000.0
-
-    /// Returns a handler's delay; `nil` if it is negative or not finite.
-    ///
-    /// A negative delay may come from a clock that differs, and does not ask for an immediate retry.
-    static func delay(_ seconds: Double) -> Duration? {
-        seconds.isFinite && seconds >= 0 ? .seconds(min(seconds, longest)) : nil
-    }
-}
-
-/// A command ended with a status without a meaning of its own.
-struct CommandEnded: Error, CustomStringConvertible {
-    let end: CommandEnd
-
-    var description: String {
-        switch end {
-        case .exited(let code): "the command ended with status \(code)"
-        case .signaled(let signal): "signal \(signal) ended the command"
-        }
-    }
 }
 
 extension Substring {

@@ -153,11 +153,6 @@ extension Importer {
     }
 }
 
-/// The error after a signal; earlier input has been stored.
-struct Stopped: Error {
-    let signal: Int32
-}
-
 extension Importer {
     /// Stores an item for each line.
     ///

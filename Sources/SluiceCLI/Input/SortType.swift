@@ -12,15 +12,6 @@ enum SortType: String, ExpressibleByArgument, CaseIterable {
     case text
 }
 
-/// The reason why something is not enqueued.
-struct Refusal: Error {
-    let reason: String
-
-    init(_ reason: String) {
-        self.reason = reason
-    }
-}
-
 extension SortType {
     /// Returns the sort key of a field.
     ///

@@ -2,13 +2,6 @@
 internal import ArgumentParser
 internal import Sluice
 
-/// When the tool uses colours.
-enum ColorChoice: String, ExpressibleByArgument, CaseIterable {
-    case auto
-    case always
-    case never
-}
-
 /// Colours, or none (SGR of ECMA-48).
 struct Paint {
     enum Style: String {

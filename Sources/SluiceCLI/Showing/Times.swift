@@ -58,22 +58,4 @@ enum Times {
         return ((value - remainder) / divisor, remainder)
     }
 }
-
-/// A duration on the command line: `90`, `90s`, `15m`, `2h`, `7d`.
-struct Span: ExpressibleByArgument {
-    let duration: Duration
-
-    init?(argument: String) {
-        let units: [Character: Double] = ["s": 1, "m": 60, "h": 3_600, "d": 86_400]
-        let unit = argument.last.flatMap { units[$0] }
-        let number = unit == nil ? argument : String(argument.dropLast())
-        guard let value = Double(number), value.isFinite, value >= 0 else { return nil }
-        let seconds = value * (unit ?? 1)
-        guard seconds <= Self.longest else { return nil }
-        duration = .seconds(seconds)
-    }
-
-    /// A hundred years, the library's limit.
-    private static let longest = 3_153_600_000.0
-}
 #endif

@@ -64,10 +64,4 @@ struct RawTerminal {
         }
     }
 }
-
-/// Columns and rows of a screen.
-struct ScreenSize: Hashable {
-    var columns: Int
-    var rows: Int
-}
 #endif

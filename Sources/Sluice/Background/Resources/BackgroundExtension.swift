@@ -16,15 +16,3 @@ public protocol BackgroundExtension: Sendable {
     /// called on any thread, and more than once.
     func end()
 }
-
-/// An extension that is never granted, as on servers.
-public struct NoBackgroundExtension: BackgroundExtension {
-    /// Makes one.
-    public init() {}
-
-    /// Refuses.
-    public func begin(expired: @escaping @Sendable () -> Void) -> Bool { false }
-
-    /// Does nothing.
-    public func end() {}
-}

@@ -10,21 +10,6 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// Signal handling of the process.
-enum Signals {
-    /// Makes a write to a pipe without a reader fail, instead of ending the process.
-    static func ignoreBrokenPipes() {
-        signal(SIGPIPE, SIG_IGN)
-    }
-
-    /// Ends the process by a signal, so that its parent sees which.
-    static func end(by number: Int32) -> Never {
-        signal(number, SIG_DFL)
-        kill(getpid(), number)
-        exit(128 + number)
-    }
-}
-
 /// Counts the signals that stop a run, and reports each: SIGTERM, SIGINT, SIGHUP and SIGQUIT.
 final class StopRequests: Sendable {
     /// The longest delay between the same signal to a command and to this process.

@@ -1,4 +1,5 @@
 #if CommandLineTool
+
 /// Draws lines on a screen, and redraws only lines that change.
 struct FrameWriter {
     private var shown: [String] = []

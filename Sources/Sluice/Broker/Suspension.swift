@@ -1,0 +1,52 @@
+internal import Synchronization
+
+/// Whether a broker is suspended; changes run one after the other.
+final class Suspension: Sendable {
+    private let value = Atomic(false)
+    private let end = Atomic(false)
+    private let last = Mutex<Task<Void, Never>?>(nil)
+    private let executor: DispatchExecutor?
+    private let listener = Mutex<Listener?>(nil)
+
+    /// A struct, so that the closure is not wrapped at each read.
+    private struct Listener {
+        let tell: @Sendable (RemainingWork) -> Void
+    }
+
+    /// The longest time that queues are read to find out how much work is left.
+    static let readingLimit: Duration = .seconds(2)
+
+    /// The listener that learns how much work is left when a broker that does not run is suspended.
+    var told: (@Sendable (RemainingWork) -> Void)? { listener.withLock { $0?.tell } }
+
+    func tell(_ tell: @escaping @Sendable (RemainingWork) -> Void) {
+        listener.withLock { $0 = Listener(tell: tell) }
+    }
+
+    init(_ engine: EngineContext) { executor = engine.executor }
+
+    /// Changed only inside ``pass(_:)``.
+    var isOn: Bool {
+        get { value.load(ordering: .acquiring) }
+        set { value.store(newValue, ordering: .releasing) }
+    }
+
+    /// Whether the broker is closing and cannot be suspended again; changed only inside ``pass(_:)``.
+    var isOver: Bool {
+        get { end.load(ordering: .acquiring) }
+        set { end.store(newValue, ordering: .releasing) }
+    }
+
+    /// Runs a closure after all closures passed before.
+    func pass<Output: Sendable>(_ body: @escaping @Sendable () async -> Output) async -> Output {
+        let task = last.withLock { last in
+            let task = Task(executorPreference: executor) { [last] in
+                await last?.value
+                return await body()
+            }
+            last = Task(executorPreference: executor) { _ = await task.value }
+            return task
+        }
+        return await task.value
+    }
+}

@@ -1,0 +1,29 @@
+/// The groups of one action.
+package struct ActionGroups: Sendable, Hashable {
+    /// The groups that it starts.
+    package var started: [GroupName] = []
+    /// The groups that it is a member of.
+    package var joined: [GroupName] = []
+
+    package init(started: [GroupName] = [], joined: [GroupName] = []) {
+        self.started = started
+        self.joined = joined
+    }
+
+    package var isEmpty: Bool { started.isEmpty && joined.isEmpty }
+
+    /// The most groups that one action may start or be a member of: each is checked when the action is due.
+    static let limit = 64
+
+    func validate() throws(SluiceError) {
+        for groups in [started, joined] {
+            guard groups.count <= Self.limit else {
+                throw SluiceError(
+                    .invalidOptions,
+                    "an action has \(groups.count) groups; give it at most \(Self.limit)"
+                )
+            }
+            for group in groups { try group.validate() }
+        }
+    }
+}

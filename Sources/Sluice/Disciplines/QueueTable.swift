@@ -1,0 +1,40 @@
+/// The options of queues, by pattern, and their rules.
+package struct QueueTable: Sendable {
+    private var table = PatternTable<QueueOptions>()
+    /// Whether some queues have rules of their own; in most brokers none has.
+    private(set) var hasRules = false
+
+    package init() {}
+
+    /// Sets the options for the queues of a pattern.
+    ///
+    /// - Throws: ``SluiceError/Code/duplicateQueueOptions`` when it has some, and
+    ///   ``SluiceError/Code/invalidOptions``.
+    package mutating func add(_ pattern: QueuePattern, _ options: QueueOptions) throws(SluiceError) {
+        let form = try pattern.formOfRule()
+        try options.validate()
+        guard table[form] == nil else {
+            throw SluiceError(.duplicateQueueOptions, "the queues '\(pattern)' have options already")
+        }
+        table[form] = options
+        hasRules = hasRules || options.discipline != nil || options.start != nil
+    }
+
+    /// Returns the options of a queue.
+    func options(of queue: QueueName) -> QueueOptions? { table.matches(queue).first { _ in true } }
+
+    /// Returns a queue's discipline by the most specific pattern that sets one; `nil` if none does.
+    func saidDiscipline(of queue: QueueName) -> QueueDiscipline? {
+        hasRules ? table.matches(queue).lazy.compactMap(\.discipline).first : nil
+    }
+
+    /// Returns the rules of a queue, each by the most specific pattern that sets it.
+    package func rules(of queue: QueueName) -> QueueRules {
+        guard hasRules else { return .plain }
+        let options = Array(table.matches(queue))
+        return QueueRules(
+            discipline: options.lazy.compactMap(\.discipline).first ?? .firstInFirstOut,
+            start: options.lazy.compactMap(\.start).first ?? .atOnce
+        )
+    }
+}

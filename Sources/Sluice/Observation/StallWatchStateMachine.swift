@@ -1,0 +1,58 @@
+/// Finds stalled queues: pages of statuses in, queues to report out; no SQL, no clock.
+///
+/// Each page is a bounded amount of reading. The machine keeps a mark for each queue that does not move, at
+/// most ``limit``; other queues get one when some of these have moved.
+struct StallWatchStateMachine {
+    /// About a megabyte.
+    static let limit = 10_000
+
+    private struct Mark {
+        let head: ActionID?
+        let attempt: Int
+        let since: Duration
+        var isReported = false
+    }
+
+    private var marks: [QueueName: Mark] = [:]
+    /// Where the next page begins; `nil` is the first queue.
+    private(set) var next: QueueName?
+
+    var count: Int { marks.count }
+
+    /// Adds a page of statuses, and returns the queues that have stalled.
+    ///
+    /// Each is returned once, until it moves.
+    mutating func look(
+        at statuses: [QueueStatus],
+        isLast: Bool,
+        now: Duration,
+        threshold: Duration
+    ) -> [QueueStatus] {
+        next = isLast ? nil : statuses.last?.queue
+        return statuses.filter { status in
+            guard status.standsStill else {
+                marks[status.queue] = nil
+                return false
+            }
+            var mark = marks[status.queue]
+            if mark?.head != status.head || mark?.attempt != status.attempt { mark = nil }
+            if mark == nil && marks.count >= Self.limit && marks[status.queue] == nil { return false }
+            var known = mark ?? Mark(head: status.head, attempt: status.attempt, since: now)
+            let isDue = !known.isReported && now - known.since >= threshold
+            if isDue { known.isReported = true }
+            marks[status.queue] = known
+            return isDue
+        }
+    }
+
+    /// Forgets a queue that has moved.
+    mutating func moved(_ queue: QueueName) {
+        if !marks.isEmpty { marks[queue] = nil }
+    }
+
+    /// Forgets all queues, as there are no observers.
+    mutating func forget() {
+        marks = [:]
+        next = nil
+    }
+}

@@ -1,0 +1,7 @@
+/// The end of a handler's run.
+enum HandlerResult: Sendable {
+    case outcome(Outcome)
+    case threw(any Error)
+    /// The payload is not of the route's type; with the reason, without the payload.
+    case undecodable(String)
+}

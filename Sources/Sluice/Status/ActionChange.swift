@@ -1,0 +1,17 @@
+#if canImport(FoundationEssentials)
+public import struct FoundationEssentials.Date
+#else
+public import struct Foundation.Date
+#endif
+
+/// The result of an edit.
+public enum ActionChange: Sendable, Hashable {
+    /// The change is stored and in effect.
+    case done
+    /// The action runs. The change is stored, and takes effect when the attempt ends.
+    case deferred
+    /// The action runs, and nothing has been changed.
+    case running
+    /// There is no such action: it never existed, it has been settled, or it is a dead letter.
+    case missing
+}

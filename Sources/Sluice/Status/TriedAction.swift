@@ -1,0 +1,23 @@
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+#if canImport(FoundationEssentials)
+public import struct FoundationEssentials.Date
+#else
+public import struct Foundation.Date
+#endif
+
+/// An action that is tried after a crash.
+public struct TriedAction: Sendable, Hashable {
+    /// The action's queue.
+    public let queue: QueueName
+    /// The action's number.
+    public let action: ActionID
+    /// How many others are tried at the same time.
+    public let otherCount: Int
+}

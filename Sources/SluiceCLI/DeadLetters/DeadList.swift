@@ -1,0 +1,56 @@
+#if CommandLineTool
+internal import ArgumentParser
+internal import Sluice
+
+struct DeadList: AsyncParsableCommand, Look {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List dead letters, the newest first.",
+        discussion: """
+            With --json: id, queue, kind, cause (failed, exhausted, expired, undecodable, crashed, behind: \
+            it stood behind one that set its queue aside, skipped), error, attempts, died_at, payload.
+
+            Example:
+              sluice dead list --file q.sqlite --queue 'mail/*' --limit 20
+
+            \(ExitStatus.help)
+            """
+    )
+
+    @OptionGroup var file: FileOption
+    @OptionGroup var selection: Selection
+
+    @Option(
+        help: DeadLetterCause.help,
+        completion: DeadLetterCause.completion,
+        transform: DeadLetterCause.argument
+    )
+    var cause: DeadLetterCause?
+
+    @OptionGroup var output: OutputOption
+
+    /// How much of an error a row shows.
+    private static let errorLength = 60
+
+    func run() async throws {
+        let found = try await file.withReader { broker in
+            try await broker.deadLetters(selection.pattern, cause: cause, limit: selection.readLimit)
+        }
+        let letters = selection.cut(found, named: "dead letters")
+        guard !output.json else { return Terminal.answer(letters.map { JSONText.object($0.members) }) }
+        var table = Table([
+            .init(heading: "ID", isNumber: true), .init(heading: "QUEUE"), .init(heading: "KIND"),
+            .init(heading: "ATTEMPTS", isNumber: true), .init(heading: "DIED AT"), .init(heading: "CAUSE"),
+            .init(heading: "ERROR"),
+        ])
+        for letter in letters {
+            table.add([
+                letter.id.description, letter.queue.rawValue, letter.kind, String(letter.attempts),
+                Times.text(letter.diedAt), letter.cause.rawValue,
+                Visible.beginning(of: letter.error, count: Self.errorLength),
+            ])
+        }
+        Terminal.answer(table.lines(output.paint))
+    }
+}
+#endif

@@ -1,0 +1,25 @@
+#if CommandLineTool
+internal import Sluice
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+/// Why an attempt in a handler process failed.
+struct HandlerError: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+
+    init(_ end: CommandEnd) {
+        switch end {
+        case .exited(let code): description = "the handler process ended with status \(code)"
+        case .signaled(let signal): description = "signal \(signal) ended the handler process"
+        }
+    }
+}
+#endif
