@@ -103,19 +103,6 @@ extension Connection {
         }
     }
 
-    /// Returns whether another connection has the write lock.
-    package func isWriteLockTaken() throws -> Bool {
-        setBusyTimeout(.zero)
-        do {
-            try beginImmediate()
-        } catch {
-            guard error.code.primary == .busy, !isInTransaction else { throw error }
-            return true
-        }
-        rollback()
-        return false
-    }
-
     /// Waits a millisecond, as SQLite does between two tries to get a lock.
     package static func pause() { sqlite3_sleep(1) }
 

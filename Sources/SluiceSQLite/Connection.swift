@@ -210,14 +210,6 @@ extension Connection {
         return false
     }
 
-    /// Returns the name of the collation of a column.
-    package func collation(of column: String, in table: String) throws(SQLiteError) -> String {
-        var name: UnsafePointer<CChar>?
-        let code = sqlite3_table_column_metadata(handle, "main", table, column, nil, &name, nil, nil, nil)
-        guard code == SQLITE_OK else { throw SQLiteError(code, on: handle) }
-        return name.map { String(cString: $0) } ?? "BINARY"
-    }
-
     /// Whether the database is in memory.
     package var isInMemory: Bool { path == ":memory:" }
 }

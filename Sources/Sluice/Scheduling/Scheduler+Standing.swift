@@ -57,8 +57,8 @@ extension Scheduler {
         refusals.refusal(of: queue).map { .refused(error: "\($0.error)", since: $0.since.date) }
     }
 
-    func standing(of queue: QueueID) -> SchedulerStateMachine.Standing {
-        machine.withLock { $0.standing(of: queue) }
+    func standing(of queue: QueueID) -> QueueReadiness {
+        machine.withLock { $0.readiness(of: queue) }
     }
 
     /// These scheduled actions, and no others, are due and have no place.

@@ -220,7 +220,7 @@ extension Scheduler {
         restWaiters?.changed()
     }
 
-    func update(_ change: (inout SchedulerStateMachine) -> [SchedulerStateMachine.Decision]) {
+    func update(_ change: (inout SchedulerStateMachine) -> [SchedulerDecision]) {
         let (decisions, deadline, rests) = machine.withLock { machine in
             let wasResting = machine.isResting
             return (change(&machine), machine.nextDeadline, machine.isResting && !wasResting)
@@ -235,7 +235,7 @@ extension Scheduler {
 // MARK: - Decisions
 
 extension Scheduler {
-    private func perform(_ decision: SchedulerStateMachine.Decision) {
+    private func perform(_ decision: SchedulerDecision) {
         switch decision {
         case .claim(let orders): claim(orders)
         case .timeOut(let claim): delegate.timeOut(claim)
@@ -247,7 +247,7 @@ extension Scheduler {
         }
     }
 
-    private func claim(_ orders: [SchedulerStateMachine.Order]) {
+    private func claim(_ orders: [ClaimOrder]) {
         let requests = orders.map(request)
         store.claim(requests) { [self] result in
             switch result {
@@ -270,7 +270,7 @@ extension Scheduler {
         }
     }
 
-    private func request(_ order: SchedulerStateMachine.Order) -> ClaimRequest {
+    private func request(_ order: ClaimOrder) -> ClaimRequest {
         ClaimRequest(
             queue: order.queue,
             waitedFor: order.waitedFor,
@@ -282,7 +282,7 @@ extension Scheduler {
     /// Tells the state machine how a claim ended, and the caller if it is a run.
     private func conclude(_ queue: QueueID, _ result: ClaimResult) -> (ClaimedAction, Route)? {
         refusals.clear(.claim, of: queue)
-        let conclusion: SchedulerStateMachine.Conclusion
+        let conclusion: ClaimConclusion
         switch result {
         case .claimed(let action):
             let route = routes[action.route]
@@ -323,7 +323,7 @@ extension Scheduler {
 
     /// Leaves a queue's own next claim to when its outcome is written; `false` where it is another queue's,
     /// or the queue has several slots.
-    private func withdraw(_ order: SchedulerStateMachine.Order, behind receipt: Receipt) -> Bool {
+    private func withdraw(_ order: ClaimOrder, behind receipt: Receipt) -> Bool {
         guard order.queue == receipt.queue else { return false }
         var isWithdrawn = true
         update { machine in
@@ -335,7 +335,7 @@ extension Scheduler {
     }
 
     /// Makes a claim again a little later, as a wait that nothing in the file asks for.
-    private func postponeClaim(_ order: SchedulerStateMachine.Order) {
+    private func postponeClaim(_ order: ClaimOrder) {
         let wait =
             order.waitedFor
             ?? RetryWait(action: ActionID(rawValue: 0), nextAttemptAt: Timestamp(microseconds: 0))

@@ -171,7 +171,7 @@ private struct CrashTrialModel {
         }
     }
 
-    private mutating func take(_ decisions: [Machine.Decision]) {
+    private mutating func take(_ decisions: [SchedulerDecision]) {
         for decision in decisions {
             switch decision {
             case .beginTrial(let isLong):
@@ -190,7 +190,7 @@ private struct CrashTrialModel {
         }
     }
 
-    private mutating func claim(_ order: Machine.Order) {
+    private mutating func claim(_ order: ClaimOrder) {
         let lane = Int(order.queue.rawValue)
         guard let action = actions[lane], !setAside.contains(lane) else {
             return take(machine.concluded(order.queue, .nothing))

@@ -38,14 +38,14 @@ private struct Model {
 
     /// A claim from its decision to its conclusion.
     struct Claim {
-        var order: Machine.Order
+        var order: ClaimOrder
         /// What its transaction found; `nil` before the transaction.
         var result: Result?
     }
 
     enum Result {
         case run
-        case conclusion(Machine.Conclusion)
+        case conclusion(ClaimConclusion)
     }
 
     static let limits: [RouteID: Int] = [RouteID(rawValue: 1): 1, RouteID(rawValue: 2): 2]
@@ -61,7 +61,7 @@ private struct Model {
     /// Those that were tried and whose outcome is not written: what waits for them starts with that.
     var settlingTried: Set<QueueID> = []
     /// Handlers that have returned and whose outcome is not written, with the claim that goes along.
-    var settling: [(queue: QueueID, order: Machine.Order?)] = []
+    var settling: [(queue: QueueID, order: ClaimOrder?)] = []
     var now = Duration.zero
     var lastRetry: Int64 = 0
     /// The runs of routes that limit them: how many each has, and which.
@@ -98,7 +98,7 @@ private struct Model {
     }
 
     /// Takes decisions in.
-    mutating func take(_ decisions: [Machine.Decision]) {
+    mutating func take(_ decisions: [SchedulerDecision]) {
         claims += decisions.orders.map { Claim(order: $0) }
         for decision in decisions {
             guard case .survived(let claims) = decision else { continue }
@@ -239,7 +239,7 @@ extension Model {
 
 extension Model {
     /// The transaction of a claim.
-    mutating func transact(_ order: Machine.Order) -> Result {
+    mutating func transact(_ order: ClaimOrder) -> Result {
         guard let lane = lanes[order.queue], lane.work > 0, !lane.isParked else {
             return .conclusion(.nothing)
         }

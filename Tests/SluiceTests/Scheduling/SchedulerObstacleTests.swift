@@ -6,7 +6,7 @@ import Testing
     /// A machine whose queues wait for a gate each, or behind a hold.
     private static func blocked(
         concurrency: Int = 2,
-        _ conclusions: [QueueID: Machine.Conclusion]
+        _ conclusions: [QueueID: ClaimConclusion]
     ) -> TestMachine {
         let machine = TestMachine(concurrency: concurrency)
         for (queue, conclusion) in conclusions {
@@ -47,9 +47,9 @@ import Testing
 
     @Test(
         "G11: what goes away while a claim is under way is not missed by it",
-        arguments: [Machine.Conclusion.gated("a"), .held, .unroutable]
+        arguments: [ClaimConclusion.gated("a"), .held, .unroutable]
     )
-    func whileClaiming(_ conclusion: Machine.Conclusion) {
+    func whileClaiming(_ conclusion: ClaimConclusion) {
         let machine = TestMachine()
         #expect(machine.wake([1]).claimed == [1])
         switch conclusion {

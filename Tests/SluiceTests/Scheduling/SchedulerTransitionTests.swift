@@ -21,14 +21,14 @@ import Testing
     @Test("A woken queue is claimed, admitted, run, settled and claimed again until it has nothing left")
     func wholeRound() {
         let machine = TestMachine()
-        #expect(machine.wake([1]) == [.claim([Machine.Order(queue: 1, waitedFor: nil, trial: .waits)])])
+        #expect(machine.wake([1]) == [.claim([ClaimOrder(queue: 1, waitedFor: nil, trial: .waits)])])
         #expect(machine.phases[1] == .claiming(wasWoken: false))
         #expect(machine.claim(1).isEmpty)
         #expect(machine.phases[1] == .running)
         #expect(!machine.isIdle)
 
         let order = machine.finishing(1)
-        #expect(order == Machine.Order(queue: 1, waitedFor: nil, trial: .waits))
+        #expect(order == ClaimOrder(queue: 1, waitedFor: nil, trial: .waits))
         #expect(machine.settled(1).isEmpty)
         #expect(machine.phases[1] == .claiming(wasWoken: false))
 
@@ -86,10 +86,10 @@ import Testing
     @Test(
         "G11: a wake while the claim is under way is not lost, whatever the claim found",
         arguments: [
-            Machine.Conclusion.nothing, .waiting(wait(), until: .seconds(5)), .unroutable,
+            ClaimConclusion.nothing, .waiting(wait(), until: .seconds(5)), .unroutable,
         ]
     )
-    func wakeWhileClaiming(_ conclusion: Machine.Conclusion) {
+    func wakeWhileClaiming(_ conclusion: ClaimConclusion) {
         let machine = TestMachine()
         _ = machine.wake([1])
         #expect(machine.wake([1]).isEmpty)

@@ -9,10 +9,10 @@ extension QueueID: ExpressibleByIntegerLiteral {
     public init(integerLiteral value: Int64) { self.init(rawValue: value) }
 }
 
-extension [SchedulerStateMachine.Decision] {
+extension [SchedulerDecision] {
     /// The claims to be made, in their order.
-    var orders: [Machine.Order] {
-        flatMap { decision -> [Machine.Order] in
+    var orders: [ClaimOrder] {
+        flatMap { decision -> [ClaimOrder] in
             if case .claim(let orders) = decision { orders } else { [] }
         }
     }
@@ -40,7 +40,7 @@ final class TestMachine {
         if isStarted { machine.start() }
     }
 
-    var phases: [QueueID: Machine.Phase] { machine.phases }
+    var phases: [QueueID: QueuePhase] { machine.phases }
     var isIdle: Bool { machine.isIdle }
     var isCrowded: Bool { machine.isCrowded }
     var nextDeadline: Duration? { machine.nextDeadline }
@@ -48,35 +48,35 @@ final class TestMachine {
     var workAhead: RemainingWork { machine.workAhead(at: .zero) }
 
     func start() { machine.start() }
-    func stop() -> [Machine.Decision] { machine.stop() }
-    func wake(_ queues: [QueueID]) -> [Machine.Decision] { machine.wake(queues) }
-    func routesChanged() -> [Machine.Decision] { machine.routesChanged() }
-    func holdsChanged() -> [Machine.Decision] { machine.holdsChanged() }
-    func standing(_ queue: QueueID) -> Machine.Standing { machine.standing(of: queue) }
-    func askAgain(all: Bool) -> [Machine.Decision] { machine.askAgain(all: all) }
+    func stop() -> [SchedulerDecision] { machine.stop() }
+    func wake(_ queues: [QueueID]) -> [SchedulerDecision] { machine.wake(queues) }
+    func routesChanged() -> [SchedulerDecision] { machine.routesChanged() }
+    func holdsChanged() -> [SchedulerDecision] { machine.holdsChanged() }
+    func standing(_ queue: QueueID) -> QueueReadiness { machine.readiness(of: queue) }
+    func askAgain(all: Bool) -> [SchedulerDecision] { machine.askAgain(all: all) }
 
     func opened(
         _ gate: GateName,
         spread: Duration = .zero,
         at now: Duration = .zero
-    ) -> [Machine.Decision] {
+    ) -> [SchedulerDecision] {
         machine.gatesOpened([GateOpening(gate: gate, spread: spread)], at: now)
     }
 
     /// A run has been written; those that the tests start bear their queue's number.
-    func settled(_ queue: QueueID, claim: Int64? = nil) -> [Machine.Decision] {
+    func settled(_ queue: QueueID, claim: Int64? = nil) -> [SchedulerDecision] {
         machine.settled(queue, claim: claim ?? queue.rawValue)
     }
 
-    func withdrawClaim(_ queue: QueueID) -> [Machine.Decision] {
+    func withdrawClaim(_ queue: QueueID) -> [SchedulerDecision] {
         machine.withdrawClaim(of: queue, behind: queue.rawValue) ?? []
     }
 
-    func timeReached(_ now: Duration) -> [Machine.Decision] { machine.timeReached(now) }
+    func timeReached(_ now: Duration) -> [SchedulerDecision] { machine.timeReached(now) }
 
     /// A handler has returned, and its outcome goes to the file; runs that the tests start bear their queue's
     /// number.
-    func finishing(_ queue: QueueID, claim: Int64? = nil) -> Machine.Order? {
+    func finishing(_ queue: QueueID, claim: Int64? = nil) -> ClaimOrder? {
         let claim = claim ?? queue.rawValue
         if let route = runs.removeValue(forKey: claim) { use[route, default: 0] -= 1 }
         return machine.finishing(queue, claim: claim)
@@ -87,7 +87,7 @@ final class TestMachine {
         timeOutAt: Duration? = nil,
         claim: Int64? = nil,
         room: SlotRoom = .single
-    ) -> [Machine.Decision] {
+    ) -> [SchedulerDecision] {
         let (claim, route) = (claim ?? queue.rawValue, admitted.removeValue(forKey: queue))
         if let route {
             runs[claim] = route
@@ -96,19 +96,19 @@ final class TestMachine {
         return machine.started(queue, claim: claim, route: route, timeOutAt: timeOutAt, room: room)
     }
 
-    func concluded(_ queue: QueueID, _ conclusion: Machine.Conclusion) -> [Machine.Decision] {
+    func concluded(_ queue: QueueID, _ conclusion: ClaimConclusion) -> [SchedulerDecision] {
         machine.concluded(queue, conclusion)
     }
 
-    func schedule(_ chore: Chore, at time: Duration?) -> [Machine.Decision] {
+    func schedule(_ chore: Chore, at time: Duration?) -> [SchedulerDecision] {
         machine.schedule(chore, at: time)
     }
 
-    func schedule(_ chore: Chore, noLaterThan time: Duration) -> [Machine.Decision] {
+    func schedule(_ chore: Chore, noLaterThan time: Duration) -> [SchedulerDecision] {
         machine.schedule(chore, noLaterThan: time)
     }
 
-    func schedule(_ chore: Chore, at time: Duration?, insteadOf mark: Duration) -> [Machine.Decision] {
+    func schedule(_ chore: Chore, at time: Duration?, insteadOf mark: Duration) -> [SchedulerDecision] {
         machine.schedule(chore, at: time, insteadOf: mark)
     }
 
@@ -120,7 +120,7 @@ final class TestMachine {
         isSuspect: Bool = false,
         crashes: Int = 0,
         level: Int = 0
-    ) -> Machine.Conclusion? {
+    ) -> ClaimConclusion? {
         let route = RouteID(rawValue: route)
         switch (machine.trialRule(for: queue), isSuspect) {
         case (.tries, false): return .unfinished
@@ -136,11 +136,11 @@ final class TestMachine {
     func suspected(
         _ suspects: [(queue: QueueID, level: Int, crashes: Int)],
         until: Duration
-    ) -> [Machine.Decision] {
+    ) -> [SchedulerDecision] {
         machine.suspected(suspects, until: until)
     }
 
-    func endTrial() -> [Machine.Decision] { machine.endTrial() }
+    func endTrial() -> [SchedulerDecision] { machine.endTrial() }
 
     /// Claims a queue's head: starts it, or concludes with what speaks against it.
     func claim(
@@ -151,7 +151,7 @@ final class TestMachine {
         crashes: Int = 0,
         level: Int = 0,
         timeOutAt: Duration? = nil
-    ) -> [Machine.Decision] {
+    ) -> [SchedulerDecision] {
         let refusal = admit(
             queue,
             route: route,
@@ -170,7 +170,7 @@ final class TestMachine {
     }
 
     /// A handler returns and is written; tells the claim of that transaction, and what follows.
-    func finish(_ queue: QueueID) -> (order: Machine.Order?, decisions: [Machine.Decision]) {
+    func finish(_ queue: QueueID) -> (order: ClaimOrder?, decisions: [SchedulerDecision]) {
         let order = finishing(queue)
         return (order, settled(queue))
     }

@@ -46,10 +46,10 @@ final class Batches: TransactionSubject {
         in queue: QueueID,
         upTo count: Int,
         _ rest: (endedAt: Timestamp, through: ActionID)?
-    ) throws(SQLiteError) -> (WaitingOrder.Waiting, since: Timestamp?) {
+    ) throws(SQLiteError) -> (Waiting, since: Timestamp?) {
         let last = ActionID(rawValue: .max)
         guard let rest else {
-            let waiting = try order.waiting(
+            let waiting = try waiting(
                 in: queue,
                 upTo: count,
                 among: ActionID(rawValue: 0)...last
@@ -57,8 +57,8 @@ final class Batches: TransactionSubject {
             return (waiting, waiting.oldest)
         }
         let next = ActionID(rawValue: rest.through.rawValue + 1)
-        let waiting = try order.waiting(in: queue, upTo: count, among: next...last)
-        let left = try order.waiting(in: queue, upTo: 1, among: ActionID(rawValue: 0)...rest.through)
+        let waiting = try waiting(in: queue, upTo: count, among: next...last)
+        let left = try waiting(in: queue, upTo: 1, among: ActionID(rawValue: 0)...rest.through)
         let times = [waiting.oldest, left.oldest == nil ? nil : rest.endedAt]
         return (waiting, times.compactMap { $0 }.min())
     }
@@ -158,5 +158,71 @@ final class Batches: TransactionSubject {
             """
         )
         .bind(1, queue.rawValue).bind(2, dueAt.microseconds).bind(3, isOpen).run()
+    }
+
+    /// What waits in a queue, as far as it takes to know when a batch of it starts.
+    private struct Waiting {
+        /// Those that wait, up to the number that was asked for.
+        ///
+        /// Where it is below that number, some may have been left out.
+        var count: Int
+        /// When the one was enqueued that came first.
+        var oldest: Timestamp?
+    }
+
+    /// Counts what waits in a queue and does not run, up to a number.
+    ///
+    /// - Parameter actions: Those that count.
+    private func waiting(
+        in queue: QueueID,
+        upTo limit: Int,
+        among actions: ClosedRange<ActionID>
+    ) throws(SQLiteError) -> Waiting {
+        try order.load()
+        let ordered = try order.readOrdered()
+        // Those with a place in the file are older than all others.
+        let filed = try connection.cached(
+            """
+            SELECT count(*), min(enqueued_at_us) FROM (
+                SELECT a.enqueued_at_us FROM sluice_order_rows AS o
+                CROSS JOIN sluice_action_rows AS a
+                    ON a.id = o.action_id AND a.queue_id = o.queue_id AND a.sort_key = o.sort_key
+                WHERE o.queue_id = ?1 AND o.action_id BETWEEN ?4 AND ?3 AND a.not_before_us IS NULL
+                  AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c
+                                  WHERE c.queue_id = ?1 AND c.action_id = a.id)
+                LIMIT ?2)
+            """
+        )
+        .bind(1, queue.rawValue).bind(2, limit).bind(3, min(ordered, actions.upperBound.rawValue))
+        .bind(4, actions.lowerBound.rawValue).first {
+            Waiting(count: $0.int(0), oldest: $0.optionalInt64(1).map(Timestamp.init(microseconds:)))
+        }
+        var waiting = filed ?? Waiting(count: 0)
+        let arrived = order.lanes[queue]?.arrived.map(\.action) ?? []
+        let newest = Set(arrived.filter { $0.rawValue > ordered && actions.contains($0) })
+        // Most looks only have to find out since when the first one waits.
+        let mayBeEnough = waiting.count + newest.count >= limit
+        for action in newest.sorted() where waiting.count < limit {
+            if !mayBeEnough, waiting.oldest != nil { break }
+            guard let time = try enqueueTime(ofWaiting: action, in: queue) else { continue }
+            waiting.count += 1
+            waiting.oldest = min(waiting.oldest ?? time, time)
+        }
+        return waiting
+    }
+
+    private func enqueueTime(
+        ofWaiting action: ActionID,
+        in queue: QueueID
+    ) throws(SQLiteError) -> Timestamp? {
+        try connection.cached(
+            """
+            SELECT a.enqueued_at_us FROM sluice_action_rows AS a
+            WHERE a.id = ?1 AND a.queue_id = ?2 AND a.not_before_us IS NULL
+              AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c
+                              WHERE c.queue_id = ?2 AND c.action_id = a.id)
+            """
+        )
+        .bind(1, action.rawValue).bind(2, queue.rawValue).first { Timestamp(microseconds: $0.int64(0)) }
     }
 }

@@ -287,3 +287,18 @@ final class LogGuard {
         pin.close()
     }
 }
+
+extension Connection {
+    /// Returns whether another connection has the write lock.
+    fileprivate func isWriteLockTaken() throws -> Bool {
+        setBusyTimeout(.zero)
+        do {
+            try beginImmediate()
+        } catch {
+            guard error.code.primary == .busy, !isInTransaction else { throw error }
+            return true
+        }
+        rollback()
+        return false
+    }
+}

@@ -16,79 +16,15 @@ internal import HeapModule
 ///                     │ nothing runs          └─▶ waiting for its trial (a suspect, G7)
 /// ```
 package struct SchedulerStateMachine {
-    /// What is known of an active queue.
-    enum Phase: Equatable {
-        /// In the line of ready queues.
-        case ready
-        /// Its head is being claimed. `wasWoken`: what the claim finds may be out of date already.
-        case claiming(wasWoken: Bool)
-        case running
-        /// It has several slots, and as many of its actions run as may.
-        case full
-        /// Its handler has returned, and that is being written. Another queue's claim goes with it.
-        case settling
-        /// Its head waits until a deadline, which is valid while its number is this one.
-        case waiting(RetryWait, until: Duration, deadline: Int)
-        /// Its head's route has no permit left.
-        case lackingPermit(RouteID)
-        /// Its head is a suspect.
-        case suspect
-    }
-
-    /// A claim to be made.
-    package struct Order: Hashable, Sendable {
-        package let queue: QueueID
-        /// The retry wait that is over.
-        package let waitedFor: RetryWait?
-        package let trial: TrialRule
-    }
-
-    /// How a claim ended without a run.
-    package enum Conclusion: Hashable, Sendable {
-        /// There is nothing to run, or the queue is parked: only a wake changes that.
-        case nothing
-        /// Ask again at once.
-        case unfinished
-        /// The head waits until a time.
-        case waiting(RetryWait, until: Duration)
-        case lacksPermit(RouteID, limit: Int)
-        /// The head is a suspect.
-        case awaitsTrial(CrashSuspect)
-        /// There is no route for the head: a new route changes that, or a wake.
-        case unroutable
-        /// The head asks for a gate that is closed.
-        case gated(GateName)
-        /// A hold covers the queue.
-        case held
-        /// Another process runs its actions.
-        case takenElsewhere
-    }
-
-    /// What is to be done.
-    package enum Decision: Hashable, Sendable {
-        case claim([Order])
-        /// The attempt's time is over: cancel its handler.
-        case timeOut(claim: Int64)
-        case perform(Chore)
-        /// Suspects are about to be claimed; `isLong`: all the time that is left is theirs.
-        case beginTrial(isLong: Bool)
-        /// These claims were tried, and their process lives.
-        case survived([Int64])
-        /// Nothing is ready, runs or waits for a time.
-        case becameIdle
-        /// It was told to stop, and nothing runs any more.
-        case stopped
-    }
-
     /// How many handlers run at the same time at most.
     package let concurrency: Int
     /// Whether what may have killed a process is tried with nothing beside it.
     let triesSuspects: Bool
 
-    var phases: [QueueID: Phase] = [:]
+    var phases: [QueueID: QueuePhase] = [:]
     var ready: Deque<QueueID> = []
     /// Queues that wait for what others do: they cost a look-up in this table and nothing else.
-    var obstacles: [QueueID: Obstacle] = [:]
+    var obstacles: [QueueID: QueueObstacle] = [:]
     /// Queues that other processes run.
     var taken = QueueLine()
     /// Those of them that were asked again, until it is known whether they are free.
@@ -103,13 +39,7 @@ package struct SchedulerStateMachine {
     var beside: [Int64: QueueID] = [:]
     /// Those of them whose outcome is being written.
     var settlingBeside: Set<Int64> = []
-    var deadlines = DeadlineQueue()
-    /// The earliest time behind its deadline that was asked for, of chores with one.
-    var asked: [Chore: Duration] = [:]
-    /// Scheduled actions are about to be given their places: it has been decided, and no time set since.
-    var isAdmitting = false
-    /// A look for what is due comes at `look`, and the first will be due at `due`, perhaps later.
-    var lookAhead: (look: Duration, due: Duration)?
+    var agenda = Agenda()
     /// Claims under way and handlers that run, each a permit.
     var permitsInUse = 0
     /// Outcomes that are being written.
@@ -140,14 +70,14 @@ extension SchedulerStateMachine {
     package mutating func close() { isOpen = false }
 
     /// The broker is to stop: no further claim, until nothing runs.
-    package mutating func stop() -> [Decision] {
+    package mutating func stop() -> [SchedulerDecision] {
         close()
         isStopping = true
         return decide()
     }
 
     /// Queues may have become ready.
-    package mutating func wake(_ queues: some Sequence<QueueID>) -> [Decision] {
+    package mutating func wake(_ queues: some Sequence<QueueID>) -> [SchedulerDecision] {
         // When it starts, every queue with work is looked at.
         guard isOpen else { return [] }
         for queue in queues { wake(queue) }
@@ -165,7 +95,7 @@ extension SchedulerStateMachine {
         route: RouteID? = nil,
         timeOutAt: Duration?,
         room: SlotRoom = .single
-    ) -> [Decision] {
+    ) -> [SchedulerDecision] {
         precondition(isClaiming(queue), "a queue started that was not being claimed")
         waits[queue] = nil
         if let route { lines.began(claim, of: route) }
@@ -173,12 +103,12 @@ extension SchedulerStateMachine {
         hasRoute(queue)
         trial.started(queue, claim: claim)
         if room == .single { phases[queue] = .running } else { goBeside(queue, claim: claim, room) }
-        if let timeOutAt { deadlines.add(.attempt(claim), at: timeOutAt) }
+        if let timeOutAt { agenda.deadlines.add(.attempt(claim), at: timeOutAt) }
         return (trial.isLate(queue) ? [.survived([claim])] : []) + decide()
     }
 
     /// A claim ended without a run.
-    package mutating func concluded(_ queue: QueueID, _ conclusion: Conclusion) -> [Decision] {
+    package mutating func concluded(_ queue: QueueID, _ conclusion: ClaimConclusion) -> [SchedulerDecision] {
         guard case .claiming(let wasWoken) = phases[queue] else {
             preconditionFailure("a claim was concluded that was not under way")
         }
@@ -199,7 +129,7 @@ extension SchedulerStateMachine {
             makeReady(queue)
         case .waiting(let wait, let time):
             let until = known?.wait == wait ? min(time, known?.until ?? time) : time
-            phases[queue] = .waiting(wait, until: until, deadline: deadlines.add(.queue(queue), at: until))
+            phases[queue] = .waiting(wait, until: until, deadline: agenda.deadlines.add(.queue(queue), at: until))
         case .lacksPermit(let route, let limit):
             phases[queue] = .lackingPermit(route)
             // The permit may have come back between the transaction and now.
@@ -233,10 +163,10 @@ extension SchedulerStateMachine {
     ///
     /// - Returns: The claim to make in the same transaction, with the permit that it frees: the next ready
     ///   queue's, or its own queue's next when no other is ready.
-    package mutating func finishing(_ queue: QueueID, claim: Int64) -> Order? {
+    package mutating func finishing(_ queue: QueueID, claim: Int64) -> ClaimOrder? {
         if beside[claim] != nil { return finishingBeside(queue, claim: claim) }
         precondition(phases[queue] == .running, "a queue finished that was not running")
-        deadlines.remove(.attempt(claim))
+        agenda.deadlines.remove(.attempt(claim))
         trial.left(queue)
         phases[queue] = .settling
         endRun(claim)
@@ -252,7 +182,7 @@ extension SchedulerStateMachine {
     /// The outcome has been written.
     ///
     /// The queue may have more to do.
-    package mutating func settled(_ queue: QueueID, claim: Int64) -> [Decision] {
+    package mutating func settled(_ queue: QueueID, claim: Int64) -> [SchedulerDecision] {
         endedRun(claim)
         if settlingBeside.remove(claim) != nil {
             settling -= 1
@@ -263,11 +193,9 @@ extension SchedulerStateMachine {
         }
         return decide()
     }
-}
 
-// MARK: - Deciding
+    // MARK: - Deciding
 
-extension SchedulerStateMachine {
     func isClaiming(_ queue: QueueID) -> Bool {
         if case .claiming = phases[queue] { true } else { false }
     }
@@ -280,7 +208,7 @@ extension SchedulerStateMachine {
         case nil: makeReady(queue)
         case .claiming: phases[queue] = .claiming(wasWoken: true)
         case .waiting(let wait, let until, let deadline):
-            deadlines.removeQueueDeadline(deadline)
+            agenda.deadlines.removeQueueDeadline(deadline)
             makeReady(queue)
             waits[queue] = (wait, until, isOver: false)
         // Its head may be another one now, of another route.
@@ -295,7 +223,7 @@ extension SchedulerStateMachine {
         ready.append(queue)
     }
 
-    mutating func decide() -> [Decision] {
+    mutating func decide() -> [SchedulerDecision] {
         guard isOpen else {
             guard isStopping, permitsInUse == 0, settling == 0 else { return [] }
             isStopping = false
@@ -303,7 +231,7 @@ extension SchedulerStateMachine {
             return [.stopped]
         }
         if trial.isActive { return decideTrial() }
-        var orders: [Order] = []
+        var orders: [ClaimOrder] = []
         while permitsInUse < concurrency || mutant("permits"), let queue = ready.popFirst() {
             orders.append(order(queue))
         }
@@ -311,11 +239,11 @@ extension SchedulerStateMachine {
         return isIdle ? [.becameIdle] : []
     }
 
-    mutating func order(_ queue: QueueID) -> Order {
+    mutating func order(_ queue: QueueID) -> ClaimOrder {
         permitsInUse += 1
         phases[queue] = .claiming(wasWoken: false)
         let known = waits[queue]
-        return Order(
+        return ClaimOrder(
             queue: queue,
             waitedFor: known?.isOver == true ? known?.wait : nil,
             trial: trialRule(for: queue)
@@ -328,30 +256,12 @@ extension SchedulerStateMachine {
         obstacles.removeAll()
         beside.removeAll()
         settlingBeside.removeAll()
-        asked.removeAll()
-        isAdmitting = false
-        lookAhead = nil
         taken = QueueLine()
         askedAgain.removeAll()
         routeless = RoutelessQueues()
         trial = CrashTrial()
         waits.removeAll()
         lines = RouteLines()
-        // What was written before is still to be synced.
-        let sync = deadlines.time(of: .sync)
-        deadlines = DeadlineQueue()
-        deadlines.set(.sync, at: sync)
-    }
-}
-
-extension SchedulerStateMachine.Conclusion {
-    /// Whether a wake during the claim may have changed it.
-    ///
-    /// Permits and suspicion are looked at again in any case.
-    fileprivate var isOutdatedByWake: Bool {
-        switch self {
-        case .nothing, .waiting, .unroutable, .gated, .held, .takenElsewhere: true
-        case .unfinished, .lacksPermit, .awaitsTrial: false
-        }
+        agenda.reset()
     }
 }

@@ -3,17 +3,8 @@
 /// Each costs an entry in a table. They are asked again when the obstacle goes, or when an arrival or a
 /// change may have given them another head.
 extension SchedulerStateMachine {
-    /// What keeps a queue from moving until somebody takes it away.
-    enum Obstacle: Equatable {
-        case route
-        case gate(GateName)
-        case hold
-        /// Another process runs its actions, one after the other.
-        case taken
-    }
-
     /// A new route may serve what had none.
-    package mutating func routesChanged() -> [Decision] {
+    package mutating func routesChanged() -> [SchedulerDecision] {
         // What has none still comes again with its claim.
         routeless = RoutelessQueues()
         lift { $0 == .route }
@@ -21,13 +12,13 @@ extension SchedulerStateMachine {
     }
 
     /// Holds have ended, or have come.
-    package mutating func holdsChanged() -> [Decision] {
+    package mutating func holdsChanged() -> [SchedulerDecision] {
         lift { $0 == .hold }
         return decide()
     }
 
     /// Gates have been opened: the queues that wait for them are asked again, at once or spread over a time.
-    package mutating func gatesOpened(_ openings: [GateOpening], at now: Duration) -> [Decision] {
+    package mutating func gatesOpened(_ openings: [GateOpening], at now: Duration) -> [SchedulerDecision] {
         guard isOpen else { return [] }
         for opening in openings {
             guard opening.spread > .zero else {
@@ -46,7 +37,7 @@ extension SchedulerStateMachine {
                 phases[queue] = .waiting(
                     wait,
                     until: time,
-                    deadline: deadlines.add(.queue(queue), at: time)
+                    deadline: agenda.deadlines.add(.queue(queue), at: time)
                 )
             }
         }
@@ -62,7 +53,7 @@ extension SchedulerStateMachine {
     /// is.
     ///
     /// Some of those without a route are asked too (``RoutelessQueues``).
-    package mutating func askAgain(all: Bool) -> [Decision] {
+    package mutating func askAgain(all: Bool) -> [SchedulerDecision] {
         guard isOpen else { return [] }
         askTaken(count: all ? taken.count : concurrency - permitsInUse)
         for _ in 0..<min(Self.probeCount, routeless.count) { askNextRouteless() }
@@ -74,7 +65,7 @@ extension SchedulerStateMachine {
     }
 
     /// A claim has been concluded, which may tell whether there is a route.
-    mutating func noteRoute(of queue: QueueID, _ conclusion: Conclusion) {
+    mutating func noteRoute(of queue: QueueID, _ conclusion: ClaimConclusion) {
         switch conclusion {
         case .unroutable: routeless.append(queue)
         // Routes were not asked.
@@ -115,7 +106,7 @@ extension SchedulerStateMachine {
     }
 
     /// Wakes the queues behind an obstacle that has gone.
-    private mutating func lift(_ isGone: (Obstacle) -> Bool) {
+    private mutating func lift(_ isGone: (QueueObstacle) -> Bool) {
         for (queue, obstacle) in obstacles where isGone(obstacle) { wake(queue) }
         wakeClaims()
     }

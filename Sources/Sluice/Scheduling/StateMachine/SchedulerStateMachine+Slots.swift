@@ -16,8 +16,8 @@ extension SchedulerStateMachine {
     ///
     /// - Returns: The claim to make in the same transaction: the next ready queue's, or its own queue's when
     ///   no other is ready and nobody asks for it.
-    mutating func finishingBeside(_ queue: QueueID, claim: Int64) -> Order? {
-        deadlines.remove(.attempt(claim))
+    mutating func finishingBeside(_ queue: QueueID, claim: Int64) -> ClaimOrder? {
+        agenda.deadlines.remove(.attempt(claim))
         beside[claim] = nil
         settlingBeside.insert(claim)
         settling += 1
@@ -41,7 +41,7 @@ extension SchedulerStateMachine {
     /// and the queue is claimed again behind that.
     ///
     /// - Returns: `nil` where the queue has other slots: its next claim is to be made again by itself.
-    package mutating func withdrawClaim(of queue: QueueID, behind claim: Int64) -> [Decision]? {
+    package mutating func withdrawClaim(of queue: QueueID, behind claim: Int64) -> [SchedulerDecision]? {
         if settlingBeside.contains(claim) { return nil }
         precondition(isClaiming(queue), "a claim was withdrawn that was not under way")
         permitsInUse -= 1

@@ -91,7 +91,7 @@ extension SchedulerStateMachine {
     package mutating func suspected(
         _ suspects: some Sequence<(queue: QueueID, level: Int, crashes: Int)>,
         until: Duration
-    ) -> [Decision] {
+    ) -> [SchedulerDecision] {
         guard isOpen else { return [] }
         // A look that finds none again, as they run or wait, gives no more time.
         let known = trial.waiting.count
@@ -112,7 +112,7 @@ extension SchedulerStateMachine {
     }
 
     /// The time for what is being tried is over.
-    package mutating func endTrial() -> [Decision] {
+    package mutating func endTrial() -> [SchedulerDecision] {
         let (survivors, untried) = trial.end()
         for queue in untried { makeReady(queue) }
         return (survivors.isEmpty ? [] : [.survived(survivors)]) + decide()
@@ -126,7 +126,7 @@ extension SchedulerStateMachine {
     }
 
     /// Claims the next suspects, when nothing else runs.
-    mutating func decideTrial() -> [Decision] {
+    mutating func decideTrial() -> [SchedulerDecision] {
         guard trial.group.isEmpty, permitsInUse == 0 || mutant("alone"), settling == 0 else { return [] }
         guard let (queues, isLong) = trial.takeGroup(limit: concurrency) else { return [] }
         return [.beginTrial(isLong: isLong), .claim(queues.map { order($0) })]

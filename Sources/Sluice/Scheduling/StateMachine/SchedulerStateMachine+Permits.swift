@@ -9,10 +9,9 @@ extension SchedulerStateMachine {
 
     /// Whether so many handlers run and claims are made that they had better share their commits.
     var isCrowded: Bool { permitsInUse >= Self.crowd }
-}
 
-/// Who is asked again when a permit of a route is free.
-extension SchedulerStateMachine {
+    // Who is asked again when a permit of a route is free.
+
     /// A handler has returned: with its outcome its route's permit goes to the next that lacks one.
     mutating func endRun(_ claim: Int64) {
         if let route = lines.ends(claim) { callNext(for: route) }

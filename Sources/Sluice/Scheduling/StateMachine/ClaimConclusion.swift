@@ -1,0 +1,32 @@
+/// How a claim ended without a run.
+package enum ClaimConclusion: Hashable, Sendable {
+    /// There is nothing to run, or the queue is parked: only a wake changes that.
+    case nothing
+    /// Ask again at once.
+    case unfinished
+    /// The head waits until a time.
+    case waiting(RetryWait, until: Duration)
+    case lacksPermit(RouteID, limit: Int)
+    /// The head is a suspect.
+    case awaitsTrial(CrashSuspect)
+    /// There is no route for the head: a new route changes that, or a wake.
+    case unroutable
+    /// The head asks for a gate that is closed.
+    case gated(GateName)
+    /// A hold covers the queue.
+    case held
+    /// Another process runs its actions.
+    case takenElsewhere
+}
+
+extension ClaimConclusion {
+    /// Whether a wake during the claim may have changed it.
+    ///
+    /// Permits and suspicion are looked at again in any case.
+    var isOutdatedByWake: Bool {
+        switch self {
+        case .nothing, .waiting, .unroutable, .gated, .held, .takenElsewhere: true
+        case .unfinished, .lacksPermit, .awaitsTrial: false
+        }
+    }
+}

@@ -1,0 +1,8 @@
+/// What keeps a queue from moving until somebody takes it away.
+enum QueueObstacle: Equatable {
+    case route
+    case gate(GateName)
+    case hold
+    /// Another process runs its actions, one after the other.
+    case taken
+}

@@ -1,0 +1,18 @@
+/// What is known of an active queue.
+enum QueuePhase: Equatable {
+    /// In the line of ready queues.
+    case ready
+    /// Its head is being claimed. `wasWoken`: what the claim finds may be out of date already.
+    case claiming(wasWoken: Bool)
+    case running
+    /// It has several slots, and as many of its actions run as may.
+    case full
+    /// Its handler has returned, and that is being written. Another queue's claim goes with it.
+    case settling
+    /// Its head waits until a deadline, which is valid while its number is this one.
+    case waiting(RetryWait, until: Duration, deadline: Int)
+    /// Its head's route has no permit left.
+    case lackingPermit(RouteID)
+    /// Its head is a suspect.
+    case suspect
+}

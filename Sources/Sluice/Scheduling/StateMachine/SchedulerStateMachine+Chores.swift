@@ -1,0 +1,75 @@
+/// When chores are to be performed.
+extension SchedulerStateMachine {
+    /// Sets the time of a chore, in place of the one before.
+    package mutating func schedule(_ chore: Chore, at time: Duration?) -> [SchedulerDecision] {
+        agenda.schedule(chore, at: time)
+        return decide()
+    }
+
+    /// Has a chore performed at a time at the latest.
+    package mutating func schedule(_ chore: Chore, noLaterThan time: Duration) -> [SchedulerDecision] {
+        agenda.schedule(chore, noLaterThan: time) ? decide() : []
+    }
+
+    /// Sets the time of a chore in place of the one that its last performance set: see ``Agenda``.
+    package mutating func schedule(
+        _ chore: Chore,
+        at time: Duration?,
+        insteadOf mark: Duration
+    ) -> [SchedulerDecision] {
+        agenda.schedule(chore, at: time, insteadOf: mark) ? decide() : []
+    }
+
+    /// Sets when scheduled actions are looked for next.
+    package mutating func admitNext(
+        at due: Duration?,
+        noLaterThan limit: Duration,
+        insteadOf mark: Duration
+    ) -> [SchedulerDecision] {
+        agenda.admitNext(at: due, noLaterThan: limit, insteadOf: mark) ? decide() : []
+    }
+
+    /// Whether nothing is ready, runs or waits for a time.
+    ///
+    /// What has no route, or is parked, does not count; what other processes run does.
+    package var isIdle: Bool {
+        phases.isEmpty && beside.isEmpty && settlingBeside.isEmpty && taken.isEmpty && !agenda.isAdmitting
+            && agenda.deadlines.time(of: .admitScheduled) == nil
+    }
+
+    /// Whether nothing is ready, runs or is being looked for: what is left waits for a time, for another
+    /// process, or for somebody.
+    var isResting: Bool {
+        permitsInUse == 0 && settling == 0 && ready.isEmpty && !trial.isActive && beside.isEmpty
+            && settlingBeside.isEmpty && !agenda.isAdmitting
+    }
+
+    /// Whether nothing is left to do before a time, but for as many attempts as are in their handlers.
+    ///
+    /// - Parameter paused: Outcomes that could not be written and wait for a time.
+    func isAtRest(at now: Duration, butFor held: Int, paused: Int = 0) -> Bool {
+        permitsInUse == held && settling == paused && !agenda.isAdmitting
+            && nextDeadline.map { $0 > now } ?? true
+    }
+
+    /// A time has come.
+    package mutating func timeReached(_ now: Duration) -> [SchedulerDecision] {
+        var decisions: [SchedulerDecision] = []
+        while let due = agenda.deadlines.popDue(now) {
+            switch due.subject {
+            case .attempt(let claim): decisions.append(.timeOut(claim: claim))
+            case .chore(let chore):
+                if chore == .admitScheduled { agenda.isAdmitting = true }
+                decisions.append(.perform(chore))
+            case .queue(let queue):
+                guard case .waiting(let wait, let until, due.number) = phases[queue] else { continue }
+                makeReady(queue)
+                waits[queue] = (wait, until, isOver: true)
+            }
+        }
+        return decisions + decide()
+    }
+
+    /// The earliest time for which ``timeReached(_:)`` must be called; `nil` when there is none.
+    package var nextDeadline: Duration? { agenda.deadlines.first }
+}
