@@ -62,12 +62,15 @@ let package = Package(
         .target(name: "CSluiceFiles"),
         // Connections, statements, rows, transactions, result codes; nothing of queues.
         .target(name: "SluiceSQLite", dependencies: ["CSluiceSQLite"]),
+        // Codable values as JSON text and back; nothing of queues.
+        .target(name: "SluiceJSON"),
         // Store, scheduler, broker.
         .target(
             name: "Sluice",
             dependencies: [
                 "CSluiceFiles",
                 "CSluiceMigrations",
+                "SluiceJSON",
                 "SluiceSQLite",
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "HeapModule", package: "swift-collections"),
@@ -118,6 +121,7 @@ let package = Package(
                 "CSluiceCommands",
                 "CSluiceTerminal",
                 "Sluice",
+                "SluiceJSON",
                 argumentParser,
                 .product(name: "Logging", package: "swift-log"),
                 systemPackage,
@@ -160,6 +164,7 @@ let package = Package(
         .testTarget(
             name: "SluiceTests",
             dependencies: [
+                "SluiceJSON",
                 "CSluiceSQLite",
                 "FaultVFS",
                 "SluiceSQLite",
@@ -236,6 +241,7 @@ let package = Package(
         .testTarget(
             name: "CrashTests",
             dependencies: [
+                "SluiceJSON",
                 "CrashChild",
                 "HistoryWorker",
                 "PoolWriter",
@@ -252,6 +258,7 @@ let package = Package(
         .testTarget(
             name: "CLITests",
             dependencies: [
+                "SluiceJSON",
                 "SluiceSQLite",
                 "Sluice",
                 "SluiceCLI",
@@ -285,7 +292,7 @@ let package = Package(
 if let fuzzer = Context.environment["SLUICE_FUZZ"] {
     package.products.removeAll { $0.name == "sluice" }
     package.targets = package.targets.filter { $0.type != .test }.map { target in
-        guard ["SluiceSQLite", "Sluice", "SluiceCLI"].contains(target.name) else { return target }
+        guard ["SluiceSQLite", "SluiceJSON", "Sluice", "SluiceCLI"].contains(target.name) else { return target }
         return .target(
             name: target.name,
             dependencies: target.dependencies,
@@ -297,6 +304,7 @@ if let fuzzer = Context.environment["SLUICE_FUZZ"] {
             name: "Fuzz",
             dependencies: [
                 "SluiceSQLite",
+                "SluiceJSON",
                 "Sluice",
                 "SluiceCLI",
                 argumentParser,

@@ -72,6 +72,7 @@ public final class Broker: Sendable {
         observers = Observers(store.interest)
         coder = PayloadCoder(
             maximumByteCount: options.maximumPayloadByteCount,
+            dates: options.payloadDates,
             sealing: options.payloadSealing,
             acceptsUnsealed: options.acceptsUnsealedPayloads
         )

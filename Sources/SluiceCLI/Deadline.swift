@@ -1,6 +1,7 @@
 #if CommandLineTool
 internal import ArgumentParser
 internal import Sluice
+internal import SluiceJSON
 
 /// The end of a run: `50s`, `10m`, or `2026-05-01T06:00:00Z`.
 enum Deadline: ExpressibleByArgument {

@@ -26,7 +26,7 @@ import Testing
 
     @Test("It lists every case of Because, in their order")
     func cases() throws {
-        let source = try BecauseTable.text(of: "Sources/Sluice/Observation/Because.swift")
+        let source = try BecauseTable.text(of: "Sources/Sluice/Status/Because.swift")
         let start = try #require(source.range(of: "public enum Because"))
         let body = try #require(source[start.upperBound...].components(separatedBy: "\n}\n").first)
         let cases = body.matches(of: #/\n    case (\w+)/#).map { String($0.1) }

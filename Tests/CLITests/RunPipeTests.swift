@@ -3,6 +3,7 @@ import Foundation
 import Subprocess
 import Testing
 
+import SluiceJSON
 @testable import Sluice
 @testable import SluiceCLI
 

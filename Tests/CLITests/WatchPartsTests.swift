@@ -1,5 +1,6 @@
 #if CommandLineTool
 import Foundation
+import SluiceJSON
 import Sluice
 import Testing
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import SluiceJSON
 import SluiceSQLite
 
 @testable import Sluice

@@ -3,6 +3,7 @@ internal import FoundationEssentials
 #else
 internal import Foundation
 #endif
+internal import SluiceJSON
 
 /// Converts payloads between a user's type and the JSON text in the file.
 ///
@@ -12,6 +13,7 @@ package struct PayloadCoder: Sendable {
     // Both are configured once, here, and only read afterwards.
     private let encoder = JSONEncoder()
     private let decoder = JSONDecoder()
+    private let dates: PayloadDates
     private let maximumByteCount: Int
     /// Seals payloads; `nil` stores plain payloads.
     let sealing: (any PayloadSealing)?
@@ -20,17 +22,21 @@ package struct PayloadCoder: Sendable {
 
     package init(
         maximumByteCount: Int,
+        dates: PayloadDates = .iso8601,
         sealing: (any PayloadSealing)? = nil,
         acceptsUnsealed: Bool = true
     ) {
         self.maximumByteCount = maximumByteCount
+        self.dates = dates
+        if dates == .iso8601 { encoder.dateEncodingStrategy = .custom(Self.encode) }
+        decoder.dateDecodingStrategy = .custom(Self.date)
         self.sealing = sealing
         self.acceptsUnsealed = acceptsUnsealed
     }
 
     /// Returns the plain payload of an action.
     package func encode<A: Action>(_ action: A) throws(SluiceError) -> String {
-        if let text = JSONWriter.text(of: action) {
+        if let text = JSONWriter.text(of: action, datesAsText: dates == .iso8601) {
             try check(text.utf8.count, kind: A.kind)
             return text
         }
@@ -54,6 +60,23 @@ package struct PayloadCoder: Sendable {
             )
         }
         return text
+    }
+
+    @Sendable private static func encode(_ date: Date, to encoder: any Encoder) throws {
+        if let text = date.iso8601 { return try text.encode(to: encoder) }
+        try date.timeIntervalSinceReferenceDate.encode(to: encoder)
+    }
+
+    /// Reads a date as either form of ``PayloadDates``.
+    @Sendable private static func date(from decoder: any Decoder) throws -> Date {
+        let container = try decoder.singleValueContainer()
+        guard let text = try? container.decode(String.self) else {
+            return Date(timeIntervalSinceReferenceDate: try container.decode(Double.self))
+        }
+        guard let date = Date(iso8601: text) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "It is no ISO 8601 date.")
+        }
+        return date
     }
 
     /// Checks a payload that is JSON text already.

@@ -1,5 +1,6 @@
 #if CommandLineTool
 internal import Sluice
+internal import SluiceJSON
 
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials

@@ -1,5 +1,6 @@
 #if CommandLineTool
 internal import Sluice
+internal import SluiceJSON
 internal import Synchronization
 internal import SystemPackage
 

@@ -1,6 +1,7 @@
 #if CommandLineTool
 internal import ArgumentParser
 internal import Sluice
+internal import SluiceJSON
 
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials

@@ -1,6 +1,7 @@
 #if CommandLineTool
 internal import ArgumentParser
 internal import Sluice
+internal import SluiceJSON
 
 /// The types of sort key on the command line.
 enum SortType: String, ExpressibleByArgument, CaseIterable {

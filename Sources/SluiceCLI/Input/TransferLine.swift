@@ -1,5 +1,6 @@
 #if CommandLineTool
 internal import Sluice
+internal import SluiceJSON
 
 /// An action as a line of JSON, for `sluice export` and `sluice import`.
 enum TransferLine {

@@ -1,6 +1,7 @@
 #if CommandLineTool
 internal import ArgumentParser
 internal import Sluice
+internal import SluiceJSON
 
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials
@@ -12,20 +13,7 @@ internal import Foundation
 enum Times {
     /// Returns ISO 8601 in UTC with microseconds, as in SQL; the number itself outside the years 0 to 9999.
     static func text(_ time: Timestamp) -> String {
-        guard (-62_167_219_200_000_000...253_402_300_799_999_999).contains(time.microseconds) else {
-            return String(time.microseconds)
-        }
-        let (seconds, microseconds) = floorDivide(time.microseconds, 1_000_000)
-        let (days, secondOfDay) = floorDivide(seconds, 86_400)
-        let (year, month, day) = civil(days)
-        func digits(_ value: Int64, _ count: Int) -> String {
-            let text = String(value)
-            return String(repeating: "0", count: max(count - text.count, 0)) + text
-        }
-        let date = "\(digits(year, 4))-\(digits(month, 2))-\(digits(day, 2))"
-        let parts = [secondOfDay / 3_600, secondOfDay / 60 % 60, secondOfDay % 60]
-        let time = parts.map { digits($0, 2) }.joined(separator: ":")
-        return "\(date)T\(time).\(digits(microseconds, 6))Z"
+        DateTime(microseconds: time.microseconds).text ?? String(time.microseconds)
     }
 
     static func text(_ date: Date) -> String { text(Timestamp(date)) }
@@ -39,23 +27,6 @@ enum Times {
         case 60...: return "\(seconds / 60) min \(seconds % 60) s"
         default: return "\(seconds) s"
         }
-    }
-
-    /// Returns the date of a day counted from 1970-01-01: the inverse of the count in ``DateTime``.
-    private static func civil(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
-        // Counted from the first of March of the year 0, in eras of 400 years.
-        let (era, dayOfEra) = floorDivide(days + 719_468, 146_097)
-        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let monthFromMarch = (5 * dayOfYear + 2) / 153
-        let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
-        let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-        return (year, month, dayOfYear - (153 * monthFromMarch + 2) / 5 + 1)
-    }
-
-    private static func floorDivide(_ value: Int64, _ divisor: Int64) -> (quotient: Int64, remainder: Int64) {
-        let remainder = (value % divisor + divisor) % divisor
-        return ((value - remainder) / divisor, remainder)
     }
 }
 #endif

@@ -1,6 +1,7 @@
 #if CommandLineTool
 internal import ArgumentParser
 internal import Sluice
+internal import SluiceJSON
 internal import SystemPackage
 
 /// Enqueues one action, or one for each line of a file.

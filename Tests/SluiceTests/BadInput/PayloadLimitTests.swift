@@ -1,4 +1,5 @@
 import Foundation
+import SluiceJSON
 import SluiceTestKit
 import Testing
 

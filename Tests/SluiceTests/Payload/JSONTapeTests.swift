@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+import SluiceJSON
 @testable import Sluice
 
 @Suite("Reading JSON")

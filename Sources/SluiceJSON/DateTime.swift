@@ -1,4 +1,3 @@
-#if CommandLineTool
 /// A date, or a date and a time, in ISO 8601, as whole microseconds since 1970 (UTC).
 ///
 /// | text | meaning |
@@ -10,11 +9,13 @@
 ///
 /// Digits after the sixth of a second are cut off. All arithmetic is in integers: a `Double` of seconds since
 /// 1970 cannot represent every microsecond.
-struct DateTime: Hashable {
-    let microseconds: Int64
+package struct DateTime: Hashable, Sendable {
+    package let microseconds: Int64
+
+    package init(microseconds: Int64) { self.microseconds = microseconds }
 
     /// Reads a text; `nil` if it is not a date.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         var rest = ASCIIReader(text)
         guard
             let year = rest.digits(4), rest.skip("-"), let month = rest.digits(2), rest.skip("-"),
@@ -30,6 +31,23 @@ struct DateTime: Hashable {
         }
         guard rest.isAtEnd else { return nil }
         microseconds = seconds * 1_000_000 + fraction
+    }
+
+    /// The time in ISO 8601, in UTC with microseconds: `2026-05-01T12:00:00.000000Z`; `nil` outside the years 0
+    /// to 9999.
+    package var text: String? {
+        guard (-62_167_219_200_000_000...253_402_300_799_999_999).contains(microseconds) else { return nil }
+        let (seconds, fraction) = Self.divide(microseconds, 1_000_000)
+        let (days, secondOfDay) = Self.divide(seconds, 86_400)
+        let (year, month, day) = Self.civil(days)
+        func digits(_ value: Int64, _ count: Int) -> String {
+            let text = String(value)
+            return String(repeating: "0", count: max(count - text.count, 0)) + text
+        }
+        let date = "\(digits(year, 4))-\(digits(month, 2))-\(digits(day, 2))"
+        let parts = [secondOfDay / 3_600, secondOfDay / 60 % 60, secondOfDay % 60]
+        let time = parts.map { digits($0, 2) }.joined(separator: ":")
+        return "\(date)T\(time).\(digits(fraction, 6))Z"
     }
 
     private static func days(inMonth month: Int64, of year: Int64) -> Int64 {
@@ -51,12 +69,26 @@ struct DateTime: Hashable {
     private static func daysSince1970(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
         let shifted = month > 2 ? year : year - 1
         let monthFromMarch = (month + 9) % 12
-        let leapDays = floorDivide(shifted, 4) - floorDivide(shifted, 100) + floorDivide(shifted, 400)
+        let leapDays = divide(shifted, 4).quotient - divide(shifted, 100).quotient
+            + divide(shifted, 400).quotient
         return shifted * 365 + leapDays + (153 * monthFromMarch + 2) / 5 + day - 1 - 719_468
     }
 
-    private static func floorDivide(_ value: Int64, _ divisor: Int64) -> Int64 {
-        value >= 0 ? value / divisor : -((divisor - 1 - value) / divisor)
+    /// Returns the date of a day counted from 1970-01-01: the inverse of ``daysSince1970(_:_:_:)``.
+    private static func civil(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
+        // Counted from the first of March of the year 0, in eras of 400 years.
+        let (era, dayOfEra) = divide(days + 719_468, 146_097)
+        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let monthFromMarch = (5 * dayOfYear + 2) / 153
+        let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+        let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        return (year, month, dayOfYear - (153 * monthFromMarch + 2) / 5 + 1)
+    }
+
+    private static func divide(_ value: Int64, _ divisor: Int64) -> (quotient: Int64, remainder: Int64) {
+        let remainder = (value % divisor + divisor) % divisor
+        return ((value - remainder) / divisor, remainder)
     }
 }
 
@@ -117,4 +149,3 @@ private struct ASCIIReader {
         (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
     }
 }
-#endif

@@ -8,7 +8,7 @@ internal import Foundation
 ///
 /// Each thrown error is noted, since user code may swallow it: the value then does not count, and
 /// Foundation's decoder starts over.
-final class JSONTape {
+package final class JSONTape {
     private(set) var isOrdinary = true
     private var bytes: UnsafePointer<UInt8>
     private let byteCount: Int
@@ -34,7 +34,7 @@ final class JSONTape {
     }
 
     /// Decodes a value from a text; throws if Foundation has to decode it.
-    static func decode<Value: Decodable>(_ type: Value.Type, from text: String) throws -> Value {
+    package static func decode<Value: Decodable>(_ type: Value.Type, from text: String) throws -> Value {
         var text = text
         return try text.withUTF8 { bytes in
             guard var tape = JSONTape(bytes) else { throw NotOrdinary() }
@@ -115,6 +115,10 @@ extension JSONTape {
         // Foundation reads these in its own way, not by their own code.
         if type == Float.self || type == Decimal.self || type == URL.self || type == Data.self {
             return try foreign(type, at: index)
+        }
+        if type == Date.self, [.string, .escapedString].contains(tokens[index].kind) {
+            guard let date = Date(iso8601: try string(at: index)) else { throw refusal() }
+            return unsafeBitCast(date, to: type)
         }
         do {
             return try Value(from: TapeDecoder(tape: self, index: index))

@@ -8,12 +8,16 @@ internal import Foundation
 ///
 /// It never throws an error of its own: user code could swallow it or trap on it. Anything unusual is noted,
 /// the rest of the value is not written, and Foundation's encoder starts over.
-final class JSONWriter {
+package final class JSONWriter {
     // On the heap by itself, so that the compiler needs no checks of exclusive access at each byte.
     let output: UnsafeMutablePointer<JSONOutput>
 
-    private init() {
+    /// Whether dates are written as text in ISO 8601; else as Foundation writes them.
+    private let writesDatesAsText: Bool
+
+    private init(writesDatesAsText: Bool) {
         output = JSONOutput.make()
+        self.writesDatesAsText = writesDatesAsText
     }
 
     deinit {
@@ -21,8 +25,8 @@ final class JSONWriter {
     }
 
     /// Returns the value as JSON text, or nil if Foundation has to encode it.
-    static func text<Value: Encodable>(of value: Value) -> String? {
-        var writer = JSONWriter()
+    package static func text<Value: Encodable>(of value: Value, datesAsText: Bool = true) -> String? {
+        var writer = JSONWriter(writesDatesAsText: datesAsText)
         do {
             try writer.write(value)
         } catch {
@@ -80,6 +84,9 @@ final class JSONWriter {
         case _ where Value.self == Data.self || Value.self == URL.self || Value.self == Decimal.self:
             // Foundation writes them in its own way, not by their own code.
             giveUp()
+        case _ where Value.self == Date.self && writesDatesAsText:
+            guard let text = unsafeBitCast(value, to: Date.self).iso8601 else { return try nest(value, slot) }
+            if begin(slot) { output.pointee.putString(text) }
         case _ where Value.self == Float.self:
             if begin(slot) { output.pointee.put(unsafeBitCast(value, to: Float.self)) }
         case _ where Value.self == Int64.self:
