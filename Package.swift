@@ -292,7 +292,9 @@ let package = Package(
 if let fuzzer = Context.environment["SLUICE_FUZZ"] {
     package.products.removeAll { $0.name == "sluice" }
     package.targets = package.targets.filter { $0.type != .test }.map { target in
-        guard ["SluiceSQLite", "SluiceJSON", "Sluice", "SluiceCLI"].contains(target.name) else { return target }
+        guard ["SluiceSQLite", "SluiceJSON", "Sluice", "SluiceCLI"].contains(target.name) else {
+            return target
+        }
         return .target(
             name: target.name,
             dependencies: target.dependencies,

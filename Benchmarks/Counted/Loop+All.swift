@@ -57,8 +57,8 @@ extension Loop {
     private static func schedule(_ count: Int, _ file: String) {
         let queues = (1...64).map { QueueID(rawValue: Int64($0)) }
         var machine = SchedulerStateMachine(concurrency: queues.count / 2)
-        var orders: [SchedulerStateMachine.Order] = []
-        func take(_ decisions: [SchedulerStateMachine.Decision]) {
+        var orders: [ClaimOrder] = []
+        func take(_ decisions: [SchedulerDecision]) {
             for case .claim(let more) in decisions { orders += more }
         }
         machine.start()

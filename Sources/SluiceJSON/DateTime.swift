@@ -69,7 +69,8 @@ package struct DateTime: Hashable, Sendable {
     private static func daysSince1970(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
         let shifted = month > 2 ? year : year - 1
         let monthFromMarch = (month + 9) % 12
-        let leapDays = divide(shifted, 4).quotient - divide(shifted, 100).quotient
+        let leapDays =
+            divide(shifted, 4).quotient - divide(shifted, 100).quotient
             + divide(shifted, 400).quotient
         return shifted * 365 + leapDays + (153 * monthFromMarch + 2) / 5 + day - 1 - 719_468
     }

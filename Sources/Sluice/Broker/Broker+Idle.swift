@@ -1,4 +1,5 @@
 internal import Logging
+internal import Synchronization
 
 /// Waiting until nothing is left to do.
 extension Broker {

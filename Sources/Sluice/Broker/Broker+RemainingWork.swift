@@ -91,7 +91,7 @@ extension SchedulerStateMachine {
     func workAhead(at now: Duration) -> RemainingWork {
         // A queue with several slots may have nothing to claim while its actions run.
         guard beside.isEmpty && settlingBeside.isEmpty else { return .now }
-        var next = nextScheduled
+        var next = agenda.nextScheduled
         for phase in phases.values {
             guard case .waiting(_, let time, _) = phase else { return .now }
             next = min(next ?? time, time)

@@ -1,3 +1,6 @@
+internal import Logging
+internal import Synchronization
+
 /// Running and stopping.
 extension Broker {
     /// The state of a broker's run.

@@ -1,3 +1,6 @@
+internal import Logging
+internal import Synchronization
+
 /// Releasing the file while the system suspends the process.
 ///
 /// iOS kills a suspended application that holds a lock on a file in a shared container. An application with

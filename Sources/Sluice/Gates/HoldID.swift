@@ -1,9 +1,3 @@
-#if canImport(FoundationEssentials)
-public import struct FoundationEssentials.Date
-#else
-public import struct Foundation.Date
-#endif
-
 /// The number of a hold in its file, never used again.
 public struct HoldID: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The number, as in the column `id` of `sluice_holds`.

@@ -21,7 +21,7 @@ public enum QueueNoticeKind: String, Sendable, Hashable, CaseIterable {
 
 extension QueueNoticeKind {
     /// Makes the kind of an event for a queue; `nil` if the event is of no such kind or about other queues.
-    fileprivate init?(_ event: QueueEvent, for queue: QueueName) {
+    init?(_ event: QueueEvent, for queue: QueueName) {
         if event.target == queue {
             self = .added
             return

@@ -1,9 +1,10 @@
+internal import SluiceJSON
+
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials
 #else
 internal import Foundation
 #endif
-internal import SluiceJSON
 
 /// Converts payloads between a user's type and the JSON text in the file.
 ///

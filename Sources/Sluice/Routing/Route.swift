@@ -28,7 +28,7 @@ final class Route: Sendable {
 }
 
 extension Admission.Entry {
-    fileprivate init(id: RouteID, _ options: RouteOptions) {
+    init(id: RouteID, _ options: RouteOptions) {
         self.init(
             id: id,
             concurrency: options.concurrency,

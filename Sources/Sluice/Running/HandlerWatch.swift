@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import Logging
 internal import Synchronization
 
 /// Checks, while handlers run, whether their executor runs anything, and logs a warning if not.

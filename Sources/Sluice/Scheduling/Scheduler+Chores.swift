@@ -27,7 +27,7 @@ extension Scheduler {
 
     /// Performs a chore now, if it is to be performed at all: what it waits for may have gone.
     func hasten(_ chore: Chore) {
-        let isSet = machine.withLock { $0.deadlines.time(of: chore) != nil }
+        let isSet = machine.withLock { $0.agenda.deadlines.time(of: chore) != nil }
         if isSet { schedule(chore, within: .zero) }
     }
 }

@@ -37,20 +37,20 @@ extension Scheduler {
     /// held; `nil` when there is none.
     var nextDueTime: Duration? {
         let now = clock.uptime
-        return machine.withLock { $0.deadlines.nextDueTime(after: now) }
+        return machine.withLock { $0.agenda.deadlines.nextDueTime(after: now) }
     }
 
     /// The next time at which a queue or an attempt is due; `nil` when there is none.
     var nextQueueTime: Duration? {
         let now = clock.uptime
-        return machine.withLock { $0.deadlines.nextDueTime(after: now, ofChores: false) }
+        return machine.withLock { $0.agenda.deadlines.nextDueTime(after: now, ofChores: false) }
     }
 
     /// A look for scheduled actions that are due is over.
     func endAdmission() { admissions.subtract(1, ordering: .relaxed) }
 
     /// When a chore is to be performed; `nil`: it is not.
-    func time(of chore: Chore) -> Duration? { machine.withLock { $0.deadlines.time(of: chore) } }
+    func time(of chore: Chore) -> Duration? { machine.withLock { $0.agenda.deadlines.time(of: chore) } }
 
     /// What the file says to the queue's claims or outcomes, which it refuses.
     func refusal(of queue: QueueID) -> Because? {

@@ -1,9 +1,3 @@
-#if canImport(FoundationEssentials)
-public import struct FoundationEssentials.Data
-#else
-public import struct Foundation.Data
-#endif
-
 /// Why a sealed payload cannot be opened.
 ///
 /// The status of its queue shows it, with the name of the key.

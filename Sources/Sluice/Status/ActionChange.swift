@@ -1,9 +1,3 @@
-#if canImport(FoundationEssentials)
-public import struct FoundationEssentials.Date
-#else
-public import struct Foundation.Date
-#endif
-
 /// The result of an edit.
 public enum ActionChange: Sendable, Hashable {
     /// The change is stored and in effect.

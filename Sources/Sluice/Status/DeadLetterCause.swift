@@ -1,9 +1,3 @@
-#if canImport(FoundationEssentials)
-public import struct FoundationEssentials.Date
-#else
-public import struct Foundation.Date
-#endif
-
 /// Why an action became a dead letter.
 public enum DeadLetterCause: String, Sendable, Hashable, CaseIterable {
     /// The handler returned ``Outcome/fail(_:)``.

@@ -1,9 +1,3 @@
-#if canImport(FoundationEssentials)
-public import struct FoundationEssentials.Date
-#else
-public import struct Foundation.Date
-#endif
-
 /// What to do with an edit of a running action.
 public enum EditWhileRunning: Sendable, Hashable {
     /// Store the edit for the next attempt; it is lost if the current attempt succeeds.

@@ -1,9 +1,3 @@
-#if canImport(FoundationEssentials)
-public import struct FoundationEssentials.Date
-#else
-public import struct Foundation.Date
-#endif
-
 /// The result of ``Broker/skipHead(of:reason:)``.
 public enum HeadSkip: Sendable, Hashable {
     /// This action has become a dead letter.

@@ -1,17 +1,3 @@
-#if canImport(Darwin)
-internal import Darwin
-#elseif canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
-
-#if canImport(FoundationEssentials)
-public import struct FoundationEssentials.Date
-#else
-public import struct Foundation.Date
-#endif
-
 /// The limit that a head without a permit waits for.
 public enum PermitScope: Sendable, Hashable {
     /// The handlers of its route have reached ``RouteOptions/concurrency``.

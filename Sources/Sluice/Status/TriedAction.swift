@@ -1,17 +1,3 @@
-#if canImport(Darwin)
-internal import Darwin
-#elseif canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
-
-#if canImport(FoundationEssentials)
-public import struct FoundationEssentials.Date
-#else
-public import struct Foundation.Date
-#endif
-
 /// An action that is tried after a crash.
 public struct TriedAction: Sendable, Hashable {
     /// The action's queue.

@@ -1,12 +1,6 @@
 #if CommandLineTool
 internal import Sluice
 
-#if canImport(FoundationEssentials)
-internal import FoundationEssentials
-#else
-internal import Foundation
-#endif
-
 /// Why an attempt in a handler process failed.
 struct HandlerError: Error, CustomStringConvertible {
     let description: String

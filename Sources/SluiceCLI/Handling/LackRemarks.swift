@@ -4,14 +4,6 @@ internal import Sluice
 internal import Synchronization
 internal import SystemPackage
 
-#if canImport(Darwin)
-internal import Darwin
-#elseif canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
-
 /// Reports that commands cannot be started, once until one can be started again.
 final class LackRemarks: Sendable {
     private let isLacking = Mutex(false)

@@ -4,14 +4,6 @@ internal import Sluice
 internal import Synchronization
 internal import SystemPackage
 
-#if canImport(Darwin)
-internal import Darwin
-#elseif canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
-
 /// A payload as a command's standard input: a file without a name, at its first byte.
 enum PayloadFile {
     static func make(_ payload: String) throws(StartFailure) -> FileDescriptor {

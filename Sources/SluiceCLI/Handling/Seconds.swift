@@ -4,14 +4,6 @@ internal import Sluice
 internal import Synchronization
 internal import SystemPackage
 
-#if canImport(Darwin)
-internal import Darwin
-#elseif canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
-
 /// Limits of delays from a handler.
 enum Seconds {
     /// A hundred years, the library's own limit; a `Duration` made of much more would trap.

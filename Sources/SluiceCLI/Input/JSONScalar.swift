@@ -1,10 +1,4 @@
 #if CommandLineTool
-#if canImport(FoundationEssentials)
-internal import FoundationEssentials
-#else
-internal import Foundation
-#endif
-
 /// The value of a field that can name a queue or be a sort key.
 enum JSONScalar: Hashable {
     case text(String)

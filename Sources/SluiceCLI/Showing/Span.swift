@@ -2,12 +2,6 @@
 internal import ArgumentParser
 internal import Sluice
 
-#if canImport(FoundationEssentials)
-internal import FoundationEssentials
-#else
-internal import Foundation
-#endif
-
 /// A duration on the command line: `90`, `90s`, `15m`, `2h`, `7d`.
 struct Span: ExpressibleByArgument {
     let duration: Duration

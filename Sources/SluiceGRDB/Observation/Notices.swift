@@ -1,6 +1,6 @@
 #if GRDB
-public import GRDB
-public import Sluice
+internal import GRDB
+internal import Sluice
 internal import Synchronization
 
 /// Makes one notification after the other, never two at a time.

@@ -1,7 +1,7 @@
 import Foundation
+import SluiceJSON
 import Testing
 
-import SluiceJSON
 @testable import Sluice
 
 @Suite("Reading JSON")

@@ -1,7 +1,7 @@
 import Foundation
+import SluiceJSON
 import Testing
 
-import SluiceJSON
 @testable import Sluice
 
 /// What the fast coders say is compared with Foundation; where they say nothing, Foundation is asked anyway.

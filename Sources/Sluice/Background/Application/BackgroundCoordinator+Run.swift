@@ -1,3 +1,5 @@
+internal import Logging
+
 /// Running and stopping the broker, one after the other.
 extension BackgroundCoordinator {
     /// Runs the broker while the application may work, until the task is cancelled or the broker cannot

@@ -129,7 +129,11 @@ extension SchedulerStateMachine {
             makeReady(queue)
         case .waiting(let wait, let time):
             let until = known?.wait == wait ? min(time, known?.until ?? time) : time
-            phases[queue] = .waiting(wait, until: until, deadline: agenda.deadlines.add(.queue(queue), at: until))
+            phases[queue] = .waiting(
+                wait,
+                until: until,
+                deadline: agenda.deadlines.add(.queue(queue), at: until)
+            )
         case .lacksPermit(let route, let limit):
             phases[queue] = .lackingPermit(route)
             // The permit may have come back between the transaction and now.

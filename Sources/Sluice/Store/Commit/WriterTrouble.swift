@@ -1,14 +1,6 @@
 internal import SluiceSQLite
 internal import Synchronization
 
-#if canImport(Darwin)
-internal import Darwin
-#elseif canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
-
 /// What the writer meets at the file, for others to read.
 final class WriterTrouble: Sendable {
     private struct State {

@@ -49,7 +49,7 @@ final class Batches: TransactionSubject {
     ) throws(SQLiteError) -> (Waiting, since: Timestamp?) {
         let last = ActionID(rawValue: .max)
         guard let rest else {
-            let waiting = try waiting(
+            let waiting = try self.waiting(
                 in: queue,
                 upTo: count,
                 among: ActionID(rawValue: 0)...last
@@ -57,8 +57,8 @@ final class Batches: TransactionSubject {
             return (waiting, waiting.oldest)
         }
         let next = ActionID(rawValue: rest.through.rawValue + 1)
-        let waiting = try waiting(in: queue, upTo: count, among: next...last)
-        let left = try waiting(in: queue, upTo: 1, among: ActionID(rawValue: 0)...rest.through)
+        let waiting = try self.waiting(in: queue, upTo: count, among: next...last)
+        let left = try self.waiting(in: queue, upTo: 1, among: ActionID(rawValue: 0)...rest.through)
         let times = [waiting.oldest, left.oldest == nil ? nil : rest.endedAt]
         return (waiting, times.compactMap { $0 }.min())
     }
