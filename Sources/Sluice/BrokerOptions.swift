@@ -36,7 +36,9 @@ public struct BrokerOptions: Sendable {
     /// Default: 16 MiB. Store larger data in files, and their names in the payload.
     public var maximumPayloadByteCount = 16 * 1_024 * 1_024
 
-    /// How dates in payloads are written; default: text in ISO 8601. Both forms are read.
+    /// How dates in payloads are written; default: text in ISO 8601.
+    ///
+    /// Both forms are read.
     public var payloadDates = PayloadDates.iso8601
 
     /// Seals payloads before they are stored, and opens them for handlers; `nil`, the default, stores plain

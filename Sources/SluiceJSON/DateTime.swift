@@ -33,8 +33,7 @@ package struct DateTime: Hashable, Sendable {
         microseconds = seconds * 1_000_000 + fraction
     }
 
-    /// The time in ISO 8601, in UTC with microseconds: `2026-05-01T12:00:00.000000Z`; `nil` outside the years 0
-    /// to 9999.
+    /// The time in ISO 8601, in UTC: `2026-05-01T12:00:00.000000Z`; `nil` outside the years 0 to 9999.
     package var text: String? {
         guard (-62_167_219_200_000_000...253_402_300_799_999_999).contains(microseconds) else { return nil }
         let (seconds, fraction) = Self.divide(microseconds, 1_000_000)

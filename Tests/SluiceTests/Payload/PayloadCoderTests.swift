@@ -100,6 +100,58 @@ struct PayloadCoderTests {
         #expect(try coder.decode(Odd.self, from: String(lenient)).get() == odd)
     }
 
+    private struct Dated: Action, Equatable {
+        static let kind = "dated"
+        var at: Date
+        /// Left to Foundation.
+        var link: URL?
+        var queue: QueueName { "dated" }
+    }
+
+    @Test("Dates are ISO 8601 with microseconds, whoever writes them, or numbers if the options say so")
+    func dates() throws {
+        let coder = PayloadCoder(maximumByteCount: 1_000)
+        let numbers = PayloadCoder(maximumByteCount: 1_000, dates: .secondsSince2001)
+        let link = URL(fileURLWithPath: "/x")
+        for (seconds, text) in [
+            (1_777_636_800, "2026-05-01T12:00:00.000000Z"), (0.000_001, "1970-01-01T00:00:00.000001Z"),
+            (-0.5, "1969-12-31T23:59:59.500000Z"), (1_709_164_800, "2024-02-29T00:00:00.000000Z"),
+            (253_402_300_799, "9999-12-31T23:59:59.000000Z"),
+        ] as [(Double, String)] {
+            let date = Date(timeIntervalSince1970: seconds)
+            #expect(try coder.encode(Dated(at: date)) == #"{"at":"\#(text)"}"#)
+            #expect(try coder.encode(Dated(at: date, link: link)).contains(#""at":"\#(text)""#))
+            let number = date.timeIntervalSinceReferenceDate
+            #expect(try JSONTape.decode([Double].self, from: "[\(number)]") == [number])
+            for dated in [Dated(at: date), Dated(at: date, link: link)] {
+                for payload in [try coder.encode(dated), try numbers.encode(dated)] {
+                    #expect(try coder.decode(Dated.self, from: payload).get() == dated, "\(payload)")
+                    #expect(try numbers.decode(Dated.self, from: payload).get() == dated, "\(payload)")
+                }
+            }
+            #expect(!(try numbers.encode(Dated(at: date))).contains("T"))
+        }
+    }
+
+    @Test("Dates of other programs are read, and other texts are not")
+    func foreignDates() throws {
+        let coder = PayloadCoder(maximumByteCount: 1_000)
+        func read(_ value: String) -> Date? {
+            try? coder.decode(Dated.self, from: #"{"at":\#(value)}"#).get().at
+        }
+        let noon = Date(timeIntervalSince1970: 1_777_636_800)
+        for text in ["2026-05-01T12:00:00Z", "2026-05-01T14:00:00+02:00", "2026-05-01 12:00:00.000"] {
+            #expect(read("\"\(text)\"") == noon, "\(text)")
+        }
+        #expect(read("\(noon.timeIntervalSinceReferenceDate)") == noon)
+        for text in [#""""#, #""soon""#, #""2026-02-30T00:00:00Z""#, "null", "true", "[]"] {
+            #expect(read(text) == nil, "\(text)")
+        }
+        let far = Date(timeIntervalSince1970: 1e13)
+        #expect(try coder.decode(Dated.self, from: coder.encode(Dated(at: far))).get().at == far)
+        #expect(throws: SluiceError.self) { try coder.encode(Dated(at: Date(timeIntervalSince1970: .nan))) }
+    }
+
     @Test("Undecodable payloads have Foundation's reasons")
     func reasons() {
         let coder = PayloadCoder(maximumByteCount: .max)

@@ -41,8 +41,9 @@ struct Agenda {
         return true
     }
 
-    /// Sets the next look for due actions: when the first is due, or at `limit` if that is earlier, instead of
-    /// at `mark`.
+    /// Sets the next look for due actions: when the first is due, or at `limit` if that is earlier.
+    ///
+    /// It replaces the look at `mark`.
     ///
     /// - Returns: Whether its time has changed.
     mutating func admitNext(

@@ -45,65 +45,66 @@ final class Settlements: TransactionSubject {
             try removals.remove(receipt.action, in: receipt.queue)
             return .removed
         }
+        let run = EndedRun(receipt, startedAt, opening, place, discipline, state)
         switch settlement {
         case .success, .successWriting: preconditionFailure("a success is settled by its own method")
-        case .retry(let delay, let gate, let error):
-            let run = FailedRun(receipt: receipt, startedAt: startedAt, number: state.attempts + 1)
-            try record(run, "retry", error: error)
-            let wait = try Wait(delay, untilOpen: gate, openedSince: opening, core.controls())
-            try beginWait(wait, of: receipt.action, after: state, spendingAttempt: true, error: error)
-            try core.events.record(.retrying, receipt.action, in: receipt.queue) {
-                ($0.attempt, $0.error) = (state.attempts + 1, bounded(error))
-                ($0.delay, $0.gate) = (wait.delay, wait.gate)
-            }
-            try schedule.giveWay(place, in: receipt.queue, by: discipline, delay: wait.delay, gate: wait.gate)
-        case .release(let delay, let gate, let error):
-            let wait = try Wait(delay, untilOpen: gate, openedSince: opening, core.controls())
-            let error = error ?? state.lastError
-            try beginWait(wait, of: receipt.action, after: state, spendingAttempt: false, error: error)
-            try core.events.record(.released, receipt.action, in: receipt.queue) {
-                ($0.attempt, $0.delay, $0.gate) = (state.attempts + 1, wait.delay, wait.gate)
-            }
-            try schedule.giveWay(place, in: receipt.queue, by: discipline, delay: wait.delay, gate: wait.gate)
-        case .stop:
-            try core.events.record(.released, receipt.action, in: receipt.queue) {
-                $0.attempt = state.attempts + 1
-            }
-            if state.isSuspect { try clearSuspicion(receipt.action) }
-            try schedule.giveWay(
-                place,
-                in: receipt.queue,
-                by: discipline,
-                delay: .zero,
-                gate: nil,
-                hasFailed: false
-            )
-        case .fail(let cause, let policy, let error):
-            let run = FailedRun(receipt: receipt, startedAt: startedAt, number: state.attempts + 1)
-            try record(run, cause.rawValue, error: error)
-            try finish(receipt.action, spending: cause == .undecodable ? 0 : 1, error: error)
-            try groups.leavePass(receipt.action, of: receipt.queue, by: discipline, policy)
-            let (action, queue) = (receipt.action, receipt.queue)
-            try failures.fail(
-                action,
-                in: queue,
-                by: discipline,
-                cause,
-                policy,
-                error: error,
-                attempt: run.number
-            )
-            try schedule.giveWay(
-                place,
-                in: receipt.queue,
-                by: discipline,
-                delay: .zero,
-                gate: nil,
-                hasFailed: false
-            )
+        case .retry(let delay, let gate, let error): try retry(run, after: delay, gate, error)
+        case .release(let delay, let gate, let error): try release(run, for: delay, gate, error)
+        case .stop: try stop(run)
+        case .fail(let cause, let policy, let error): try fail(run, cause, policy, error)
         }
         if let target = state.movesTo { try carryOutMove(receipt.action, from: receipt.queue, to: target) }
         return .settled
+    }
+
+    private func retry(_ run: EndedRun, after delay: Duration, _ gate: GateName?, _ error: String) throws {
+        try record(run.failed, "retry", error: error)
+        let wait = try Wait(delay, untilOpen: gate, openedSince: run.opening, core.controls())
+        try beginWait(wait, of: run.action, after: run.state, spendingAttempt: true, error: error)
+        try core.events.record(.retrying, run.action, in: run.queue) {
+            ($0.attempt, $0.error) = (run.number, bounded(error))
+            ($0.delay, $0.gate) = (wait.delay, wait.gate)
+        }
+        try schedule.giveWay(run.place, in: run.queue, by: run.discipline, delay: wait.delay, gate: wait.gate)
+    }
+
+    private func release(_ run: EndedRun, for delay: Duration, _ gate: GateName?, _ error: String?) throws {
+        let wait = try Wait(delay, untilOpen: gate, openedSince: run.opening, core.controls())
+        let error = error ?? run.state.lastError
+        try beginWait(wait, of: run.action, after: run.state, spendingAttempt: false, error: error)
+        try core.events.record(.released, run.action, in: run.queue) {
+            ($0.attempt, $0.delay, $0.gate) = (run.number, wait.delay, wait.gate)
+        }
+        try schedule.giveWay(run.place, in: run.queue, by: run.discipline, delay: wait.delay, gate: wait.gate)
+    }
+
+    private func stop(_ run: EndedRun) throws {
+        try core.events.record(.released, run.action, in: run.queue) { $0.attempt = run.number }
+        if run.state.isSuspect { try clearSuspicion(run.action) }
+        try giveWay(run)
+    }
+
+    private func fail(_ run: EndedRun, _ cause: FailureCause, _ policy: FailurePolicy, _ error: String) throws
+    {
+        let (action, queue, discipline) = (run.action, run.queue, run.discipline)
+        try record(run.failed, cause.rawValue, error: error)
+        try finish(action, spending: cause == .undecodable ? 0 : 1, error: error)
+        try groups.leavePass(action, of: queue, by: discipline, policy)
+        try failures.fail(
+            action,
+            in: queue,
+            by: discipline,
+            cause,
+            policy,
+            error: error,
+            attempt: run.number
+        )
+        try giveWay(run)
+    }
+
+    private func giveWay(_ run: EndedRun) throws {
+        let (queue, discipline) = (run.queue, run.discipline)
+        try schedule.giveWay(run.place, in: queue, by: discipline, delay: .zero, gate: nil, hasFailed: false)
     }
 
     /// Frees the slot if the receipt holds it, and removes the action.
@@ -250,6 +251,35 @@ private struct ActionState {
             )
         } ?? ActionState()
     }
+}
+
+/// A run whose slot has been freed, and the facts that its settlement needs.
+private struct EndedRun {
+    let receipt: Receipt
+    let startedAt: Timestamp
+    /// The counter `opening` when it began.
+    let opening: Int64
+    let place: Place
+    let discipline: QueueDiscipline
+    let state: ActionState
+
+    init(
+        _ receipt: Receipt,
+        _ startedAt: Timestamp,
+        _ opening: Int64,
+        _ place: Place,
+        _ discipline: QueueDiscipline,
+        _ state: ActionState
+    ) {
+        (self.receipt, self.startedAt, self.opening) = (receipt, startedAt, opening)
+        (self.place, self.discipline, self.state) = (place, discipline, state)
+    }
+
+    var action: ActionID { receipt.action }
+    var queue: QueueID { receipt.queue }
+    /// The attempt's number, counted from 1.
+    var number: Int { state.attempts + 1 }
+    var failed: FailedRun { FailedRun(receipt: receipt, startedAt: startedAt, number: number) }
 }
 
 /// What an action waits for before it is tried again.

@@ -134,27 +134,31 @@ final class Claims: TransactionSubject {
             let asked = mutant("clock back") ? wait.nextAttemptAt - now : row.retryDelay
             return .waiting(wait, until: core.uptime + min(wait.nextAttemptAt - now, asked))
         }
-        switch admit(head, request, controls) {
+        return try carryOut(admit(head, request, controls), row, at: place, request, controls, turn)
+    }
+
+    private func carryOut(
+        _ verdict: Verdict,
+        _ row: HeadRow,
+        at place: Place,
+        _ request: ClaimRequest,
+        _ controls: Controls,
+        _ turn: Turn
+    ) throws -> ClaimResult? {
+        let queue = request.queue
+        switch verdict {
         case .run(let route, let trialSize):
-            return .claimed(
-                try run(row, at: place, in: request.queue, route, trialSize, controls.opening, turn)
-            )
+            return .claimed(try run(row, at: place, in: queue, route, trialSize, controls.opening, turn))
         case .fail(let cause, let policy, let error):
-            try groups.leavePass(head.action, of: request.queue, by: turn.discipline, policy)
-            try failures.fail(
-                head.action,
-                in: request.queue,
-                by: turn.discipline,
-                cause,
-                policy,
-                error: error
-            )
+            let (action, discipline) = (row.head.action, turn.discipline)
+            try groups.leavePass(action, of: queue, by: discipline, policy)
+            try failures.fail(action, in: queue, by: discipline, cause, policy, error: error)
             return nil
         case .unroutable(let hasRoute):
-            try noteUnroutable(row, hasRoute: hasRoute, in: request.queue, turn)
+            try noteUnroutable(row, hasRoute: hasRoute, in: queue, turn)
             return .unroutable
         case .gated(let gate):
-            try note("gate", gate.rawValue, of: row, in: request.queue, turn)
+            try note("gate", gate.rawValue, of: row, in: queue, turn)
             return .gated(gate)
         case .notNow(let result):
             return result

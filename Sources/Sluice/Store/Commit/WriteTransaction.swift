@@ -31,33 +31,8 @@ package final class WriteTransaction {
     /// Identifies this file, as it was when the connection was closed for a while.
     var fileMark: FileMark?
 
-    init(
-        connection: Connection,
-        nonce: Int64,
-        identity: ProcessIdentity,
-        leases: LeaseTimes,
-        clock: any BrokerClock,
-        writeBehind: WriteBehindLimits,
-        runners: RunnerState = RunnerState(),
-        interest: Interest = Interest(),
-        events: EventJournal? = nil,
-        settledActions: SettledActions = SettledActions(waiters: SettlementWaiters()),
-        ownSettlements: OwnSettlements = OwnSettlements(),
-        isJoined: Bool = false
-    ) {
-        core = TransactionCore(
-            connection: connection,
-            nonce: nonce,
-            identity: identity,
-            leases: leases,
-            clock: clock,
-            writeBehind: writeBehind,
-            runners: runners,
-            events: events ?? EventJournal(connection, interest),
-            settledActions: settledActions,
-            ownSettlements: ownSettlements,
-            isJoined: isJoined
-        )
+    init(_ core: TransactionCore) {
+        self.core = core
         blocks = QueueBlocks(core)
         keys = DeduplicationKeys(core)
         groups = Groups(core)
@@ -93,6 +68,36 @@ package final class WriteTransaction {
         )
         transfers = Transfers(core, keys, queueRows, groups, expiry, schedule)
         remembering = [keys, groups, schedule, expiry, registry, claims]
+    }
+
+    convenience init(
+        connection: Connection,
+        nonce: Int64,
+        identity: ProcessIdentity,
+        leases: LeaseTimes,
+        clock: any BrokerClock,
+        writeBehind: WriteBehindLimits,
+        runners: RunnerState = RunnerState(),
+        interest: Interest = Interest(),
+        events: EventJournal? = nil,
+        settledActions: SettledActions = SettledActions(waiters: SettlementWaiters()),
+        ownSettlements: OwnSettlements = OwnSettlements(),
+        isJoined: Bool = false
+    ) {
+        let core = TransactionCore(
+            connection: connection,
+            nonce: nonce,
+            identity: identity,
+            leases: leases,
+            clock: clock,
+            writeBehind: writeBehind,
+            runners: runners,
+            events: events ?? EventJournal(connection, interest),
+            settledActions: settledActions,
+            ownSettlements: ownSettlements,
+            isJoined: isJoined
+        )
+        self.init(core)
     }
 
     var connection: Connection { core.connection }

@@ -2,8 +2,8 @@ internal import SluiceSQLite
 
 /// The connection, the time and the memory that all subjects of a write transaction share.
 ///
-/// One object for the life of the writer. Its memory of the file holds until another connection commits, which
-/// `PRAGMA data_version` shows (<https://www.sqlite.org/pragma.html>), and is forgotten in a roll-back.
+/// One object for the life of the writer. Its memory of the file holds until another connection commits,
+/// which `PRAGMA data_version` shows (<https://www.sqlite.org/pragma.html>), and is forgotten in a roll-back.
 final class TransactionCore {
     let connection: Connection
     /// A random number of this opening, the part of idempotency keys that no other file has.
@@ -112,8 +112,7 @@ final class TransactionCore {
 extension TransactionCore {
     /// Begins the transaction.
     ///
-    /// - Returns: Whether other connections have committed since the last one, so that all memory of the file is
-    ///   to be forgotten.
+    /// - Returns: Whether other connections have committed since the last one: all memory is stale.
     func begin(now: Timestamp?) throws -> Bool {
         // Whoever needs the order reads it again, and reports what ails the file; others go on without.
         try? order.loadAhead()

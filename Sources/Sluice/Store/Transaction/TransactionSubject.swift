@@ -10,7 +10,7 @@ protocol TransactionSubject: AnyObject {
     func committed()
     /// It was rolled back; ``forget()`` follows.
     func rolledBack()
-    /// Forgets what was read of the file: other connections have changed it, or the transaction was rolled back.
+    /// Forgets what was read of the file: others have changed it, or the transaction was rolled back.
     func forget()
 }
 
