@@ -131,7 +131,7 @@ public final class Broker: Sendable {
             scheduler.schedule(.admitScheduled, within: delay)
         }
         if options.erasesPayloads && isRunning {
-            scheduler.schedule(.eraseLog, within: options.logErasureInterval)
+            scheduler.schedule(.truncateWAL, within: options.walTruncationInterval)
         }
         if report.awaitsSync { scheduler.schedule(.sync, within: Self.syncInterval) }
         // Last, so that an observer that asks for a status sees the scheduler's new state.

@@ -59,7 +59,7 @@ public struct BrokerOptions: Sendable {
     /// Whether payloads are erased from the file when their actions are removed, and soon from its WAL.
     ///
     /// Deleted data is overwritten with zeros (<https://www.sqlite.org/pragma.html#pragma_secure_delete>).
-    /// While the broker runs, the WAL is copied and truncated ``logErasureInterval`` after a commit; see
+    /// While the broker runs, the WAL is copied and truncated ``walTruncationInterval`` after a commit; see
     /// <doc:Security> for when nothing is left. It costs about twice the WAL for payloads of more than a
     /// page, and a sync of the file a second. Default: `false`.
     public var erasesPayloads = false
@@ -67,7 +67,7 @@ public struct BrokerOptions: Sendable {
     /// How long after a commit a running broker truncates the WAL if it ``erasesPayloads``.
     ///
     /// Default: 1 second.
-    public var logErasureInterval: Duration = .seconds(1)
+    public var walTruncationInterval: Duration = .seconds(1)
 
     /// How long a write waits for another connection, such as a shell inside `BEGIN`, to release the write
     /// lock.
@@ -137,7 +137,7 @@ public struct BrokerOptions: Sendable {
     /// that does not report writes of others, as only the poll once a second remains there.
     ///
     /// Default: `true`.
-    public var watchesLog = true
+    public var watchesWAL = true
 
     /// How long a queue with work may not move before ``QueueEvent/Kind/stalled`` is sent; `nil` is never.
     ///
@@ -220,7 +220,7 @@ public struct BrokerOptions: Sendable {
         try check(crashTrialLimit >= .zero, "crashTrialLimit is negative")
         try check(lockTimeout >= .zero, "lockTimeout is negative")
         try check(foreignChangeInterval > .zero, "foreignChangeInterval is not positive")
-        try check(logErasureInterval > .zero, "logErasureInterval is not positive")
+        try check(walTruncationInterval > .zero, "walTruncationInterval is not positive")
         try check(stopGrace >= .zero, "stopGrace is negative")
         try check(
             blockedHandlerThreshold.map { $0 > .zero } ?? true,

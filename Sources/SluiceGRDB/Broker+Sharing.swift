@@ -75,7 +75,7 @@ extension DatabaseWriter {
 
     fileprivate func prepare(for broker: Broker, _ options: BrokerOptions) async throws(SluiceError) {
         try await prepare(lockTimeout: options.lockTimeout) { db in
-            if options.hasResetBug { try LogObserver.leaveLog(of: db, to: broker) }
+            if options.hasResetBug { try WALObserver.leaveWAL(of: db, to: broker) }
         }
     }
 

@@ -74,7 +74,7 @@ extension Connection {
     ///
     /// It uses SQLite's own file (`SQLITE_FCNTL_JOURNAL_POINTER`). Without one, as in memory, it does
     /// nothing.
-    package func syncLog() throws(SQLiteError) {
+    package func syncWAL() throws(SQLiteError) {
         var log: UnsafeMutablePointer<sqlite3_file>?
         let found = sqlite3_file_control(handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log)
         guard found == SQLITE_OK, let log, let sync = log.pointee.pMethods?.pointee.xSync else { return }
@@ -106,26 +106,26 @@ extension Connection {
     /// Waits a millisecond, as SQLite does between two tries to get a lock.
     package static func pause() { sqlite3_sleep(1) }
 
-    /// Counts the frames of the WAL for ``logFrames`` after each commit of this connection.
+    /// Counts the frames of the WAL for ``walFrames`` after each commit of this connection.
     ///
     /// SQLite has one WAL hook, which `wal_autocheckpoint` uses too. So this turns automatic checkpoints off,
     /// and is only for connections of our own.
-    package func countLogFrames() {
+    package func countWALFrames() {
         sqlite3_wal_hook(
             handle,
             { context, _, _, frames in
                 // The counter lives as long as its connection, and so as long as the hook.
                 if let context {
-                    Unmanaged<LogFrameCounter>.fromOpaque(context).takeUnretainedValue().frames = Int(frames)
+                    Unmanaged<WALFrameCounter>.fromOpaque(context).takeUnretainedValue().frames = Int(frames)
                 }
                 return SQLITE_OK
             },
-            Unmanaged.passUnretained(logFrameCounter).toOpaque()
+            Unmanaged.passUnretained(walFrameCounter).toOpaque()
         )
     }
 
     /// Frames in the WAL after the last commit of this connection; 0 before the first.
-    package var logFrames: Int { logFrameCounter.frames }
+    package var walFrames: Int { walFrameCounter.frames }
 }
 
 extension Connection {

@@ -33,7 +33,7 @@ package final class Connection {
     private let patience: UnsafeMutablePointer<csqlite_patience>?
     /// The process that opened it, as a count of ``ForkCounter``.
     private let forks: Int
-    let logFrameCounter = LogFrameCounter()
+    let walFrameCounter = WALFrameCounter()
     /// Whether the open transaction could not be rolled back.
     var hasLeftover = false
     /// Protects the engine's tables from foreign code; `nil` until there is any.
@@ -191,7 +191,7 @@ extension Connection {
     }
 
     /// The path of the WAL, whether it exists or not; `nil` in memory.
-    package var logPath: String? {
+    package var walPath: String? {
         guard let file = sqlite3_db_filename(handle, "main"), file.pointee != 0,
             let log = sqlite3_filename_wal(file)
         else { return nil }

@@ -183,7 +183,7 @@ import Testing
         var facts = try FileFacts(of: place.path, isFull: false)
         facts.runners = [runner(7), runner(8)]
         func text(_ mebibytes: Int64, readBy readers: Int..., butRunners foreign: [Int]) -> String? {
-            facts.logByteCount = mebibytes * 1_024 * 1_024
+            facts.walByteCount = mebibytes * 1_024 * 1_024
             var holders = LockHolders()
             holders.readers = readers.map { LockHolder(pid: $0, name: nil) }
             holders.foreignReaders = foreign.map { LockHolder(pid: $0, name: nil) }
@@ -194,15 +194,15 @@ import Testing
         #expect(text(170, readBy: 7, 8, butRunners: []) == nil)
         #expect(
             text(170, readBy: 7, 9, 10, butRunners: [9, 10])
-                == "the log has grown to 170 MiB while process 9, process 10 read"
+                == "the WAL has grown to 170 MiB while process 9, process 10 read"
         )
         // Between several that run the queues it may become so long.
         #expect(text(120, readBy: 7, 9, butRunners: [9]) == nil)
-        #expect(text(257, readBy: 7, butRunners: []) == "the log has grown to 257 MiB while process 7 reads")
-        #expect(text(257, butRunners: []) == "the log has grown to 257 MiB")
+        #expect(text(257, readBy: 7, butRunners: []) == "the WAL has grown to 257 MiB while process 7 reads")
+        #expect(text(257, butRunners: []) == "the WAL has grown to 257 MiB")
         facts.runners = [runner(7)]
         #expect(
-            text(120, readBy: 7, 9, butRunners: [9]) == "the log has grown to 120 MiB while process 9 reads"
+            text(120, readBy: 7, 9, butRunners: [9]) == "the WAL has grown to 120 MiB while process 9 reads"
         )
     }
 
@@ -309,7 +309,7 @@ import Testing
                 + "FROM (VALUES (1), (2), (3), (4), (5), (6), (7), (8))"
             _ = try await place.sql(fill)
             let problem = try #require(texts(try await findings(place), areProblems: true).first)
-            #expect(problem.hasPrefix("the log has grown to 6"), "\(problem)")
+            #expect(problem.hasPrefix("the WAL has grown to 6"), "\(problem)")
             #expect(problem.hasSuffix(" MiB while process \(pid) (sqlite3) reads"), "\(problem)")
             try place.release(pipe)
         }

@@ -100,7 +100,7 @@ extension CrashChild {
         try await broker.run { await broker.waitUntilIdle() }
         let left = try await broker.actionCount()
         await broker.close()
-        say("depth \(depth), summaries \(summaries), log \(health.logByteCount > 0), left \(left)")
+        say("depth \(depth), summaries \(summaries), WAL \(health.walByteCount > 0), left \(left)")
     }
 
     /// `files FILE`: does with a file what a program does with it.

@@ -143,7 +143,7 @@ extension Soak {
             ("resident", try Self.residentKilobytes),
             ("descriptors", try Self.count(in: "/proc/self/fd")),
             ("threads", try Self.count(in: "/proc/self/task")),
-            ("log", try await broker.health().logByteCount),
+            ("log", try await broker.health().walByteCount),
             ("file", try Self.byteCount(of: file)),
             ("p50", Int(times[times.count / 2] / .microseconds(1))),
             ("p99", Int(times[times.count * 99 / 100] / .microseconds(1))),

@@ -89,7 +89,7 @@ enum RowTarget {
     private static func use() async {
         var options = BrokerOptions()
         options.durability = .relaxed
-        options.watchesLog = false
+        options.watchesWAL = false
         options.lockTimeout = .zero
         // What is thrown is of the library's own type; that it is thrown, and nothing traps, is what counts.
         _ = try? FileFacts(of: path, isFull: false)

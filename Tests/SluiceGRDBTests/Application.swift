@@ -39,7 +39,7 @@ struct Application: Sendable {
         var options = BrokerOptions()
         options.clock = clock
         options.foreignChangeInterval = .seconds(365 * 86_400)
-        options.watchesLog = false
+        options.watchesWAL = false
         options.stallThreshold = nil
         change(&options)
         return try await Broker(sharing: database, options: options)

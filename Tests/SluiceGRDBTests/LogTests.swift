@@ -11,7 +11,7 @@ struct LogTests {
     /// What the log is cut to.
     private static let limit = 64 * 1_024 * 1_024
 
-    private func logByteCount(_ application: Application) throws -> Int {
+    private func walByteCount(_ application: Application) throws -> Int {
         let attributes = try FileManager.default.attributesOfItem(atPath: application.file.path + "-wal")
         return try #require(attributes[.size] as? Int)
     }
@@ -38,11 +38,11 @@ struct LogTests {
     func bounded(_ role: BrokerRole) async throws {
         let application = try Application(.pool)
         let broker = try await application.broker { $0.role = role }
-        while try logByteCount(application) <= Self.limit { try await commit(10, application) }
+        while try walByteCount(application) <= Self.limit { try await commit(10, application) }
         try await until {
             application.clock.advance(by: .seconds(1))
             try await commit(1, application)
-            return try logByteCount(application) <= Self.limit
+            return try walByteCount(application) <= Self.limit
         }
         await broker.close()
     }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Checkpoints")
 struct CheckpointTests {
-    private func logSize(_ file: SharedFile) throws -> Int {
+    private func walSize(_ file: SharedFile) throws -> Int {
         try #require(
             FileManager.default.attributesOfItem(atPath: file.file.path + "-wal")[.size] as? Int
         )
@@ -47,11 +47,11 @@ struct CheckpointTests {
             _ = try reader.values()
             try writer.insert(.integer(2))
             #expect(try writer.checkpoint(.truncate).wasBlocked)
-            #expect(try logSize(file) > 0)
+            #expect(try walSize(file) > 0)
         }
         let result = try writer.checkpoint(.truncate)
         #expect(result.frames == 0 && result.copied == 0 && !result.wasBlocked)
-        #expect(try logSize(file) == 0)
+        #expect(try walSize(file) == 0)
         #expect(try reader.values() == [.integer(1), .integer(2)])
     }
 
@@ -68,14 +68,14 @@ struct CheckpointTests {
     func frames() throws {
         let file = try SharedFile()
         let connection = try file.connect()
-        connection.countLogFrames()
-        #expect(connection.logFrames == 0)
+        connection.countWALFrames()
+        #expect(connection.walFrames == 0)
         for number in 1...1_200 { try connection.insert(.integer(Int64(number))) }
         // SQLite's own default would have begun the log anew at 1,000.
-        #expect(connection.logFrames >= 1_200)
-        #expect(try connection.checkpoint(.passive).frames == connection.logFrames)
+        #expect(connection.walFrames >= 1_200)
+        #expect(try connection.checkpoint(.passive).frames == connection.walFrames)
         try connection.insert(.integer(0))
-        #expect(connection.logFrames < 10)
+        #expect(connection.walFrames < 10)
     }
 
     @Test("The last close copies the log and removes it")
@@ -84,7 +84,7 @@ struct CheckpointTests {
         let (first, second) = (try file.connect(), try file.connect())
         try first.insert(.integer(1))
         first.close()
-        #expect(try logSize(file) > 0)
+        #expect(try walSize(file) > 0)
         second.close()
         #expect(!FileManager.default.fileExists(atPath: file.file.path + "-wal"))
         #expect(try file.connect().values() == [.integer(1)])

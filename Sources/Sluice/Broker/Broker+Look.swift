@@ -36,7 +36,7 @@ extension Broker {
             }
         }
         guard let wakeUps else { return }
-        if store.isLogPinned { scheduler.schedule(.copyLog, within: Store.pinnedLogInterval) }
+        if store.isWALPinned { scheduler.schedule(.checkpointWAL, within: Store.pinnedWALInterval) }
         let next = wakeUps.isWatching ? max(interval, WakeUps.safetyInterval) : interval
         attempt(.lookForChanges, again: next) { [observers] store in
             try store.check.look()

@@ -59,8 +59,8 @@ extension Broker {
     ///
     /// - Returns: `false` when another connection prevented the truncation: call it again.
     /// - Throws: ``SluiceError`` when the file cannot be written.
-    public func eraseLog() async throws(SluiceError) -> Bool {
-        try await store.eraseLog()
+    public func truncateWAL() async throws(SluiceError) -> Bool {
+        try await store.truncateWAL()
     }
 }
 

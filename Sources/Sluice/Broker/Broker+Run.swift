@@ -148,7 +148,7 @@ extension Broker {
         releaseRestWaiters()
         scheduler.silence()
         // If other processes have the file open, closing it does not delete the WAL.
-        if options.erasesPayloads { _ = try? await store.eraseLog() }
+        if options.erasesPayloads { _ = try? await store.truncateWAL() }
         await store.close()
         observers.end()
         routes.drop()
@@ -200,10 +200,10 @@ extension Broker {
         scheduler.schedule(.admitScheduled, within: .zero)
         measure()
         // The last process may have died and left payloads in the WAL.
-        if options.erasesPayloads { scheduler.schedule(.eraseLog, within: .zero) }
+        if options.erasesPayloads { scheduler.schedule(.truncateWAL, within: .zero) }
         if let wakeUps {
             beginBesideOthers()
-            if options.watchesLog { wakeUps.start() }
+            if options.watchesWAL { wakeUps.start() }
             scheduler.schedule(.lookForChanges, after: options.foreignChangeInterval)
         }
         do throws(SluiceError) {
@@ -262,8 +262,8 @@ extension Broker {
         case .lookAround: lookAroundAgain()
         case .lookForChanges: lookForChanges()
         case .endHolds: endHolds()
-        case .copyLog: attempt(chore, again: nil) { try await $0.copyPinnedLog() }
-        case .eraseLog: eraseLogAgain()
+        case .checkpointWAL: attempt(chore, again: nil) { try await $0.checkpointPinnedWAL() }
+        case .truncateWAL: truncateWALAgain()
         case .findStalled: findStalled()
         case .sync: attempt(chore, again: nil) { try await $0.sync() }
         case .admitScheduled: admitScheduled()
@@ -317,11 +317,11 @@ extension Broker {
         }
     }
 
-    private func eraseLogAgain() {
-        attempt(.eraseLog, again: nil) { [weak self] store in
-            guard try await !store.eraseLog(), let self, isRunning else { return }
+    private func truncateWALAgain() {
+        attempt(.truncateWAL, again: nil) { [weak self] store in
+            guard try await !store.truncateWAL(), let self, isRunning else { return }
             // A reader or writer is in the way: try again until it succeeds.
-            scheduler.schedule(.eraseLog, within: options.logErasureInterval)
+            scheduler.schedule(.truncateWAL, within: options.walTruncationInterval)
         }
     }
 

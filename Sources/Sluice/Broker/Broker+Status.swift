@@ -66,7 +66,7 @@ extension Broker {
             after: name,
             page: states == nil ? limit : Self.statusPage
         ) { [self] file, page in
-            let lock = isRunHere ? store.lockInTheWay(logPath: file.logPath) : nil
+            let lock = isRunHere ? store.lockInTheWay(walPath: file.walPath) : nil
             return found.withLock { found in
                 for facts in page where found.count < limit {
                     let status = status(facts, file, isRunHere: isRunHere, lock, now)

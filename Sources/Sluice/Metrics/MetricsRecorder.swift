@@ -19,13 +19,13 @@ final class MetricsRecorder: EngineObserver {
     private let factory: any MetricsFactory
     private let clock: any BrokerClock
     private let state = Mutex(State())
-    private let logSize: Gauge
+    private let walSize: Gauge
 
     init(_ options: MetricsOptions, clock: any BrokerClock) {
         self.options = options
         self.clock = clock
         factory = options.factory ?? MetricsSystem.factory
-        logSize = Gauge(label: "sluice_wal_bytes", factory: factory)
+        walSize = Gauge(label: "sluice_wal_bytes", factory: factory)
     }
 
     var interval: Duration { options.interval }
@@ -70,7 +70,7 @@ final class MetricsRecorder: EngineObserver {
             return state.parked
         }
         for (reason, gauge) in parked { gauge.record(measurement.parked[reason] ?? 0) }
-        if let size = measurement.logByteCount { logSize.record(size) }
+        if let size = measurement.walByteCount { walSize.record(size) }
     }
 
     /// The label of a kind, with metrics for it.

@@ -17,7 +17,7 @@ public struct BrokerHealth: Sendable, Hashable {
     /// application blocks the engine.
     public let lockHolders: [Int]
     /// The bytes of the WAL; 0 in memory.
-    public let logByteCount: Int
+    public let walByteCount: Int
     /// Pages of the WAL that the last checkpoint could not copy, because a reader still needs the pages they
     /// replace.
     ///

@@ -11,22 +11,22 @@ internal import Musl
 
 extension Store {
     func health() async throws(SluiceError) -> BrokerHealth {
-        let path: String? = try await location == .memory ? nil : read { $0.logPath }
-        let lock = writeLock(logPath: path)
+        let path: String? = try await location == .memory ? nil : read { $0.walPath }
+        let lock = writeLock(walPath: path)
         return BrokerHealth(
             lockedSince: lock.inTheWaySince?.date,
             lockHolders: lock.table.writers,
-            logByteCount: path.flatMap { FileFact($0)?.byteCount } ?? 0,
+            walByteCount: path.flatMap { FileFact($0)?.byteCount } ?? 0,
             pinnedPageCount: writer.trouble.pinnedPages,
             readers: lock.table.readers
         )
     }
 
     /// The reason why nothing can be written, while there is one.
-    func lockInTheWay(logPath path: String?) -> Because? {
+    func lockInTheWay(walPath path: String?) -> Because? {
         // Mostly the writer has met no lock, and nothing is asked of the system.
         guard writer.trouble.lockedSince != nil else { return nil }
-        let lock = writeLock(logPath: path)
+        let lock = writeLock(walPath: path)
         return lock.inTheWaySince.map { .locked(since: $0.date, by: lock.table.writers) }
     }
 
@@ -36,11 +36,11 @@ extension Store {
     /// held; where there is none, it counts as held until the writer has had it.
     ///
     /// - Parameter path: The path of the log; `nil` in memory, where nobody is in the way.
-    func writeLock(logPath path: String?) -> (inTheWaySince: Timestamp?, table: LockTable) {
+    func writeLock(walPath path: String?) -> (inTheWaySince: Timestamp?, table: LockTable) {
         guard let path else { return (nil, LockTable()) }
         let trouble = writer.trouble
         let isLocked = trouble.lockedSince != nil
-        var table = LockTable.read(logPath: path)
+        var table = LockTable.read(walPath: path)
         // While the writer has met a lock and not had it since, what this process holds is another
         // connection's.
         let own = Int(getpid())

@@ -81,7 +81,7 @@ extension Store {
             return Measurement(
                 kinds: kinds,
                 parked: Dictionary(uniqueKeysWithValues: parked),
-                logByteCount: connection.logPath.flatMap(DatabaseFile.byteCount(of:))
+                walByteCount: connection.walPath.flatMap(DatabaseFile.byteCount(of:))
             )
         }
     }

@@ -10,7 +10,7 @@ extension Store {
     func enqueue(_ drafts: [ActionDraft], in handle: OpaquePointer) throws(SluiceError) -> [ActionID] {
         guard !drafts.isEmpty else { return [] }
         // The application's connection may have been told to leave the log to the engine.
-        defer { seeToLog() }
+        defer { checkWAL() }
         return try join(handle, doing: "enqueueing in the application's transaction") {
             try $0.enqueues.enqueue(drafts)
         }

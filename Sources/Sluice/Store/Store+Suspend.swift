@@ -54,7 +54,7 @@ extension Store {
                 )
             }
             writerAddress.store(Int(bitPattern: connection.rawHandle), ordering: .releasing)
-            check.connected(logPath: logPath)
+            check.connected(walPath: walPath)
             return GroupCommitter(continuing: suspended, on: connection)
         } catch {
             if error.endsBroker { check.fail(error) }

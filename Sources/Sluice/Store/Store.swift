@@ -41,9 +41,9 @@ package final class Store: Sendable {
     /// The address of the writer's connection, to tell it from those of the application.
     let writerAddress = Atomic(0)
     /// The log's path as SQLite has it; `nil` in memory, and where the file is only read.
-    let logPath: String?
+    let walPath: String?
     /// When a log that others had made too long was last seen to, and whether that is under way.
-    let logCare = Mutex<(last: Duration?, isUnderWay: Bool)>((nil, false))
+    let walCare = Mutex<(last: Duration?, isUnderWay: Bool)>((nil, false))
 
     /// Opens the file, creating and migrating it as needed and allowed.
     ///
@@ -67,14 +67,14 @@ package final class Store: Sendable {
         do {
             if options.role == .readOnly {
                 (reader, writer) = try Self.openToRead(file, entered?.path, check, options)
-                (lookout, logPath) = (nil, nil)
+                (lookout, walPath) = (nil, nil)
                 registration = entered?.registration
                 return
             }
             let connection = try file.open(now: options.clock.now)
             writerAddress.store(Int(bitPattern: connection.rawHandle), ordering: .releasing)
-            logPath = connection.logPath
-            check.connected(logPath: logPath)
+            walPath = connection.walPath
+            check.connected(walPath: walPath)
             let transaction = WriteTransaction(
                 connection: connection,
                 nonce: nonce,
@@ -87,14 +87,14 @@ package final class Store: Sendable {
                 settledActions: SettledActions(waiters: waiters),
                 ownSettlements: ownSettlements
             )
-            let logGuard =
-                options.hasResetBug ? LogGuard(connection, file, nonce, identity, options.clock) : nil
+            let walGuard =
+                options.hasResetBug ? WALGuard(connection, file, nonce, identity, options.clock) : nil
             let committer = GroupCommitter(
                 transaction: transaction,
                 turns: turns,
                 registration: entered?.registration,
                 check: check,
-                logGuard: logGuard,
+                walGuard: walGuard,
                 options: options,
                 onCommit: onCommit
             )

@@ -14,7 +14,7 @@ final class WakeUps: Sendable {
     /// What is asked of the broker's store, on the queue.
     struct Delegate: Sendable {
         /// The file that every commit writes to.
-        let logPath: @Sendable () throws -> String
+        let walPath: @Sendable () throws -> String
         /// Whether others have committed something that the writer has not taken in.
         var look: @Sendable () throws -> Bool
         /// Has the writer take it in; it must not block for long.
@@ -57,9 +57,9 @@ final class WakeUps: Sendable {
     convenience init?(of store: Store) {
         guard let lookout = store.lookout else { return nil }
         let delegate = Delegate(
-            logPath: { try lookout.logPath() },
+            walPath: { try lookout.walPath() },
             look: {
-                store.seeToLog()
+                store.checkWAL()
                 return try lookout.hasForeignChanges()
             },
             takeIn: { completion in
@@ -130,7 +130,7 @@ extension WakeUps {
 
     private func begin() {
         // A log whose path is not known is not watched: the first poll says what ails the file.
-        guard state.watch == nil, let path = try? delegate.logPath() else { return }
+        guard state.watch == nil, let path = try? delegate.walPath() else { return }
         state.watch = delegate.watch(path, queue) { [weak self] in
             self?.fired()
         }

@@ -23,13 +23,13 @@ struct Finding {
     }
 
     /// A broker truncates the WAL to this size; a larger one may be due to a reader.
-    private static let cutLog: Int64 = 64 * 1_024 * 1_024
+    private static let shortenWAL: Int64 = 64 * 1_024 * 1_024
 
     /// The limit if several processes run the queues, as each leaves the WAL to the others for a while.
-    private static let cutSharedLog: Int64 = 160 * 1_024 * 1_024
+    private static let shortenSharedWAL: Int64 = 160 * 1_024 * 1_024
 
     /// A larger WAL is pinned by a connection: a broker copies it back every 40 MB.
-    private static let longLog: Int64 = 256 * 1_024 * 1_024
+    private static let longWAL: Int64 = 256 * 1_024 * 1_024
 
     /// Returns all findings about a file, the worst first.
     static func all(_ facts: FileFacts, _ holders: LockHolders, path: String) -> [Finding] {
@@ -123,7 +123,7 @@ struct Finding {
             findings.append(
                 .problem(
                     "the file has \(facts.linkCount) names, by hard links: who opens it by another one has "
-                        + "another log, and commits are lost",
+                        + "another WAL, and commits are lost",
                     "have all programs use the same name, and copy the file with `sluice backup` instead of "
                         + "linking it; `find DIRECTORY -samefile FILE` lists the names"
                 )
@@ -132,7 +132,7 @@ struct Finding {
         if facts.isMountPoint {
             findings.append(
                 .problem(
-                    "the file is mounted by itself, without its log: no broker opens it here",
+                    "the file is mounted by itself, without its WAL: no broker opens it here",
                     "mount the directory that it lies in"
                 )
             )
@@ -162,21 +162,21 @@ struct Finding {
         }
         let foreign = holders.foreignReaders
         // Processes that run the queues read all the time, and the WAL may grow far while they are busy.
-        let readers = foreign.isEmpty && facts.logByteCount > longLog ? holders.readers : foreign
-        let cut = facts.runners.count { !$0.isDead } > 1 ? cutSharedLog : cutLog
-        if facts.logByteCount > cut && !readers.isEmpty {
+        let readers = foreign.isEmpty && facts.walByteCount > longWAL ? holders.readers : foreign
+        let cut = facts.runners.count { !$0.isDead } > 1 ? shortenSharedWAL : shortenWAL
+        if facts.walByteCount > cut && !readers.isEmpty {
             findings.append(
                 .problem(
-                    "the log has grown to \(facts.logByteCount / 1_024 / 1_024) MiB while "
+                    "the WAL has grown to \(facts.walByteCount / 1_024 / 1_024) MiB while "
                         + "\(Doctor.names(readers)) \(verb("read", of: readers))",
                     "a reader keeps it from beginning anew: end its transaction, if it is a shell "
-                        + "inside BEGIN; a running broker then copies the log and cuts it"
+                        + "inside BEGIN; a running broker then checkpoints and truncates the WAL"
                 )
             )
-        } else if facts.logByteCount > longLog {
+        } else if facts.walByteCount > longWAL {
             findings.append(
                 .problem(
-                    "the log has grown to \(facts.logByteCount / 1_024 / 1_024) MiB",
+                    "the WAL has grown to \(facts.walByteCount / 1_024 / 1_024) MiB",
                     "a reader keeps it from beginning anew: end shells inside BEGIN and long queries; "
                         + "without any, a run of the queues copies it back"
                 )

@@ -67,7 +67,7 @@ struct Doctor: AsyncParsableCommand, Look {
         let known = facts.steps.count + facts.missingStepCount
         let lines = Facts.lines(
             [
-                ("file", "\(file.path), \(Self.size(facts.byteCount)), log \(Self.size(facts.logByteCount))"),
+                ("file", "\(file.path), \(Self.size(facts.byteCount)), WAL \(Self.size(facts.walByteCount))"),
                 ("sluice", "\(SluiceCommand.version), schema \(facts.steps.count) of \(known)"),
                 ("SQLite", FileFacts.libraryVersion),
                 ("pragmas", facts.pragmas.map { "\($0.name)=\($0.value)" }.joined(separator: " ")),
@@ -133,7 +133,7 @@ struct Doctor: AsyncParsableCommand, Look {
             ("schema", JSONText.array(facts.steps.map { JSONText.string($0) })),
             ("pragmas", JSONText.object(facts.pragmas.map { ($0.name, JSONText.string($0.value)) })),
             ("bytes", String(facts.byteCount)),
-            ("wal_bytes", String(facts.logByteCount)),
+            ("wal_bytes", String(facts.walByteCount)),
             ("integrity", JSONText.array(facts.damages.map { JSONText.string($0) })),
             (
                 "write_lock",

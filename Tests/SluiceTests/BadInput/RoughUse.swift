@@ -68,7 +68,7 @@ struct RoughUse: Sendable {
         var options = BrokerOptions.on(ManualClock())
         options.foreignChangeInterval = .seconds(365 * 86_400)
         options.durability = .relaxed
-        options.watchesLog = false
+        options.watchesWAL = false
         options.writeBehind.newest = 40
         options.writeBehind.batch = 20
         let clock = ManualClock()

@@ -134,7 +134,7 @@ struct ForeignCommitTests {
     func polling() async throws {
         let site = try Site()
         let broker = try await site.broker {
-            $0.watchesLog = false
+            $0.watchesWAL = false
             $0.foreignChangeInterval = .milliseconds(100)
         }
         let log = EventLog<String>()

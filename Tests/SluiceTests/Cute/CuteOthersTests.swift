@@ -17,7 +17,7 @@ import Testing
         let mine = try await site.broker {
             $0.standFor(process: 1)
             $0.role = role
-            $0.watchesLog = false
+            $0.watchesWAL = false
             $0.foreignChangeInterval = .seconds(1)
         }
         return (mine, other)

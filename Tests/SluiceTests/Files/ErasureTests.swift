@@ -29,7 +29,7 @@ import Testing
         return result.terminationStatus == .exited(0)
     }
 
-    private func logByteCount(_ site: Site) throws -> Int? {
+    private func walByteCount(_ site: Site) throws -> Int? {
         DatabaseFile.byteCount(of: try #require(site.file).path + "-wal")
     }
 
@@ -100,8 +100,8 @@ import Testing
             }
             try await #expect(broker.actionCount() == 0)
             try await #expect(holdsWord(path + "-wal"))
-            try await #expect(broker.eraseLog())
-            #expect(try logByteCount(site) == 0)
+            try await #expect(broker.truncateWAL())
+            #expect(try walByteCount(site) == 0)
             try await #expect(holdsWord(path) == !erases)
             await broker.close()
             try await #expect(holdsWord(path) == !erases)
@@ -123,7 +123,7 @@ import Testing
         try broker.routeNotes(to: log)
         try await running(broker) {
             await broker.waitUntilIdle()
-            try await #expect(!broker.eraseLog())
+            try await #expect(!broker.truncateWAL())
             try await #expect(holdsWord(path + "-wal"))
             try reader.execute("ROLLBACK")
             try await until {
@@ -178,7 +178,7 @@ import Testing
             // A try that another connection is in the way of is followed by the next.
             try await until {
                 copy.clock.advance(by: .milliseconds(500))
-                return try logByteCount(copy) == 0
+                return try walByteCount(copy) == 0
             }
         }
         await second.close()
@@ -188,7 +188,7 @@ import Testing
     @Test("An interval that is not positive is refused")
     func interval() async throws {
         let error = await #expect(throws: SluiceError.self) {
-            _ = try await Site().broker { $0.logErasureInterval = .zero }
+            _ = try await Site().broker { $0.walTruncationInterval = .zero }
         }
         #expect(error?.code == .invalidOptions)
     }

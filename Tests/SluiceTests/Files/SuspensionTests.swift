@@ -127,7 +127,7 @@ import Testing
     @Test("What others change meanwhile is taken in, and runs")
     func foreignChanges() async throws {
         let site = try Site()
-        let broker = try await site.broker { $0.watchesLog = false }
+        let broker = try await site.broker { $0.watchesWAL = false }
         let log = EventLog<String>()
         try broker.routeNotes(to: log)
         try await broker.enqueue(Note("1", in: "empty"))

@@ -27,7 +27,7 @@ struct HealthTests {
         other.rollback()
         _ = try await enqueued.value
         try await #expect(broker.health().lockedSince == nil)
-        try await #expect(broker.health().logByteCount > 0)
+        try await #expect(broker.health().walByteCount > 0)
         await broker.close()
     }
 
@@ -57,7 +57,7 @@ struct HealthTests {
         try reader.execute("COMMIT")
         for _ in 0..<45 { try await broker.enqueue(Note(large)) }
         try await until { try await broker.health().pinnedPageCount == 0 }
-        try await #expect(broker.health().logByteCount > 10_000 * 4_096)
+        try await #expect(broker.health().walByteCount > 10_000 * 4_096)
         await broker.close()
     }
 

@@ -139,7 +139,7 @@ extension PowerLossTests {
                 try await group.waitForAll()
             }
             // What follows begins the log anew.
-            try await broker.store.copyPinnedLog()
+            try await broker.store.checkpointPinnedWAL()
             try await converse(0, with: broker, journal)
             if round == 1 { try await broker.store.sync() }
         }

@@ -19,7 +19,7 @@ import Testing
             options.standFor(process: pid)
             options.durability = .everything
             // The system tells one watch of a process of each write, and these two are of one process.
-            options.watchesLog = false
+            options.watchesWAL = false
             change(&options)
         }
     }

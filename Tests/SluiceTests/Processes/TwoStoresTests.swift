@@ -369,7 +369,7 @@ import Testing
         #expect(try a.row("SELECT group_concat(pid) FROM sluice_checkpointer") == "1")
         #expect(try a.rows("SELECT change FROM sluice_changes") == ["runner"])
         try await b.store.takeInForeignChanges()
-        try await a.store.copyPinnedLog()
-        #expect(!a.store.isLogPinned)
+        try await a.store.checkpointPinnedWAL()
+        #expect(!a.store.isWALPinned)
     }
 }

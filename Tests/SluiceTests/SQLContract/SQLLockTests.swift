@@ -137,7 +137,7 @@ struct SQLLockTests {
                 _ = try await log.wait(forCount: 1)
                 try await passing(site) { try await broker.health().pinnedPageCount > 0 }
                 let health = try await broker.health()
-                #expect(health.logByteCount > DatabaseFile.journalSizeLimit)
+                #expect(health.walByteCount > DatabaseFile.journalSizeLimit)
                 #expect(health.lockedSince == nil)
                 #if os(Linux)
                 #expect(health.readers == [shell.processIdentifier])
@@ -154,7 +154,7 @@ struct SQLLockTests {
             // Nobody enqueues, and nothing is to be run.
             try await passing(site) {
                 let health = try await broker.health()
-                return health.pinnedPageCount == 0 && health.logByteCount <= DatabaseFile.journalSizeLimit
+                return health.pinnedPageCount == 0 && health.walByteCount <= DatabaseFile.journalSizeLimit
             }
             try await #expect(broker.health().readers.isEmpty)
         }

@@ -37,7 +37,7 @@ private struct Rig {
         let file = try TemporaryFile(name: "log")
         self.file = file
         var delegate = WakeUps.Delegate(
-            logPath: { file.path },
+            walPath: { file.path },
             look: { [script] in script.look() },
             takeIn: { [script] completion in
                 script.takenIn.send()

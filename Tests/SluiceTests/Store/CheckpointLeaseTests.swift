@@ -24,7 +24,7 @@ struct CheckpointLeaseTests {
         #expect(!second.log.leavesCheckpoint(of: 1_000))
         site.commit(rows: 1...4, by: second, othersCommitted: true)
         #expect(!second.log.isPinned && second.log.leavesCheckpoint(of: 1_000))
-        #expect(!second.log.leavesCheckpoint(of: LogGuard.neglected))
+        #expect(!second.log.leavesCheckpoint(of: WALGuard.neglected))
         #expect(try first.log.checkpoint().isComplete)
         site.commit(rows: 1...4, by: second)
         #expect(!second.log.isPinned)

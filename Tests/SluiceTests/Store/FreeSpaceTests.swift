@@ -33,11 +33,11 @@ struct FreeSpaceTests {
         }
         let kept = try await broker.enqueue(raw: [RawAction(queue: "kept", kind: "k", payload: large)])
         let path = try #require(site.file).path
-        try await broker.store.copyPinnedLog()
+        try await broker.store.checkpointPinnedWAL()
         let full = try #require(DatabaseFile.byteCount(of: path))
         _ = try await broker.cancel(queues: "drained")
         // Each write comes behind the upkeep that is due: a step, and then the checkpoint that cuts the file.
-        for _ in 0..<40 { try await broker.store.copyPinnedLog() }
+        for _ in 0..<40 { try await broker.store.checkpointPinnedWAL() }
         let drained = try #require(DatabaseFile.byteCount(of: path))
         #expect(full > 24_000_000 && drained < 12_000_000, "\(full), then \(drained)")
         #expect(try await broker.actionSummaries("kept", limit: 2).map(\.id) == kept)
@@ -56,7 +56,7 @@ struct FreeSpaceTests {
         application.close()
         let before = try #require(DatabaseFile.byteCount(of: path))
         let broker = try await site.broker()
-        for _ in 0..<10 { try await broker.store.copyPinnedLog() }
+        for _ in 0..<10 { try await broker.store.checkpointPinnedWAL() }
         await broker.close()
         #expect(try #require(DatabaseFile.byteCount(of: path)) >= before)
     }

@@ -215,7 +215,7 @@ struct LogGuardTests {
         let large = String(repeating: "x", count: 1_000_000)
         for _ in 0..<90 { try await fixture.store.add(large) }
         #expect(fixture.store.writer.trouble.pinnedPages == 0)
-        let path = try await fixture.store.read { $0.logPath }
+        let path = try await fixture.store.read { $0.walPath }
         // Two checkpoints' worth of pages are 80 MB.
         let log = try #require(path)
         let fact = try #require(FileFact(log))

@@ -39,7 +39,7 @@ struct LogReaderTests {
             site.commit(rows: 1...4, by: guarded)
             quickest = try min(quickest, ContinuousClock().measure { _ = try guarded.log.checkpoint() })
         }
-        #expect(quickest < LogGuard.patience)
+        #expect(quickest < WALGuard.patience)
         reader.rollback()
         #expect(try guarded.log.checkpoint().isComplete)
     }
@@ -58,13 +58,13 @@ struct LogReaderTests {
             try beginReading()
             replicator.rollback()
             site.commit(rows: 1...4, by: guarded)
-            #expect(guarded.connection.logFrames < result.frames)
+            #expect(guarded.connection.walFrames < result.frames)
         }
         #expect(try site.isIntact())
     }
 
     @Test("G12: most of a long log is copied without the write lock, and no commit begins it anew meanwhile")
-    func longLog() throws {
+    func longWAL() throws {
         let long = try site.guarded(site.disk.name, nonce: 2, lockedLimit: 100)
         try beginReading()
         for _ in 0..<5 { site.commit(rows: 1...40, by: long) }
@@ -74,7 +74,7 @@ struct LogReaderTests {
         var frames: [Int] = []
         site.disk.onCheckpoint { [site] in
             site.commit(rows: 1...4)
-            frames.append(site.foreign.logFrames)
+            frames.append(site.foreign.walFrames)
         }
         #expect(try long.log.checkpoint().isComplete)
         #expect(frames.count == 1 && site.refusals == 0)

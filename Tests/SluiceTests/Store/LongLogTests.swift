@@ -38,7 +38,7 @@ import Testing
 
     @Test("G12: a broker that runs copies it, though no commit is its own")
     func foreignCommits() async throws {
-        let broker = try await site.broker { $0.watchesLog = true }
+        let broker = try await site.broker { $0.watchesWAL = true }
         try await running(broker) { try await commitMuch(broker, enqueues: false) }
         await broker.close()
     }

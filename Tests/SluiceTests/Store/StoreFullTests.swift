@@ -61,7 +61,7 @@ struct StoreFullTests {
         let store = fixture.store
         try await store.add((0..<200).map { ActionDraft("\($0)") })
         for _ in 0..<20 { try await store.settle(try await store.take(), .success) }
-        try await store.copyPinnedLog()
+        try await store.checkpointPinnedWAL()
         disk.setFull(true)
         var refusals = 0
         func insist<Output>(_ body: () async throws -> Output) async throws -> Output {

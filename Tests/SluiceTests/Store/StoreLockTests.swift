@@ -141,28 +141,28 @@ struct StoreLockTests {
             frames.append(
                 try await fixture.store.write(sync: .owed) { transaction in
                     try transaction.core.writeBarrier()
-                    return transaction.core.connection.logFrames
+                    return transaction.core.connection.walFrames
                 }
             )
         }
-        #expect(frames[0] >= CheckpointPolicy.longLog)
+        #expect(frames[0] >= CheckpointPolicy.longWAL)
         #expect(frames[2] < 100, "\(frames)")
         #expect(try fixture.row("PRAGMA integrity_check") == "ok")
     }
 
     @Test("Small commits that are synced keep to a short log, and those that are not do not")
-    func shortLog() async throws {
+    func shortWAL() async throws {
         for (need, isShort) in [(SyncNeed.owed, true), (.later, false)] {
             let fixture = try await StoreFixture()
             var longest = 0
             for _ in 0..<1_500 {
                 let frames = try await fixture.store.write(sync: need) { transaction in
                     try transaction.core.writeBarrier()
-                    return transaction.core.connection.logFrames
+                    return transaction.core.connection.walFrames
                 }
                 longest = max(longest, frames)
             }
-            #expect((longest < CheckpointPolicy.shortLog + 10) == isShort, "\(longest) frames")
+            #expect((longest < CheckpointPolicy.shortWAL + 10) == isShort, "\(longest) frames")
             #expect(try fixture.row("PRAGMA integrity_check") == "ok")
         }
     }

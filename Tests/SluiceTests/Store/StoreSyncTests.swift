@@ -11,7 +11,7 @@ struct StoreSyncTests {
         try await StoreFixture(adjust: { $0.vfs = disk.name })
     }
 
-    private func logSize(_ fixture: StoreFixture) throws -> Int {
+    private func walSize(_ fixture: StoreFixture) throws -> Int {
         try Data(contentsOf: URL(fileURLWithPath: fixture.file.path + "-wal")).count
     }
 
@@ -35,7 +35,7 @@ struct StoreSyncTests {
         disk.failSyncs(1)
         #expect(await refusal { try await store.add("lost") } == .inputOutput)
         #expect(disk.failedSyncs == 1)
-        #expect(try logSize(fixture) == 0)
+        #expect(try walSize(fixture) == 0)
         #expect(try await store.actionCount() == 1)
         #expect(try await payloadsAfterLossOfPower(fixture) == ["\"before\""])
         // The disk is whole again, and the store goes on.

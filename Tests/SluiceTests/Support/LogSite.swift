@@ -49,10 +49,10 @@ final class LogSite {
     /// A connection with a guard, as a store has one.
     final class Guarded {
         let connection: Connection
-        let log: LogGuard
+        let log: WALGuard
         let calls = EventLog<Void>()
 
-        init(_ connection: Connection, _ log: LogGuard) {
+        init(_ connection: Connection, _ log: WALGuard) {
             self.connection = connection
             self.log = log
             log.onHold = { [calls] in calls.append(()) }
@@ -67,14 +67,14 @@ final class LogSite {
         _ vfs: String? = nil,
         nonce: Int64 = 1,
         clock: any BrokerClock = ManualClock(),
-        lockedLimit: Int = 2 * CheckpointPolicy.longLog
+        lockedLimit: Int = 2 * CheckpointPolicy.longWAL
     ) throws -> Guarded {
         let connection = try connect(vfs)
-        connection.countLogFrames()
+        connection.countWALFrames()
         let path = file.path
-        let pin = LogPin { try Connection(path: path, mode: .read) }
+        let pin = WALPin { try Connection(path: path, mode: .read) }
         let lease = CheckpointLease(nonce: nonce, process: .current, clock: clock)
-        return Guarded(connection, LogGuard(connection, pin: pin, lease: lease, lockedLimit: lockedLimit))
+        return Guarded(connection, WALGuard(connection, pin: pin, lease: lease, lockedLimit: lockedLimit))
     }
 
     /// Writes every row, by the foreign connection.

@@ -23,9 +23,9 @@ package enum Chore: Hashable, Sendable, CaseIterable {
     /// A hold ends by itself.
     case endHolds
     /// Copy the log again, which a reader had kept from being copied.
-    case copyLog
+    case checkpointWAL
     /// Cut the log to nothing: what was deleted is not to stay in it.
-    case eraseLog
+    case truncateWAL
     /// Look for queues that have stood still for too long.
     case findStalled
     /// Suspects have been tried for long enough: what waits for them starts.

@@ -122,7 +122,7 @@ struct BackupCopy: Sendable {
             throw error
         }
         guard try !copy.checkpoint(.truncate).wasBlocked else {
-            throw SluiceError(.inputOutput, "the log of the copy could not be copied into it")
+            throw SluiceError(.inputOutput, "the WAL of the copy could not be checkpointed")
         }
     }
 

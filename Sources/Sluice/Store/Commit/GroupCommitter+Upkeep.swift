@@ -5,12 +5,12 @@ internal import SluiceSQLite
 extension GroupCommitter {
     /// Whether there is work to do between two groups.
     var isUpkeepDue: Bool {
-        (transaction.core.isWriteBehindDue || isCheckpointDue || space != .none || trouble.isErasureAsked)
+        (transaction.core.isWriteBehindDue || isCheckpointDue || space != .none || trouble.isTruncationAsked)
             && !isSuspended && check.refusal == nil
     }
 
     private var isCheckpointDue: Bool {
-        trouble.isCheckpointAsked || checkpoints.isDue(at: connection.logFrames)
+        trouble.isCheckpointAsked || checkpoints.isDue(at: connection.walFrames)
     }
 
     /// Gives up what is kept for commits that follow each other.
@@ -18,11 +18,11 @@ extension GroupCommitter {
     /// - Returns: Whether it is to be called again.
     func rest() -> Bool {
         do {
-            return try logGuard?.rest() ?? false
+            return try walGuard?.rest() ?? false
         } catch {
             // It is asked whether a checkpoint is under way with syncs turned off.
             mustSetSynchronous = true
-            logger.debug("the log's pin stays", metadata: ["error": "\(error)"])
+            logger.debug("the WAL's pin stays", metadata: ["error": "\(error)"])
             return true
         }
     }
@@ -32,8 +32,8 @@ extension GroupCommitter {
         isAtUpkeep = true
         defer { isAtUpkeep = false }
         if transaction.core.isWriteBehindDue { writeBehind() }
-        if trouble.isErasureAsked {
-            eraseLog()
+        if trouble.isTruncationAsked {
+            truncateWAL()
         } else if isCheckpointDue {
             checkpoint()
         } else if space != .none {
@@ -42,20 +42,20 @@ extension GroupCommitter {
     }
 
     /// Copies the log and cuts it to nothing, unless a reader or a writer is in the way.
-    private func eraseLog() {
-        checkpoints.checkpointed(at: connection.logFrames)
+    private func truncateWAL() {
+        checkpoints.checkpointed(at: connection.walFrames)
         trouble.startCheckpoint()
         do {
-            connection.setBusyTimeout(LogGuard.patience)
+            connection.setBusyTimeout(WALGuard.patience)
             let result =
-                try logGuard?.truncate(within: LogGuard.patience) ?? connection.checkpoint(.truncate)
-            try logGuard?.checkpointed()
+                try walGuard?.truncate(within: WALGuard.patience) ?? connection.checkpoint(.truncate)
+            try walGuard?.checkpointed()
             trouble.erased(!result.wasBlocked)
             if space == .none { space = .isDue }
         } catch {
             trouble.erased(false)
             mustSetSynchronous = true
-            logger.debug("erasing the log failed", metadata: ["error": "\(error)"])
+            logger.debug("truncating the WAL failed", metadata: ["error": "\(error)"])
         }
     }
 
@@ -87,18 +87,18 @@ extension GroupCommitter {
     ///
     /// A failure leaves the log whole, only longer; the next try follows when it is due again, or asked for.
     private func checkpoint() {
-        let frames = connection.logFrames
+        let frames = connection.walFrames
         checkpoints.checkpointed(at: frames)
         trouble.startCheckpoint()
-        if let logGuard, logGuard.leavesCheckpoint(of: frames) { return trouble.pinned(0) }
+        if let walGuard, walGuard.leavesCheckpoint(of: frames) { return trouble.pinned(0) }
         do {
             let result =
-                if let logGuard {
-                    try logGuard.checkpoint()
+                if let walGuard {
+                    try walGuard.checkpoint()
                 } else {
                     try connection.checkpoint(.passive)
                 }
-            try logGuard?.checkpointed()
+            try walGuard?.checkpointed()
             trouble.pinned(result.frames - result.copied)
             if space == .none { space = .isDue }
             logger.trace(

@@ -13,7 +13,7 @@ final class GroupCommitter {
     /// When the file's path was last looked at, in microseconds.
     private var lastLook = Int64.min
     /// `nil` where SQLite does not have the WAL-reset bug, and in memory.
-    let logGuard: LogGuard?
+    let walGuard: WALGuard?
     let durability: Durability
     private let lockTimeout: Duration
     /// How long what this process has itself is waited for.
@@ -50,7 +50,7 @@ final class GroupCommitter {
         turns: TurnCounter,
         registration: OpenFiles.Registration?,
         check: FileCheck,
-        logGuard: LogGuard?,
+        walGuard: WALGuard?,
         options: BrokerOptions,
         onCommit: @escaping @Sendable (CommitReport) -> Void
     ) {
@@ -58,7 +58,7 @@ final class GroupCommitter {
         self.turns = turns
         self.registration = registration
         self.check = check
-        self.logGuard = logGuard
+        self.walGuard = walGuard
         trouble = WriterTrouble()
         durability = options.durability
         lockTimeout = options.lockTimeout
@@ -80,7 +80,7 @@ final class GroupCommitter {
         onCommit = other.onCommit
         logger = other.logger
         mustTruncate = other.mustTruncate
-        logGuard = other.logGuard?.continued(on: connection)
+        walGuard = other.walGuard?.continued(on: connection)
         registration?.wake()
     }
 
@@ -96,7 +96,7 @@ final class GroupCommitter {
         do {
             try prepare(isSynced: group.contains { durability.syncs($0.sync) })
             try begin(waitsForLock: waitsForLock)
-            try logGuard?.begun(othersCommitted: transaction.core.hasTakenIn)
+            try walGuard?.begun(othersCommitted: transaction.core.hasTakenIn)
         } catch {
             let isLocked = isLocked(error)
             if !isLocked { rollback() }
@@ -138,23 +138,23 @@ final class GroupCommitter {
     private func writeLeadership() throws(SQLiteError) {
         // What changes nothing must not fail for want of room.
         guard transaction.core.hasChanges else { return }
-        let isNew = try logGuard?.willCommit(besideOthers: !transaction.core.others.isEmpty) ?? false
+        let isNew = try walGuard?.willCommit(besideOthers: !transaction.core.others.isEmpty) ?? false
         if isNew { try transaction.core.tellRunners("runner") }
     }
 
     private func yieldPin() {
         do {
-            try logGuard?.committed()
+            try walGuard?.committed()
         } catch {
             // It is asked whether a checkpoint is under way with syncs turned off. The next rest asks again.
             mustSetSynchronous = true
-            logger.debug("the log's pin stays", metadata: ["error": "\(error)"])
+            logger.debug("the WAL's pin stays", metadata: ["error": "\(error)"])
         }
     }
 
     private func rollback() {
         transaction.rollback()
-        logGuard?.rolledBack()
+        walGuard?.rolledBack()
     }
 
     /// Why nothing may be committed; looks at the file's path from time to time.
@@ -185,7 +185,7 @@ final class GroupCommitter {
         leaveQueuesToOthers()
         isSuspended = true
         transaction.rememberFile()
-        logGuard?.close(isWritable: check.refusal == nil)
+        walGuard?.close(isWritable: check.refusal == nil)
         connection.setCheckpointOnClose(false)
         connection.close()
         registration?.rest()
@@ -206,8 +206,8 @@ final class GroupCommitter {
     /// A file that is no longer at its path is left as it is: what stands beside the path now may be the log
     /// of another.
     func close() {
-        if !isSuspended { logGuard?.close(isWritable: check.refusal == nil) }
-        if !isSuspended, !check.mayCopyLog { connection.setCheckpointOnClose(false) }
+        if !isSuspended { walGuard?.close(isWritable: check.refusal == nil) }
+        if !isSuspended, !check.mayCheckpointWAL { connection.setCheckpointOnClose(false) }
         check.disconnects()
         if let registration { registration.end { connection.close() } } else { connection.close() }
     }
@@ -265,7 +265,7 @@ final class GroupCommitter {
 
     /// Whether a connection of this process has the write lock, as far as the system tells.
     private var isLockOwn: Bool {
-        connection.logPath.map { LockTable.read(logPath: $0).isWriteLockOwn } ?? false
+        connection.walPath.map { LockTable.read(walPath: $0).isWriteLockOwn } ?? false
     }
 
     /// After what time it is told that a transaction of this process is in the way.
@@ -275,16 +275,16 @@ final class GroupCommitter {
 
     private func waitForLock(_ timeout: Duration) throws {
         var left = timeout
-        while let logGuard, logGuard.isPinned, left > LogGuard.lockPatience {
-            left -= LogGuard.lockPatience
-            connection.setBusyTimeout(LogGuard.lockPatience)
+        while let walGuard, walGuard.isPinned, left > WALGuard.lockPatience {
+            left -= WALGuard.lockPatience
+            connection.setBusyTimeout(WALGuard.lockPatience)
             do {
                 return try transaction.begin()
             } catch {
                 guard isLocked(error) else { throw error }
             }
             do {
-                try logGuard.giveWay()
+                try walGuard.giveWay()
             } catch {
                 mustSetSynchronous = true
                 throw error
@@ -298,13 +298,13 @@ final class GroupCommitter {
         try connection.endLeftover()
         if mustTruncate {
             connection.setBusyTimeout(lockTimeout)
-            let result = try logGuard?.truncate(within: lockTimeout) ?? connection.checkpoint(.truncate)
+            let result = try walGuard?.truncate(within: lockTimeout) ?? connection.checkpoint(.truncate)
             guard !result.wasBlocked else {
-                throw SluiceError(.inputOutput, "a sync failed and the log could not be copied since")
+                throw SluiceError(.inputOutput, "a sync failed and the WAL could not be checkpointed since")
             }
             // The checkpoint has synced the pages of the commit that failed, before it cut them off: were the
             // cut lost, as when the power goes, they would be found.
-            if !mutant("synced cut") { try connection.syncLog() }
+            if !mutant("synced cut") { try connection.syncWAL() }
             mustTruncate = false
         }
         let isSynced = isSynced && !mutant("sync")
@@ -346,7 +346,7 @@ final class GroupCommitter {
         } catch {
             return SluiceError(
                 .unknownCommit,
-                "a commit failed and the log could not be cleared: the write may or may not be stored",
+                "a commit failed and the WAL could not be cleared: the write may or may not be stored",
                 sqliteCode: failure.sqliteCode
             )
         }

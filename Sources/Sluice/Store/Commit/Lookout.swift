@@ -41,9 +41,9 @@ final class Lookout: Sendable {
     /// The path of the log, as SQLite has it: beside the file that symbolic links lead to.
     ///
     /// The log is there as long as a connection is open.
-    func logPath() throws -> String {
+    func walPath() throws -> String {
         _ = try hasForeignChanges()
-        guard let path = try opened().logPath else { throw SluiceError(.storage, "the file has no log") }
+        guard let path = try opened().walPath else { throw SluiceError(.storage, "the file has no WAL") }
         return path
     }
 

@@ -68,7 +68,7 @@ package final class Writer: Sendable {
         durability = committer.durability
         trouble = committer.trouble
         refusal = nil
-        committer.logGuard?.onHold = { [weak self] in self?.restLater() }
+        committer.walGuard?.onHold = { [weak self] in self?.restLater() }
     }
 
     /// Throws in a role that writes nothing.
@@ -348,7 +348,7 @@ extension Writer {
     /// By the machine's time, as the writer waits for locks: it is for other processes, not for the engine's
     /// decisions.
     private func restLater() {
-        queue.asyncAfter(deadline: .now() + .seconds(LogGuard.restInterval)) { [weak self] in
+        queue.asyncAfter(deadline: .now() + .seconds(WALGuard.restInterval)) { [weak self] in
             if let self, self.rest() { self.restLater() }
         }
     }

@@ -8,7 +8,7 @@ final class WriterTrouble: Sendable {
         var isWaiting = false
         var pinnedPages = 0
         /// Whether the last erasure that was asked for has left the log empty.
-        var isLogErased = false
+        var isWALTruncated = false
     }
 
     private let state = Mutex(State())
@@ -50,18 +50,18 @@ final class WriterTrouble: Sendable {
 
     /// The next upkeep is to cut the log to nothing.
     func askForErasure() {
-        state.withLock { $0.isLogErased = false }
+        state.withLock { $0.isWALTruncated = false }
         erasureIsAsked.store(true, ordering: .releasing)
     }
 
     /// What was asked for has been tried.
     func erased(_ isErased: Bool) {
-        state.withLock { $0.isLogErased = isErased }
+        state.withLock { $0.isWALTruncated = isErased }
         erasureIsAsked.store(false, ordering: .relaxed)
     }
 
-    var isErasureAsked: Bool { erasureIsAsked.load(ordering: .acquiring) }
-    var isLogErased: Bool { state.withLock { $0.isLogErased } }
+    var isTruncationAsked: Bool { erasureIsAsked.load(ordering: .acquiring) }
+    var isWALTruncated: Bool { state.withLock { $0.isWALTruncated } }
 
     /// Since when the lock has been in the way, as far as writes have met it.
     var lockedSince: Timestamp? { state.withLock { $0.lockedSince } }

@@ -11,14 +11,14 @@ extension DatabaseFile {
         if mount?.isMountPoint == true {
             throw SluiceError(
                 .cannotOpen,
-                "\(path) is mounted as a file, without its log, which would lie elsewhere and be lost or "
+                "\(path) is mounted as a file, without its WAL, which would lie elsewhere and be lost or "
                     + "missed by others: mount the directory that it lies in"
             )
         }
         guard let name = mount?.network, !mutant("network file") else { return }
         throw SluiceError(
             .networkFileSystem,
-            "\(path) lies on a network file system (\(name)), where SQLite's log cannot be shared safely; "
+            "\(path) lies on a network file system (\(name)), where SQLite's WAL cannot be shared safely; "
                 + "keep it on a disk of this machine"
         )
     }

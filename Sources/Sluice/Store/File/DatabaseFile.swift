@@ -103,10 +103,10 @@ package struct DatabaseFile {
 
     private func openFile(_ path: String, now: Timestamp) throws -> Connection {
         try StaleSideFiles.remove(besides: path)
-        let hasLog = access("\(path)-wal", F_OK) == 0
+        let hasWAL = access("\(path)-wal", F_OK) == 0
         let connection = try Connection(path: path, mode: .write, vfs: vfs)
         // A log that another process left stays beside a file that is refused: the close does not copy it.
-        if hasLog { connection.setCheckpointOnClose(false) }
+        if hasWAL { connection.setCheckpointOnClose(false) }
         connection.setBusyTimeout(lockTimeout)
         let isNew = try isEmpty(connection, path)
         guard try connection.pragma("encoding") == "UTF-8" else {
@@ -122,7 +122,7 @@ package struct DatabaseFile {
         try setLog(connection)
         for pragma in Self.filePragmas + Self.commonPragmas { try connection.set(pragma) }
         try connection.set(Pragma("secure_delete", erasesPayloads))
-        connection.countLogFrames()
+        connection.countWALFrames()
         try Migrator().migrate(connection, now: now)
         connection.setCheckpointOnClose(true)
         return connection
@@ -167,8 +167,8 @@ package struct DatabaseFile {
         let pages = Result { () throws(SQLiteError) in try connection.pragma("page_count") }
         if case .failure(let error) = pages {
             // The database itself is open: it is the log or its index that cannot be made beside it.
-            let cannotMakeLog = error.code.primary == .cannotOpen && connection.isReadOnly
-            if cannotMakeLog || error.code.primary == .readOnly { throw readOnly }
+            let cannotMakeWAL = error.code.primary == .cannotOpen && connection.isReadOnly
+            if cannotMakeWAL || error.code.primary == .readOnly { throw readOnly }
         }
         let isEmpty = try pages.get() == "0"
         guard !connection.isReadOnly else { throw readOnly }

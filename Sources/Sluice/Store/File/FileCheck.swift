@@ -77,9 +77,9 @@ final class FileCheck: Sendable {
     }
 
     /// A connection has been opened, and has made the log and its index.
-    func connected(logPath: String?) {
-        guard let logPath, logPath.hasSuffix("-wal") else { return }
-        let paths = [logPath, logPath.dropLast(3) + "shm"]
+    func connected(walPath: String?) {
+        guard let walPath, walPath.hasSuffix("-wal") else { return }
+        let paths = [walPath, walPath.dropLast(3) + "shm"]
         state.withLock { state in
             state.besides = paths.compactMap { path in
                 DatabaseFile.identity(of: path).map { (path, $0) }
@@ -97,7 +97,7 @@ final class FileCheck: Sendable {
             SluiceError(
                 .fileReplaced,
                 "\(lost.path) was removed or replaced while its file was open, so that others write to "
-                    + "another log: end all programs that use the file, see to it, and open it again"
+                    + "another WAL: end all programs that use the file, see to it, and open it again"
             )
         )
         try ensure()
@@ -118,7 +118,7 @@ final class FileCheck: Sendable {
     ///
     /// What it holds is the file's, though its name may have been taken away. Where another stands there by
     /// now, others may have written by it.
-    var mayCopyLog: Bool {
+    var mayCheckpointWAL: Bool {
         if isForked { return false }
         guard hasFailed.load(ordering: .acquiring) else { return true }
         return state.withLock { state in

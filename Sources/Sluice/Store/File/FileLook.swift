@@ -67,7 +67,7 @@ struct FileLook {
     ///
     /// The last one to close a file removes an empty log, and leaves one alone that others have left.
     func close() {
-        let log = connection.logPath.flatMap(DatabaseFile.byteCount(of:)) ?? 0
+        let log = connection.walPath.flatMap(DatabaseFile.byteCount(of:)) ?? 0
         connection.setCheckpointOnClose(log == 0)
         connection.close()
     }
@@ -92,8 +92,8 @@ struct FileLook {
         if DatabaseFile.byteCount(of: log) ?? 0 == 0 { return .immutable }
         throw SluiceError(
             .readOnly,
-            "\(path) has a log and no index of it, as after a copy, and this user may not make one: have a "
-                + "user who may write the file and its directory open it once, or copy the file and its log "
+            "\(path) has a WAL and no index of it, as after a copy, and this user may not make one: have a "
+                + "user who may write the file and its directory open it once, or copy the file and its WAL "
                 + "and open the copy"
         )
     }
@@ -105,7 +105,7 @@ private struct FileStamp: Equatable {
     private let byteCount: Int64
     private let seconds: Int
     private let nanoseconds: Int
-    private let hasLog: Bool
+    private let hasWAL: Bool
 
     init?(_ path: String) {
         var status = stat()
@@ -118,6 +118,6 @@ private struct FileStamp: Equatable {
         let modified = status.st_mtim
         #endif
         (seconds, nanoseconds) = (modified.tv_sec, modified.tv_nsec)
-        hasLog = (DatabaseFile.byteCount(of: "\(path)-wal") ?? 0) > 0
+        hasWAL = (DatabaseFile.byteCount(of: "\(path)-wal") ?? 0) > 0
     }
 }

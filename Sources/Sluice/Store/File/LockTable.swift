@@ -94,8 +94,8 @@ package struct LockTable: Hashable, Sendable {
     }
 
     /// The locks on the database of a log.
-    static func read(logPath: String) -> LockTable {
-        read(indexPath: String(logPath.dropLast("wal".count)) + "shm")
+    static func read(walPath: String) -> LockTable {
+        read(indexPath: String(walPath.dropLast("wal".count)) + "shm")
     }
 
     /// Whether a connection of this process has the write lock.

@@ -15,7 +15,7 @@ package struct FileFacts: Sendable {
     package var pragmas: [(name: String, value: String)] = []
     package var byteCount: Int64 = 0
     /// The size of the write-ahead log.
-    package var logByteCount: Int64 = 0
+    package var walByteCount: Int64 = 0
     /// The file that SQLite's locks of WAL mode lie on.
     package var indexPath = ""
     /// The steps of the schema that were applied; none: there are no queues in it.
@@ -113,8 +113,8 @@ package struct FileFacts: Sendable {
         }
         byteCount = Self.size(of: path)
         linkCount = Self.linkCount(of: path)
-        if let log = connection.logPath {
-            logByteCount = Self.size(of: log)
+        if let log = connection.walPath {
+            walByteCount = Self.size(of: log)
             indexPath = String(log.dropLast(3)) + "shm"
         }
         damages = try connection.prepare(isFull ? "PRAGMA integrity_check(20)" : "PRAGMA quick_check(20)")

@@ -12,5 +12,5 @@ package struct Measurement: Sendable, Hashable {
     /// Queues that do not move, by what stands in `blocked_by`.
     package let parked: [String: Int]
     /// The size of the write-ahead log; `nil` in memory.
-    package let logByteCount: Int?
+    package let walByteCount: Int?
 }

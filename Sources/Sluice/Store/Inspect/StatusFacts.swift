@@ -13,7 +13,7 @@ struct StatusFacts: Sendable {
     /// The holds that stand, the oldest first.
     let holds: [(pattern: QueuePattern.Form, hold: Hold)]
     /// Where the log is; `nil` in memory.
-    let logPath: String?
+    let walPath: String?
 }
 
 extension StatusFacts {
@@ -32,7 +32,7 @@ extension StatusFacts {
             return (epoch: $0.epoch, process: Int((keeper ?? $0.process).pid), hasDied: keeper != nil)
         }
         self.runners = runners
-        logPath = connection.logPath
+        walPath = connection.walPath
         let claims = Set(
             try connection.cached("SELECT claim >> 32 FROM sluice_claim_rows").all { $0.int64(0) }
         )

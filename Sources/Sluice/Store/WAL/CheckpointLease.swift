@@ -21,7 +21,7 @@ struct CheckpointLease {
     private static let lookInterval: Duration = .seconds(1)
     /// With so many transactions that follow each other it is to be the one that copies the log.
     ///
-    /// They make less of a log than ``CheckpointPolicy/shortLog``. One that commits now and then must not be
+    /// They make less of a log than ``CheckpointPolicy/shortWAL``. One that commits now and then must not be
     /// it: the log would be left to it, and it copies only behind commits.
     static let busy = 100
 

@@ -6,9 +6,9 @@
 /// synced commits, one message after the other, keep to a short log, which is soon overwritten.
 struct CheckpointPolicy {
     /// Frames of the log at which it is copied whatever they hold: about 40 MB.
-    static let longLog = 10_000
+    static let longWAL = 10_000
     /// Frames at which it is copied when small synced commits have made them: about 4 MB.
-    static let shortLog = 1_000
+    static let shortWAL = 1_000
     /// Synced commits are small that add fewer frames than this on average.
     ///
     /// Those of one message each, not those of a group of them, which would pay for more checkpoints than
@@ -28,8 +28,8 @@ struct CheckpointPolicy {
         // A commit after a complete checkpoint begins the log anew.
         if frames < copied { copied = 0 }
         let added = frames - copied
-        guard added >= Self.shortLog else { return false }
-        return added >= Self.longLog || syncedCommits * Self.smallCommit > added
+        guard added >= Self.shortWAL else { return false }
+        return added >= Self.longWAL || syncedCommits * Self.smallCommit > added
     }
 
     /// A checkpoint was made or tried: the next one follows when the log has grown by as much again.

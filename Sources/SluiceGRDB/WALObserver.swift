@@ -8,15 +8,15 @@ internal import Synchronization
 /// There is one for each writing connection that leaves checkpoints to a broker. A broker copies the WAL
 /// after its own commits. If it makes none, such as when it does not run, GRDB's commits would let the WAL
 /// grow without limit (G12).
-final class LogObserver: TransactionObserver {
+final class WALObserver: TransactionObserver {
     /// All observers by their connections, which keep them alive.
     private static let all = Mutex<[ObjectIdentifier: Entry]>([:])
 
     /// Set once, and read on the connection's queue, where GRDB calls the observer too.
     private final class Entry: @unchecked Sendable {
-        private(set) weak var observer: LogObserver?
+        private(set) weak var observer: WALObserver?
 
-        init(_ observer: LogObserver) { self.observer = observer }
+        init(_ observer: WALObserver) { self.observer = observer }
     }
 
     private let key: ObjectIdentifier
@@ -38,14 +38,14 @@ final class LogObserver: TransactionObserver {
     }
 
     /// Makes a connection leave checkpoints to a broker.
-    static func leaveLog(of database: Database, to broker: Broker) throws {
+    static func leaveWAL(of database: Database, to broker: Broker) throws {
         if let observer = all.withLock({ $0[ObjectIdentifier(database)] })?.observer {
             observer.broker = broker
             return
         }
         let pages = try Int.fetchOne(database, sql: "PRAGMA wal_autocheckpoint") ?? 0
         try database.set("wal_autocheckpoint", "0")
-        let observer = LogObserver(broker, database, pages: pages)
+        let observer = WALObserver(broker, database, pages: pages)
         let entry = Entry(observer)
         observer.entry = entry
         all.withLock { [key = observer.key] in $0[key] = entry }
@@ -59,7 +59,7 @@ final class LogObserver: TransactionObserver {
     func databaseDidRollback(_ db: Database) {}
 
     func databaseDidCommit(_ db: Database) {
-        if let broker, broker.store.copiesLog { return broker.store.seeToLog() }
+        if let broker, broker.store.checkpointsWAL { return broker.store.checkWAL() }
         do {
             try db.set("wal_autocheckpoint", String(pages))
             db.remove(transactionObserver: self)

@@ -9,7 +9,7 @@ internal import SluiceSQLite
 /// place.
 ///
 /// Not thread-safe: the writer's leader alone uses it.
-final class LogPin {
+final class WALPin {
     private let open: () throws -> Connection
     private var connection: Connection?
     private(set) var isHeld = false
@@ -42,7 +42,7 @@ final class LogPin {
     /// Holds the end of the log, as it is now, and does not let go in between.
     func renew() throws {
         guard isHeld else { return try hold() }
-        let next = LogPin(open)
+        let next = WALPin(open)
         try next.hold()
         swap(&connection, &next.connection)
         next.close()

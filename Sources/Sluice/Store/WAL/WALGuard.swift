@@ -10,7 +10,7 @@ internal import SluiceSQLite
 ///
 /// Three rules keep that from happening to what the engine commits and copies, whatever others do:
 ///
-/// 1. Nothing is committed but under a pin (``LogPin``), which lets no checkpoint and such a commit both
+/// 1. Nothing is committed but under a pin (``WALPin``), which lets no checkpoint and such a commit both
 ///    happen.
 /// 2. A checkpoint of the engine's has the pin let go only when it has SQLite's right to be the only
 ///    checkpoint already, and goes on holding the write lock; where it does not get that in time, it goes
@@ -28,7 +28,7 @@ internal import SluiceSQLite
 /// would keep from copying. Neither would then ever copy the log.
 ///
 /// Not thread-safe: the writer's leader alone uses it.
-final class LogGuard {
+final class WALGuard {
     /// How long a checkpoint waits for readers and for the pins of others, with the write lock held; what it
     /// could not copy by then is left to the next one.
     static let patience: Duration = .milliseconds(50)
@@ -39,7 +39,7 @@ final class LogGuard {
     static let firstWaitInterval: Duration = .seconds(1)
     static let longestWaitInterval: Duration = .seconds(32)
     /// Frames at which every process copies the log, whoever should do it.
-    static let neglected = 4 * CheckpointPolicy.longLog
+    static let neglected = 4 * CheckpointPolicy.longWAL
     /// ``neglected``, in bytes, with SQLite's usual pages.
     static let neglectedByteCount = neglected * 4_096
     /// How often most of the log is copied before a checkpoint, if commits make it longer as fast.
@@ -55,7 +55,7 @@ final class LogGuard {
     static let closePatience: Duration = .seconds(1)
 
     private let connection: Connection
-    private let pin: LogPin
+    private let pin: WALPin
     /// The most frames that are left to a checkpoint which holds the write lock.
     private let lockedLimit: Int
     private var lease: CheckpointLease
@@ -78,9 +78,9 @@ final class LogGuard {
 
     init(
         _ connection: Connection,
-        pin: LogPin,
+        pin: WALPin,
         lease: CheckpointLease,
-        lockedLimit: Int = 2 * CheckpointPolicy.longLog
+        lockedLimit: Int = 2 * CheckpointPolicy.longWAL
     ) {
         self.lockedLimit = lockedLimit
         self.connection = connection
@@ -89,8 +89,8 @@ final class LogGuard {
     }
 
     /// The guard of the same log, once it was closed, for a connection that has been opened since.
-    func continued(on connection: Connection) -> LogGuard {
-        let next = LogGuard(connection, pin: pin, lease: lease.anew(), lockedLimit: lockedLimit)
+    func continued(on connection: Connection) -> WALGuard {
+        let next = WALGuard(connection, pin: pin, lease: lease.anew(), lockedLimit: lockedLimit)
         next.onHold = onHold
         return next
     }
@@ -106,7 +106,7 @@ final class LogGuard {
         guard case .file(let path) = file.location else { return nil }
         self.init(
             connection,
-            pin: LogPin { try file.openReader(path) },
+            pin: WALPin { try file.openReader(path) },
             lease: CheckpointLease(nonce: nonce, process: process, clock: clock)
         )
     }
@@ -159,7 +159,7 @@ final class LogGuard {
     /// only the commit itself can have done that, and then the log holds its pages alone, and some frames
     /// more where SQLite fills a sector of the disk.
     private func yieldPin() throws {
-        let isLonger = connection.logFrames > connection.writtenPages + Self.sectorFrames
+        let isLonger = connection.walFrames > connection.writtenPages + Self.sectorFrames
         if isFresh, isLonger || mutant("pin under a restart") { return pin.release() }
         if try !connection.isOtherCheckpointing() { pin.release() }
     }
@@ -187,8 +187,8 @@ final class LogGuard {
     /// the checkpoint that follows, or by another one before it.
     private func copyAhead() throws(SQLiteError) {
         for _ in 0..<Self.aheadLimit {
-            if connection.logFrames < copied { copied = 0 }
-            guard connection.logFrames - copied > lockedLimit else { return }
+            if connection.walFrames < copied { copied = 0 }
+            guard connection.walFrames - copied > lockedLimit else { return }
             do { try pin.renew() } catch { return }
             let result = try connection.checkpoint(.passive)
             // A reader is in the way: it is for the checkpoint that follows to wait for it.

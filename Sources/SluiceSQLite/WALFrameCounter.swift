@@ -1,6 +1,6 @@
 internal import CSluiceSQLite
 
 /// The target of the WAL hook, a C function without context of its own.
-final class LogFrameCounter {
+final class WALFrameCounter {
     var frames = 0
 }
