@@ -120,7 +120,7 @@ extension Attempt {
     /// If the transaction is rolled back, the handler's result settles the attempt as usual. The next action
     /// of the queue starts when the handler has returned (G3).
     ///
-    /// - Parameter connection: As for ``Broker/enqueue(raw:_:in:)``.
+    /// - Parameter connection: As for ``Broker/enqueue(_:_:in:)``.
     /// - Throws: ``SluiceError`` with ``SluiceError/Code/staleReceipt`` when the action was settled or
     ///   removed, or another process has taken over its queue: roll back (G6). Also
     ///   ``SluiceError/Code/otherDatabase``, ``SluiceError/Code/noTransaction``,

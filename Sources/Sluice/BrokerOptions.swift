@@ -179,7 +179,7 @@ public struct BrokerOptions: Sendable {
     /// `nil`, the default, is the system's queues and Swift's global executor. With a queue, commits run
     /// there too, with its quality of service; without one, a lone caller commits on its own thread, which
     /// saves a change of threads. On a serial queue, reads and copies wait for writes, and for another
-    /// connection's lock. Do not block it: do not call ``Broker/enqueueBlocking(_:notBefore:)`` on it.
+    /// connection's lock. Do not block it: do not call ``Broker/enqueueBlocking(_:_:notBefore:)`` on it.
     public var engineQueue: DispatchQueue? {
         didSet { engine = EngineContext(engineQueue) }
     }

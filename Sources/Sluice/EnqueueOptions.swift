@@ -138,6 +138,14 @@ extension EnqueueOptions {
         try key?.validate()
     }
 
+    /// These options with a time at which the action is due, if there is one.
+    func due(_ date: Date?) -> EnqueueOptions {
+        guard let date else { return self }
+        var options = self
+        options.notBefore = date
+        return options
+    }
+
     static func validate(tag: String) throws(SluiceError) {
         guard (1...maximumTagByteCount).contains(tag.utf8.count), !tag.utf8.contains(0) else {
             throw SluiceError(

@@ -40,53 +40,27 @@ extension Broker {
 
     /// Enqueues actions of one type in GRDB's transaction, all or none, in their order.
     ///
-    /// - Returns: The actions' numbers, in the same order.
-    /// - Throws: As for one action.
-    @discardableResult
-    public func enqueue<A: Action>(
-        _ actions: some Sequence<A>,
-        _ options: EnqueueOptions = EnqueueOptions(),
-        in database: Database
-    ) throws(SluiceError) -> [ActionID] {
-        let ids = try enqueue(actions, options, in: database.handle())
-        CommitNotice.give(to: self, of: database)
-        return ids
-    }
-
-    /// Enqueues actions in GRDB's transaction, each with options of its own, all or none, in their order.
-    ///
     /// ```swift
     /// try broker.enqueue(sends, in: db) { EnqueueOptions(tag: "message-\($0.message)") }
     /// ```
     ///
     /// Each call prepares its statements again: one call for many actions costs far less than many calls.
     ///
+    /// - Parameters:
+    ///   - actions: The actions; they may belong to several queues.
+    ///   - shared: The options of each action.
+    ///   - database: As for one action.
+    ///   - options: Returns the options of one action, in place of the shared ones.
     /// - Returns: The actions' numbers, in the same order.
-    /// - Throws: As for one action, and any error of `options` unchanged.
+    /// - Throws: As for one action, and any error of the closure unchanged.
     @discardableResult
     public func enqueue<A: Action>(
         _ actions: some Sequence<A>,
+        _ shared: EnqueueOptions = EnqueueOptions(),
         in database: Database,
-        options: (A) throws -> EnqueueOptions
+        options: ((A) throws -> EnqueueOptions)? = nil
     ) throws -> [ActionID] {
-        let ids = try enqueue(actions, in: database.handle(), options: options)
-        CommitNotice.give(to: self, of: database)
-        return ids
-    }
-
-    /// Enqueues raw actions in GRDB's transaction, all or none, in their order.
-    ///
-    /// Their kinds and payloads are known at run time only.
-    ///
-    /// - Returns: The actions' numbers, in the same order.
-    /// - Throws: As for an action of a type, and `payloadNotJSON`.
-    @discardableResult
-    public func enqueue(
-        raw actions: some Sequence<RawAction>,
-        _ options: EnqueueOptions = EnqueueOptions(),
-        in database: Database
-    ) throws(SluiceError) -> [ActionID] {
-        let ids = try enqueue(raw: actions, options, in: database.handle())
+        let ids = try enqueue(actions, shared, in: database.handle(), options: options)
         CommitNotice.give(to: self, of: database)
         return ids
     }

@@ -73,25 +73,23 @@ struct EnqueueTests {
         await broker.close()
     }
 
-    @Test("Several, raw ones and all options go the same way")
+    @Test("Several and all options go the same way")
     func forms() async throws {
         let application = try Application(.pool)
         let broker = try await application.broker()
-        let (one, several, raw) = try await application.database.write { db in
+        let (one, several) = try await application.database.write { db in
             let message = try application.insert("m", db)
             let one = try broker.enqueue(Note("a"), EnqueueOptions(tag: "t", key: "k"), in: db).id
             let several = try broker.enqueue([Note("b"), Note("c")], in: db)
-            let action = RawAction(queue: "raw", kind: "any", payload: "[1]")
-            let raw = try broker.enqueue(raw: [action], in: db)
             // The application's own statements see what they saw before.
             #expect(db.lastInsertedRowID == message.id)
-            return (one, several, raw)
+            return (one, several)
         }
-        #expect([one] + several + raw == [1, 2, 3, 4].map { ActionID(rawValue: $0) })
+        #expect([one] + several == [1, 2, 3].map { ActionID(rawValue: $0) })
         let each = try await application.database.write { db in
             try broker.enqueue([Note("e"), Note("f")], in: db) { EnqueueOptions(tag: $0.text) }
         }
-        #expect(each == [5, 6].map { ActionID(rawValue: $0) })
+        #expect(each == [4, 5].map { ActionID(rawValue: $0) })
         await #expect(throws: Refusal.self) {
             try await application.database.write { db in
                 try broker.enqueue([Note("g")], in: db) { _ in throw Refusal() }

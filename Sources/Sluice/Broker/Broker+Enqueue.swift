@@ -13,27 +13,23 @@ extension Broker {
     ///
     /// - Parameters:
     ///   - action: The action; its type says queue and sort key.
-    ///   - date: When it is due; until then it blocks nothing. `nil` is at once.
-    /// - Returns: The action's number, and a way to wait for it.
+    ///   - options: An expiry, a tag, a gate, a deduplication key and others.
+    ///   - date: When it is due; until then it blocks nothing. `nil` is at once, or as the options say.
+    /// - Returns: The action's number, and a way to wait for it; with a deduplication key, perhaps the number
+    ///   of an existing action.
     /// - Throws: `CancellationError` when the task was cancelled before the write began; ``SluiceError`` with
     ///   ``SluiceError/Code/sortKeyMismatch``, ``SluiceError/Code/queueFull``,
     ///   ``SluiceError/Code/payloadTooLarge``, ``SluiceError/Code/databaseLocked``,
-    ///   ``SluiceError/Code/diskFull`` and others. An error means that nothing has been stored, except
-    ///   ``SluiceError/Code/unknownCommit`` (G14).
+    ///   ``SluiceError/Code/diskFull`` and others, such as ``SluiceError/Code/invalidOptions``,
+    ///   ``SluiceError/Code/invalidGate`` and ``SluiceError/Code/duplicateKey`` for options. An error means
+    ///   that nothing has been stored, except ``SluiceError/Code/unknownCommit`` (G14).
     @discardableResult
-    public func enqueue<A: Action>(_ action: A, notBefore date: Date? = nil) async throws -> EnqueueReceipt {
-        let draft = try drafter.draft(action, notBefore: date.map(Timestamp.init), nil)
-        return EnqueueReceipt(id: try await store(drafts: [draft])[0], broker: self)
-    }
-
-    /// Enqueues an action with a schedule, an expiry, a tag, a gate or a deduplication key.
-    ///
-    /// - Returns: The action's number; with a key, perhaps that of an existing action.
-    /// - Throws: As ``enqueue(_:notBefore:)``, ``SluiceError/Code/invalidOptions``,
-    ///   ``SluiceError/Code/invalidGate`` and ``SluiceError/Code/duplicateKey``.
-    @discardableResult
-    public func enqueue<A: Action>(_ action: A, _ options: EnqueueOptions) async throws -> EnqueueReceipt {
-        let draft = try drafter.draft(action, options)
+    public func enqueue<A: Action>(
+        _ action: A,
+        _ options: EnqueueOptions = EnqueueOptions(),
+        notBefore date: Date? = nil
+    ) async throws -> EnqueueReceipt {
+        let draft = try drafter.draft(action, options.due(date))
         return EnqueueReceipt(id: try await store(drafts: [draft])[0], broker: self)
     }
 
@@ -41,52 +37,39 @@ extension Broker {
     ///
     /// - Parameters:
     ///   - actions: The actions; they may belong to several queues.
-    ///   - options: The options of each action. If several share a key in one queue, the first wins: it
+    ///   - shared: The options of each action. If several share a key in one queue, the first wins: it
     ///     counts as stored for the others.
+    ///   - options: Returns the options of one action, in place of the shared ones.
     /// - Returns: The actions' numbers, in the same order.
-    /// - Throws: As for one action.
+    /// - Throws: As for one action, and any error of the closure unchanged.
     @discardableResult
     public func enqueue<A: Action>(
         _ actions: some Sequence<A>,
-        _ options: EnqueueOptions = EnqueueOptions()
+        _ shared: EnqueueOptions = EnqueueOptions(),
+        options: ((A) throws -> EnqueueOptions)? = nil
     ) async throws -> [ActionID] {
-        try options.validate()
-        return try await store(drafts: try await drafts(Array(actions), options))
-    }
-
-    /// Enqueues actions of one type, all or none, in their order, each with options of its own.
-    ///
-    /// - Throws: As for one action, and what the closure throws.
-    @discardableResult
-    public func enqueue<A: Action>(
-        _ actions: some Sequence<A>,
-        options: (A) throws -> EnqueueOptions
-    ) async throws -> [ActionID] {
-        try await store(drafts: actions.map { try drafter.draft($0, options($0)) })
+        if let options {
+            return try await store(drafts: actions.map { try drafter.draft($0, options($0)) })
+        }
+        try shared.validate()
+        return try await store(drafts: try await drafts(Array(actions), shared))
     }
 
     /// Enqueues actions whose kinds and payloads are known at run time only, all or none, in their order.
     ///
+    /// - Parameters:
+    ///   - actions: The actions; they may belong to several queues.
+    ///   - shared: The options of each action.
+    ///   - options: Returns the options of one action, in place of the shared ones.
     /// - Returns: The actions' numbers, in the same order.
     /// - Throws: As for an action of a type, and ``SluiceError/Code/payloadNotJSON``.
     @discardableResult
     public func enqueue(
         raw actions: some Sequence<RawAction>,
-        _ options: EnqueueOptions = EnqueueOptions()
+        _ shared: EnqueueOptions = EnqueueOptions(),
+        options: ((RawAction) throws -> EnqueueOptions)? = nil
     ) async throws -> [ActionID] {
-        try await enqueue(raw: actions) { _ in options }
-    }
-
-    /// Enqueues actions whose kinds and payloads are known at run time only, all or none, in their order,
-    /// each with options of its own.
-    ///
-    /// See ``enqueue(raw:_:)``.
-    @discardableResult
-    public func enqueue(
-        raw actions: some Sequence<RawAction>,
-        options: (RawAction) throws -> EnqueueOptions
-    ) async throws -> [ActionID] {
-        try await store(drafts: actions.map { try drafter.draft($0, options($0)) })
+        try await store(drafts: actions.map { try drafter.draft($0, options?($0) ?? shared) })
     }
 
     /// Enqueues an action and blocks the calling thread until it is durable.
@@ -95,24 +78,14 @@ extension Broker {
     /// stored in the order of the calls; calls in separately started tasks have no order. The
     /// ``BrokerOptions/middleware`` is not called.
     ///
-    /// - Throws: As ``enqueue(_:notBefore:)``, except `CancellationError`.
+    /// - Throws: As ``enqueue(_:_:notBefore:)``, except `CancellationError`.
     @discardableResult
     public func enqueueBlocking<A: Action>(
         _ action: A,
+        _ options: EnqueueOptions = EnqueueOptions(),
         notBefore date: Date? = nil
     ) throws(SluiceError) -> EnqueueReceipt {
-        try storeBlocking(drafter.draft(action, notBefore: date.map(Timestamp.init), nil))
-    }
-
-    /// Enqueues an action with options, and blocks the calling thread until it is durable.
-    ///
-    /// - Throws: As the form that does not block, except `CancellationError`.
-    @discardableResult
-    public func enqueueBlocking<A: Action>(
-        _ action: A,
-        _ options: EnqueueOptions
-    ) throws(SluiceError) -> EnqueueReceipt {
-        try storeBlocking(drafter.draft(action, options))
+        try storeBlocking(drafter.draft(action, options.due(date)))
     }
 
     private func storeBlocking(_ draft: ActionDraft) throws(SluiceError) -> EnqueueReceipt {

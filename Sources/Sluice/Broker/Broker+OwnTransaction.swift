@@ -47,55 +47,27 @@ extension Broker {
 
     /// Enqueues actions of one type in a transaction of the application, all or none, in their order.
     ///
-    /// - Returns: The actions' numbers, in the same order.
-    /// - Throws: As for one action.
-    @discardableResult
-    public func enqueue<A: Action>(
-        _ actions: some Sequence<A>,
-        _ options: EnqueueOptions = EnqueueOptions(),
-        in connection: OpaquePointer
-    ) throws(SluiceError) -> [ActionID] {
-        var drafts: [ActionDraft] = []
-        for action in actions { drafts.append(try drafter.draft(action, options)) }
-        return try store.enqueue(drafts, in: connection)
-    }
-
-    /// Enqueues actions in a transaction of the application, each with options of its own, all or none.
-    ///
-    /// They are of one type and keep their order.
-    ///
     /// ```swift
     /// try broker.enqueue(sends, in: connection) { send in
     ///     EnqueueOptions(tag: "message-\(send.message)")
     /// }
     /// ```
     ///
+    /// - Parameters:
+    ///   - actions: The actions; they may belong to several queues.
+    ///   - shared: The options of each action.
+    ///   - connection: As for one action.
+    ///   - options: Returns the options of one action, in place of the shared ones.
     /// - Returns: The actions' numbers, in the same order.
-    /// - Throws: As for one action, and any error of `options` unchanged.
+    /// - Throws: As for one action, and any error of the closure unchanged.
     @discardableResult
     public func enqueue<A: Action>(
         _ actions: some Sequence<A>,
+        _ shared: EnqueueOptions = EnqueueOptions(),
         in connection: OpaquePointer,
-        options: (A) throws -> EnqueueOptions
+        options: ((A) throws -> EnqueueOptions)? = nil
     ) throws -> [ActionID] {
-        try store.enqueue(actions.map { try drafter.draft($0, options($0)) }, in: connection)
-    }
-
-    /// Enqueues raw actions in a transaction of the application, all or none, in their order.
-    ///
-    /// Their kinds and payloads are known at run time only.
-    ///
-    /// - Returns: The actions' numbers, in the same order.
-    /// - Throws: As for an action of a type, and ``SluiceError/Code/payloadNotJSON``.
-    @discardableResult
-    public func enqueue(
-        raw actions: some Sequence<RawAction>,
-        _ options: EnqueueOptions = EnqueueOptions(),
-        in connection: OpaquePointer
-    ) throws(SluiceError) -> [ActionID] {
-        var drafts: [ActionDraft] = []
-        for action in actions { drafts.append(try drafter.draft(action, options)) }
-        return try store.enqueue(drafts, in: connection)
+        try store.enqueue(actions.map { try drafter.draft($0, options?($0) ?? shared) }, in: connection)
     }
 
     /// Returns the problems of a connection of the application with this broker's file.

@@ -9,7 +9,7 @@ extension Broker {
     /// Ends the open transaction, releases all locks and closes the file until ``resume()``.
     ///
     /// - Writes and reads wait until then. A write that is cancelled before it begins is still withdrawn. A
-    ///   call that blocks its thread, such as ``enqueueBlocking(_:notBefore:)``, blocks it until then.
+    ///   call that blocks its thread, such as ``enqueueBlocking(_:_:notBefore:)``, blocks it until then.
     /// - Running handlers continue, and their outcomes wait to be written. Nothing new starts.
     /// - Copies by ``backup(to:)`` end with ``SluiceError/Code/suspended``.
     /// - ``stop(grace:)`` begins at once and returns after ``resume()``. ``close(grace:)`` opens the file

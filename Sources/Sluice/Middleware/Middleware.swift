@@ -18,7 +18,7 @@
 public protocol Middleware: Sendable {
     /// Wraps an enqueue, of one action or of several that are stored together.
     ///
-    /// It is not called for ``Broker/enqueueBlocking(_:notBefore:)``, which cannot wait for it, nor for
+    /// It is not called for ``Broker/enqueueBlocking(_:_:notBefore:)``, which cannot wait for it, nor for
     /// writes of others to the file.
     ///
     /// - Parameters:

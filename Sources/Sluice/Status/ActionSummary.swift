@@ -1,6 +1,10 @@
+#if canImport(FoundationEssentials)
+public import struct FoundationEssentials.Date
+#else
+public import struct Foundation.Date
+#endif
+
 /// An action that waits or runs, as `sluice_actions` shows it.
-///
-/// Times are ISO 8601 in UTC.
 public struct ActionSummary: Sendable, Hashable {
     /// The action's number.
     public let id: ActionID
@@ -13,13 +17,13 @@ public struct ActionSummary: Sendable, Hashable {
     /// Attempts that count, including the running one.
     public let attempts: Int
     /// When the running attempt began.
-    public let runningSince: String?
+    public let runningSince: Date?
     /// When the next attempt is due.
-    public let nextAttemptAt: String?
+    public let nextAttemptAt: Date?
     /// When a scheduled action is due.
-    public let notBefore: String?
+    public let notBefore: Date?
     /// When it was enqueued.
-    public let enqueuedAt: String
+    public let enqueuedAt: Date
     /// The error of the last failed attempt.
     public let lastError: String?
     /// The payload: JSON text.

@@ -1,4 +1,11 @@
+internal import SluiceJSON
 internal import SluiceSQLite
+
+#if canImport(FoundationEssentials)
+internal import struct FoundationEssentials.Date
+#else
+internal import struct Foundation.Date
+#endif
 
 extension Store {
     /// Whether an action stands in a queue.
@@ -30,10 +37,10 @@ extension Store {
                         kind: $0.text(2),
                         sortKey: $0.optionalText(3),
                         attempts: $0.count(4),
-                        runningSince: $0.optionalText(5),
-                        nextAttemptAt: $0.optionalText(6),
-                        notBefore: $0.optionalText(7),
-                        enqueuedAt: $0.text(8),
+                        runningSince: $0.date(5),
+                        nextAttemptAt: $0.date(6),
+                        notBefore: $0.date(7),
+                        enqueuedAt: $0.date(8) ?? .distantPast,
                         lastError: $0.optionalText(9),
                         payload: $0.text(10)
                     )
@@ -111,5 +118,14 @@ extension Store {
             "\(path) was opened with the role readOnly: open it with the role run or enqueueOnly to change it"
         )
         return (reader, Writer(refusing: refusal, check, options.engine))
+    }
+}
+
+extension Row {
+    /// A time as the views show it: ISO 8601, or a number of microseconds outside the years 0 to 9999.
+    fileprivate func date(_ column: Int32) -> Date? {
+        guard let text = optionalText(column) else { return nil }
+        let microseconds = DateTime(text)?.microseconds ?? Int64(text)
+        return microseconds.map { Timestamp(microseconds: $0).date }
     }
 }

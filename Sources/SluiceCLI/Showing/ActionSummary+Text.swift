@@ -24,9 +24,9 @@ extension ActionSummary {
 
     /// Its state or the reason why it waits, in words.
     var state: String {
-        if let time = runningSince { return "running since \(time)" }
-        if let time = nextAttemptAt { return "retry at \(time)" }
-        if let time = notBefore { return "scheduled for \(time)" }
+        if let time = runningSince { return "running since \(Times.text(time))" }
+        if let time = nextAttemptAt { return "retry at \(Times.text(time))" }
+        if let time = notBefore { return "scheduled for \(Times.text(time))" }
         return "waiting"
     }
 
@@ -40,10 +40,10 @@ extension ActionSummary {
             ("kind", JSONText.string(kind)),
             ("sort_key", JSONText.string(sortKey)),
             ("attempts", String(attempts)),
-            ("running_since", JSONText.string(runningSince)),
-            ("next_attempt_at", JSONText.string(nextAttemptAt)),
-            ("not_before", JSONText.string(notBefore)),
-            ("enqueued_at", JSONText.string(enqueuedAt)),
+            ("running_since", JSONText.string(runningSince.map(Times.text))),
+            ("next_attempt_at", JSONText.string(nextAttemptAt.map(Times.text))),
+            ("not_before", JSONText.string(notBefore.map(Times.text))),
+            ("enqueued_at", JSONText.string(Times.text(enqueuedAt))),
             ("last_error", JSONText.string(lastError)),
             ("payload", JSONText.visible(payload)),
         ]

@@ -72,8 +72,6 @@ struct EnqueueInRefusalTests {
                 #expect(thrown { try broker.enqueue(note, options, in: connection) }?.code == code)
                 #expect(thrown { try broker.enqueue([note], options, in: connection) }?.code == code)
             }
-            let raw = RawAction(queue: "q", kind: "any", payload: "no JSON")
-            #expect(thrown { try broker.enqueue(raw: [raw], in: connection) }?.code == .payloadNotJSON)
             let first = try broker.enqueue(Note("x", in: "keys"), EnqueueOptions(key: "k"), in: connection)
             #expect(first.id.rawValue == 2)
             #expect(try broker.enqueue([Note](), in: connection).isEmpty)

@@ -158,8 +158,6 @@ struct EnqueueInTests {
                 in: connection
             )
             try broker.enqueue((0..<20).map { Note("\($0)") }, in: connection)
-            let raw = RawAction(queue: "raw", kind: "any", version: 3, sortKey: .text("z"), payload: "[1]")
-            try broker.enqueue(raw: [raw], in: connection)
         }
         let whole = """
             SELECT queue || ' ' || sort_key || ' ' || not_before || ' ' || expires_at || ' ' || tag
