@@ -49,7 +49,7 @@ public struct Attempt: Sendable, Hashable {
     /// A handler that captures its broker instead keeps the broker alive until it is closed. Read this
     /// property only while the attempt runs.
     public var broker: Broker {
-        guard let broker = settler?.source.broker else {
+        guard let broker = settler?.origin.broker else {
             preconditionFailure("\(self) has no broker: ask for it while the handler runs")
         }
         return broker
@@ -73,7 +73,7 @@ extension ActionID {
 }
 
 /// The store and the broker that attempts belong to.
-final class AttemptSource: Sendable {
+final class AttemptOrigin: Sendable {
     let store: Store
     private let reference = Mutex(WeakReference())
 
@@ -92,8 +92,8 @@ final class AttemptSource: Sendable {
 /// Settles an attempt in a transaction of the application.
 struct AttemptSettler: Sendable, Hashable {
     let action: ClaimedAction
-    let source: AttemptSource
-    var store: Store { source.store }
+    let origin: AttemptOrigin
+    var store: Store { origin.store }
 
     static func == (left: AttemptSettler, right: AttemptSettler) -> Bool {
         left.action.receipt == right.action.receipt

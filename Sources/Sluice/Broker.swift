@@ -80,7 +80,7 @@ public final class Broker: Sendable {
         drafter = Drafter(coder, routes)
         reader = PayloadReader(coder)
         scheduler = Scheduler(store: store, routes: routes, options: options)
-        runner = AttemptRunner(scheduler: scheduler, reader: reader, drafter: drafter, options: options)
+        runner = AttemptRunner(source: scheduler, reader: reader, drafter: drafter, options: options)
         wakeUps = WakeUps(of: store)
         connect()
         relay.connect { [weak self] in self?.committed($0) }
@@ -99,7 +99,7 @@ public final class Broker: Sendable {
     deinit { scheduler.disconnect() }
 
     private func connect() {
-        runner.source.connect(self)
+        scheduler.origin.connect(self)
         scheduler.connect(
             Scheduler.Delegate(
                 announce: { [runner] action in runner.announce(action) },

@@ -18,8 +18,7 @@ final class AttemptRunner: Sendable {
     }
 
     private let state: Mutex<State>
-    private let scheduler: Scheduler
-    let source: AttemptSource
+    private let source: any AttemptSource
     private let reader: PayloadReader
     private let drafter: Drafter
     let options: BrokerOptions
@@ -28,14 +27,13 @@ final class AttemptRunner: Sendable {
     /// Called for every attempt; mostly there is none.
     let observer: (any EngineObserver)?
 
-    init(scheduler: Scheduler, reader: PayloadReader, drafter: Drafter, options: BrokerOptions) {
+    init(source: any AttemptSource, reader: PayloadReader, drafter: Drafter, options: BrokerOptions) {
         self.drafter = drafter
         state = Mutex(State(randomness: options.randomness))
         self.reader = reader
         observer = options.observer
         watch = HandlerWatch(options)
-        self.scheduler = scheduler
-        source = AttemptSource(scheduler.store)
+        self.source = source
         self.options = options
     }
 
@@ -123,7 +121,7 @@ extension AttemptRunner {
     private func work(_ first: ClaimedAction, _ firstRoute: Route, _ task: AttemptTask) async {
         var (action, route) = (first, firstRoute)
         while true {
-            let attempt = Attempt(action, of: source)
+            let attempt = source.attempt(for: action)
             let revision = reader.revision
             let startedAt = observer == nil ? .zero : options.clock.uptime
             observer?.started(action)
@@ -136,7 +134,7 @@ extension AttemptRunner {
                     route.options
                 ) : await performInMiddleware(action, attempt, route, task)
             let endedAt = observer == nil ? .zero : options.clock.uptime
-            let next = await scheduler.settle(action, settlement) {
+            let next = await source.settle(action, settlement) {
                 state.withLock { $0.isCancelling }
             } whenWorkFails: { error in
                 self.settlement(for: .threw(error), of: attempt, cancelledBy: task.reason, route.options)
@@ -146,7 +144,7 @@ extension AttemptRunner {
             }
             // A route or upgrader that was added in the meantime did not find this action parked yet.
             if settlement.isUndecodable && reader.revision != revision {
-                scheduler.schedule(.liftUndecodable, within: .zero)
+                source.retryUndecodable()
             }
             guard let next else { return }
             guard task.proceed(to: next.0) else { return start(next.0, next.1) }
@@ -207,21 +205,6 @@ extension AttemptRunner {
             reader: reader,
             using: &generator
         )
-    }
-}
-
-extension Attempt {
-    /// - Parameter source: Makes it possible to settle the attempt in a transaction of the application.
-    init(_ action: ClaimedAction, of source: AttemptSource? = nil) {
-        settler = source.map { AttemptSettler(action: action, source: $0) }
-        id = action.receipt.action
-        queue = action.queue
-        kind = action.kind
-        version = action.version
-        number = action.number
-        nonce = action.nonce
-        enqueuedAt = action.enqueuedAt.date
-        lastError = action.lastError
     }
 }
 

@@ -31,3 +31,9 @@ extension Scheduler {
         if isSet { schedule(chore, within: .zero) }
     }
 }
+
+extension Scheduler {
+    func attempt(for action: ClaimedAction) -> Attempt { Attempt(action, of: origin) }
+
+    func retryUndecodable() { schedule(.liftUndecodable, within: .zero) }
+}

@@ -4,12 +4,14 @@ internal import Synchronization
 /// Performs what the state machine decides: holds it behind a lock, makes the claims, keeps the timer.
 ///
 /// What is decided is performed after the lock has been given up.
-final class Scheduler: Sendable {
+final class Scheduler: AttemptSource {
     /// How long a claim that failed, for a full disk or a lock, waits before it is made again.
     private static let claimRetryDelay: Duration = .seconds(1)
 
     let machine: Mutex<SchedulerStateMachine>
     let store: Store
+    /// The store and the broker that attempts belong to.
+    let origin: AttemptOrigin
     let routes: Routes
     let clock: any BrokerClock
     private let alarm: Alarm
@@ -38,6 +40,7 @@ final class Scheduler: Sendable {
             )
         )
         (self.store, self.routes) = (store, routes)
+        origin = AttemptOrigin(store)
         clock = options.clock
         executor = options.engine.executor
         crashTrialLimit = options.crashTrialLimit
@@ -99,14 +102,6 @@ extension Scheduler {
         refusals.clear()
     }
 
-    /// Writes the outcome of a run, claims what comes next, and tells the claim if it is a run.
-    ///
-    /// It is tried until it is written, whether the caller's task is cancelled or not; `giveUp` ends that.
-    ///
-    /// - Parameters:
-    ///   - whenWorkFails: What is written instead when the application's code in the transaction has failed.
-    ///   - written: Called with what was written and its result, or `nil` after giving up, before anybody is
-    ///     told that the broker has become idle or has stopped.
     func settle(
         _ action: ClaimedAction,
         _ settlement: Settlement,

@@ -140,7 +140,7 @@ extension ActionDraft {
 
 extension Attempt {
     /// An attempt of no broker's.
-    init(_ action: ClaimedAction, of store: Store) { self.init(action, of: AttemptSource(store)) }
+    init(_ action: ClaimedAction, of store: Store) { self.init(action, of: AttemptOrigin(store)) }
 }
 
 extension ClaimedAction {

@@ -1,0 +1,14 @@
+extension Attempt {
+    /// - Parameter origin: Makes it possible to settle the attempt in a transaction of the application.
+    init(_ action: ClaimedAction, of origin: AttemptOrigin? = nil) {
+        settler = origin.map { AttemptSettler(action: action, origin: $0) }
+        id = action.receipt.action
+        queue = action.queue
+        kind = action.kind
+        version = action.version
+        number = action.number
+        nonce = action.nonce
+        enqueuedAt = action.enqueuedAt.date
+        lastError = action.lastError
+    }
+}

@@ -1,0 +1,25 @@
+/// The part of an engine that an ``AttemptRunner`` gets attempts from and reports their ends to.
+protocol AttemptSource: AnyObject, Sendable {
+    /// Writes the end of an attempt, and claims the next action with the permit that it frees.
+    ///
+    /// It is tried until it is written, whether the caller's task is cancelled or not; `giveUp` ends that.
+    ///
+    /// - Parameters:
+    ///   - whenWorkFails: Returns what is written instead, if the application's code in the transaction fails.
+    ///   - written: Called with what was written and its result, or `nil` after giving up, before the broker is
+    ///     reported as idle or stopped.
+    /// - Returns: The next claimed action; `nil` if there is none.
+    func settle(
+        _ action: ClaimedAction,
+        _ settlement: Settlement,
+        giveUp: @Sendable () -> Bool,
+        whenWorkFails: (any Error) -> Settlement,
+        written: (Settlement, SettleResult?) -> Void
+    ) async -> (ClaimedAction, Route)?
+
+    /// Returns the attempt that a handler gets for a claimed action.
+    func attempt(for action: ClaimedAction) -> Attempt
+
+    /// Looks again at actions that could not be decoded: a route or an upgrader was added.
+    func retryUndecodable()
+}
