@@ -162,14 +162,14 @@ extension QueueFacts {
     }
 
     private func becauseOfBlock(_ routing: RouteMatch?) -> [Because] {
-        if let block, !["gate", "unknown kind", "no route", "undecodable"].contains(block.reason) {
-            let cause = FailureCause(rawValue: block.reason)
+        if let block, !block.reason.isOfHead, block.reason != .undecodable {
+            let cause = FailureCause(rawValue: block.reason.rawValue)
             return [
                 .parked(by: block.action, cause: cause, error: block.error ?? "", since: block.since.date)
             ]
         }
         guard runningSince == nil else { return [] }
-        if let block, block.reason == "undecodable" {
+        if let block, block.reason == .undecodable {
             return [.undecodable(error: block.error ?? "", since: block.since.date)]
         }
         switch routing {
@@ -184,8 +184,8 @@ extension QueueFacts {
     /// The error of what blocks the queue, unless it belongs to another action than the head or is a gate's
     /// name.
     fileprivate var blockError: String? {
-        guard let block, block.reason != "gate" else { return nil }
-        return block.action == head || block.reason == "failing" ? block.error : nil
+        guard let block, block.reason != .gate else { return nil }
+        return block.action == head || block.reason == .failing ? block.error : nil
     }
 
     /// Returns the gates that the head needs, each once.
@@ -193,7 +193,7 @@ extension QueueFacts {
         var asked = gates
         if case .route(let route) = routing {
             asked += route.options.gates
-        } else if let block, block.reason == "gate", block.action == head, let gate = block.error {
+        } else if let block, block.reason == .gate, block.action == head, let gate = block.error {
             asked.append(GateName(gate))
         }
         var seen: Set<GateName> = []

@@ -96,11 +96,11 @@ extension Because: CustomStringConvertible {
         }
     }
 
-    /// Makes the reason that the file stores as a word for a head without a route; `nil` for other words.
-    init?(unroutable word: String) {
-        switch word {
-        case Self.unknownKind.description: self = .unknownKind
-        case Self.noRoute.description: self = .noRoute
+    /// Makes the reason of a head without a route; `nil` for other reasons.
+    init?(unroutable reason: BlockReason) {
+        switch reason {
+        case .unknownKind: self = .unknownKind
+        case .noRoute: self = .noRoute
         default: return nil
         }
     }

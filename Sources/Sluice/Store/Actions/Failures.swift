@@ -41,13 +41,13 @@ final class Failures: TransactionSubject {
         case .block:
             // If another one has parked it, which ran beside this: this is tried again with it.
             if try !blocks.isParked(queue) {
-                try blocks.block(queue, by: cause.rawValue, action, error: error)
+                try blocks.block(queue, by: BlockReason(cause), action, error: error)
             }
         case .skip:
             try bury(action, of: queue, cause.rawValue, error: error)
         case .failQueue:
             // Parked for another reason, by one that ran beside this: this is tried again with it.
-            if try !blocks.isParked(queue, by: "failing") {
+            if try !blocks.isParked(queue, by: .failing) {
                 if try blocks.isParked(queue) { return }
                 try failAll(of: queue, isReversed: discipline == .lastInFirstOut, through: action, error)
             }

@@ -27,7 +27,7 @@ final class QueueBlocks: TransactionSubject {
 extension QueueBlocks {
     /// Notes in the file why the broker cannot run a head, once.
     func noteBlock(
-        _ reason: String,
+        _ reason: BlockReason,
         _ detail: String?,
         of action: ActionID,
         isHead: Bool,
@@ -35,7 +35,7 @@ extension QueueBlocks {
     ) throws(SQLiteError) {
         try block(queue, by: reason, action, isHead: isHead, error: detail)
         try core.events.record(.blocked, action, in: queue) {
-            $0.gate = reason == "gate" ? detail.map { GateName($0) } : nil
+            $0.gate = reason == .gate ? detail.map { GateName($0) } : nil
             $0.because = $0.gate.map(Because.gate) ?? Because(unroutable: reason)
         }
     }
@@ -43,7 +43,7 @@ extension QueueBlocks {
     /// - Parameter isHead: The action is the head by the queue's discipline, and not by its order.
     func block(
         _ queue: QueueID,
-        by reason: String,
+        by reason: BlockReason,
         _ action: ActionID,
         isHead: Bool = false,
         error: String?
@@ -56,12 +56,12 @@ extension QueueBlocks {
             WHERE queue_id = ?1
             """
         )
-        .bind(1, queue.rawValue).bind(2, reason).bind(3, action.rawValue).bind(4, now.microseconds)
+        .bind(1, queue.rawValue).bind(2, reason.rawValue).bind(3, action.rawValue).bind(4, now.microseconds)
         .bind(5, error.map(bounded)).bind(6, isHead).run()
     }
 
     /// Whether a queue is parked, for one reason or any; other processes and slots may have seen to that.
-    func isParked(_ queue: QueueID, by reason: String? = nil) throws(SQLiteError) -> Bool {
+    func isParked(_ queue: QueueID, by reason: BlockReason? = nil) throws(SQLiteError) -> Bool {
         try connection.cached(
             """
             SELECT 1 FROM sluice_queue_rows
@@ -69,7 +69,7 @@ extension QueueBlocks {
               AND (?2 IS NULL OR blocked_by = ?2)
             """
         )
-        .bind(1, queue.rawValue).bind(2, reason).hasRow()
+        .bind(1, queue.rawValue).bind(2, reason?.rawValue).hasRow()
     }
 
     func unblock(_ queue: QueueID) throws(SQLiteError) {

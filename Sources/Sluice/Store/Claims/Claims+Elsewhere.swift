@@ -9,12 +9,12 @@ extension Claims {
             return
         }
         if try wasTriedElsewhere(row.head.action) { return }
-        try note(hasRoute ? "unknown kind" : "no route", nil, of: row, in: queue, turn)
+        try note(hasRoute ? .unknownKind : .noRoute, nil, of: row, in: queue, turn)
     }
 
     /// Notes in the file why the broker cannot run a head, once.
     func note(
-        _ reason: String,
+        _ reason: BlockReason,
         _ detail: String?,
         of row: HeadRow,
         in queue: QueueID,
@@ -26,7 +26,7 @@ extension Claims {
 
     /// Forgets that the head had no route, where something else keeps it by now.
     func forgetNote(of row: HeadRow, in queue: QueueID) throws {
-        guard row.blockedBy == "unknown kind" || row.blockedBy == "no route" else { return }
+        guard row.blockedBy?.isOfRoute == true else { return }
         try blocks.unblock(queue)
     }
 

@@ -106,7 +106,7 @@ final class Claims: TransactionSubject {
             return claim >> 32 == core.epoch ? .taken : .takenElsewhere
         }
         if let parking = row.parking, !mutant("parking") {
-            guard parking == "failing" else { return .parked }
+            guard parking == .failing else { return .parked }
             return try failures.failBatch(of: request.queue) ? .unfinished : nil
         }
         if row.isCancelled, !mutant("cancelled head") {
@@ -158,7 +158,7 @@ final class Claims: TransactionSubject {
             try noteUnroutable(row, hasRoute: hasRoute, in: queue, turn)
             return .unroutable
         case .gated(let gate):
-            try note("gate", gate.rawValue, of: row, in: queue, turn)
+            try note(.gate, gate.rawValue, of: row, in: queue, turn)
             return .gated(gate)
         case .notNow(let result):
             return result

@@ -9,7 +9,7 @@ struct HeadRow {
     /// The claim that has the queue's slot.
     let claim: Int64?
     /// What stands in `blocked_by`, if it holds for this head or for the queue as a whole.
-    let blockedBy: String?
+    let blockedBy: BlockReason?
     let blockedError: String?
     /// Gates that the action asks for, itself or by its last outcome.
     let gates: [GateName]
@@ -37,9 +37,8 @@ struct HeadRow {
             isExpired: row.optionalInt64(19).map { $0 <= now.microseconds && !mutant("expiry") } ?? false
         )
         claim = row.optionalInt64(13)
-        let blocked = row.optionalText(1)
-        let isOfHead = blocked.map(Self.reasonsOfHead.contains) ?? false
-        blockedBy = isOfHead && row.optionalInt64(15) != place.action.rawValue ? nil : blocked
+        let blocked = row.optionalText(1).map(BlockReason.init(stored:))
+        blockedBy = blocked?.isOfHead == true && row.optionalInt64(15) != place.action.rawValue ? nil : blocked
         blockedError = blocked == nil ? nil : row.optionalText(20)
         gates =
             row.isNull(17) && row.isNull(18)
@@ -59,13 +58,6 @@ struct HeadRow {
         isReversed = row.bool(23)
     }
 
-    /// Values of `blocked_by` that hold for one action and not for another that becomes the head.
-    private static let reasonsOfHead: Set<String> = ["unknown kind", "no route", "gate"]
-
-    /// The value of `blocked_by` for which the queue does not move.
-    ///
-    /// Whether there is a route, and whether its gates are open, is asked anew each time.
-    var parking: String? {
-        blockedBy.flatMap { Self.reasonsOfHead.contains($0) ? nil : $0 }
-    }
+    /// The reason for which the queue is parked.
+    var parking: BlockReason? { blockedBy.flatMap { $0.isOfHead ? nil : $0 } }
 }

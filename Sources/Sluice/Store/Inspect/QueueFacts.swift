@@ -4,7 +4,7 @@ internal import SluiceSQLite
 struct QueueFacts: Sendable {
     /// What stands in `blocked_by`, for whom, since when and with what error.
     struct Block: Sendable {
-        let reason: String
+        let reason: BlockReason
         let action: ActionID
         let since: Timestamp
         let error: String?
@@ -84,7 +84,7 @@ extension QueueFacts {
         name = QueueName(row.text(1))
         block = row.optionalText(2).map {
             Block(
-                reason: $0,
+                reason: BlockReason(stored: $0),
                 action: ActionID(rawValue: row.int64(3)),
                 since: Timestamp(microseconds: row.int64(4)),
                 error: row.optionalText(5)
