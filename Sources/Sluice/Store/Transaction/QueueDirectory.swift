@@ -1,4 +1,4 @@
-/// The ids of the queues that were used last.
+/// Caches the ids of recently used queues by name.
 struct QueueDirectory {
     struct Entry {
         let id: QueueID
@@ -7,7 +7,7 @@ struct QueueDirectory {
 
     /// The most names that are kept: about 10 MB.
     ///
-    /// Beyond it all are forgotten, and those in use come back.
+    /// At the limit all names are forgotten; those in use are read again.
     private static let limit = 65_536
 
     private var entries: [QueueName: Entry] = [:]
