@@ -1,6 +1,6 @@
 internal import SluiceSQLite
 
-/// What is known of the action at a place that comes first in its queue.
+/// The row of an action whose place is the first in its queue.
 struct HeadRow {
     let head: Head
     let payload: String
@@ -8,10 +8,10 @@ struct HeadRow {
     let trace: String?
     /// The claim that has the queue's slot.
     let claim: Int64?
-    /// What stands in `blocked_by`, if it holds for this head or for the queue as a whole.
+    /// The value of `blocked_by`, if it applies to this head or to the whole queue.
     let blockedBy: String?
     let blockedError: String?
-    /// Gates that the action asks for, itself or by its last outcome.
+    /// Gates that the action waits for, by its own options or its last outcome.
     let gates: [GateName]
     let enqueuedAt: Timestamp
     let nonce: Int64
@@ -21,10 +21,10 @@ struct HeadRow {
     let retryDelay: Duration
     let lastError: String?
     let isCancelled: Bool
-    /// The file says of the queue that it runs its last first.
+    /// Whether the file says that the queue runs its last first.
     let isReversed: Bool
 
-    /// Reads a row of ``WriteTransaction/headRow(at:of:)``; `nil` when the action has another place by now.
+    /// Reads a row of ``Claims/headRow(at:of:)``; `nil` if the action has another place now.
     init?(_ row: Row, at place: Place, _ now: Timestamp) {
         guard row.bool(2), PlaceKey(row, 3) == place.key || mutant("place of the head") else { return nil }
         head = Head(
@@ -59,12 +59,12 @@ struct HeadRow {
         isReversed = row.bool(23)
     }
 
-    /// Values of `blocked_by` that hold for one action and not for another that becomes the head.
+    /// Values of `blocked_by` that apply to one head only, not to the next one.
     private static let reasonsOfHead: Set<String> = ["unknown kind", "no route", "gate"]
 
-    /// The value of `blocked_by` for which the queue does not move.
+    /// The value of `blocked_by` that parks the queue.
     ///
-    /// Whether there is a route, and whether its gates are open, is asked anew each time.
+    /// Routes and gates are checked again at each claim.
     var parking: String? {
         blockedBy.flatMap { Self.reasonsOfHead.contains($0) ? nil : $0 }
     }
