@@ -109,7 +109,7 @@ extension Schedule {
     /// The most actions that one transaction puts back after gates have opened.
     private static let putBackLimit = 1_000
 
-    /// Puts back a batch of actions whose gates are open, after those that cannot be written.
+    /// Puts back a batch of actions whose gates are open, besides those that cannot be written.
     ///
     /// - Returns: Whether there may be more.
     func putBackOpened() throws(SQLiteError) -> Bool {
