@@ -1,9 +1,7 @@
 /// The slot of a claim, and the discipline of its queue.
 struct Turn {
     var discipline = QueueDiscipline.firstInFirstOut
-    /// Whether the queue has no rules.
-    ///
-    /// The head's row then shows whether the slot is taken.
+    /// Whether the queue has no rules, so that the head's row shows whether the slot is taken.
     var isPlain = false
     var slot = 0
     /// The queue's running actions, in all processes.

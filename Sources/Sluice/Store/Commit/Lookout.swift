@@ -1,12 +1,12 @@
 internal import Dispatch
 internal import SluiceSQLite
 
-/// A connection that looks whether others have committed something that the writer has not taken in.
+/// Checks on a connection of its own whether others have committed changes that the writer has not read.
 ///
-/// A connection of its own, so that a look never stands behind a long read. It takes no lock that holds
-/// another connection up, and does not wait for any.
+/// So a check never waits for a long read. It takes no lock that delays another connection, and waits for
+/// none.
 final class Lookout: Sendable {
-    /// Where its looks are called.
+    /// The queue on which checks run.
     let queue: DispatchQueue
     private let file: DatabaseFile
     private let path: String
@@ -25,7 +25,8 @@ final class Lookout: Sendable {
         self.runners = runners
     }
 
-    /// Whether others have logged changes for this store that still stand there, or have taken it for dead.
+    /// Returns whether others have recorded changes for this store that it has not read, or have declared it
+    /// dead.
     func hasForeignChanges() throws -> Bool {
         let connection = try opened()
         guard let epoch = runners.epoch else { return false }
@@ -38,9 +39,9 @@ final class Lookout: Sendable {
         .bind(1, epoch).hasRow()
     }
 
-    /// The path of the log, as SQLite has it: beside the file that symbolic links lead to.
+    /// Returns the path of the WAL as SQLite has it: beside the file to which symbolic links lead.
     ///
-    /// The log is there as long as a connection is open.
+    /// The WAL exists as long as a connection is open.
     func logPath() throws -> String {
         _ = try hasForeignChanges()
         guard let path = try opened().logPath else { throw SluiceError(.storage, "the file has no log") }
@@ -51,7 +52,7 @@ final class Lookout: Sendable {
         await perform { $0.isClosed = true }
     }
 
-    /// Closes the connection; looks throw until it is resumed.
+    /// Closes the connection; checks throw until it is resumed.
     func suspend() async {
         await perform { $0.isSuspended = true }
     }
