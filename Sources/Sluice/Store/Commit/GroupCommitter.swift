@@ -1,7 +1,7 @@
 internal import Logging
 internal import SluiceSQLite
 
-/// Commits groups of writes on the writer's connection, syncs those that need it, and checkpoints.
+/// Commits groups of writes on the writer's connection, with the syncs that they need, and checkpoints.
 ///
 /// Not thread-safe: only the writer's leader calls it.
 final class GroupCommitter {
