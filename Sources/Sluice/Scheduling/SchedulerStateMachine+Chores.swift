@@ -1,6 +1,6 @@
-/// When chores are to be performed.
+/// The times of chores.
 extension SchedulerStateMachine {
-    /// A chore is to be performed at a time, instead of the one set before.
+    /// Sets the time of a chore, instead of the time set before.
     package mutating func schedule(_ chore: Chore, at time: Duration?) -> [Decision] {
         asked[chore] = nil
         if chore == .admitScheduled { isAdmitting = false }
@@ -8,16 +8,17 @@ extension SchedulerStateMachine {
         return decide()
     }
 
-    /// A chore is to be performed at a time at the latest.
+    /// Sets the time of a chore, unless its time is earlier.
     package mutating func schedule(_ chore: Chore, noLaterThan time: Duration) -> [Decision] {
         guard let known = deadlines.time(of: chore), known <= time else { return schedule(chore, at: time) }
-        // The known time may give way to another, found by a look that was made before this was asked for.
+        // The earlier time may be replaced by another, found by a check made before this request.
         asked[chore] = min(asked[chore] ?? time, time)
         return []
     }
 
-    /// A chore is to be performed at a time instead of the one that its last performance had set, unless
-    /// another time has been asked for since: then no later than either.
+    /// Sets the time of a chore instead of the time `mark`, set by its last performance.
+    ///
+    /// If another time was requested since, the earlier of both applies.
     package mutating func schedule(
         _ chore: Chore,
         at time: Duration?,
@@ -29,8 +30,9 @@ extension SchedulerStateMachine {
         return time.map { schedule(chore, noLaterThan: $0) } ?? []
     }
 
-    /// The next look for what is due comes when the first is, or at `limit` if that is earlier, instead of at
-    /// `mark`.
+    /// Sets the next check for due actions: when the first is due, or at `limit` if that is earlier.
+    ///
+    /// It replaces the time `mark`.
     package mutating func admitNext(
         at due: Duration?,
         noLaterThan limit: Duration,
@@ -41,41 +43,41 @@ extension SchedulerStateMachine {
         return schedule(.admitScheduled, at: look, insteadOf: mark)
     }
 
-    /// When the first of what is scheduled is due, as far as the last look has found it.
+    /// The time at which the first scheduled action is due, by the last check.
     var nextScheduled: Duration? {
         guard let look = deadlines.time(of: .admitScheduled) else { return nil }
-        // Another time than the one that was set then: something has come, and is not known yet.
+        // If the time was changed since, a new action may be scheduled, whose time is unknown.
         guard let known = lookAhead, known.look == look else { return look }
         return known.due
     }
 
     /// Whether nothing is ready, runs or waits for a time.
     ///
-    /// What has no route, or is parked, does not count; what other processes run does.
+    /// Queues without a route and parked queues do not count; queues that other processes run do.
     package var isIdle: Bool {
         phases.isEmpty && beside.isEmpty && settlingBeside.isEmpty && taken.isEmpty && !isAdmitting
             && deadlines.time(of: .admitScheduled) == nil
     }
 
-    /// Whether nothing is ready, runs or is being looked for: what is left waits for a time, for another
-    /// process, or for somebody.
+    /// Whether nothing is ready, runs or is being polled: all else waits for a time, another process or a
+    /// person.
     var isResting: Bool {
         permitsInUse == 0 && settling == 0 && ready.isEmpty && !trial.isActive && beside.isEmpty
             && settlingBeside.isEmpty && !isAdmitting
     }
 
-    /// Whether nothing is left to do before a time, but for as many attempts as are in their handlers.
+    /// Returns whether nothing is left to do before a time, except for `held` attempts in their handlers.
     ///
-    /// - Parameter paused: Outcomes that could not be written and wait for a time.
+    /// - Parameter paused: The number of outcomes that could not be written and wait for a time.
     func isAtRest(at now: Duration, butFor held: Int, paused: Int = 0) -> Bool {
         permitsInUse == held && settling == paused && !isAdmitting
             && nextDeadline.map { $0 > now } ?? true
     }
 }
 
-/// What time brings.
+/// The effects of time.
 extension SchedulerStateMachine {
-    /// A time has come.
+    /// Ends all deadlines that are due.
     package mutating func timeReached(_ now: Duration) -> [Decision] {
         var decisions: [Decision] = []
         while let due = deadlines.popDue(now) {
@@ -93,6 +95,6 @@ extension SchedulerStateMachine {
         return decisions + decide()
     }
 
-    /// The earliest time for which ``timeReached(_:)`` must be called; `nil` when there is none.
+    /// The earliest time at which ``timeReached(_:)`` must be called; `nil` if there is none.
     package var nextDeadline: Duration? { deadlines.first }
 }

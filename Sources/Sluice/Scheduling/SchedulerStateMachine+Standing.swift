@@ -1,13 +1,12 @@
-/// What only the state machine knows of a queue that does not run.
+/// The state of a queue that does not run, as only the state machine knows it.
 extension SchedulerStateMachine {
     enum Standing: Equatable {
-        /// Its head's route has no permit left.
+        /// Its head's route has no free permit.
         case lacksRoutePermit
         /// As many handlers run as the broker allows.
         case lacksPermit
-        /// Suspects are tried with nothing beside them, or are about to be; this queue's may be one of them.
+        /// Suspects are on trial alone, or about to be; this queue's may be one of them.
         case awaitsTrial
-        /// None of these.
         case free
     }
 

@@ -1,11 +1,11 @@
 internal import DequeModule
 internal import HeapModule
 
-/// Which queue is asked for its head next: facts in, decisions out; no SQL, no clock, no waiting.
+/// Decides which queue's head is claimed next: facts in, decisions out; no SQL, no clock, no waiting.
 ///
-/// It knows the queues that are active: ready, being claimed, running, or waiting for a time, a permit or to
-/// be alone. It does not know their actions: the claim reads the head in its transaction and its result comes
-/// back as a fact. A queue with nothing to do, or parked, is forgotten: idle queues cost nothing.
+/// It knows the active queues: those ready, being claimed, running, or waiting for a time, a permit or to run
+/// alone. It does not know their actions: the claim reads the head in its transaction, and its result is
+/// reported as a fact. A queue with nothing to do, or parked, is forgotten: idle queues cost nothing.
 ///
 /// ```
 ///             wake                claim                admitted           handler returned
@@ -16,61 +16,57 @@ internal import HeapModule
 ///                     │ nothing runs          └─▶ waiting for its trial (a suspect, G7)
 /// ```
 package struct SchedulerStateMachine {
-    /// What is known of an active queue.
+    /// The phase of an active queue.
     enum Phase: Equatable {
         /// In the line of ready queues.
         case ready
-        /// Its head is being claimed. `wasWoken`: what the claim finds may be out of date already.
+        /// Its head is being claimed.
+        ///
+        /// `wasWoken`: the claim's result may be out of date already.
         case claiming(wasWoken: Bool)
         case running
-        /// It has several slots, and as many of its actions run as may.
+        /// It has several slots, and all of them run actions.
         case full
-        /// Its handler has returned, and that is being written. Another queue's claim goes with it.
+        /// Its handler has returned, and the outcome is being written, together with another queue's claim.
         case settling
         /// Its head waits until a deadline, which is valid while its number is this one.
         case waiting(RetryWait, until: Duration, deadline: Int)
-        /// Its head's route has no permit left.
+        /// Its head's route has no free permit.
         case lackingPermit(RouteID)
-        /// Its head is a suspect.
         case suspect
     }
 
-    /// A claim to be made.
     package struct Order: Hashable, Sendable {
         package let queue: QueueID
-        /// The retry wait that is over.
+        /// The retry wait that has ended.
         package let waitedFor: RetryWait?
         package let trial: TrialRule
     }
 
-    /// How a claim ended without a run.
+    /// The end of a claim without a run.
     package enum Conclusion: Hashable, Sendable {
-        /// There is nothing to run, or the queue is parked: only a wake changes that.
+        /// There is nothing to run, or the queue is parked: only a wake-up changes that.
         case nothing
-        /// Ask again at once.
+        /// The claim must be repeated at once.
         case unfinished
-        /// The head waits until a time.
         case waiting(RetryWait, until: Duration)
         case lacksPermit(RouteID, limit: Int)
-        /// The head is a suspect.
         case awaitsTrial(CrashSuspect)
-        /// There is no route for the head: a new route changes that, or a wake.
+        /// There is no route for the head: a new route or a wake-up changes that.
         case unroutable
-        /// The head asks for a gate that is closed.
+        /// The head waits for a closed gate.
         case gated(GateName)
-        /// A hold covers the queue.
         case held
-        /// Another process runs its actions.
         case takenElsewhere
     }
 
-    /// What is to be done.
+    /// An instruction to the scheduler.
     package enum Decision: Hashable, Sendable {
         case claim([Order])
         /// The attempt's time is over: cancel its handler.
         case timeOut(claim: Int64)
         case perform(Chore)
-        /// Suspects are about to be claimed; `isLong`: all the time that is left is theirs.
+        /// Suspects are about to be claimed; `isLong`: they get all the remaining time.
         case beginTrial(isLong: Bool)
         /// These claims were tried, and their process lives.
         case survived([Int64])
@@ -80,37 +76,37 @@ package struct SchedulerStateMachine {
         case stopped
     }
 
-    /// How many handlers run at the same time at most.
+    /// The most handlers that run at the same time.
     package let concurrency: Int
-    /// Whether what may have killed a process is tried with nothing beside it.
+    /// Whether suspects of a crash are tried with nothing beside them.
     let triesSuspects: Bool
 
     var phases: [QueueID: Phase] = [:]
     var ready: Deque<QueueID> = []
-    /// Queues that wait for what others do: they cost a look-up in this table and nothing else.
+    /// Queues that wait for an outside change; each costs only an entry in this table.
     var obstacles: [QueueID: Obstacle] = [:]
     /// Queues that other processes run.
     var taken = QueueLine()
-    /// Those of them that were asked again, until it is known whether they are free.
+    /// Polled ones of them, until it is known whether they are free.
     var askedAgain: Set<QueueID> = []
-    /// What is done about those that may have killed a process.
     var trial = CrashTrial()
-    /// Waits whose queues are looked at again: because they are over, or because of a wake before, where a
-    /// wall clock that jumped back must not make the wait begin anew (G8).
+    /// Waits of queues that are polled again, because they have ended or after a wake-up.
+    ///
+    /// They are kept so that a wall clock that was set back cannot restart the wait (G8).
     var waits: [QueueID: (wait: RetryWait, until: Duration, isOver: Bool)] = [:]
     var lines = RouteLines()
-    /// Runs of queues with several slots, whose phase is of the next claim.
+    /// Runs of queues with several slots, whose phase is that of the next claim.
     var beside: [Int64: QueueID] = [:]
-    /// Those of them whose outcome is being written.
+    /// Runs of them whose outcome is being written.
     var settlingBeside: Set<Int64> = []
     var deadlines = DeadlineQueue()
-    /// The earliest time behind its deadline that was asked for, of chores with one.
+    /// For chores with a deadline, the earliest requested time after it.
     var asked: [Chore: Duration] = [:]
-    /// Scheduled actions are about to be given their places: it has been decided, and no time set since.
+    /// Whether scheduled actions are about to be placed: it was decided, and no time was set since.
     var isAdmitting = false
-    /// A look for what is due comes at `look`, and the first will be due at `due`, perhaps later.
+    /// The next check for due actions is at `look`; the first is due at `due`, perhaps later.
     var lookAhead: (look: Duration, due: Duration)?
-    /// Claims under way and handlers that run, each a permit.
+    /// Claims under way and running handlers, each a permit.
     var permitsInUse = 0
     /// Outcomes that are being written.
     var settling = 0
@@ -126,9 +122,9 @@ package struct SchedulerStateMachine {
 // MARK: - Facts
 
 extension SchedulerStateMachine {
-    /// The broker runs.
+    /// Starts the scheduler of a running broker.
     ///
-    /// Its queues with work are told by ``wake(_:)``.
+    /// ``wake(_:)`` follows with its queues that have work.
     package mutating func start() {
         precondition(permitsInUse == 0 && settling == 0, "the scheduler was started while handlers ran")
         forget()
@@ -136,29 +132,29 @@ extension SchedulerStateMachine {
         isStopping = false
     }
 
-    /// No further claim; ``stop()`` follows, which may tell at once that nothing runs.
+    /// Stops claiming; ``stop()`` follows, which may report at once that nothing runs.
     package mutating func close() { isOpen = false }
 
-    /// The broker is to stop: no further claim, until nothing runs.
+    /// Stops claiming, and reports when nothing runs any more.
     package mutating func stop() -> [Decision] {
         close()
         isStopping = true
         return decide()
     }
 
-    /// Queues may have become ready.
+    /// Makes queues ready that may have become so.
     package mutating func wake(_ queues: some Sequence<QueueID>) -> [Decision] {
-        // When it starts, every queue with work is looked at.
+        // At the start every queue with work is polled.
         guard isOpen else { return [] }
         for queue in queues { wake(queue) }
         return decide()
     }
 
-    /// A claim is in the file, and the handler starts.
+    /// Records that a claim is committed and its handler starts.
     ///
     /// - Parameters:
-    ///   - route: Its route, if that limits its runs.
-    ///   - room: What is left to start in the queue beside it.
+    ///   - route: Its route, if that has a limit.
+    ///   - room: The slots that the queue has left.
     package mutating func started(
         _ queue: QueueID,
         claim: Int64,
@@ -177,7 +173,7 @@ extension SchedulerStateMachine {
         return (trial.isLate(queue) ? [.survived([claim])] : []) + decide()
     }
 
-    /// A claim ended without a run.
+    /// Records that a claim ended without a run.
     package mutating func concluded(_ queue: QueueID, _ conclusion: Conclusion) -> [Decision] {
         guard case .claiming(let wasWoken) = phases[queue] else {
             preconditionFailure("a claim was concluded that was not under way")
@@ -185,7 +181,7 @@ extension SchedulerStateMachine {
         permitsInUse -= 1
         trial.left(queue)
         _ = trial.isLate(queue)
-        // One that is over comes again only from a claim that has failed behind it, with a delay of its own.
+        // A wait that has ended returns only from a claim that failed after it, with a delay of its own.
         let known = waits.removeValue(forKey: queue).flatMap { $0.isOver ? nil : $0 }
         noteRoute(of: queue, conclusion)
         if wasWoken && conclusion.isOutdatedByWake && !mutant("wake during a claim") {
@@ -202,7 +198,7 @@ extension SchedulerStateMachine {
             phases[queue] = .waiting(wait, until: until, deadline: deadlines.add(.queue(queue), at: until))
         case .lacksPermit(let route, let limit):
             phases[queue] = .lackingPermit(route)
-            // The permit may have come back between the transaction and now.
+            // A permit may have been freed between the transaction and now.
             if !lines.enqueue(queue, for: route, limit: limit) { makeReady(queue) }
         case .awaitsTrial(let suspect):
             // The trial may have ended between the transaction and now.
@@ -229,10 +225,10 @@ extension SchedulerStateMachine {
         return decide()
     }
 
-    /// A handler has returned, and its outcome is about to be written.
+    /// Records that a handler has returned and its outcome is about to be written.
     ///
-    /// - Returns: The claim to make in the same transaction, with the permit that it frees: the next ready
-    ///   queue's, or its own queue's next when no other is ready.
+    /// - Returns: The claim to make in the same transaction, with the freed permit: the next ready queue's,
+    ///   or its own queue's if no other is ready.
     package mutating func finishing(_ queue: QueueID, claim: Int64) -> Order? {
         if beside[claim] != nil { return finishingBeside(queue, claim: claim) }
         precondition(phases[queue] == .running, "a queue finished that was not running")
@@ -241,7 +237,7 @@ extension SchedulerStateMachine {
         phases[queue] = .settling
         endRun(claim)
         settling += 1
-        // Its permit goes to the next claim, or back.
+        // Its permit passes to the next claim, or is returned.
         permitsInUse -= 1
         guard isOpen, !trial.isActive else { return nil }
         if let next = ready.popFirst() { return order(next) }
@@ -249,9 +245,7 @@ extension SchedulerStateMachine {
         return order(queue)
     }
 
-    /// The outcome has been written.
-    ///
-    /// The queue may have more to do.
+    /// Records that the outcome is written; the queue may have more to do.
     package mutating func settled(_ queue: QueueID, claim: Int64) -> [Decision] {
         endedRun(claim)
         if settlingBeside.remove(claim) != nil {
@@ -285,7 +279,7 @@ extension SchedulerStateMachine {
             waits[queue] = (wait, until, isOver: false)
         // Its head may be another one now, of another route.
         case .lackingPermit: makeReady(queue)
-        // These look at the head again without being told.
+        // These check the head again in any case.
         case .ready, .running, .full, .settling, .suspect: break
         }
     }
@@ -337,7 +331,7 @@ extension SchedulerStateMachine {
         trial = CrashTrial()
         waits.removeAll()
         lines = RouteLines()
-        // What was written before is still to be synced.
+        // Earlier commits must still be synced.
         let sync = deadlines.time(of: .sync)
         deadlines = DeadlineQueue()
         deadlines.set(.sync, at: sync)
@@ -345,9 +339,9 @@ extension SchedulerStateMachine {
 }
 
 extension SchedulerStateMachine.Conclusion {
-    /// Whether a wake during the claim may have changed it.
+    /// Whether a wake-up during the claim may have changed it.
     ///
-    /// Permits and suspicion are looked at again in any case.
+    /// Permits and suspicion are checked again in any case.
     fileprivate var isOutdatedByWake: Bool {
         switch self {
         case .nothing, .waiting, .unroutable, .gated, .held, .takenElsewhere: true
