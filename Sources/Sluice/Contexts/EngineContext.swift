@@ -15,9 +15,7 @@ struct EngineContext: Sendable {
     /// Whether the application has set the target.
     var isNamed: Bool { target != nil }
 
-    /// Creates a queue for one of the engine's subjects.
-    ///
-    /// With a target, it has that target's quality of service, and none of its own.
+    /// Creates a queue for a subject of the engine; with a target, it has the target's quality of service.
     func queue(_ label: String, qos: DispatchQoS) -> DispatchQueue {
         guard let target else { return DispatchQueue(label: label, qos: qos) }
         return DispatchQueue(label: label, target: target)

@@ -66,9 +66,7 @@ package struct CrashTrial: Sendable {
         claims[queue] = nil
     }
 
-    /// Ends the trial.
-    ///
-    /// - Returns: The claims that have survived, and the queues whose suspects were not tried.
+    /// Ends the trial; returns the claims that have survived, and the queues whose suspects were not tried.
     mutating func end() -> (survivors: [Int64], untried: [QueueID]) {
         defer {
             late.formUnion(group.subtracting(claims.keys))
@@ -85,9 +83,8 @@ package struct CrashTrial: Sendable {
 // MARK: - Facts
 
 extension SchedulerStateMachine {
-    /// Adds suspects after the death of a process: they are tried before anything else starts.
-    ///
-    /// Call it before ``wake(_:)`` with the queues that have work.
+    /// Adds suspects to be tried before anything else starts; call it before ``wake(_:)`` with queues that
+    /// have work.
     package mutating func suspected(
         _ suspects: some Sequence<(queue: QueueID, level: Int, crashes: Int)>,
         until: Duration

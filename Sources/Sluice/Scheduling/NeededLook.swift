@@ -6,9 +6,7 @@ struct NeededLook {
 
     init(isNeeded: Bool = false) { self.isNeeded = isNeeded }
 
-    /// Records that a poll is needed or begins; earlier ones do not satisfy the need.
-    ///
-    /// - Returns: The number of the poll that begins.
+    /// Records that a poll is needed or begins, which earlier ones do not satisfy; returns its number.
     @discardableResult
     mutating func need() -> Int {
         isNeeded = true

@@ -43,9 +43,7 @@ final class Refusals: Sendable {
         change { Self.remove(write, of: queue, from: &$0) }
     }
 
-    /// Records the due scheduled actions without a place: these and no others.
-    ///
-    /// - Returns: The queues for which that is a change.
+    /// Records all due scheduled actions without a place, and returns the queues for which that is a change.
     func keepPlaces(_ unplaced: [UnplacedAction], at now: Timestamp) -> Set<QueueID> {
         guard !unplaced.isEmpty || !isEmpty.load(ordering: .relaxed) else { return [] }
         let actions = Set(unplaced.map(\.action))

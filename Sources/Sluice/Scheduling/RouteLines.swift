@@ -34,9 +34,7 @@ struct RouteLines {
         return route
     }
 
-    /// Records that a run's outcome was written, or never will be.
-    ///
-    /// - Returns: Its route, if it has a limit.
+    /// Records that a run's outcome was written, or never will be; returns its route, if it has a limit.
     mutating func ended(_ claim: Int64) -> RouteID? {
         guard !ending.isEmpty, let route = ending.removeValue(forKey: claim) else { return nil }
         endingCounts[route, default: 0] -= 1
@@ -75,9 +73,7 @@ struct RouteLines {
         return queue
     }
 
-    /// Ends the call of a queue when its claim ends.
-    ///
-    /// - Returns: The route that it was called for.
+    /// Ends the call of a queue when its claim ends, and returns the route that it was called for.
     mutating func endCall(of queue: QueueID) -> RouteID? {
         called.isEmpty ? nil : called.removeValue(forKey: queue)
     }

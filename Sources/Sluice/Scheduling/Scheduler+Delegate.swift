@@ -1,9 +1,8 @@
 extension Scheduler {
     /// The scheduler's calls to its broker, made without the lock.
     final class Delegate: Sendable {
-        /// Reports a claim that was committed with a settling: its handler starts when the task continues.
-        ///
-        /// Called before any later commit.
+        /// Reports a claim committed with a settling, before later commits: its handler starts when the task
+        /// continues.
         let announce: @Sendable (ClaimedAction) -> Void
         /// Starts the handler of a committed claim.
         let start: @Sendable (ClaimedAction, Route) -> Void

@@ -33,9 +33,7 @@ extension Scheduler {
         }
     }
 
-    /// The next time at which a queue or an attempt is due, or a scheduled time, an expiry or a hold ends.
-    ///
-    /// It is `nil` if there is none.
+    /// The next time at which a queue, an attempt, a scheduled time, an expiry or the end of a hold is due.
     var nextDueTime: Duration? {
         let now = clock.uptime
         return machine.withLock { $0.deadlines.nextDueTime(after: now) }

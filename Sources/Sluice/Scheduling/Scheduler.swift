@@ -68,9 +68,7 @@ final class Scheduler: Sendable {
 // MARK: - Facts
 
 extension Scheduler {
-    /// Accepts wake-ups from now on.
-    ///
-    /// Nothing is decided yet, so that a broker may call it inside its own lock.
+    /// Accepts wake-ups from now on; decides nothing yet, so that a broker may call it inside its own lock.
     func start() { machine.withLock { $0.start() } }
 
     /// Stops claiming, without a report before ``stop()``.
@@ -322,9 +320,8 @@ extension Scheduler {
         return nil
     }
 
-    /// Leaves a queue's own next claim to the time when its outcome is written.
-    ///
-    /// It returns `false` if the claim is of another queue, or the queue has several slots.
+    /// Postpones a queue's own next claim until its outcome is written; `false` for another queue or several
+    /// slots.
     private func withdraw(_ order: SchedulerStateMachine.Order, behind receipt: Receipt) -> Bool {
         guard order.queue == receipt.queue else { return false }
         var isWithdrawn = true

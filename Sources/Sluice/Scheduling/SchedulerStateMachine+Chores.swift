@@ -16,9 +16,8 @@ extension SchedulerStateMachine {
         return []
     }
 
-    /// Sets the time of a chore instead of the time `mark`, set by its last performance.
-    ///
-    /// If another time was requested since, the earlier of both applies.
+    /// Sets a chore's time instead of `mark`, set by its last performance; a time requested since counts if
+    /// earlier.
     package mutating func schedule(
         _ chore: Chore,
         at time: Duration?,

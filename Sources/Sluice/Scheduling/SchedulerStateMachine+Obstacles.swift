@@ -56,7 +56,7 @@ extension SchedulerStateMachine {
     /// Polls queues that other processes had taken, those first whose last poll is longest ago.
     ///
     /// Without `all`, it polls as many as there are free permits. A process keeps a queue while it has work
-    /// for it, unless more queues are ready there than it may run; it does not report those that it leaves.
+    /// for it, unless more queues are ready there than it may run. Then it leaves some, without a report.
     /// Each queue found free causes a poll of the next one. So taken queues are polled rarely, and free ones
     /// are found at once, however many they are.
     ///

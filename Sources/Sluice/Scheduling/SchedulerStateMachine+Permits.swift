@@ -1,10 +1,11 @@
 internal import DequeModule
 
+/// Sharing commits when many permits are in use.
 extension SchedulerStateMachine {
     /// The number of permits in use from which outcomes are likely to coincide.
     ///
-    /// To leave each commit to another thread costs a seventh of the rate with 2 queues whose handlers do
-    /// nothing. With 4 it costs nothing, and with 8 and more it gains a fifth.
+    /// With 2 queues whose handlers do nothing, leaving each commit to another thread costs a seventh of the
+    /// rate. With 4 it costs nothing, and with 8 and more it gains a fifth.
     private static let crowd = 8
 
     /// Whether so many handlers run and claims are made that their commits should be shared.

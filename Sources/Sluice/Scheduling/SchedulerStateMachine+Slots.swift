@@ -37,9 +37,7 @@ extension SchedulerStateMachine {
 
 /// Outcomes that were refused together with the claim in their transaction.
 extension SchedulerStateMachine {
-    /// Withdraws the claim of a queue's own next action, which was not made.
-    ///
-    /// The outcome of its run is still to be written, and the queue is claimed after that.
+    /// Withdraws the claim of a queue's own next action, to be made after its outcome is written.
     ///
     /// - Returns: `nil` if the queue has other slots: its next claim must be made again separately.
     package mutating func withdrawClaim(of queue: QueueID, behind claim: Int64) -> [Decision]? {

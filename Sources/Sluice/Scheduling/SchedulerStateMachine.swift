@@ -20,9 +20,7 @@ package struct SchedulerStateMachine {
     enum Phase: Equatable {
         /// In the line of ready queues.
         case ready
-        /// Its head is being claimed.
-        ///
-        /// `wasWoken`: the claim's result may be out of date already.
+        /// Its head is being claimed; if `wasWoken`, the claim's result may be out of date already.
         case claiming(wasWoken: Bool)
         case running
         /// It has several slots, and all of them run actions.
@@ -72,7 +70,7 @@ package struct SchedulerStateMachine {
         case survived([Int64])
         /// Nothing is ready, runs or waits for a time.
         case becameIdle
-        /// It was told to stop, and nothing runs any more.
+        /// A stop was requested, and nothing runs any more.
         case stopped
     }
 
@@ -122,9 +120,7 @@ package struct SchedulerStateMachine {
 // MARK: - Facts
 
 extension SchedulerStateMachine {
-    /// Starts the scheduler of a running broker.
-    ///
-    /// ``wake(_:)`` follows with its queues that have work.
+    /// Starts the scheduler of a running broker; ``wake(_:)`` follows with its queues that have work.
     package mutating func start() {
         precondition(permitsInUse == 0 && settling == 0, "the scheduler was started while handlers ran")
         forget()
@@ -339,9 +335,8 @@ extension SchedulerStateMachine {
 }
 
 extension SchedulerStateMachine.Conclusion {
-    /// Whether a wake-up during the claim may have changed it.
-    ///
-    /// Permits and suspicion are checked again in any case.
+    /// Whether a wake-up during the claim may have changed it; permits and suspicion are checked again
+    /// anyway.
     fileprivate var isOutdatedByWake: Bool {
         switch self {
         case .nothing, .waiting, .unroutable, .gated, .held, .takenElsewhere: true

@@ -1,9 +1,9 @@
 package import SluiceSQLite
 
-/// Updates a file's schema to the one of this version of the library.
+/// Updates a file's schema to that of this version of the library.
 ///
-/// Each step runs in a transaction of its own, with its record in `sluice_migrations`. After a kill between
-/// two steps, the next opening continues.
+/// Each step is a transaction, with its record in `sluice_migrations`; after a kill the next opening
+/// continues.
 package struct Migrator {
     package let migrations: [Migration]
 
@@ -42,9 +42,7 @@ package struct Migrator {
         }
     }
 
-    /// Applies a step, unless it is applied, in a transaction that the connection's owner has begun.
-    ///
-    /// For migrators of others: see the trait `GRDB`.
+    /// Applies a step, unless it is applied, in a transaction that another migrator has begun (trait `GRDB`).
     package func apply(_ migration: Migration, joining handle: OpaquePointer) throws {
         let connection = Connection(borrowing: handle)
         defer { connection.close() }

@@ -104,7 +104,7 @@ extension Store {
     /// Purges a batch of the oldest dead letters, with their histories.
     ///
     /// - Parameters:
-    ///   - before: Only those that died earlier; `nil` for all.
+    ///   - before: Only letters that died earlier; `nil` for all.
     ///   - last: None that is newer than this one.
     /// - Returns: The number of purged ones; fewer than ``DeadLetters/batchSize`` if none is left.
     package func purge(

@@ -1,3 +1,4 @@
+/// Enqueueing.
 extension Store {
     /// Stores actions, all or none, in their order; they are durable when it returns.
     ///

@@ -29,7 +29,6 @@ extension Store {
         }
     }
 
-    /// Returns whether a holder holds a queue.
     func isStopped(_ queue: QueueName, by holder: String) async throws(SluiceError) -> Bool {
         let now = clock.now
         return try await read { connection in

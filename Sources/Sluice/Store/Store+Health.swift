@@ -9,6 +9,7 @@ internal import Glibc
 internal import Musl
 #endif
 
+/// Locks on the file that block the broker.
 extension Store {
     func health() async throws(SluiceError) -> BrokerHealth {
         let path: String? = try await location == .memory ? nil : read { $0.logPath }

@@ -1,7 +1,7 @@
 internal import SluiceSQLite
 
+/// Reading and counting actions.
 extension Store {
-    /// Returns whether an action is in a queue.
     func isWaiting(_ action: ActionID, in queue: QueueID) async throws(SluiceError) -> Bool {
         try await read { connection in
             try connection.cached("SELECT 1 FROM sluice_action_rows WHERE id = ?1 AND queue_id = ?2")

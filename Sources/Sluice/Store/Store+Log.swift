@@ -2,9 +2,7 @@ internal import Logging
 internal import SluiceSQLite
 internal import Synchronization
 
-/// Copying the WAL.
-///
-/// The writer does so between two groups; these calls do if a reader has prevented that.
+/// Copying the WAL if a reader has prevented the writer from doing so between two groups.
 extension Store {
     /// The interval between tries to copy a WAL that a reader pins.
     package static let pinnedLogInterval: Duration = .seconds(1)
@@ -12,9 +10,7 @@ extension Store {
     /// Whether a reader has kept pages of the WAL from being copied, by the last try.
     package var isLogPinned: Bool { writer.trouble.pinnedPages > 0 }
 
-    /// Copies and truncates the WAL.
-    ///
-    /// - Returns: `false` if another connection has prevented it.
+    /// Copies and truncates the WAL; returns `false` if another connection has prevented it.
     package func eraseLog() async throws(SluiceError) -> Bool {
         guard case .file = location else { return true }
         writer.trouble.askForErasure()

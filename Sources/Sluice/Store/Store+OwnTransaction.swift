@@ -162,7 +162,7 @@ extension TransactionCore {
     }
 }
 
-// MARK: - What the application's connection brings
+// MARK: - The application's connection
 
 extension Store {
     /// Checks a connection of the application; writes nothing and changes no setting.

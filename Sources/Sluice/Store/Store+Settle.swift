@@ -1,3 +1,4 @@
+/// Settling runs, and waiting for the end of actions.
 extension Store {
     /// Settles a run and claims the head of a queue, the same or another, in one transaction.
     ///

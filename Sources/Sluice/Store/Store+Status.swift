@@ -1,3 +1,4 @@
+/// Reading the state of queues with work.
 extension Store {
     /// Reads queues with work in the order of their names, a page at a time, until `body` has enough.
     ///

@@ -1,5 +1,6 @@
 internal import SluiceSQLite
 
+/// Export of actions to another file, and import from it.
 extension Store {
     /// Returns waiting and running actions, in the order in which they were enqueued.
     ///

@@ -27,9 +27,7 @@ final class FileWatch: Sendable {
     private let path: String
     private let queue: DispatchQueue
     private let fired: @Sendable () -> Void
-    /// The watched file; its source is suspended while the watch is not set.
-    ///
-    /// Confined to the queue.
+    /// The watched file, its source suspended while the watch is not set; confined to the queue.
     private nonisolated(unsafe) var opened: Opened?
     /// Confined to the queue.
     private nonisolated(unsafe) var isSet = false

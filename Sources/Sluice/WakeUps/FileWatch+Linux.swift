@@ -9,9 +9,7 @@ final class FileWatch: Sendable {
     private let path: String
     private let queue: DispatchQueue
     private let fired: @Sendable () -> Void
-    /// The watch's number in inotify; `nil` when it has fired.
-    ///
-    /// Confined to the queue.
+    /// The watch's number in inotify, `nil` when it has fired; confined to the queue.
     private nonisolated(unsafe) var watched: Int32?
 
     /// Creates a watch that is not set yet.

@@ -73,12 +73,10 @@ extension DeduplicationKeys {
     }
 }
 
-// MARK: - When actions go, come back and move
+// MARK: - Deleted, requeued and moved actions
 
 extension DeduplicationKeys {
-    /// Returns whether the file has keys.
-    ///
-    /// Most files have none, and pay nothing for them.
+    /// Returns whether the file has keys; most files have none, and pay nothing for them.
     func hasAnyKeys() throws(SQLiteError) -> Bool {
         if let hasKeys { return hasKeys }
         let found = try connection.cached("SELECT 1 FROM sluice_key_rows LIMIT 1").hasRow()
@@ -102,7 +100,6 @@ extension DeduplicationKeys {
         .bind(1, action.rawValue).bind(2, newAction.rawValue).run()
     }
 
-    /// Moves the key of an action to the action's new queue.
     func moveKey(of action: ActionID, to queue: QueueID) throws(SQLiteError) {
         guard try hasAnyKeys() else { return }
         try connection.cached(

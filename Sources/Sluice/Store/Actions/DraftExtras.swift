@@ -1,6 +1,4 @@
-/// Values that most actions lack.
-///
-/// It is a class, so that a draft without them is no larger.
+/// Values that most actions lack, in a class, so that a draft without them is no larger.
 package final class DraftExtras: Sendable {
     package let expiresAt: Timestamp?
     package let tag: String?

@@ -114,7 +114,7 @@ final class Edits: TransactionSubject {
         return .success(.deferred)
     }
 
-    /// Moves an action that does not run to another queue; a scheduled action stays scheduled.
+    /// Moves an action that does not run to another queue; a scheduled action remains scheduled.
     func relocate(_ action: ActionID, from queue: QueueID, to target: QueueID) throws(SQLiteError) {
         // A deferred action has no place. If the target's discipline defers, it is deferred again later.
         try schedule.putBack(action)
@@ -272,9 +272,7 @@ final class Edits: TransactionSubject {
         return action
     }
 
-    /// Selects the action that has parked a queue.
-    ///
-    /// It need not be the next one; actions that run beside it do not matter.
+    /// Selects the action that has parked a queue; it need not be the next, and others may run beside it.
     private static let parkingAction: StaticString = """
         SELECT a.id FROM sluice_queue_rows AS q
         JOIN sluice_action_rows AS a ON a.id = q.blocked_action_id AND a.queue_id = q.queue_id

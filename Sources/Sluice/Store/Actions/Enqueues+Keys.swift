@@ -1,5 +1,6 @@
 internal import SluiceSQLite
 
+/// Enqueueing of actions with deduplication keys.
 extension Enqueues {
     /// Stores actions of which some have keys, all or none, in their order.
     func enqueueSingly(_ drafts: [ActionDraft]) throws -> Result<[ActionID], SluiceError> {

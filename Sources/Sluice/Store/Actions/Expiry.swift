@@ -36,7 +36,6 @@ final class Expiry: TransactionSubject {
     /// The most actions that one transaction checks.
     static let sweepBatchSize = 500
 
-    /// The error of an expired action.
     static let expiredError = "its time was over before it could start"
 
     func sweep(_ admission: Admission) throws(SQLiteError) -> Timestamp? {

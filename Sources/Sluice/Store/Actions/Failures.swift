@@ -79,9 +79,9 @@ final class Failures: TransactionSubject {
         .bind(6, isReversed).run()
     }
 
-    /// Makes dead letters of the next actions of a failing queue.
+    /// Makes dead letters of the next actions of a failing queue; if none are left, the queue continues.
     ///
-    /// - Returns: Whether any are left. If none are, the queue continues.
+    /// - Returns: Whether any are left.
     @discardableResult
     func failBatch(of queue: QueueID) throws(SQLiteError) -> Bool {
         let failing = try connection.cached(

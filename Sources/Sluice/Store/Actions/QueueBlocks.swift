@@ -23,7 +23,7 @@ final class QueueBlocks: TransactionSubject {
     }
 }
 
-// MARK: - Why a queue does not move
+// MARK: - Reasons
 
 extension QueueBlocks {
     /// Records once in the file why the broker cannot run a head.
@@ -61,9 +61,8 @@ extension QueueBlocks {
         .bind(5, error.map(bounded)).bind(6, isHead).run()
     }
 
-    /// Returns whether a queue is parked, for one reason or any.
-    ///
-    /// Other processes and slots may have parked it.
+    /// Returns whether a queue is parked, for one reason or any; other processes and slots may have parked
+    /// it.
     func isParked(_ queue: QueueID, by reason: String? = nil) throws(SQLiteError) -> Bool {
         try connection.cached(
             """

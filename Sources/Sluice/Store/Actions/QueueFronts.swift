@@ -55,7 +55,7 @@ extension QueueFronts {
         return try discipline == .passOver ? order.head(of: queue, by: .firstInFirstOut) : nil
     }
 
-    /// Returns the place of the waiting action that starts next; it stays in the order.
+    /// Returns the place of the waiting action that starts next, and keeps it in the order.
     func nextPlace(of queue: QueueID, by discipline: QueueDiscipline) throws(SQLiteError) -> Place? {
         var walk = QueueFronts.Walk(budget: .max, living: try livingClaims(), discipline: discipline)
         let next = try firstWaiting(of: queue, &walk)
@@ -63,9 +63,8 @@ extension QueueFronts {
         return next
     }
 
-    /// Returns the first place in a queue whose action waits; it stays in the order.
-    ///
-    /// - Returns: `nil` if there is none, or the walk's budget is used up.
+    /// Returns the first place whose action waits, or `nil` if the walk's budget is used up; it stays in the
+    /// order.
     private func firstWaiting(of queue: QueueID, _ walk: inout Walk) throws(SQLiteError) -> Place? {
         // Memory then knows the order until another connection commits or a broker begins to run here.
         if !order.isFollowed { order.follow() }

@@ -12,7 +12,6 @@ final class QueueRows: TransactionSubject {
         self.blocks = blocks
     }
 
-    /// Returns the queue of a draft.
     func queue(of draft: ActionDraft) throws -> QueueID {
         try queue(named: draft.queue, sorting: draft.sortKey.kind, isFixed: draft.fixesSortKind)
     }
@@ -120,7 +119,6 @@ extension QueueRows {
 }
 
 extension PlaceKey {
-    /// Returns the smallest key of a type.
     fileprivate static func smallest(of kind: SortKey.Kind) -> PlaceKey {
         switch kind {
         case .arrival: .integer(0)

@@ -11,7 +11,6 @@ extension Schedule {
         expect(time)
     }
 
-    /// Defers an action until a gate opens.
     func setAside(_ action: ActionID, untilOpen gate: GateName) throws(SQLiteError) {
         try setNotBefore(of: action, Timestamp.whenOpened.microseconds)
         try connection.cached("INSERT OR REPLACE INTO sluice_aside_rows (action_id, gate) VALUES (?1, ?2)")
@@ -109,9 +108,7 @@ extension Schedule {
     /// The most actions that one transaction puts back after gates have opened.
     private static let putBackLimit = 1_000
 
-    /// Puts back a batch of actions whose gates are open, besides those that cannot be written.
-    ///
-    /// - Returns: Whether there may be more.
+    /// Puts back a batch of actions whose gates are open; returns whether there may be more.
     func putBackOpened() throws(SQLiteError) -> Bool {
         while true {
             let limit = Self.putBackLimit + memory.unplaced.count
@@ -153,7 +150,7 @@ extension Schedule {
         try putBack(each: actions)
     }
 
-    /// Puts back released actions: a restart may have brought what they lacked.
+    /// Puts back released actions, which a restart may allow to run.
     func putBackReleased() throws(SQLiteError) {
         let actions = try connection.cached(
             """
@@ -202,7 +199,7 @@ extension Schedule {
     /// It is more than the steps by which a system adjusts its clock.
     private static let clockTolerance: Duration = .seconds(1)
 
-    /// Shortens deferrals made before `time`, by the wall clock of then, by what the clock has lost since.
+    /// Shortens deferrals made before `time`, by the wall clock of then, by the time that it has lost since.
     private func hastenAsides(by lost: Duration, setBefore time: Timestamp) throws(SQLiteError) {
         let asides = try connection.cached(
             """

@@ -151,9 +151,10 @@ final class Schedule: TransactionSubject {
         }
     }
 
-    /// Places the first due actions: a batch, besides those that cannot be written.
+    /// Places a batch of the first due actions; returns their places, and whether these are all that were
+    /// due.
     ///
-    /// - Returns: The places that were given, and whether these are all that were due.
+    /// Actions that cannot be written do not count for the size of the batch.
     private func admit(_ scope: Scope) throws(SQLiteError) -> (placed: [Place], isAll: Bool) {
         while true {
             let limit = Self.scheduleBatchSize + 2 * memory.stuck.count
@@ -166,18 +167,16 @@ final class Schedule: TransactionSubject {
         }
     }
 
-    /// Places actions, and returns their places.
-    ///
-    /// A row that cannot be written stays as it is, so that it does not hold up others (G9).
+    /// Places actions and returns their places; a row that cannot be written does not hold up others (G9).
     private func admit(_ due: [DueAction]) throws(SQLiteError) -> [Place] {
         var placed: [Place] = []
         for action in due where try placeIfWritable(action) { placed.append(action.place) }
         return placed
     }
 
-    /// Places an action, and returns whether it succeeded.
+    /// Places an action, if its row can be written; otherwise it is tried again.
     ///
-    /// An action whose row cannot be written stays as it is, and is tried again.
+    /// Returns whether it succeeded.
     func placeIfWritable(_ due: DueAction) throws(SQLiteError) -> Bool {
         let action = due.place.action
         do {
@@ -191,7 +190,6 @@ final class Schedule: TransactionSubject {
         }
     }
 
-    /// Places an action, or leaves it as it is.
     func place(_ due: DueAction) throws(SQLiteError) {
         try setTime(of: due.place.action, nil)
         do {
@@ -207,7 +205,6 @@ final class Schedule: TransactionSubject {
             .bind(1, action.rawValue).bind(2, time?.microseconds).run()
     }
 
-    /// Records that an action is scheduled for a time.
     func noteScheduled(at time: Timestamp) { memory.add(time) }
 
     /// Returns when the next scheduled action is due; an action deferred for a gate does not count.

@@ -1,4 +1,4 @@
-/// Remembers the earliest time of scheduled actions, and those that cannot be placed.
+/// Remembers the earliest time of scheduled actions, and the actions that cannot be placed.
 struct ScheduleMemory {
     /// A time before which no scheduled action is due; `nil` if the file must be read.
     var earliest: Timestamp?

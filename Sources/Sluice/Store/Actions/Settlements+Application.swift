@@ -1,5 +1,6 @@
 internal import SluiceSQLite
 
+/// Settlements in transactions that contain the application's writes.
 extension Settlements {
     /// - Returns: `false` if the receipt does not hold the slot, or the action is deleted; the savepoint must
     ///   be rolled back.
@@ -46,7 +47,7 @@ extension Settlements {
         // trigger.
         guard try removals.discard(receipt.action, of: receipt.queue, as: .succeeded) else { return .removed }
         try work.perform(core, enqueues)
-        // Read what the application's triggers have done to actions.
+        // Read the changes that the application's triggers have made.
         try core.takeInChanges(isOfTransaction: true)
         try schedule.readChanges()
         return .settled

@@ -108,9 +108,7 @@ final class Settlements: TransactionSubject {
         return .settled
     }
 
-    /// Frees the slot if the receipt holds it, and deletes the action.
-    ///
-    /// The claim has already lifted what blocked the action.
+    /// Frees the slot if the receipt holds it, and deletes the action, whose claim has lifted its block.
     private func succeed(_ receipt: Receipt) throws(SQLiteError) -> SettleResult {
         let freed = try connection.cached(
             mutant("receipt of a success")
@@ -133,9 +131,8 @@ final class Settlements: TransactionSubject {
         return .stale
     }
 
-    /// Frees the slot if the receipt holds it (G6).
-    ///
-    /// - Returns: When the run began, and the counter `opening` of that time.
+    /// Frees the slot if the receipt holds it (G6); returns when the run began and the `opening` of that
+    /// time.
     func takeSlot(
         of receipt: Receipt
     ) throws(SQLiteError) -> (startedAt: Timestamp, opening: Int64)? {
@@ -158,9 +155,7 @@ final class Settlements: TransactionSubject {
 }
 
 extension Settlements {
-    /// Writes when a head is retried.
-    ///
-    /// If the attempt finished, its suspicion is cleared.
+    /// Writes when a head is retried; if the attempt finished, its suspicion is cleared.
     private func beginWait(
         _ wait: Wait,
         of action: ActionID,

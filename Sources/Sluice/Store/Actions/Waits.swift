@@ -10,9 +10,7 @@ final class Waits: TransactionSubject {
         self.schedule = schedule
     }
 
-    /// Ends the retry waits of queues, those of deferred actions included.
-    ///
-    /// - Returns: The queues that waited.
+    /// Ends the retry waits of queues, also of deferred actions; returns the queues that waited.
     func endWaits(_ form: QueuePattern.Form) throws(SQLiteError) -> Set<QueueID> {
         let (first, last) = form.bounds
         try schedule.putBackWaiting(form)
@@ -85,7 +83,7 @@ extension QueuePattern.Form {
 }
 
 extension Waits {
-    /// Ends the waits of released heads: a restart may have brought what they lacked.
+    /// Ends the waits of released heads, which a restart may allow to run.
     func endReleases() throws(SQLiteError) {
         try schedule.putBackReleased()
         let actions = try connection.cached("SELECT action_id FROM sluice_state_rows WHERE is_released = 1")

@@ -1,8 +1,6 @@
 /// A page of the queues with work.
 package enum WorkPage: Sendable, Hashable {
-    /// The first page.
-    ///
-    /// It has no limit, since memory already holds its queues.
+    /// The first page: it has no limit, since memory already holds its queues.
     case newest(thenLimit: Int)
     case ordered(after: QueueID, limit: Int)
 

@@ -51,7 +51,6 @@ package final class Admission: Sendable {
         return (nil, matchesQueue)
     }
 
-    /// Returns the policy for expired actions of a kind in a queue.
     func expiryPolicy(in queue: QueueName, of kind: String) -> FailurePolicy {
         (route(for: queue, kind: kind).route?.failure ?? FailurePolicies()).expired
     }

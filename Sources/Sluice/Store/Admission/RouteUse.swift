@@ -1,6 +1,4 @@
-/// Counts the runs of this process on each route that limits them.
-///
-/// A run counts from its claim until its outcome is written or refused.
+/// Counts this process's runs on each route with a limit, until their outcome is written or refused.
 struct RouteUse {
     private var counts: [RouteID: Int] = [:]
     private var routes: [Int64: RouteID] = [:]

@@ -1,6 +1,6 @@
 /// An action whose claim is in the file: its handler may start.
 ///
-/// It is a class since many functions pass it on.
+/// It is a class, since many functions pass it on.
 package final class ClaimedAction: Sendable {
     package let receipt: Receipt
     package let queue: QueueName

@@ -2,6 +2,7 @@ internal import SluiceSQLite
 
 // MARK: - Claiming
 
+/// Claims in queues with rules: slots, batches, passes, and deferred actions.
 extension Claims {
     /// Returns the rules of the claim's queue; `nil` if no queue has rules of its own.
     func rules(of request: ClaimRequest) throws(SQLiteError) -> QueueRules? {

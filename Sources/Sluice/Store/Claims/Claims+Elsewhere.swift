@@ -1,5 +1,6 @@
 internal import SluiceSQLite
 
+/// Reasons in the file why this broker cannot run a head, if no other process can.
 extension Claims {
     /// Records that the head of a queue has no route, unless another process has one.
     func noteUnroutable(_ row: HeadRow, hasRoute: Bool, in queue: QueueID, _ turn: Turn) throws {

@@ -93,9 +93,7 @@ final class Claims: TransactionSubject {
             .bind(1, queue.rawValue).first { $0.int64(0) == core.epoch ? .taken : .takenElsewhere }
     }
 
-    /// Claims a head, or returns why it may not run.
-    ///
-    /// - Returns: `nil` if the head was removed, deferred or passed over, and the next one must be tried.
+    /// Claims a head, or returns why it may not run; `nil` if it was removed, deferred or passed over.
     func claim(
         _ row: HeadRow,
         at place: Place,
@@ -170,13 +168,9 @@ final class Claims: TransactionSubject {
         case run(Admission.Entry, trialSize: Int)
         /// The head must not run again.
         case fail(FailureCause, FailurePolicy, error: String)
-        /// No route has its queue, or none its kind.
-        ///
-        /// The reason is written to the file, for SQL to show.
+        /// No route has its queue, or none its kind, which is written to the file for SQL to show.
         case unroutable(hasRoute: Bool)
-        /// A gate that its route requires is closed.
-        ///
-        /// The reason is written to the file, for SQL to show.
+        /// A gate that its route requires is closed, which is written to the file for SQL to show.
         case gated(GateName)
         case notNow(ClaimResult)
     }
@@ -266,9 +260,7 @@ final class Claims: TransactionSubject {
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
         """
 
-    /// Continues the failing of a queue that has nothing left in its order.
-    ///
-    /// - Returns: Whether the queue is failing.
+    /// Continues the failing of a queue with nothing left in its order; returns whether the queue is failing.
     func failRest(of queue: QueueID) throws(SQLiteError) -> Bool {
         let isFailing = try connection.cached(
             "SELECT 1 FROM sluice_queue_rows WHERE queue_id = ?1 AND blocked_by = 'failing'"

@@ -1,4 +1,4 @@
-/// The head of a queue, with what decides whether it may run.
+/// The head of a queue, with the facts that decide whether it may run.
 package struct Head: Sendable, Hashable {
     package let queue: QueueName
     package let action: ActionID

@@ -16,7 +16,6 @@ struct HeadRow {
     let enqueuedAt: Timestamp
     let nonce: Int64
     let attempts: Int
-    /// The retry that the head waits for, or waited for.
     let wait: RetryWait?
     let retryDelay: Duration
     let lastError: String?
@@ -62,9 +61,7 @@ struct HeadRow {
     /// Values of `blocked_by` that apply to one head only, not to the next one.
     private static let reasonsOfHead: Set<String> = ["unknown kind", "no route", "gate"]
 
-    /// The value of `blocked_by` that parks the queue.
-    ///
-    /// Routes and gates are checked again at each claim.
+    /// The value of `blocked_by` that parks the queue; routes and gates are checked again at each claim.
     var parking: String? {
         blockedBy.flatMap { Self.reasonsOfHead.contains($0) ? nil : $0 }
     }

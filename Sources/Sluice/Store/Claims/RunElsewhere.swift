@@ -3,9 +3,7 @@
 /// If such a queue has no route here, it has one there and waits for its process. The missing route is not
 /// why it does not move, and must not be shown as the reason (G15).
 struct RunElsewhere {
-    /// How long a queue is remembered while the other processes live.
-    ///
-    /// After that, at the next claim, a queue that is not run is shown as without a route.
+    /// How long a queue is remembered while the other processes live; then it is shown as without a route.
     static let memory: Duration = .seconds(30)
     /// The most queues that are remembered; beyond, some are shown as without a route between two runs.
     static let limit = 4_096

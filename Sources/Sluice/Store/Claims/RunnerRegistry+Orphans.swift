@@ -2,6 +2,7 @@ internal import SluiceSQLite
 
 // MARK: - Orphans
 
+/// Actions that ran when their process died.
 extension RunnerRegistry {
     /// Makes suspects of the actions that ran when their process died (G7).
     ///

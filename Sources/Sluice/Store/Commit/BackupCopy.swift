@@ -12,7 +12,6 @@ internal import Musl
 
 /// Makes one copy of a file of queues, ready to be opened and run.
 struct BackupCopy: Sendable {
-    /// Opens the source for reading.
     let openSource: @Sendable () throws -> FileLook
     let destination: String
     let vfs: String?
@@ -90,7 +89,7 @@ struct BackupCopy: Sendable {
         }
     }
 
-    /// Deletes from the copy what belongs to processes using the source, and syncs it.
+    /// Deletes the rows of processes using the source from the copy, and syncs it.
     private func settle(_ path: String) throws {
         let copy = try Connection(path: path, mode: .write, vfs: vfs)
         defer { copy.close() }

@@ -53,9 +53,7 @@ struct Gathering {
     /// Removes the writes of a group that must be synced from the line.
     mutating func took(_ count: Int) { present -= count }
 
-    /// Records the commit of a group that had to be synced.
-    ///
-    /// The duration is that of the commit alone, most of it the sync if a sync is slow.
+    /// Records the commit of a group that had to be synced, and the duration of that commit.
     mutating func committed(_ count: Int, in duration: Duration) {
         expected = duration < Self.slowCommit ? 1 : count
         patience = min(duration / 2, Self.longestWait)

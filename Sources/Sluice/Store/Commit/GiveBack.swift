@@ -4,9 +4,7 @@ internal import SluiceSQLite
 final class GiveBack: PendingWrite {
     let sync = SyncNeed.later
     private let isUnderWay: Bool
-    /// Whether pages were cut off, so that there may be more.
-    ///
-    /// Set and read only by the writer's leader, like `failure`.
+    /// Whether there may be more; set and read only by the writer's leader, like `failure`.
     private(set) nonisolated(unsafe) var hasMore = false
     private(set) nonisolated(unsafe) var failure: SluiceError?
 
@@ -25,9 +23,8 @@ final class GiveBack: PendingWrite {
 }
 
 extension WriteTransaction {
-    /// Cuts a step of free pages off the file's end, and returns whether there were any.
-    ///
-    /// The file itself becomes shorter with the next checkpoint.
+    /// Cuts a step of free pages off the file, which the next checkpoint shortens; returns whether any were
+    /// cut.
     fileprivate func giveBackPages(isUnderWay: Bool) throws(SQLiteError) -> Bool {
         let pages = FreeSpace.Pages(
             all: try connection.cached("PRAGMA page_count").first { $0.int(0) } ?? 0,

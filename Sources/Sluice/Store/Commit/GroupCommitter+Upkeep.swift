@@ -3,7 +3,6 @@ internal import SluiceSQLite
 
 /// Work done between two groups.
 extension GroupCommitter {
-    /// Whether upkeep is due.
     var isUpkeepDue: Bool {
         (transaction.core.isWriteBehindDue || isCheckpointDue || space != .none || trouble.isErasureAsked)
             && !isSuspended && check.refusal == nil
@@ -81,9 +80,7 @@ extension GroupCommitter {
         space = step.hasMore ? .isUnderWay : .none
     }
 
-    /// Copies the WAL into the database, as far as readers allow.
-    ///
-    /// A failure only leaves the WAL longer; the next try follows when it is due or requested.
+    /// Copies the WAL into the database, as far as readers allow; a failure only leaves the WAL longer.
     private func checkpoint() {
         let frames = connection.logFrames
         checkpoints.checkpointed(at: frames)

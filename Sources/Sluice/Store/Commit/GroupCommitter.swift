@@ -175,7 +175,6 @@ final class GroupCommitter {
         }
     }
 
-    /// ``FileCheck/interval`` in microseconds.
     private static let lookInterval = UInt64(FileCheck.interval / .microseconds(1))
 
     /// Closes the connection for a while; the file stays registered to this store.

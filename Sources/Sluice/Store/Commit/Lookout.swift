@@ -39,9 +39,8 @@ final class Lookout: Sendable {
         .bind(1, epoch).hasRow()
     }
 
-    /// Returns the path of the WAL as SQLite has it: beside the file to which symbolic links lead.
-    ///
-    /// The WAL exists as long as a connection is open.
+    /// Returns the path of the WAL, beside the file to which symbolic links lead; it exists while connections
+    /// do.
     func logPath() throws -> String {
         _ = try hasForeignChanges()
         guard let path = try opened().logPath else { throw SluiceError(.storage, "the file has no log") }

@@ -1,5 +1,6 @@
 internal import SluiceSQLite
 
+/// Continuing a transaction after a suspension.
 extension WriteTransaction {
     /// Remembers which file it is, before the connection is closed for a while.
     func rememberFile() {

@@ -16,8 +16,8 @@ internal import Synchronization
 /// Callers that shared a sync return one after the other, and the first must not get a sync for itself. So
 /// after a group with several of them, if a sync is slow, the next group is gathered first (``Gathering``).
 ///
-/// When a write fails, its group is rolled back and each member runs in a transaction of its own, so that
-/// only the caller at fault gets the error (G14).
+/// When a write fails, its group is rolled back, and each member runs in a transaction of its own. So only
+/// the caller at fault gets the error (G14).
 package final class Writer: Sendable {
     /// The most writes in one transaction: it bounds how long a later one waits.
     static let groupLimit = 1_024
@@ -141,9 +141,7 @@ package final class Writer: Sendable {
         }
     }
 
-    /// Withdraws a write, unless its group has begun.
-    ///
-    /// - Returns: Whether it was withdrawn. Its completion is then not called.
+    /// Withdraws a write, whose completion is then not called; returns `false` if its group has begun.
     func withdraw(_ write: any PendingWrite) -> Bool {
         waiting.withLock { waiting in
             guard let index = waiting.writes.firstIndex(where: { $0 === write }) else { return false }
@@ -249,9 +247,8 @@ extension Writer {
         }
     }
 
-    /// Waits for writes that are likely to arrive and to share a sync with those in line.
-    ///
-    /// It runs on the writer's own thread, so that it blocks no caller's thread.
+    /// Waits, on the writer's own thread, for writes that are likely to arrive and share a sync with those in
+    /// line.
     private func gather() {
         guard let patience = waiting.withLock({ $0.gathering.begin() }) else { return }
         let result = gathered.wait(timeout: .now() + .nanoseconds(Int(patience / .nanoseconds(1))))
@@ -329,7 +326,7 @@ extension Writer {
             committer = reopened
             waiting.withLock { $0.isSuspended = false }
         case .failure:
-            // Waiting writes fail if they can never succeed; otherwise the writer stays suspended.
+            // Waiting writes fail if they can never succeed; otherwise the writer remains suspended.
             waiting.withLock { $0.isSuspended = check.refusal == nil && !$0.isClosed }
         }
         // Not here: it may continue as long as writes arrive.
@@ -351,9 +348,7 @@ extension Writer {
         }
     }
 
-    /// Releases the pin kept for successive commits, if there was none since the last call.
-    ///
-    /// - Returns: Whether it must be called again.
+    /// Releases the pin kept for successive commits, if there was none; returns whether to call it again.
     func rest() -> Bool {
         let isFree = waiting.withLock { waiting -> Bool? in
             // A resumed writer starts again.

@@ -148,7 +148,6 @@ final class GatesAndHolds: TransactionSubject {
         if ended + begun > 0 { core.changedControls(.holds) }
     }
 
-    /// Returns when the next hold ends by itself.
     func nextEndOfHolds() throws(SQLiteError) -> Timestamp? {
         try connection.cached("SELECT min(until_us) FROM sluice_hold_rows").first {
             $0.optionalInt64(0).map(Timestamp.init(microseconds:))

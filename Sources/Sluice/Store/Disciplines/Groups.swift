@@ -85,7 +85,6 @@ final class Groups: TransactionSubject {
         for queue in queues { order.repeatPass(of: queue) }
     }
 
-    /// Moves the groups of an action to its new queue.
     func moveGroups(of action: ActionID, to queue: QueueID) throws(SQLiteError) {
         guard try hasAnyTraces() else { return }
         try openGroups(of: action)

@@ -23,7 +23,7 @@ extension DatabaseFile {
         )
     }
 
-    /// Opens the file without the writer, and checks what the writer would check.
+    /// Opens the file without the writer, with the writer's checks.
     ///
     /// The connection could write if the user may, but is set to query only. So it can remove the WAL and its
     /// index again if it created them.

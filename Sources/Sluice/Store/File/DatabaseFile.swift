@@ -8,9 +8,7 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// Opens the writer's connection, with its checks, settings and schema.
-///
-/// A refused file remains unchanged.
+/// Opens the writer's connection, with its checks, settings and schema; a refused file remains unchanged.
 package struct DatabaseFile {
     package enum Location: Sendable, Hashable {
         case file(String)
@@ -175,9 +173,7 @@ package struct DatabaseFile {
         return isEmpty
     }
 
-    /// Settings for files only.
-    ///
-    /// `wal_autocheckpoint` is set before the WAL hook replaces it.
+    /// Settings for files only; `wal_autocheckpoint` is set before the WAL hook replaces it.
     private static let filePragmas = [
         Pragma("wal_autocheckpoint", 0),
         Pragma("synchronous", 2),

@@ -18,9 +18,7 @@ final class FileCheck: Sendable {
 
     private struct State {
         var failure: SluiceError?
-        /// The WAL and its index.
-        ///
-        /// While connections are open, no other process creates new ones.
+        /// The WAL and its index, which no process replaces while connections are open.
         var besides: [(path: String, identity: DatabaseFile.Identity)] = []
         var onFailure: (@Sendable (SluiceError) -> Void)?
     }

@@ -62,9 +62,7 @@ struct FileLook {
     /// Whether the file is unchanged since the read.
     var isCurrent: Bool { stamp.map { $0 == FileStamp(path) } ?? true }
 
-    /// Closes the connection.
-    ///
-    /// The last connection to a file deletes an empty WAL, and leaves one with contents as it is.
+    /// Closes the connection; the last one to a file deletes an empty WAL, and leaves one with contents.
     func close() {
         let log = connection.logPath.flatMap(DatabaseFile.byteCount(of:)) ?? 0
         connection.setCheckpointOnClose(log == 0)

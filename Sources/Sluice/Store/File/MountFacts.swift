@@ -23,9 +23,7 @@ package struct MountFacts: Sendable, Hashable {
         self.isMountPoint = isMountPoint
     }
 
-    /// Reads the mount of a file, or of its directory if the file is missing.
-    ///
-    /// - Returns: `nil` if the system gives no answer; opening the file will report why.
+    /// Reads the mount of a file, or of its directory if it is missing; `nil` if the system gives no answer.
     package static func read(_ path: String) -> MountFacts? {
         var mount = csluice_files_mount()
         var place = path
@@ -54,7 +52,6 @@ package struct MountFacts: Sendable, Hashable {
         #endif
     }
 
-    /// Returns the directory of a path.
     static func directory(of path: String) -> String {
         // To Swift, a slash followed by a combining letter is another character.
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }

@@ -2,10 +2,10 @@ internal import Synchronization
 
 /// Registers the files that stores of this process have open, so that no file is open twice.
 ///
-/// Two stores on a file would be two writers that checkpoint, by which SQLite before 3.51.3 can lose commits
-/// (the WAL-reset bug, <https://www.sqlite.org/wal.html#walresetbug>), and two brokers that run the same
-/// queues. Also, closing the connection of the second store would drop the locks of the first
-/// (<https://www.sqlite.org/howtocorrupt.html>, 2.2).
+/// Two stores on a file would be two writers that checkpoint, and two brokers that run the same queues. With
+/// two such writers, SQLite before 3.51.3 can lose commits (the WAL-reset bug,
+/// <https://www.sqlite.org/wal.html#walresetbug>). Also, closing the connection of the second store would
+/// drop the locks of the first (<https://www.sqlite.org/howtocorrupt.html>, 2.2).
 ///
 /// A file is identified by device and inode, and a file system reuses the inode of a deleted file at once. So
 /// two pairs of steps are atomic under one lock: reading a file's inode and registering it, and closing the

@@ -8,17 +8,16 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// Removes a WAL and an index that another user has left beside a file.
-///
-/// The `sqlite3` shell leaves them if its user may only read the file.
+/// Removes a WAL and an index that another user has left beside a file, as `sqlite3` does without write
+/// access.
 enum StaleSideFiles {
     /// Removes them if they are empty and unused; otherwise reports whose they are.
     ///
     /// Does nothing if this user may write them, or may not write the file.
     static func remove(besides path: String) throws(SluiceError) {
         guard !blocking(path).isEmpty else { return }
-        // The lock makes processes that open the file at the same time take turns: none removes what another
-        // has just created.
+        // With the lock, processes that open the file do this one after another: none removes a file that
+        // another has just created.
         let directory = open(MountFacts.directory(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard directory >= 0 else { return }
         defer { close(directory) }

@@ -8,7 +8,7 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// Explains why the operating system refuses a file, and what to do.
+/// Explains why the operating system refuses a file, with advice.
 struct SystemRefusal {
     /// The error number; 0 if SQLite does not provide it.
     let number: Int32

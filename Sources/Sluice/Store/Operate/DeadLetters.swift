@@ -55,7 +55,6 @@ final class DeadLetters: TransactionSubject {
         return newAction
     }
 
-    /// Returns the queue and the sort key of a dead letter.
     private func queueOfDead(_ action: ActionID) throws -> (QueueID, PlaceKey)? {
         let found = try connection.cached(
             """

@@ -102,7 +102,6 @@ struct Lane {
         return taken
     }
 
-    /// The first of the arrivals.
     var firstArrival: ActionID? { (arrivals.first ?? strays.min ?? pass?.passed.first)?.action }
 
     /// The number of places, duplicates included.

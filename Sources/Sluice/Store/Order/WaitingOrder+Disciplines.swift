@@ -68,9 +68,7 @@ extension WaitingOrder {
         if wasTried { lanes[queue]?.pass?.isWorthRepeating = true }
     }
 
-    /// Ends the pass, unless nothing was passed over, or the next pass would be the same.
-    ///
-    /// - Returns: Whether another pass begins, at the front.
+    /// Ends the pass and returns `true`, unless nothing was passed over or the next pass would be the same.
     func endPass(of queue: QueueID) throws(SQLiteError) -> Bool {
         guard let pass = lanes[queue]?.pass, pass.mark != nil, pass.isWorthRepeating else { return false }
         try connection.cached("DELETE FROM sluice_pass_rows WHERE queue_id = ?1").bind(1, queue.rawValue)
@@ -118,9 +116,7 @@ extension WaitingOrder {
 
     /// The waiting actions of a queue, as needed to know when a batch starts.
     struct Waiting {
-        /// The number of waiting actions, up to the limit.
-        ///
-        /// If it is below the limit, some may have been left out.
+        /// The number of waiting actions; if it is below the limit, some may have been left out.
         var count: Int
         /// The earliest time at which one of them was enqueued.
         var oldest: Timestamp?

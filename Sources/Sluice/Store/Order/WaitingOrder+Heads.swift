@@ -2,6 +2,7 @@ internal import SluiceSQLite
 
 // MARK: - Heads
 
+/// The first places of queues.
 extension WaitingOrder {
     /// Returns the first place of a queue, as far as memory and the order on disk know.
     func head(of queue: QueueID) throws(SQLiteError) -> Place? {
@@ -74,7 +75,7 @@ extension WaitingOrder {
         if isLeftover { try leave(place, of: queue) }
     }
 
-    /// Forgets of a waiting or empty queue what the file can restore.
+    /// Forgets a waiting or empty queue that the file can restore.
     ///
     /// It keeps a paused pass, so that actions after the mark need no other pass.
     func release(_ queue: QueueID) {

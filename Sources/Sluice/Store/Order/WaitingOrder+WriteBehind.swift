@@ -28,9 +28,7 @@ extension WaitingOrder {
         orderedNext = through
     }
 
-    /// Deletes the places of deleted actions, in the order of the disk.
-    ///
-    /// An action may have returned to its place since; its row shows it.
+    /// Deletes places in the order of the disk, unless an action has returned to its place, as its row shows.
     func removeLeftovers() throws(SQLiteError) {
         leftovers.sort { ($0.queue, $0.place) < ($1.queue, $1.place) }
         let delete = try connection.cached(

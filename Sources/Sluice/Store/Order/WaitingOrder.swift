@@ -4,8 +4,8 @@ internal import SluiceSQLite
 ///
 /// With many queues, an index over all of them is costly: each insert and each delete writes another page of
 /// it. So actions are only appended to `sluice_action_rows`. Those after the counter `ordered` have their
-/// order in memory only (``Lane``), in the process that runs the queues, which rebuilds it from the rows when
-/// it starts. When they are many, the oldest get their places in `sluice_order_rows`, thousands at a time and
+/// order in memory only (``Lane``). The process that runs the queues rebuilds it from the rows when it
+/// starts. When they are many, the oldest get their places in `sluice_order_rows`, thousands at a time and
 /// sorted; an action settled before never has one. The place of an action settled later is left over. It is
 /// skipped, and deleted in a batch.
 ///
@@ -143,7 +143,6 @@ extension WaitingOrder {
         forget()
     }
 
-    /// The claims of running actions.
     var claims: Set<Int64> { Set(running.values.map(\.claim)) }
 
     /// Forgets the waiting actions, to be read from the file again when they are needed.

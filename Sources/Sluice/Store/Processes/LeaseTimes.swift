@@ -2,9 +2,7 @@
 package struct LeaseTimes: Sendable, Hashable {
     /// The lease of a process that cannot be found dead.
     package var length: Duration = .seconds(30)
-    /// A third of it, so that two renewals may fail.
-    ///
-    /// Any commit of changes also renews the lease, if half of this has passed.
+    /// A third of it, so that two renewals may fail; after half of this, any commit of changes renews it too.
     package var renewal: Duration = .seconds(10)
     /// How often a process checks whether the others live, while there are others.
     package var watch: Duration = .seconds(1)

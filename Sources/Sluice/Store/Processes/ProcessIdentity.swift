@@ -20,7 +20,6 @@ package struct ProcessIdentity: Sendable, Hashable {
 
     package static var current: ProcessIdentity { of(Int64(getpid())) }
 
-    /// Returns the process that has a pid now.
     package static func of(_ pid: Int64) -> ProcessIdentity {
         switch look(at: pid, in: "/proc") {
         case .lives(let mark): ProcessIdentity(pid: pid, mark: mark)

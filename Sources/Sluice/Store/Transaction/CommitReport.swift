@@ -14,9 +14,7 @@ package struct CommitReport: Sendable {
     package let changesHolds: Bool
     /// The commit's events, if the store is observed or the logger asks for them.
     package let events: [QueueEvent]
-    /// Whether the store is observed.
-    ///
-    /// If not, the events are for the logger only.
+    /// Whether the store is observed; if not, the events are for the logger only.
     package let isObserved: Bool
     /// The actions that events are about, if an observer asks for them.
     let contents: ObservedContents?

@@ -41,7 +41,6 @@ package struct Controls: Sendable {
 }
 
 extension QueuePattern.Form {
-    /// Returns whether a name matches this pattern.
     package func matches(_ name: QueueName) -> Bool {
         switch self {
         case .exact(let exact): exact == name

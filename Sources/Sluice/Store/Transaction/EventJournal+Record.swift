@@ -1,7 +1,8 @@
 internal import SluiceSQLite
 
-// MARK: - Telling
+// MARK: - Reporting
 
+/// Records the events of subjects, and those found in changes of other connections.
 extension EventJournal {
     /// Records an event of an action that is still in the file, if the event is collected.
     ///
@@ -104,7 +105,7 @@ extension QueueEvent.Kind {
     }
 }
 
-// MARK: - What others have changed
+// MARK: - Foreign changes
 
 extension EventJournal {
     /// Records a change that another connection made.

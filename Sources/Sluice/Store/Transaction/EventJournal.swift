@@ -29,7 +29,6 @@ final class EventJournal {
         (self.connection, self.interest) = (connection, interest)
     }
 
-    /// Continues the journal of a connection that was closed.
     init(continuing other: EventJournal, on connection: Connection) {
         (self.connection, interest) = (connection, other.interest)
         (isOn, left, toldControls) = (other.isOn, other.left, other.toldControls)

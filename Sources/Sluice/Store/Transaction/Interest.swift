@@ -1,7 +1,7 @@
 package import Logging
 internal import Synchronization
 
-/// Counts the store's observers and knows what they ask for.
+/// Counts the store's observers, and the queues whose actions they ask for.
 ///
 /// Without observers no events are collected, and a commit costs nothing more.
 package final class Interest: Sendable {
@@ -15,7 +15,6 @@ package final class Interest: Sendable {
     /// The least level of the events that the logger asks for; `nil` if it asks for none.
     let logged: Logger.Level?
 
-    /// - Parameter level: The level of the logger.
     package init(loggingFrom level: Logger.Level = .critical) {
         logged = level <= .warning ? level : nil
     }

@@ -1,8 +1,6 @@
 internal import Synchronization
 
-/// Remembers attempts that the application settled itself, until their handlers have returned.
-///
-/// Their transactions may not be committed yet.
+/// Remembers attempts settled by the application, committed or not, until their handlers have returned.
 final class OwnSettlements: Sendable {
     struct Entry: Sendable {
         let claim: Int64

@@ -5,9 +5,7 @@ struct QueueDirectory {
         let sortKind: SortKey.Kind
     }
 
-    /// The most names that are kept: about 10 MB.
-    ///
-    /// At the limit all names are forgotten; those in use are read again.
+    /// The most names that are kept, about 10 MB; at the limit all are forgotten, and read again when used.
     private static let limit = 65_536
 
     private var entries: [QueueName: Entry] = [:]

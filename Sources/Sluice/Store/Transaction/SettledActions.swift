@@ -20,7 +20,6 @@ final class SettledActions {
         self.waiters = waiters
     }
 
-    /// Records that an action has ended in this transaction.
     func note(_ action: ActionID, _ end: ActionEnd) {
         if recent.count < Self.capacity {
             recent.append((action, end))

@@ -11,9 +11,7 @@ package final class SettlementWaiters: Sendable {
     private let state = Mutex(State())
     private let waiting = Atomic(0)
 
-    /// Whether there are waiters.
-    ///
-    /// A new waiter checks the file afterwards, and so finds earlier commits there.
+    /// Whether there are waiters; a new one checks the file afterwards, and so finds earlier commits there.
     var areThere: Bool { count > 0 }
 
     var count: Int { waiting.load(ordering: .acquiring) }
@@ -58,7 +56,6 @@ package final class SettlementWaiters: Sendable {
         waiter?.resume(with: result)
     }
 
-    /// Ends the waits for actions that have ended.
     func tell(_ ends: [(action: ActionID, end: ActionEnd)]) {
         for (action, end) in ends {
             let waiters = state.withLock { state in

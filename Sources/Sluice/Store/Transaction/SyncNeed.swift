@@ -1,8 +1,6 @@
 /// Whether a write must survive a loss of power when its caller resumes.
 enum SyncNeed: Sendable {
-    /// No: losing the write only means that an action runs again.
-    ///
-    /// A later sync makes it durable.
+    /// No: losing the write only means that an action runs again, and a later sync makes it durable.
     case later
     /// Yes, unless the broker's durability says otherwise.
     case owed

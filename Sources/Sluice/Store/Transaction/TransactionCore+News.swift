@@ -1,5 +1,6 @@
 internal import SluiceSQLite
 
+/// Roll-back of the core's values, and the changes recorded for other processes.
 extension TransactionCore {
     /// The values of the core when a transaction began.
     struct Before {
@@ -15,7 +16,7 @@ extension TransactionCore {
             seenOpening = transaction.seenOpening
         }
 
-        /// Restores the values in a roll-back, except counters that only go up.
+        /// Restores the values in a roll-back, except counters that are never lowered.
         func restore(_ transaction: TransactionCore) {
             transaction.epoch = epoch
             transaction.claimCount = max(transaction.claimCount, claimCount)
@@ -33,7 +34,6 @@ extension TransactionCore {
     struct News {
         /// Queues that may have become ready.
         var queues: Set<QueueID> = []
-        /// Queues with new actions.
         var queuesOfNew: Set<QueueID> = []
         var actions: [ForeignChange] = []
         var controls: ControlChanges = []

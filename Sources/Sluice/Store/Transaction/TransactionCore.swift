@@ -20,13 +20,9 @@ final class TransactionCore {
     let leases: LeaseTimes
     let runners: RunnerState
 
-    /// The epoch under which this store runs the queues; `nil` while it does not.
-    ///
-    /// Set by ``RunnerRegistry``.
+    /// The epoch under which this store runs the queues, set by ``RunnerRegistry``; `nil` while it does not.
     var epoch: Int64? { didSet { runners.setEpoch(epoch) } }
-    /// The number of claims made in this epoch.
-    ///
-    /// It only goes up, so that the number of a claim that was rolled back is never used again.
+    /// The number of claims made in this epoch; never lowered, so that no claim's number is used again.
     var claimCount: Int64 = 0
 
     /// Queues that may have become ready, by this transaction or by the commits that it has read.
@@ -225,8 +221,7 @@ extension TransactionCore {
 
     /// Reads the changes that other connections have recorded for this process.
     ///
-    /// In the middle of a transaction, it reads what triggers have recorded in it, as if by another
-    /// connection.
+    /// In the middle of a transaction, it reads the records of triggers in it, as if of another connection.
     func takeInChanges(isOfTransaction: Bool) throws(SQLiteError) {
         guard let epoch else {
             // Nothing is recorded for a process that does not run the queues, so the order in memory is
@@ -284,9 +279,7 @@ extension TransactionCore {
         if known.contains(where: { !found.contains($0) }) { noteRunners(.look) }
     }
 
-    /// Forgets dead runners: while no process runs the queues, their rows remain.
-    ///
-    /// It asks the operating system, and so at most once a second.
+    /// Forgets dead runners, whose rows remain while no process runs; asks the system at most once a second.
     private func forgetDeadRunners() throws(SQLiteError) {
         guard !others.isEmpty else { return }
         let age = now - lookedForDead
@@ -334,7 +327,7 @@ extension TransactionCore {
     }
 }
 
-// MARK: - What it knows
+// MARK: - Knowledge of the file
 
 extension TransactionCore {
     func nextActionID() throws(SQLiteError) -> ActionID {
@@ -370,7 +363,6 @@ extension TransactionCore {
 }
 
 extension TransactionCore {
-    /// Returns the queue of a name, if it is in the file.
     func knownQueue(named name: QueueName) throws(SQLiteError) -> QueueDirectory.Entry? {
         if let entry = directory[name] { return entry }
         let found = try connection.cached("SELECT queue_id, sort_type FROM sluice_queue_rows WHERE name = ?1")

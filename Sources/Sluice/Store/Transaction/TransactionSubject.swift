@@ -8,7 +8,7 @@ protocol TransactionSubject: AnyObject {
     func committed()
     /// Called in a roll-back; ``forget()`` follows.
     func rolledBack()
-    /// Forgets what was read from the file, since another connection has changed it or after a roll-back.
+    /// Forgets everything read from the file, after another connection has changed it or in a roll-back.
     func forget()
 }
 

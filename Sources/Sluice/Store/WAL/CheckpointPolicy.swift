@@ -1,8 +1,8 @@
 /// Decides when the WAL is copied into the database.
 ///
 /// With a long WAL, a page changed by many commits is copied once for all of them. But a sync after pages
-/// that extend the WAL costs about twice one after pages that overwrite it, since the file system also writes
-/// a new length; and an application that closes its file starts with an empty WAL each time. So small synced
+/// that extend the WAL costs about twice one after pages that overwrite it: the file system also writes a new
+/// length. Also, an application that closes its file starts with an empty WAL each time. So small synced
 /// commits, one message after the other, use a short WAL, which is soon overwritten.
 struct CheckpointPolicy {
     /// Frames of the WAL at which it is copied in any case: about 40 MB.

@@ -3,11 +3,11 @@ internal import SluiceSQLite
 /// Keeps any checkpoint and a commit that restarts the WAL apart, if SQLite has the WAL-reset bug.
 ///
 /// The bug (<https://www.sqlite.org/wal.html#walresetbug>): a checkpoint notes the length of the WAL, and
-/// only then checks how much of it was copied. If all of it was, and a commit of another connection restarts
-/// the WAL in between, the checkpoint records that as much of the new WAL was copied as the old one had.
+/// only then checks how much of it was copied. If all of it was, a commit of another connection can restart
+/// the WAL in between. The checkpoint then records that as much of the new WAL was copied as the old one had.
 /// Frames that commits write there are never copied, and are lost when the WAL restarts the next time.
 ///
-/// Three rules protect what the engine commits and copies, whatever others do:
+/// Three rules protect the commits and checkpoints of the engine, whatever others do:
 ///
 /// 1. Each commit is made under a pin (``LogPin``), which prevents that a checkpoint and such a commit both
 ///   happen.
@@ -21,10 +21,10 @@ internal import SluiceSQLite
 /// A pin keeps others from copying the WAL, so it is released soon after the last commit. Among several
 /// processes of the engine, only one keeps its pin between commits (``CheckpointLease``).
 ///
-/// If a reader keeps a checkpoint of the engine from copying the whole WAL, the pin is held only during each
-/// commit, until a checkpoint is complete again. That reader may belong to a program that replicates the WAL,
-/// such as Litestream. It ends its read transaction only for a checkpoint of its own, which the pin would
-/// keep from copying, so that neither would ever copy the WAL.
+/// If a reader keeps a checkpoint from copying the whole WAL, the pin is held only during each commit, until
+/// a checkpoint is complete. That reader may belong to a program that replicates the WAL, such as Litestream.
+/// It ends its read transaction only for a checkpoint of its own. The pin would keep that one from copying,
+/// so that neither would ever copy the WAL.
 ///
 /// Not thread-safe: only the writer's leader uses it.
 final class LogGuard {
@@ -218,7 +218,7 @@ final class LogGuard {
         let deadline = ContinuousClock.now + patience
         let result = try connection.checkpoint(mode) { [self] in
             if pin.isHeld {
-                // The pin may be what blocks, and no other checkpoint is under way now.
+                // The pin may be the obstacle, and no other checkpoint is under way now.
                 pin.release()
                 return true
             }
