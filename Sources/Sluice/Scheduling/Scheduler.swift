@@ -104,8 +104,8 @@ extension Scheduler {
     /// - Parameters:
     ///   - whenWorkFails: The settlement to write instead if the application's code in the transaction has
     ///     failed.
-    ///   - written: Called with the written settlement and its result, or `nil` after giving up, before it is
-    ///     reported that the broker has become idle or has stopped.
+    ///   - written: Called with the written settlement and its result, or `nil` after giving up. It is called
+    ///     before the broker reports that it has become idle or has stopped.
     func settle(
         _ action: ClaimedAction,
         _ settlement: Settlement,

@@ -1,6 +1,7 @@
 /// The changes of one commit, reported to the scheduler.
 package struct CommitReport: Sendable {
-    /// Queues that may have become ready, in the order of the commits that made them so.
+    /// Queues that may have become ready: those of foreign changes in the order of commits, then the others
+    /// by id.
     package let queues: [QueueID]
     /// Changes that other connections made, to single actions or to queues.
     package let foreignChanges: [ForeignChange]
