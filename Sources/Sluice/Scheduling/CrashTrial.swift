@@ -83,8 +83,7 @@ package struct CrashTrial: Sendable {
 // MARK: - Facts
 
 extension SchedulerStateMachine {
-    /// Adds suspects to be tried before anything else starts; call it before ``wake(_:)`` with queues that
-    /// have work.
+    /// Adds suspects to be tried before anything else starts; ``wake(_:)`` follows with the queues with work.
     package mutating func suspected(
         _ suspects: some Sequence<(queue: QueueID, level: Int, crashes: Int)>,
         until: Duration

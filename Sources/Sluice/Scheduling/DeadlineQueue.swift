@@ -31,8 +31,7 @@ struct DeadlineQueue {
     private var heap: Heap<Deadline> = []
     /// The numbers of deadlines that are neither reached nor removed.
     ///
-    /// A removed deadline stays in the heap until it is the first, or until more than half of the heap is
-    /// removed.
+    /// A removed deadline stays in the heap until it is the first, or more than half of the heap is removed.
     private var live: Set<Int> = []
     private var attempts: [Int64: Int] = [:]
     private var chores: [Chore: (number: Int, time: Duration)] = [:]

@@ -23,8 +23,7 @@ struct RouteLines {
         counts[route, default: 0] += 1
     }
 
-    /// Records that a run's outcome is about to be written: a claim in the same transaction may use its
-    /// permit.
+    /// Records that a run's outcome is being written: a claim in the same transaction may use its permit.
     ///
     /// - Returns: Its route, if it has a limit.
     mutating func ends(_ claim: Int64) -> RouteID? {
@@ -60,8 +59,7 @@ struct RouteLines {
         return true
     }
 
-    /// Calls the next queue in the line of a route, unless queues called before fill the route with their
-    /// claims.
+    /// Calls the next queue in the line of a route, unless the claims of queues called before fill the route.
     mutating func call(for route: RouteID) -> QueueID? {
         guard let line = lines[route], !line.queues.isEmpty else { return nil }
         let promised = called.values.count { $0 == route }

@@ -19,8 +19,7 @@ struct RoutelessQueues {
     /// Records that another process runs a queue: it remains unknown whether there is a route for it here.
     mutating func runsElsewhere(_ queue: QueueID) { askedAgain.remove(queue) }
 
-    /// Removes a queue with a route or without a head; returns whether it was polled, so that the next
-    /// follows.
+    /// Removes a queue with a route or without a head; returns whether it was polled, and the next should be.
     mutating func remove(_ queue: QueueID) -> Bool {
         line.remove(queue)
         return !askedAgain.isEmpty && askedAgain.remove(queue) != nil

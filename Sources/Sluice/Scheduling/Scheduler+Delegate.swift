@@ -1,8 +1,8 @@
 extension Scheduler {
     /// The scheduler's calls to its broker, made without the lock.
     final class Delegate: Sendable {
-        /// Reports a claim committed with a settling, before later commits: its handler starts when the task
-        /// continues.
+        /// Reports a claim committed with a settling, before later commits: the continued task starts its
+        /// handler.
         let announce: @Sendable (ClaimedAction) -> Void
         /// Starts the handler of a committed claim.
         let start: @Sendable (ClaimedAction, Route) -> Void

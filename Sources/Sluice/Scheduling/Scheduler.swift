@@ -320,7 +320,7 @@ extension Scheduler {
         return nil
     }
 
-    /// Postpones a queue's own next claim until its outcome is written; `false` for another queue or several
+    /// Postpones a queue's next claim until its outcome is written; `false` for another queue or several
     /// slots.
     private func withdraw(_ order: SchedulerStateMachine.Order, behind receipt: Receipt) -> Bool {
         guard order.queue == receipt.queue else { return false }

@@ -16,7 +16,7 @@ extension SchedulerStateMachine {
         return []
     }
 
-    /// Sets a chore's time instead of `mark`, set by its last performance; a time requested since counts if
+    /// Replaces the time `mark` of a chore, set by its last performance; a time requested since counts if
     /// earlier.
     package mutating func schedule(
         _ chore: Chore,
@@ -58,8 +58,7 @@ extension SchedulerStateMachine {
             && deadlines.time(of: .admitScheduled) == nil
     }
 
-    /// Whether nothing is ready, runs or is being polled: all else waits for a time, another process or a
-    /// person.
+    /// Whether nothing is ready, runs or is polled: all else waits for a time, another process or a person.
     var isResting: Bool {
         permitsInUse == 0 && settling == 0 && ready.isEmpty && !trial.isActive && beside.isEmpty
             && settlingBeside.isEmpty && !isAdmitting

@@ -335,8 +335,8 @@ extension SchedulerStateMachine {
 }
 
 extension SchedulerStateMachine.Conclusion {
-    /// Whether a wake-up during the claim may have changed it; permits and suspicion are checked again
-    /// anyway.
+    /// Whether a wake-up during the claim may have changed it; permits and suspicion are always checked
+    /// again.
     fileprivate var isOutdatedByWake: Bool {
         switch self {
         case .nothing, .waiting, .unroutable, .gated, .held, .takenElsewhere: true

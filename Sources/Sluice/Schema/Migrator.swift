@@ -2,7 +2,7 @@ package import SluiceSQLite
 
 /// Updates a file's schema to that of this version of the library.
 ///
-/// Each step is a transaction, with its record in `sluice_migrations`; after a kill the next opening
+/// Each step and its record in `sluice_migrations` are one transaction; after a kill the next opening
 /// continues.
 package struct Migrator {
     package let migrations: [Migration]

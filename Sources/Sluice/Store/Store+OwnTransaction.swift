@@ -40,8 +40,7 @@ extension Store {
         ownSettlements.add(entry, of: action.receipt.action)
     }
 
-    /// Joins a connection's open transaction by a savepoint, so that a failure leaves the transaction
-    /// unchanged.
+    /// Joins a connection's open transaction by a savepoint, so that a failure changes nothing in it.
     private func join<Output>(
         _ handle: OpaquePointer,
         doing task: String,

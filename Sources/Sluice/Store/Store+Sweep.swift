@@ -1,7 +1,7 @@
 /// The bounded sweep of expired actions and ended deduplication keys.
 extension Store {
-    /// Makes dead letters of expired actions if their policy is to skip them, and deletes ended keys: a batch
-    /// of each.
+    /// Makes dead letters of expired actions whose policy is to skip, and deletes ended keys: a batch of
+    /// each.
     ///
     /// With another policy, the action remains until it is the head, and its queue is polled once.
     ///

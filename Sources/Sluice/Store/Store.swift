@@ -5,8 +5,7 @@ internal import Synchronization
 
 /// Owns the file of queues and its connections; each of its calls is a transaction or a snapshot.
 ///
-/// There is one store per file and process. It has all SQL of the engine, in subjects
-/// (``TransactionSubject``).
+/// There is one store per file and process, with all SQL of the engine in its ``TransactionSubject``s.
 package final class Store: Sendable {
     package let location: DatabaseFile.Location
     let file: DatabaseFile

@@ -99,8 +99,7 @@ final class WakeUps: Sendable {
 
     /// Checks once, and tries to set the watch if it is wanted but not set.
     ///
-    /// The system may provide one later: all inotify instances of the user were in use, or the WAL was
-    /// missing.
+    /// It may succeed later: all inotify instances of the user were in use, or the WAL was missing.
     ///
     /// - Returns: Whether others have committed changes that the writer has not read.
     func poll() async throws -> Bool {

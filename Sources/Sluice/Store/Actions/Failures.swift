@@ -39,8 +39,7 @@ final class Failures: TransactionSubject {
         }
         switch policy {
         case .block:
-            // If an action that ran beside this one has parked the queue, this one is retried together with
-            // it.
+            // If an action beside this one has parked the queue, this one is retried together with it.
             if try !blocks.isParked(queue) {
                 try blocks.block(queue, by: cause.rawValue, action, error: error)
             }

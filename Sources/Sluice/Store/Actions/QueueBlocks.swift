@@ -61,8 +61,7 @@ extension QueueBlocks {
         .bind(5, error.map(bounded)).bind(6, isHead).run()
     }
 
-    /// Returns whether a queue is parked, for one reason or any; other processes and slots may have parked
-    /// it.
+    /// Returns whether a queue is parked, for one reason or any, also by other processes and slots.
     func isParked(_ queue: QueueID, by reason: String? = nil) throws(SQLiteError) -> Bool {
         try connection.cached(
             """

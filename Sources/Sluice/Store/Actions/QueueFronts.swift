@@ -41,8 +41,7 @@ extension QueueFronts {
         while true {
             let first = try firstWaiting(of: queue, &walk)
             guard let last = admitted, walk.budget > 0 else { return first }
-            // Only in order is it certain that due actions after the last placed one do not sort before this
-            // one.
+            // Only in order do due actions after the last placed one certainly not sort before this one.
             let isInOrder = walk.discipline.slots > 1 || walk.discipline == .firstInFirstOut
             if isInOrder, let first, first <= last { return first }
             admitted = try schedule.admitInOrder(of: queue)
@@ -63,8 +62,7 @@ extension QueueFronts {
         return next
     }
 
-    /// Returns the first place whose action waits, or `nil` if the walk's budget is used up; it stays in the
-    /// order.
+    /// Returns the first place whose action waits, and keeps it; `nil` if the walk's budget is used up.
     private func firstWaiting(of queue: QueueID, _ walk: inout Walk) throws(SQLiteError) -> Place? {
         // Memory then knows the order until another connection commits or a broker begins to run here.
         if !order.isFollowed { order.follow() }

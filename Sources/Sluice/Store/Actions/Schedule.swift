@@ -151,8 +151,7 @@ final class Schedule: TransactionSubject {
         }
     }
 
-    /// Places a batch of the first due actions; returns their places, and whether these are all that were
-    /// due.
+    /// Places a batch of the first due actions; returns their places, and whether these were all due ones.
     ///
     /// Actions that cannot be written do not count for the size of the batch.
     private func admit(_ scope: Scope) throws(SQLiteError) -> (placed: [Place], isAll: Bool) {

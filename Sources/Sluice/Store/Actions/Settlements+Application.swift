@@ -43,7 +43,7 @@ extension Settlements {
     func succeed(_ receipt: Receipt, _ work: SettlingWork) throws -> SettleResult {
         guard try takeSlot(of: receipt) != nil else { return try refuse(receipt) }
         try core.events.recordSuccess(receipt)
-        // Before the application's code, which may need the room or the key, or may delete this action by a
+        // Before the application's code, which may need the room or the key, or delete this action by a
         // trigger.
         guard try removals.discard(receipt.action, of: receipt.queue, as: .succeeded) else { return .removed }
         try work.perform(core, enqueues)

@@ -1,7 +1,6 @@
 internal import SluiceSQLite
 
-/// Owns the settling of attempts: each frees its slot, then deletes the action or records its wait or
-/// failure.
+/// Owns the settling of attempts: frees the slot, then deletes the action or records its wait or failure.
 final class Settlements: TransactionSubject {
     let core: TransactionCore
     let removals: Removals
@@ -131,8 +130,7 @@ final class Settlements: TransactionSubject {
         return .stale
     }
 
-    /// Frees the slot if the receipt holds it (G6); returns when the run began and the `opening` of that
-    /// time.
+    /// Frees the slot if the receipt holds it (G6); returns the start of the run and the `opening` then.
     func takeSlot(
         of receipt: Receipt
     ) throws(SQLiteError) -> (startedAt: Timestamp, opening: Int64)? {

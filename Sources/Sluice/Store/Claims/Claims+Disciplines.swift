@@ -95,8 +95,7 @@ extension Claims {
 
     /// Defers or passes over an action that waits, and returns whether it did.
     ///
-    /// The action waits for a gate, for its retry or for the start of its group, so that later ones run
-    /// first.
+    /// The action waits for a gate, its retry or the start of its group, so that later ones run first.
     func isSetAside(
         _ row: HeadRow,
         at place: Place,

@@ -163,8 +163,8 @@ final class Claims: TransactionSubject {
     private enum Verdict {
         /// The head may run.
         ///
-        /// `trialSize` is the number of suspects tried together, with nothing beside them; it is 0 for all
-        /// other actions.
+        /// `trialSize` is the number of suspects tried together, with nothing beside them; 0 for all other
+        /// actions.
         case run(Admission.Entry, trialSize: Int)
         /// The head must not run again.
         case fail(FailureCause, FailurePolicy, error: String)

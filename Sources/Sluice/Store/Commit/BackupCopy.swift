@@ -70,8 +70,7 @@ struct BackupCopy: Sendable {
 
     /// Copies all pages as of one moment.
     ///
-    /// Because of the snapshot, writers do not restart the copy. In return, the WAL cannot restart before it
-    /// ends.
+    /// Because of the snapshot, writers do not restart the copy, but the WAL cannot restart before it ends.
     private func copyPages(from source: Connection, to path: String, _ goOn: () throws -> Void) throws {
         let copy = try Connection(path: path, mode: .write, vfs: vfs)
         defer { copy.close() }

@@ -25,8 +25,7 @@ struct Gathering {
     /// Whether more writes are likely to arrive.
     var isWorthwhile: Bool { present > 0 && present < expected }
 
-    /// Adds a write that must be synced, and returns whether it completes the group that the writer waits
-    /// for.
+    /// Adds a write that must be synced; returns whether it completes the group that the writer waits for.
     mutating func came() -> Bool {
         present += 1
         guard isAwaited, present >= expected else { return false }

@@ -23,8 +23,7 @@ final class GiveBack: PendingWrite {
 }
 
 extension WriteTransaction {
-    /// Cuts a step of free pages off the file, which the next checkpoint shortens; returns whether any were
-    /// cut.
+    /// Cuts free pages off the file, which the next checkpoint shortens; returns whether any were cut.
     fileprivate func giveBackPages(isUnderWay: Bool) throws(SQLiteError) -> Bool {
         let pages = FreeSpace.Pages(
             all: try connection.cached("PRAGMA page_count").first { $0.int(0) } ?? 0,

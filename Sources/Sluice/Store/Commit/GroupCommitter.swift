@@ -86,8 +86,7 @@ final class GroupCommitter {
 
     /// Commits a group and reports its result to each member.
     ///
-    /// - Returns: `false` if the write lock was taken and the call was not to wait; nothing has happened
-    ///   then.
+    /// - Returns: `false` if nothing has happened: the write lock was taken, and the call was not to wait.
     func commit(_ group: [any PendingWrite], waitsForLock: Bool) -> Bool {
         guard !group.isEmpty else { return true }
         if let error = refusal(clock.now) {
@@ -203,8 +202,7 @@ final class GroupCommitter {
 
     /// Closes the connection; no group can follow.
     ///
-    /// A file that was moved from its path is left as it is, since the WAL at the path may belong to another
-    /// file.
+    /// A file moved from its path is left as it is, since the WAL at the path may belong to another file.
     func close() {
         if !isSuspended { logGuard?.close(isWritable: check.refusal == nil) }
         if !isSuspended, !check.mayCopyLog { connection.setCheckpointOnClose(false) }

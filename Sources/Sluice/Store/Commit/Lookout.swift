@@ -3,8 +3,7 @@ internal import SluiceSQLite
 
 /// Checks on a connection of its own whether others have committed changes that the writer has not read.
 ///
-/// So a check never waits for a long read. It takes no lock that delays another connection, and waits for
-/// none.
+/// So a check never waits for a long read. It takes no lock that delays others, and waits for none.
 final class Lookout: Sendable {
     /// The queue on which checks run.
     let queue: DispatchQueue
@@ -25,8 +24,7 @@ final class Lookout: Sendable {
         self.runners = runners
     }
 
-    /// Returns whether others have recorded changes for this store that it has not read, or have declared it
-    /// dead.
+    /// Returns whether others have recorded unread changes for this store, or have declared it dead.
     func hasForeignChanges() throws -> Bool {
         let connection = try opened()
         guard let epoch = runners.epoch else { return false }
@@ -39,8 +37,7 @@ final class Lookout: Sendable {
         .bind(1, epoch).hasRow()
     }
 
-    /// Returns the path of the WAL, beside the file to which symbolic links lead; it exists while connections
-    /// do.
+    /// Returns the path of the WAL, with symbolic links resolved; it exists while connections are open.
     func logPath() throws -> String {
         _ = try hasForeignChanges()
         guard let path = try opened().logPath else { throw SluiceError(.storage, "the file has no log") }

@@ -4,8 +4,7 @@ internal import Synchronization
 
 /// Reads on a connection and a thread of its own, opened when first needed.
 ///
-/// A read sees one snapshot and delays no other connection. In WAL mode a long one keeps the WAL from
-/// restarting.
+/// A read sees one snapshot and delays no other connection. A long read keeps the WAL from restarting.
 final class Reader: Sendable {
     private let path: String
     let open: @Sendable () throws -> FileLook
@@ -47,7 +46,7 @@ final class Reader: Sendable {
         }
     }
 
-    /// Returns whether any connection has committed since the last call; `true` the first time and after a
+    /// Returns whether any connection has committed since the last call; `true` at first and after a
     /// suspension.
     func hasNewCommits() async throws(SluiceError) -> Bool {
         try await perform { connection in

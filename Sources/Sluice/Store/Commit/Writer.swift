@@ -34,8 +34,7 @@ package final class Writer: Sendable {
         /// Called when no thread leads any more, and the writer is closed or suspended.
         var onRest: [@Sendable () -> Void] = []
 
-        /// Returns how many of the next writes form a group, and counts off a write that needs its own
-        /// transaction.
+        /// Returns how many next writes form a group, and counts off one that needs its own transaction.
         ///
         /// Such a write forms a group only if it is the first in line.
         mutating func takeAlone(within count: Int) -> Int {
@@ -247,8 +246,7 @@ extension Writer {
         }
     }
 
-    /// Waits, on the writer's own thread, for writes that are likely to arrive and share a sync with those in
-    /// line.
+    /// Waits, on the writer's own thread, for writes that are likely to share a sync with the present ones.
     private func gather() {
         guard let patience = waiting.withLock({ $0.gathering.begin() }) else { return }
         let result = gathered.wait(timeout: .now() + .nanoseconds(Int(patience / .nanoseconds(1))))
@@ -277,8 +275,7 @@ extension Writer {
 extension Writer {
     /// Ends the current group and closes the connection; writes wait until ``resume(_:)``.
     ///
-    /// A group that waits for another connection's lock ends when it has the lock, or when its timeout
-    /// expires.
+    /// A group that waits for another connection's lock ends when it has the lock or its timeout expires.
     func suspend() async {
         await withCheckedContinuation { continuation in
             enum Next { case lead, follow, nothing }
@@ -340,8 +337,7 @@ extension Writer {
 extension Writer {
     /// Schedules ``rest()`` for a time when nothing may be committed.
     ///
-    /// It uses the machine's clock, as waits for locks do: it matters to other processes, not to the engine's
-    /// decisions.
+    /// It uses the machine's clock, like waits for locks: it matters to other processes, not to the engine.
     private func restLater() {
         queue.asyncAfter(deadline: .now() + .seconds(LogGuard.restInterval)) { [weak self] in
             if let self, self.rest() { self.restLater() }

@@ -26,8 +26,7 @@ final class Groups: TransactionSubject {
         if !groups.isEmpty { hasTraces = true }
     }
 
-    /// Returns whether an action is in a group whose start sorts before it, or has failed for good in this
-    /// pass.
+    /// Returns whether an action's group is closed: its start sorts earlier, or has failed in this pass.
     func isGroupClosed(for place: Place, in queue: QueueID) throws(SQLiteError) -> Bool {
         guard try hasAnyTraces() else { return false }
         // A start that the application has scheduled for later has no place before it is due.

@@ -321,8 +321,7 @@ extension DatabaseFile {
 
     /// Returns whether a file or directory exists that this thread may not write.
     ///
-    /// It checks the rights that an opening would have; `access` checks those of the user who started the
-    /// program.
+    /// It checks the rights of an opening; `access` checks those of the user who started the program.
     static func isProtected(_ path: String) -> Bool {
         faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0 && errno != ENOENT
     }

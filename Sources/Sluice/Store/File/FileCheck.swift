@@ -85,8 +85,7 @@ final class FileCheck: Sendable {
         }
     }
 
-    /// Forgets the WAL and its index before a close, in which the last connection of all programs deletes
-    /// them.
+    /// Forgets the WAL and its index before a close, in which the last connection deletes them.
     func disconnects() { state.withLock { $0.besides = [] } }
 
     private func lookBeside() throws(SluiceError) {

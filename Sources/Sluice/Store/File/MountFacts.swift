@@ -13,8 +13,7 @@ package struct MountFacts: Sendable, Hashable {
     /// The name of a file system whose files other machines may have open; `nil` for a local one.
     package var network: String?
     package var isReadOnly = false
-    /// Whether the file alone is mounted at its path, so that its WAL would be in another place than for
-    /// others.
+    /// Whether the file alone is mounted at its path, so that its WAL would be in another place.
     package var isMountPoint = false
 
     package init(network: String? = nil, isReadOnly: Bool = false, isMountPoint: Bool = false) {
@@ -79,8 +78,7 @@ package struct MountFacts: Sendable, Hashable {
 // MARK: - Linux
 
 extension MountFacts {
-    /// The numbers of file systems whose files other machines may have open: statfs(2) and the kernel's
-    /// `magic.h`.
+    /// The numbers of file systems that other machines may share: statfs(2) and the kernel's `magic.h`.
     static let networkNames: [UInt32: String] = [
         0x6969: "NFS", 0x517B: "SMB", 0xFF53_4D42: "CIFS", 0xFE53_4D42: "SMB2", 0x564C: "NCP",
         0x5346_414F: "AFS", 0x6B41_4653: "AFS", 0x7375_7245: "Coda", 0x00C3_6400: "Ceph",

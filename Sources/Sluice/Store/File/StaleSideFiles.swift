@@ -8,8 +8,7 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// Removes a WAL and an index that another user has left beside a file, as `sqlite3` does without write
-/// access.
+/// Removes a WAL and an index left by another user, as the `sqlite3` shell does without write access.
 enum StaleSideFiles {
     /// Removes them if they are empty and unused; otherwise reports whose they are.
     ///

@@ -119,8 +119,8 @@ struct Lane {
 // MARK: - The order in the file
 
 extension Lane {
-    /// The places to read from disk: `limit` of them after this one, in the lane's direction; `nil` is the
-    /// first.
+    /// The places to read from disk, in the lane's direction: `limit` of them after this one, or the first
+    /// ones.
     var extent: (after: Place?, limit: Int) {
         let mark = pass?.mark
         guard case .through(let place) = reach else { return (mark, nextLimit) }

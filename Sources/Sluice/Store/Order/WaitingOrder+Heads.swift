@@ -84,8 +84,7 @@ extension WaitingOrder {
         if !passQueues.isEmpty { passQueues.remove(queue) }
     }
 
-    /// Removes from memory up to `limit` of a queue's newest actions that sort after a place and are no newer
-    /// than `last`.
+    /// Removes from memory up to `limit` newest actions that sort after a place and are no newer than `last`.
     func takeNewest(
         of queue: QueueID,
         behind place: Place,

@@ -194,8 +194,7 @@ extension WaitingOrder {
         return newcomers
     }
 
-    /// Returns once whether every queue with work must be polled, since the queues of new actions are
-    /// unknown.
+    /// Returns once whether all queues with work must be polled, since those of new actions are unknown.
     func takeMissedNewcomers() -> Bool {
         defer { hasMissedNewcomers = false }
         return hasMissedNewcomers

@@ -27,8 +27,7 @@ package struct ProcessIdentity: Sendable, Hashable {
         }
     }
 
-    /// Returns whether both have the machine's boot and the pid namespace in common, and so can see each
-    /// other.
+    /// Returns whether both share the machine's boot and the pid namespace, and so can see each other.
     func sharesMachine(with other: ProcessIdentity) -> Bool {
         let mine = mark.split(separator: " ")
         let its = other.mark.split(separator: " ")
@@ -120,8 +119,7 @@ package struct ProcessIdentity: Sendable, Hashable {
         // The folder of another pid namespace lists other processes.
         if let me = link(at: "\(folder)/self"), me != "\(getpid())" { return signalled(pid) }
         guard let status = ProcFile.contents(of: "\(folder)/\(pid)/stat") else { return signalled(pid) }
-        // The name, in parentheses, may contain anything; the start time is the 20th field after it
-        // (proc(5)).
+        // The name in parentheses may contain anything; the start is the 20th field after it (proc(5)).
         guard let name = status.lastIndex(of: ")") else { return .isHidden }
         let fields = status[name...].split(separator: " ")
         guard fields.count > 20 else { return .isHidden }
@@ -150,8 +148,7 @@ package struct ProcessIdentity: Sendable, Hashable {
         guard sysctl(&name, UInt32(name.count), &process, &size, nil, 0) == 0, size > 0 else {
             return signalled(pid)
         }
-        // Not `kern.boottime`, which moves with the wall clock: a live process would seem to be of another
-        // boot.
+        // Not `kern.boottime`, which moves with the wall clock: live processes would seem of another boot.
         var boot = [CChar](repeating: 0, count: 64)
         var bootSize = boot.count - 1
         guard sysctlbyname("kern.bootsessionuuid", &boot, &bootSize, nil, 0) == 0 else { return .isHidden }

@@ -74,8 +74,7 @@ struct RunnerRow: Sendable {
 
     /// Returns whether it seems to run nothing any more, to a process that does not remove it.
     ///
-    /// A process seen alive keeps its claims until another runner removes it: it may only have waited for a
-    /// lock.
+    /// A process seen alive keeps its claims until a runner removes it: it may only have waited for a lock.
     func seemsGone(seenFrom me: ProcessIdentity, at now: Timestamp) -> Bool {
         hasEnded(seenFrom: me)
             || (isLeaseOver(at: now) && process.lives(seenFrom: me) != true && leftover(seenFrom: me) == nil)

@@ -1,7 +1,6 @@
 /// The changes of one commit, reported to the scheduler.
 package struct CommitReport: Sendable {
-    /// Queues that may have become ready: those of foreign changes in the order of commits, then the others
-    /// by id.
+    /// Queues that may have become ready: those of foreign changes in order of commit, then the others by id.
     package let queues: [QueueID]
     /// Changes that other connections made, to single actions or to queues.
     package let foreignChanges: [ForeignChange]

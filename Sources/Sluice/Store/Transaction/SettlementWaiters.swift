@@ -26,8 +26,7 @@ package final class SettlementWaiters: Sendable {
         }
     }
 
-    /// Adds a waiter, or returns `false` if it was resumed at once: its task is cancelled, or the file is
-    /// closed.
+    /// Adds a waiter; returns `false` if it was resumed at once: its task is cancelled, or the file closed.
     func enter(
         _ action: ActionID,
         _ number: Int,

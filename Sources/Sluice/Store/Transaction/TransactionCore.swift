@@ -38,8 +38,7 @@ final class TransactionCore {
     private var dataVersion: Int64?
     /// `PRAGMA data_version` at the last foreign commit that observers were notified of; kept in a roll-back.
     private var toldDataVersion: Int64?
-    /// Whether other connections have committed since the last transaction, so that this one reads their
-    /// changes.
+    /// Whether others have committed since the last transaction, so that this one reads their changes.
     private(set) var hasTakenIn = false
     private var actionCounter: Int64?
     private var savedActionCounter: Int64?
@@ -224,8 +223,7 @@ extension TransactionCore {
     /// In the middle of a transaction, it reads the records of triggers in it, as if of another connection.
     func takeInChanges(isOfTransaction: Bool) throws(SQLiteError) {
         guard let epoch else {
-            // Nothing is recorded for a process that does not run the queues, so the order in memory is
-            // stale.
+            // Nothing is recorded for a process that does not run the queues: its order in memory is stale.
             return order.unfollow()
         }
         let changes = try connection.cached(

@@ -11,8 +11,7 @@ struct CheckpointPolicy {
     static let shortLog = 1_000
     /// Synced commits are small if they add fewer frames than this on average.
     ///
-    /// Those of one message each are. Groups of messages would pay more for checkpoints than they save in
-    /// syncs.
+    /// Those of one message each are. Groups would pay more for checkpoints than they save in syncs.
     static let smallCommit = 4
 
     /// Frames at the last checkpoint, until the WAL restarts.
