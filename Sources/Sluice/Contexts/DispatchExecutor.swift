@@ -12,13 +12,13 @@ public import Dispatch
 /// On a serial queue no two parts of tasks run at the same time; a task that waits holds neither queue nor
 /// thread.
 public final class DispatchExecutor: TaskExecutor {
-    /// Where the tasks run.
+    /// The queue on which tasks run.
     public let queue: DispatchQueue
 
-    /// Makes an executor for a queue, serial or concurrent.
+    /// Creates an executor for a queue, serial or concurrent.
     public init(_ queue: DispatchQueue) { self.queue = queue }
 
-    /// Has a job run on the queue; called by Swift's runtime.
+    /// Runs a job on the queue; called by Swift's runtime.
     public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }

@@ -1,10 +1,10 @@
 internal import Dispatch
 
-/// Where the engine's own work is done: its queues, its timer and its chores.
+/// Where the engine's own work runs: its queues, its timer and its chores.
 struct EngineContext: Sendable {
-    /// What the queues target; `nil` is the system's, by each queue's quality of service.
+    /// The target of the queues; `nil` for the system's, by each queue's quality of service.
     let target: DispatchQueue?
-    /// Where its tasks run; `nil` is Swift's global executor.
+    /// The executor of its tasks; `nil` for Swift's global executor.
     let executor: DispatchExecutor?
 
     init(_ target: DispatchQueue?) {
@@ -12,12 +12,10 @@ struct EngineContext: Sendable {
         executor = target.map { DispatchExecutor($0) }
     }
 
-    /// Whether somebody has said where.
+    /// Whether the application has set the target.
     var isNamed: Bool { target != nil }
 
-    /// A queue for one of the engine's subjects.
-    ///
-    /// One that has a target has that one's quality of service, and none of its own.
+    /// Creates a queue for a subject of the engine; with a target, it has the target's quality of service.
     func queue(_ label: String, qos: DispatchQoS) -> DispatchQueue {
         guard let target else { return DispatchQueue(label: label, qos: qos) }
         return DispatchQueue(label: label, target: target)

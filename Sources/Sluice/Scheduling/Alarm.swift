@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The one timer: calls back when a time is reached, the earliest that was asked for.
+/// The engine's only timer: calls back at the earliest of the times that were set.
 final class Alarm: Sendable {
     private struct State {
         var time: Duration?
@@ -11,16 +11,16 @@ final class Alarm: Sendable {
     private let clock: any BrokerClock
     private let executor: DispatchExecutor?
 
-    /// - Parameter executor: Where it waits and rings; `nil` is Swift's global executor.
+    /// - Parameter executor: Where it waits and calls back; `nil` for Swift's global executor.
     init(clock: any BrokerClock, executor: DispatchExecutor?) {
         self.clock = clock
         self.executor = executor
     }
 
-    /// Rings at a time, or at the one that is set if that is earlier.
+    /// Sets a time to call back, unless an earlier one is set.
     ///
-    /// It may ring when there is no longer anything to do; whoever hears it asks for the next time then. So
-    /// two threads that set it in another order than they decided to cannot make it miss a time.
+    /// It may call back when nothing is left to do; the callback then sets the next time. So if two threads
+    /// set times in another order than they decided on them, no time is missed.
     func set(_ time: Duration, ring: @escaping @Sendable () -> Void) {
         let replaced = state.withLock { state -> Task<Void, Never>? in
             if let current = state.time, current <= time { return nil }
@@ -35,7 +35,6 @@ final class Alarm: Sendable {
         replaced?.cancel()
     }
 
-    /// Does not ring any more.
     func cancel() {
         let task = state.withLock { state in
             defer { state = State() }

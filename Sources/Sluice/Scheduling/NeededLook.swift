@@ -1,14 +1,12 @@
-/// Whether a look is needed that has begun since one was needed last, and is over.
+/// Tracks whether a poll is needed: one that began after the last need, and has ended, satisfies it.
 struct NeededLook {
     private(set) var isNeeded: Bool
-    /// The number of the last one that was begun or asked for.
+    /// The number of the last poll that was begun or needed.
     private var last = 0
 
     init(isNeeded: Bool = false) { self.isNeeded = isNeeded }
 
-    /// A look is needed, or begins: what earlier ones find is not all.
-    ///
-    /// - Returns: The number of the look that begins.
+    /// Records that a poll is needed or begins, which earlier ones do not satisfy; returns its number.
     @discardableResult
     mutating func need() -> Int {
         isNeeded = true
@@ -16,9 +14,9 @@ struct NeededLook {
         return last
     }
 
-    /// A look is over; of looks that overlap the last one counts.
+    /// Ends a poll; of several that overlap, the last one counts.
     mutating func end(_ look: Int) { if look == last { isNeeded = false } }
 
-    /// None is needed, whatever was needed before.
+    /// Records that none is needed.
     mutating func forget() { isNeeded = false }
 }

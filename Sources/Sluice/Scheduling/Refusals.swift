@@ -1,36 +1,33 @@
 internal import Synchronization
 
-/// What the file refuses to take of queues, and with what words: only this process knows.
+/// Remembers which writes of queues the file refuses, and the errors, which only this process knows.
 final class Refusals: Sendable {
-    /// What is refused.
     enum Write: Hashable, Sendable {
         /// The claim of the queue's next action.
         case claim
         /// The outcome of a run, by its claim.
         case outcome(Int64)
-        /// The place of a scheduled action that is due.
+        /// The place of a due scheduled action.
         case place(ActionID)
     }
 
     struct Refusal: Sendable {
         let error: SluiceError
-        /// When it refused first, of the times that it has refused without taking it.
+        /// The first of the consecutive refusals.
         let since: Timestamp
     }
 
     private let queues = Mutex<[QueueID: [Write: Refusal]]>([:])
-    /// Whether there are any: asked for each write of a queue, and mostly there are none.
+    /// Whether there are none; read for each write of a queue, and usually `true`.
     private let isEmpty = Atomic(true)
-    /// Another connection has kept the write lock for longer than a write waits.
+    /// Whether another connection has kept the write lock for longer than the lock timeout.
     private let isLocked = Atomic(false)
 
-    /// Something was not written.
-    ///
-    /// - Returns: Whether it was not refused before, and so is news.
+    /// Records that a write was refused, and returns whether it was not refused before.
     @discardableResult
     func note(_ write: Write, of queue: QueueID, _ error: SluiceError, at now: Timestamp) -> Bool {
         guard !error.endsBroker else { return false }
-        // Who holds the lock is known to the writer, and for the whole file.
+        // The writer knows who has the lock, for the whole file.
         if error.code == .databaseLocked { return !isLocked.exchange(true, ordering: .relaxed) }
         return change { queues in
             let known = queues[queue]?[write]
@@ -39,16 +36,14 @@ final class Refusals: Sendable {
         }
     }
 
-    /// Something was written, or is not to be any more.
+    /// Records that a write succeeded, or is dropped.
     func clear(_ write: Write, of queue: QueueID) {
         if isLocked.load(ordering: .relaxed) { isLocked.store(false, ordering: .relaxed) }
         guard !isEmpty.load(ordering: .relaxed) else { return }
         change { Self.remove(write, of: queue, from: &$0) }
     }
 
-    /// These scheduled actions, and no others, are due and have no place.
-    ///
-    /// - Returns: Queues of which something has changed.
+    /// Records all due scheduled actions without a place, and returns the queues for which that is a change.
     func keepPlaces(_ unplaced: [UnplacedAction], at now: Timestamp) -> Set<QueueID> {
         guard !unplaced.isEmpty || !isEmpty.load(ordering: .relaxed) else { return [] }
         let actions = Set(unplaced.map(\.action))
@@ -68,10 +63,10 @@ final class Refusals: Sendable {
         return changed
     }
 
-    /// Nothing is written any more.
+    /// Forgets all refusals.
     func clear() { change { $0 = [:] } }
 
-    /// What has been refused for longest, of a queue.
+    /// Returns the longest-lasting refusal of a queue.
     func refusal(of queue: QueueID) -> Refusal? {
         guard !isEmpty.load(ordering: .relaxed) else { return nil }
         return queues.withLock { $0[queue]?.values.min { $0.since < $1.since } }

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Tests that wait until a broker has nothing left to do, and are told whenever that may have come.
+/// Keeps tests that wait until a broker has nothing left to do, and resumes them to check.
 package final class RestWaiters: Sendable {
     private struct State {
         var lastNumber = 0
@@ -11,7 +11,7 @@ package final class RestWaiters: Sendable {
 
     package init() {}
 
-    /// Something has changed, before this call, that rest depends on.
+    /// Resumes the waiters after a change that may bring rest.
     package func changed() {
         let waiting = state.withLock { state in
             defer { state.waiting = [:] }
@@ -20,9 +20,9 @@ package final class RestWaiters: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Returns behind the next change, at once if what is waited for has come.
+    /// Waits for the next change, unless the condition already holds.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled.
+    /// - Throws: `CancellationError` if the task is cancelled.
     package func wait(unless hasCome: () -> Bool) async throws {
         let number = state.withLock { state in
             state.lastNumber += 1
@@ -31,7 +31,7 @@ package final class RestWaiters: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 state.withLock { $0.waiting[number] = continuation }
-                // Asked behind the entry: whatever changes from here on is told.
+                // Checked after the waiter is added, so that later changes resume it.
                 if hasCome() || Task.isCancelled { resume(number) }
             }
         } onCancel: {

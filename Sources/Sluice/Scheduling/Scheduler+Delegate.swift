@@ -1,20 +1,17 @@
 extension Scheduler {
-    /// What the scheduler asks of its broker.
-    ///
-    /// Called without the lock.
+    /// The scheduler's calls to its broker, made without the lock.
     final class Delegate: Sendable {
-        /// A claim is in the file that goes with a settling: its handler starts when the task goes on.
-        ///
-        /// Called before any later commit.
+        /// Reports a claim committed with a settling, before later commits: the continued task starts its
+        /// handler.
         let announce: @Sendable (ClaimedAction) -> Void
-        /// A claim is in the file: start the handler.
+        /// Starts the handler of a committed claim.
         let start: @Sendable (ClaimedAction, Route) -> Void
-        /// The attempt's time is over.
+        /// Reports that the attempt's time is over.
         let timeOut: @Sendable (_ claim: Int64) -> Void
         let perform: @Sendable (Chore) -> Void
-        /// A claim has ended without a run.
+        /// Reports that a claim has ended without a run.
         let waits: @Sendable (QueueID) -> Void
-        /// Nothing is to be done at the moment, whatever waits for a time.
+        /// Reports that nothing can be done now, though actions may wait for a time.
         let rests: @Sendable () -> Void
         let stopped: @Sendable () -> Void
 
@@ -36,7 +33,7 @@ extension Scheduler {
             self.stopped = stopped
         }
 
-        /// Nobody: handlers are not started, and nothing is performed.
+        /// A delegate that starts no handlers and performs nothing.
         static let none = Delegate(
             announce: { _ in },
             start: { _, _ in },

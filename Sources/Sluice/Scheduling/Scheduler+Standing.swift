@@ -1,13 +1,13 @@
 internal import Synchronization
 
-/// How things stand.
+/// The state of the scheduler and its queues.
 extension Scheduler {
     var isIdle: Bool { machine.withLock { $0.isIdle } }
 
-    /// Whether there is nothing to do at the moment, but for what waits for a time or another process.
+    /// Whether nothing can be done now; queues may wait for a time or another process.
     var isResting: Bool { machine.withLock { $0.isResting } }
 
-    /// What there is to do by itself.
+    /// The work that remains to be done by itself.
     var workAhead: RemainingWork {
         let now = clock.uptime
         return machine.withLock { machine in
@@ -15,7 +15,7 @@ extension Scheduler {
         }
     }
 
-    /// A chore goes on behind the call that has begun it, until ``choreEnded()``.
+    /// Records a chore that continues after the call that began it, until ``choreEnded()``.
     func choreBegan() { chores.add(1, ordering: .relaxed) }
 
     func choreEnded() {
@@ -23,7 +23,7 @@ extension Scheduler {
         restWaiters?.changed()
     }
 
-    /// Whether all has been done that can be done at this time, but for attempts that their handlers hold.
+    /// Whether all work possible at this time is done, except for `held` attempts in their handlers.
     func isAtRest(butFor held: Int) -> Bool {
         let now = clock.uptime
         // An outcome that could not be written is tried again when time has passed.
@@ -33,26 +33,25 @@ extension Scheduler {
         }
     }
 
-    /// The next time at which a queue or an attempt is due, or something that is scheduled, expires or is
-    /// held; `nil` when there is none.
+    /// The next time at which a queue, an attempt, a scheduled time, an expiry or the end of a hold is due.
     var nextDueTime: Duration? {
         let now = clock.uptime
         return machine.withLock { $0.agenda.deadlines.nextDueTime(after: now) }
     }
 
-    /// The next time at which a queue or an attempt is due; `nil` when there is none.
+    /// The next time at which a queue or an attempt is due; `nil` if there is none.
     var nextQueueTime: Duration? {
         let now = clock.uptime
         return machine.withLock { $0.agenda.deadlines.nextDueTime(after: now, ofChores: false) }
     }
 
-    /// A look for scheduled actions that are due is over.
+    /// Records the end of a check for due scheduled actions.
     func endAdmission() { admissions.subtract(1, ordering: .relaxed) }
 
     /// When a chore is to be performed; `nil`: it is not.
     func time(of chore: Chore) -> Duration? { machine.withLock { $0.agenda.deadlines.time(of: chore) } }
 
-    /// What the file says to the queue's claims or outcomes, which it refuses.
+    /// Returns why the file refuses the queue's claims or outcomes.
     func refusal(of queue: QueueID) -> Because? {
         refusals.refusal(of: queue).map { .refused(error: "\($0.error)", since: $0.since.date) }
     }
@@ -61,7 +60,7 @@ extension Scheduler {
         machine.withLock { $0.readiness(of: queue) }
     }
 
-    /// These scheduled actions, and no others, are due and have no place.
+    /// Records the due scheduled actions without a place: these and no others.
     func keepPlaces(_ unplaced: [UnplacedAction]) {
         for queue in refusals.keepPlaces(unplaced, at: clock.now) { delegate.waits(queue) }
     }

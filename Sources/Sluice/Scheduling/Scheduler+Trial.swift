@@ -1,12 +1,12 @@
 internal import Logging
 internal import Synchronization
 
-/// What a process may have died of is tried with nothing beside it (``CrashTrial``).
+/// Tries suspects of a crash with nothing beside them (``CrashTrial``).
 extension Scheduler {
-    /// Suspects that have not lost a process alone are tried for this part of the time for all.
+    /// Suspects whose process has not died while they ran alone are tried for this part of the whole time.
     private static let part = 5
 
-    /// Has the suspects of the file tried before anything else starts.
+    /// Tries the suspects of the file before anything else starts.
     func suspected(_ suspects: [(queue: QueueID, level: Int, crashes: Int)]) {
         guard !suspects.isEmpty, crashTrialLimit > .zero else { return }
         let until = clock.uptime + crashTrialLimit
@@ -14,7 +14,7 @@ extension Scheduler {
         update { $0.suspected(suspects, until: until) }
     }
 
-    /// A claim has met a suspect: the time for trials begins, unless it has already.
+    /// Starts the time for trials, unless it has started, after a claim has met a suspect.
     func limitTrial() {
         let now = clock.uptime
         let until = machine.withLock { machine in
@@ -25,7 +25,7 @@ extension Scheduler {
         update { $0.schedule(.endTrial, noLaterThan: until) }
     }
 
-    /// One of those that are being tried; `nil` while none runs.
+    /// One of the actions on trial; `nil` while none runs.
     var tried: TriedAction? {
         let claims = machine.withLock { $0.trial.claims }
         guard let claim = claims.min(by: { $0.key < $1.key })?.value else { return nil }
@@ -43,7 +43,7 @@ extension Scheduler {
         update { $0.schedule(.endTrial, at: isLong ? until : min(until, now + crashTrialLimit / Self.part)) }
     }
 
-    /// Writes that these runs have not killed their process.
+    /// Records that these runs have not killed their process.
     ///
     /// If it cannot be written, a later death counts against them although it should not: the next start
     /// tries them again.

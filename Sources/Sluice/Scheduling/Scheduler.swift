@@ -1,7 +1,7 @@
 internal import Logging
 internal import Synchronization
 
-/// Performs what the state machine decides: holds it behind a lock, makes the claims, keeps the timer.
+/// Performs the decisions of the state machine: guards it with a lock, makes the claims and sets the timer.
 ///
 /// What is decided is performed after the lock has been given up.
 final class Scheduler: AttemptSource {
@@ -19,14 +19,14 @@ final class Scheduler: AttemptSource {
     /// How long everything waits for suspects, in all, after a process has died.
     let crashTrialLimit: Duration
     let logger: Logger
-    /// Looks for scheduled actions that are due, under way: what they find is not known yet.
+    /// Checks for due scheduled actions that are under way, so that their results are unknown yet.
     let admissions = Atomic(0)
-    /// Chores that are being performed, and what time has decided and nobody performed yet.
+    /// Chores being performed, and decisions of the timer not performed yet.
     let chores = Atomic(0)
-    /// Until when outcomes wait that could not be written.
+    /// The times until which outcomes wait that could not be written.
     let pauses = Mutex<[Duration]>([])
     let refusals = Refusals()
-    /// What was claimed to be tried after a crash, by its claim, since the last trial began.
+    /// Actions claimed for a trial after a crash, by claim, since the last trial began.
     let triedActions = Mutex<[Int64: ClaimedAction]>([:])
     let restWaiters: RestWaiters?
     /// Set once, by ``connect(_:)``.
@@ -49,12 +49,12 @@ final class Scheduler: AttemptSource {
         restWaiters = options.restWaiters
     }
 
-    /// Says who starts handlers and performs chores; before that nothing is to be done.
+    /// Sets the delegate that starts handlers and performs chores; nothing may be done before.
     func connect(_ delegate: Delegate) {
         connection.withLock { $0 = delegate }
     }
 
-    /// The broker has gone: nobody starts handlers or performs chores any more.
+    /// Removes the delegate: no handler is started and no chore performed any more.
     func disconnect() {
         alarm.cancel()
         connect(.none)
@@ -71,12 +71,10 @@ final class Scheduler: AttemptSource {
 // MARK: - Facts
 
 extension Scheduler {
-    /// Opens for wakes.
-    ///
-    /// Nothing is decided yet, so that a broker may call it inside its own lock.
+    /// Accepts wake-ups from now on; decides nothing yet, so that a broker may call it inside its own lock.
     func start() { machine.withLock { $0.start() } }
 
-    /// Closes for wakes: nothing more is claimed, and nobody is told before ``stop()``.
+    /// Stops claiming, without a report before ``stop()``.
     func close() { machine.withLock { $0.close() } }
 
     func stop() { update { $0.stop() } }
@@ -102,6 +100,15 @@ extension Scheduler {
         refusals.clear()
     }
 
+    /// Writes the outcome of a run, claims the next action, and returns it if it is to run.
+    ///
+    /// It is tried until it is written, whether the caller's task is cancelled or not; `giveUp` ends that.
+    ///
+    /// - Parameters:
+    ///   - whenWorkFails: The settlement to write instead if the application's code in the transaction has
+    ///     failed.
+    ///   - written: Called with the written settlement and its result, or `nil` after giving up. It is called
+    ///     before the broker reports that it has become idle or has stopped.
     func settle(
         _ action: ClaimedAction,
         _ settlement: Settlement,
@@ -116,7 +123,7 @@ extension Scheduler {
         var suspect: (queue: QueueID, error: SluiceError)?
         while true {
             let request = order.map(request)
-            // Unchecked, as it is made for each action that runs; a write's completion is called once.
+            // Unchecked, since it is made for each action that runs; a write's completion is called once.
             let answer = await withUnsafeContinuation {
                 write(receipt, settlement, thenClaim: request, telling: $0)
             }
@@ -127,7 +134,7 @@ extension Scheduler {
                 if settlement.awaitsTime { schedule(.admitScheduled, within: .zero) }
                 written(settlement, result)
                 update { $0.settled(receipt.queue, claim: receipt.claim) }
-                // A claim that was postponed may have found the slot still taken.
+                // A postponed claim may have found the slot still taken.
                 if hasOwnOrder && order == nil { wake(CollectionOfOne(receipt.queue)) }
                 guard let request, let claimResult else { return nil }
                 return conclude(request.queue, claimResult)
@@ -139,10 +146,10 @@ extension Scheduler {
                     continue
                 }
                 if let claim = order {
-                    // It is left to later: what the handler has done is written, whatever ails the claim.
+                    // It is made later: the handler's outcome is written, whatever is wrong with the claim.
                     order = nil
                     if !withdraw(claim, behind: receipt) { postponeClaim(claim) }
-                    // Whose rows are at fault shows when the outcome is written alone (G9).
+                    // Writing the outcome alone shows whose rows are at fault (G9).
                     if error.isOfRows {
                         suspect = (claim.queue, error)
                         continue
@@ -175,15 +182,15 @@ extension Scheduler {
         }
     }
 
-    /// Nothing of a run is to be written any more.
+    /// Forgets a run of which nothing more is to be written.
     private func forget(_ receipt: Receipt) {
         store.ownSettlements.remove(receipt)
         refusals.clear(.outcome(receipt.claim), of: receipt.queue)
     }
 
-    /// Waits until an outcome that was refused is to be written again.
+    /// Waits until a refused outcome is to be written again.
     private func pause(behind error: SluiceError, _ receipt: Receipt) async {
-        // Before it is told: somebody may let time pass then.
+        // Before the report, after which a test may advance the time.
         let deadline = clock.uptime + Self.claimRetryDelay
         noteRefusal(.outcome(receipt.claim), of: receipt.queue, error)
         pauses.withLock { $0.append(deadline) }
@@ -199,13 +206,13 @@ extension Scheduler {
         }.value
     }
 
-    /// Tells that time has passed.
+    /// Reports the current time to the state machine.
     private func ring() {
         let now = clock.uptime
         var count = 0
         update { machine in
             let decisions = machine.timeReached(now)
-            // From here on, so that there is no moment at which nothing is known of it.
+            // From here on, so that they are counted at every moment.
             if decisions.contains(.perform(.admitScheduled)) { admissions.add(1, ordering: .relaxed) }
             count = decisions.count
             chores.add(count, ordering: .relaxed)
@@ -274,7 +281,7 @@ extension Scheduler {
         )
     }
 
-    /// Tells the state machine how a claim ended, and the caller if it is a run.
+    /// Reports the end of a claim to the state machine; returns the action if it is to run.
     private func conclude(_ queue: QueueID, _ result: ClaimResult) -> (ClaimedAction, Route)? {
         refusals.clear(.claim, of: queue)
         let conclusion: ClaimConclusion
@@ -298,7 +305,7 @@ extension Scheduler {
         case .gated(let gate): conclusion = .gated(gate)
         case .held(let end):
             conclusion = .held
-            // No later than the wall clock is trusted: set forward, it ends a hold before its time.
+            // No later than the wall clock is trusted: set forward, it ends a hold early.
             if case .at(let time) = end {
                 schedule(.endHolds, noLaterThan: min(time, clock.uptime + Broker.scheduleInterval))
             }

@@ -6,10 +6,9 @@ package struct Migration: Sendable {
     package let number: Int
     /// The file's name without its extension, for example `0001_tables`.
     package let name: String
-    /// The file's text.
     package let sql: String
 
-    /// All steps that this version of the library knows, in their order.
+    /// All steps of this version of the library, in their order.
     package static let all: [Migration] = (0..<Int(sluice_migration_count)).map { index in
         let file = sluice_migration_at(UInt(index))
         return Migration(

@@ -1,11 +1,10 @@
 package import SluiceSQLite
 
-/// Brings a file's schema up to the one that this version of the library knows.
+/// Updates a file's schema to that of this version of the library.
 ///
-/// Each step runs in a transaction of its own together with its record in `sluice_migrations`: a kill between
-/// two leaves a file that the next opening takes up from there.
+/// Each step and its record in `sluice_migrations` are one transaction; after a kill the next opening
+/// continues.
 package struct Migrator {
-    /// The steps to apply.
     package let migrations: [Migration]
 
     package init(migrations: [Migration] = Migration.all) {
@@ -35,7 +34,7 @@ package struct Migrator {
         )
     }
 
-    /// Applies what is missing.
+    /// Applies the missing steps.
     package func migrate(_ connection: Connection, now: Timestamp) throws {
         guard try applied(connection).count < migrations.count else { return }
         for migration in migrations {
@@ -43,9 +42,7 @@ package struct Migrator {
         }
     }
 
-    /// Applies a step, unless that was done, in a transaction that the owner of the connection has begun.
-    ///
-    /// For migrators of others: see the trait `GRDB`.
+    /// Applies a step, unless it is applied, in a transaction that another migrator has begun (trait `GRDB`).
     package func apply(_ migration: Migration, joining handle: OpaquePointer) throws {
         let connection = Connection(borrowing: handle)
         defer { connection.close() }
@@ -73,7 +70,7 @@ package struct Migrator {
             .all { ($0.int(0), $0.text(1)) }
     }
 
-    /// The record of the steps; `user_version` belongs to the application whose file it may be.
+    /// The record of the steps; `user_version` belongs to the application, whose file it may be.
     private static let recordTable = """
         CREATE TABLE IF NOT EXISTS sluice_migrations (
             number INTEGER PRIMARY KEY,

@@ -1,17 +1,17 @@
 internal import SluiceSQLite
 
-/// A table, view, index or trigger that bears the engine's name, or stands on one that does.
+/// A table, view, index or trigger with the engine's name, or on a table with one.
 struct SchemaPart: Hashable {
     private let type: String
     private let name: String
-    /// The table or view that it stands on.
+    /// The table or view that it belongs to.
     private let table: String
     private let sql: String
 
-    /// What a file has that the library has not made, and what of the library's it lacks or has otherwise.
+    /// Returns parts that the library has not created, and its own that are missing or different.
     ///
-    /// A trigger that somebody has planted runs in the engine's own transactions, and a view in the place of
-    /// ours says what it likes. An index of the application's own on a table of ours is not looked at.
+    /// A planted trigger runs in the engine's own transactions, and a replaced view shows anything. An index
+    /// of the application on the engine's tables is not checked.
     static func strangers(in connection: Connection) throws -> [String] {
         let expected = try ofLibrary()
         let actual = try all(connection)
@@ -32,7 +32,7 @@ struct SchemaPart: Hashable {
         }
     }
 
-    /// What the migrations make, and the record of them.
+    /// Returns the parts that the migrations create, and the record of them.
     private static func ofLibrary() throws -> Set<SchemaPart> {
         let connection = try Connection(path: ":memory:", mode: .create)
         defer { connection.close() }

@@ -9,6 +9,6 @@ public enum PermitScope: Sendable, Hashable {
     ///
     /// `nil` means that none of them has started.
     case crashTrial(of: TriedAction?)
-    /// Other actions run in other processes, and only those processes know what is missing.
+    /// Other actions run in other processes, and only those processes know which permit is missing.
     case otherProcess
 }

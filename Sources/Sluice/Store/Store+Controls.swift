@@ -55,7 +55,7 @@ extension Store {
 }
 
 extension Hold {
-    /// The holds that stand, the oldest first.
+    /// Returns the current holds, the oldest first.
     static func standing(_ connection: Connection, at now: Timestamp) throws(SQLiteError) -> [Hold] {
         try connection.cached(
             """

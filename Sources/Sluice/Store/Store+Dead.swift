@@ -1,8 +1,8 @@
 internal import SluiceSQLite
 
-/// Dead letters: reading, putting back, purging.
+/// Dead letters: reading, requeueing, purging.
 extension Store {
-    /// Dead letters, the newest first.
+    /// Returns dead letters, the newest first.
     package func deadLetters(
         _ filter: DeadLetterFilter = DeadLetterFilter(),
         after last: (diedAt: Timestamp, id: ActionID)? = nil,
@@ -39,7 +39,7 @@ extension Store {
         }
     }
 
-    /// Attempts of an action that did not succeed, the oldest first.
+    /// Returns the failed attempts of an action, the oldest first.
     package func failedAttempts(of action: ActionID) async throws(SluiceError) -> [FailedAttempt] {
         try await read { connection in
             try connection.cached(
@@ -60,12 +60,12 @@ extension Store {
         }
     }
 
-    /// Puts a dead letter behind all that its queue holds, under a new number.
+    /// Requeues a dead letter after all actions of its queue, with a new sequence.
     package func requeueAtEnd(_ action: ActionID) async throws(SluiceError) -> ActionID? {
         try await write(sync: .owed) { try $0.deadLetters.requeueAtEnd(action) }
     }
 
-    /// Puts back a batch of dead letters, in the order of their numbers.
+    /// Requeues a batch of dead letters, in the order of their sequences.
     package func requeue(
         _ filter: DeadLetterFilter,
         _ page: CancelPage
@@ -73,7 +73,7 @@ extension Store {
         try await write(sync: .owed) { try $0.deadLetters.requeue(filter, page) }
     }
 
-    /// The highest number among the dead letters.
+    /// Returns the highest sequence among the dead letters.
     package func lastDeadLetter() async throws(SluiceError) -> ActionID {
         try await read {
             try $0.cached("SELECT coalesce(max(id), 0) FROM sluice_dead_rows")
@@ -81,7 +81,7 @@ extension Store {
         }
     }
 
-    /// The newest dead letter but for a number of newer ones.
+    /// Returns the newest dead letter after skipping a number of newer ones.
     package func deadLetter(
         _ filter: DeadLetterFilter,
         behind count: Int
@@ -104,9 +104,9 @@ extension Store {
     /// Purges a batch of the oldest dead letters, with their histories.
     ///
     /// - Parameters:
-    ///   - before: Those that died earlier; `nil` is all.
+    ///   - before: Only letters that died earlier; `nil` for all.
     ///   - last: None that is newer than this one.
-    /// - Returns: How many have gone; fewer than ``deadBatchSize`` when none is left.
+    /// - Returns: The number of purged ones; fewer than ``DeadLetters/batchSize`` if none is left.
     package func purge(
         _ filter: DeadLetterFilter,
         diedBefore before: Timestamp?,
@@ -125,7 +125,7 @@ extension DeadLetter {
         id = ActionID(rawValue: row.int64(0))
         queue = QueueName(row.text(1))
         kind = row.text(2)
-        // The table's CHECK lets no other cause in.
+        // The table's CHECK admits no other cause.
         cause = DeadLetterCause(rawValue: row.text(3)) ?? .failed
         error = row.text(4)
         attempts = row.count(5)

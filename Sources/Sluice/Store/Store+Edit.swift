@@ -8,7 +8,7 @@ extension Store {
         try await write(sync: .owed) { try $0.edits.move(action, to: queue, options) }.get()
     }
 
-    /// - Parameter queues: What code says of the disciplines of queues.
+    /// - Parameter queues: The disciplines set in code.
     package func moveToFront(
         _ action: ActionID,
         by queues: QueueTable = QueueTable()
@@ -17,8 +17,8 @@ extension Store {
     }
 
     /// - Parameters:
-    ///   - kind: The new kind; `nil` leaves it.
-    ///   - version: The version of the kind that the payload is of; `nil` leaves it.
+    ///   - kind: The new kind; `nil` keeps it.
+    ///   - version: The payload's version of the kind; `nil` keeps it.
     package func edit(
         _ action: ActionID,
         kind: String?,
@@ -31,8 +31,8 @@ extension Store {
         }
     }
 
-    /// - Parameter payload: Makes the new payload, for the kind and version that the action has by then;
-    ///   called inside the transaction.
+    /// - Parameter payload: Creates the new payload from the action's kind and version at that time; called
+    ///   inside the transaction.
     package func edit(
         _ action: ActionID,
         ifRunning: EditWhileRunning = .next,
@@ -60,7 +60,7 @@ extension Store {
         try await write(sync: .owed) { try $0.edits.setTag(action, tag) }
     }
 
-    /// - Parameter discipline: What code says of the queue's; `nil` is what the file tells.
+    /// - Parameter discipline: The queue's discipline set in code; `nil` for the one recorded in the file.
     package func skipHead(
         of queue: QueueName,
         error: String,

@@ -1,14 +1,14 @@
-/// What the handle of a queue writes. See `Store+HandleReading` for what it reads.
+/// The writes of a queue handle; `Store+HandleReading` has its reads.
 ///
-/// To a handle the queue is what waits in its order, the next to start first: not what runs, and not what is
-/// scheduled for later or stands aside.
+/// To a handle, the queue consists of the waiting actions in order, the next to start first. Running,
+/// scheduled and deferred actions are not included.
 extension Store {
     /// Takes the first actions out of a queue, durably when it returns.
     ///
     /// - Parameters:
-    ///   - discipline: What code says of the queue's; `nil` is what the file tells.
-    ///   - read: Makes something of an action, or says why it stays; called in the transaction, perhaps
-    ///     more than once, so that what cannot be read is not lost.
+    ///   - discipline: The queue's discipline set in code; `nil` for the one recorded in the file.
+    ///   - read: Converts an action, or returns why it remains, so that an unreadable action is not lost.
+    ///     Called in the transaction, perhaps more than once.
     func takeNext<Output: Sendable>(
         of queue: QueueName,
         limit: Int,
@@ -20,7 +20,7 @@ extension Store {
         }
     }
 
-    /// Stores actions that were taken out again, in front of what waits, all or none.
+    /// Stores actions that were taken out, in front of the waiting ones, all or none.
     func putBack(
         _ actions: [StoredAction],
         to queue: QueueName,
@@ -29,19 +29,19 @@ extension Store {
         try await write(sync: .owed) { try $0.handles.reinsert(actions, to: queue, by: discipline) }
     }
 
-    /// Removes a batch of what waits or is scheduled in a queue and is not newer than an action.
+    /// Removes a batch of a queue's waiting or scheduled actions that are no newer than an action.
     ///
-    /// - Returns: How many have gone; fewer than ``clearBatchSize`` when none is left.
+    /// - Returns: The number of removed ones; fewer than ``HandleOperations/clearBatchSize`` if none is left.
     func clear(_ queue: QueueName, through last: ActionID) async throws(SluiceError) -> Int {
         try await write(sync: .owed) { try $0.handles.clear(queue, through: last) }
     }
 
-    /// Cancels an action, if it stands in a queue.
+    /// Cancels an action, if it is in a queue.
     func cancel(_ action: ActionID, in queue: QueueName) async throws(SluiceError) -> CancelResult {
         try await write(sync: .owed) { try $0.handles.cancelInQueue(action, in: queue) }
     }
 
-    /// Holds a queue, unless the holder has it held.
+    /// Holds a queue, unless the holder already does.
     func stop(_ queue: QueueName, by holder: String, reason: String) async throws(SluiceError) {
         try await write(sync: .owed) { try $0.handles.stop(queue, by: holder, reason: reason) }
     }

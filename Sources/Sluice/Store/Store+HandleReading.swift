@@ -1,14 +1,13 @@
 internal import SluiceSQLite
 
-/// What the handle of a queue reads: what waits in its order, in pages, from snapshots of the file.
+/// The reads of a queue handle: the waiting actions in order, in pages, from snapshots of the file.
 ///
-/// What runs has left it, what is scheduled for later has not come yet, and what has expired is no more
-/// handed out than started.
+/// Running and scheduled actions are not included. Nor are expired ones, which are handed out as little as
+/// they are started.
 extension Store {
-    /// Actions that wait, in the order in which the queue is gone through: its last first, where it runs
-    /// that first.
+    /// Returns waiting actions in the order in which the queue runs them.
     ///
-    /// - Parameter discipline: What code says of the queue's; `nil` is what the file tells.
+    /// - Parameter discipline: The queue's discipline set in code; `nil` for the one recorded in the file.
     func waiting(
         in queue: QueueName,
         from start: HandleStart,
@@ -23,14 +22,13 @@ extension Store {
         }
     }
 
-    /// How many actions wait.
+    /// Returns the number of waiting actions.
     func waitingCount(in queue: QueueName) async throws(SluiceError) -> Int {
         try await read { [reading = HandleReading(self)] in
             try reading.reader(of: queue, on: $0)?.count() ?? 0
         }
     }
 
-    /// Whether a holder has a queue held.
     func isStopped(_ queue: QueueName, by holder: String) async throws(SluiceError) -> Bool {
         let now = clock.now
         return try await read { connection in
@@ -41,7 +39,7 @@ extension Store {
     }
 }
 
-/// Who reads, and when.
+/// The reading process and the time of the read.
 private struct HandleReading: Sendable {
     let now: Timestamp
     let nonce: Int64
@@ -66,12 +64,12 @@ private struct HandleReading: Sendable {
     }
 }
 
-/// Reads what waits in one queue from a snapshot of the file, without the memory that the writer keeps.
+/// Reads the waiting actions of one queue from a snapshot of the file, without the writer's memory.
 private struct HandleReader {
     let connection: Connection
     let queue: QueueID
     let now: Timestamp
-    /// The epochs whose claims stand.
+    /// The epochs whose claims are valid.
     let living: String
 
     func places(
@@ -101,12 +99,12 @@ private struct HandleReader {
         }
     }
 
-    /// Of what has its place in the file, of what is newer, and of what has become due since: the first.
+    /// Returns the first places among those on disk, of newer actions, and of actions that have become due.
     ///
-    /// - Parameter place: `nil` is before all of them.
+    /// - Parameter place: The place after which to begin; `nil` for before all.
     private func places(behind place: Place?, isReversed: Bool, limit: Int) throws(SQLiteError) -> [Place] {
         let texts = isReversed ? Self.textsBefore : Self.textsBehind
-        // No sort key is smaller than this real, and none greater than a blob, which none is.
+        // No sort key is smaller than this real, and none is greater than a blob, since no key is a blob.
         let bound: Value = isReversed ? .blob([]) : .real(-.infinity)
         var places: [Place] = []
         for text in texts {

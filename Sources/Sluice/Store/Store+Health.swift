@@ -9,6 +9,7 @@ internal import Glibc
 internal import Musl
 #endif
 
+/// Locks on the file that block the broker.
 extension Store {
     func health() async throws(SluiceError) -> BrokerHealth {
         let path: String? = try await location == .memory ? nil : read { $0.walPath }
@@ -22,27 +23,26 @@ extension Store {
         )
     }
 
-    /// The reason why nothing can be written, while there is one.
+    /// Returns why nothing can be written, if a lock is the reason.
     func lockInTheWay(walPath path: String?) -> Because? {
-        // Mostly the writer has met no lock, and nothing is asked of the system.
+        // Usually the writer has met no lock, and the system is not asked.
         guard writer.trouble.lockedSince != nil else { return nil }
         let lock = writeLock(walPath: path)
         return lock.inTheWaySince.map { .locked(since: $0.date, by: lock.table.writers) }
     }
 
-    /// Who holds locks on the file, and since when the write lock has been in the way of writes.
+    /// Returns the processes with locks on the file, and since when the write lock has blocked writes.
     ///
-    /// The writer meets the lock from time to time. In between the system's table says whether it is still
-    /// held; where there is none, it counts as held until the writer has had it.
+    /// The writer tries the lock from time to time. In between, the system's table shows whether it is still
+    /// held. Without such a table, it counts as held until the writer has had it.
     ///
-    /// - Parameter path: The path of the log; `nil` in memory, where nobody is in the way.
+    /// - Parameter path: The path of the WAL; `nil` in memory, where no lock blocks.
     func writeLock(walPath path: String?) -> (inTheWaySince: Timestamp?, table: LockTable) {
         guard let path else { return (nil, LockTable()) }
         let trouble = writer.trouble
         let isLocked = trouble.lockedSince != nil
         var table = LockTable.read(walPath: path)
-        // While the writer has met a lock and not had it since, what this process holds is another
-        // connection's.
+        // While the writer waits for a lock, a lock of this process belongs to another connection.
         let own = Int(getpid())
         if !(isLocked && trouble.lockedSince != nil) { table.writers.removeAll { $0 == own } }
         table.readers.removeAll { $0 == own }

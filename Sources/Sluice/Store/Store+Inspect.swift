@@ -8,7 +8,6 @@ internal import struct Foundation.Date
 #endif
 
 extension Store {
-    /// Whether an action stands in a queue.
     func isWaiting(_ action: ActionID, in queue: QueueID) async throws(SluiceError) -> Bool {
         try await read { connection in
             try connection.cached("SELECT 1 FROM sluice_action_rows WHERE id = ?1 AND queue_id = ?2")
@@ -16,7 +15,7 @@ extension Store {
         }
     }
 
-    /// Actions that wait or run, by queue and in the order in which each queue runs them.
+    /// Returns waiting and running actions, by queue and in the order in which each queue runs them.
     package func actionSummaries(
         _ form: QueuePattern.Form,
         limit: Int
@@ -49,7 +48,7 @@ extension Store {
         }
     }
 
-    /// The number of actions that wait or run.
+    /// Returns the number of waiting and running actions.
     package func actionCount() async throws(SluiceError) -> Int {
         try await read { try $0.cached("SELECT count(*) FROM sluice_action_rows").first { $0.int(0) } ?? 0 }
     }
@@ -75,7 +74,7 @@ extension Store {
                     oldest: Timestamp(microseconds: $0.int64(2))
                 )
             }
-            // What a gate keeps is not parked: it may have opened since.
+            // A queue that waits for a gate is not parked: the gate may have opened since.
             let parked = try connection.cached(
                 """
                 SELECT blocked_by, count(*)
@@ -96,7 +95,7 @@ extension Store {
 
 /// Opening in a role that writes nothing.
 extension Store {
-    /// Opens the file for a look, and makes a writer that refuses.
+    /// Opens the file for reading, with a writer that refuses all writes.
     static func openToRead(
         _ file: DatabaseFile,
         _ path: String?,

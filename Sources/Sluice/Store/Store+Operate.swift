@@ -1,4 +1,4 @@
-/// What an operator or the application does to actions and queues from outside.
+/// Calls by which an operator or the application changes actions and queues.
 extension Store {
     /// Ends the retry waits and lifts the parking of the queues that a pattern matches.
     ///
@@ -7,7 +7,7 @@ extension Store {
         try await write(sync: .owed) { try $0.waits.retryNow(form) }
     }
 
-    /// The same for the queues that are named.
+    /// Does the same for the named queues.
     func retryNow(_ queues: [QueueName]) async throws(SluiceError) -> Int {
         try await write(sync: .owed) { transaction in
             try queues.reduce(0) { try $0 + transaction.waits.retryNow(.exact($1)) }
@@ -19,9 +19,7 @@ extension Store {
         try await write(sync: .owed) { try $0.cancellations.cancel(action) }
     }
 
-    /// Puts a dead letter back into its queue at its old place, with no attempt spent.
-    ///
-    /// - Returns: Whether there is such a dead letter.
+    /// Requeues a dead letter at its old place, with no attempt spent; returns whether it exists.
     package func requeue(_ action: ActionID) async throws(SluiceError) -> Bool {
         try await write(sync: .owed) { try $0.deadLetters.requeue(action) }
     }
@@ -29,7 +27,7 @@ extension Store {
 
 /// Cancelling many actions, a batch at a time.
 extension Store {
-    /// Cancels a batch of what is chosen.
+    /// Cancels a batch of the chosen actions.
     package func cancel(
         _ choice: CancelChoice,
         _ page: CancelPage
@@ -37,7 +35,7 @@ extension Store {
         try await write(sync: .owed) { try $0.cancellations.cancel(choice, page) }
     }
 
-    /// The last number given: what comes later is not meant by who cancels now.
+    /// Returns the last sequence given, so that actions enqueued later are not cancelled.
     package func lastActionID() async throws(SluiceError) -> ActionID {
         try await write(sync: .later) { try $0.core.lastActionID() }
     }
@@ -45,11 +43,11 @@ extension Store {
 
 /// Batches: queues whose actions start together.
 extension Store {
-    /// Starts the batches of queues that have something to start.
+    /// Starts the batches of queues with waiting actions, and returns the number of queues.
     ///
     /// - Parameters:
-    ///   - endsWaits: What waits for a retry is tried now too.
-    ///   - isBatched: Whether a queue runs in batches; of one whose batch gathers the file says so.
+    ///   - endsWaits: Whether retry waits are ended too.
+    ///   - isBatched: Whether a queue runs in batches; for a batch that gathers, the file shows it.
     package func runNow(
         _ form: QueuePattern.Form,
         endsWaits: Bool = false,

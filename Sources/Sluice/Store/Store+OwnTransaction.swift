@@ -1,15 +1,13 @@
 internal import SluiceSQLite
 internal import Synchronization
 
-/// Work inside a transaction of the application's, on its own connection.
+/// Work inside a transaction of the application, on its own connection.
 ///
-/// It is that connection's owner who commits or rolls back; the running broker learns of a commit as it does
-/// of every other one.
+/// The owner of that connection commits or rolls back; the running broker reads the commit like any other.
 extension Store {
-    /// Stores actions.
     func enqueue(_ drafts: [ActionDraft], in handle: OpaquePointer) throws(SluiceError) -> [ActionID] {
         guard !drafts.isEmpty else { return [] }
-        // The application's connection may have been told to leave the log to the engine.
+        // The application's connection may be set to leave the WAL to the engine.
         defer { checkWAL() }
         return try join(handle, doing: "enqueueing in the application's transaction") {
             try $0.enqueues.enqueue(drafts)
@@ -42,7 +40,7 @@ extension Store {
         ownSettlements.add(entry, of: action.receipt.action)
     }
 
-    /// Joins a connection's open transaction, by a savepoint: what fails leaves the transaction as it was.
+    /// Joins a connection's open transaction by a savepoint, so that a failure changes nothing in it.
     private func join<Output>(
         _ handle: OpaquePointer,
         doing task: String,
@@ -51,13 +49,13 @@ extension Store {
         let connection = Connection(borrowing: handle)
         defer { connection.close() }
         try ensureUsable(connection)
-        // The application may be about to ask for its own row.
+        // The application may be about to read the id of its own row.
         let lastRowID = connection.lastInsertedRowID
         defer { connection.lastInsertedRowID = lastRowID }
         do {
             return try connection.savepoint("sluice_own") {
-                // A newer version may have migrated the file meanwhile. `schema_version` would not tell: the
-                // application's own transaction may give out its numbers, and take them back.
+                // A newer version may have migrated the file. `schema_version` does not show it: the
+                // application's own transaction may use its numbers, and roll them back.
                 try Migrator().check(connection)
                 let transaction = WriteTransaction(
                     connection: connection,
@@ -131,7 +129,7 @@ extension Store {
         "the connection was opened for reading only: use one that writes; with GRDB `write`, not `read`"
     )
 
-    /// Whether a connection's main database is this file, by device and inode.
+    /// Returns whether a connection's main database is this file, by device and inode.
     private func isOnFile(_ connection: Connection) -> Bool {
         guard let identity = check.identity, !connection.path.isEmpty, !connection.isFileGone else {
             return false
@@ -141,12 +139,12 @@ extension Store {
 }
 
 extension Connection {
-    /// Whether it was told not to write, as by GRDB for the `read` of a `DatabaseQueue`.
+    /// Whether it is set not to write, as by GRDB for the `read` of a `DatabaseQueue`.
     fileprivate var isQueryOnly: Bool { (try? pragma("query_only")) == "1" }
 }
 
 extension WriteBehindLimits {
-    /// For a file whose broker does not see to it: as in the triggers of `Migrations/0003_triggers.sql`.
+    /// Limits for a file without upkeep by a broker: as in the triggers of `Migrations/0003_triggers.sql`.
     fileprivate static let ofOthers: WriteBehindLimits = {
         var limits = WriteBehindLimits()
         limits.newest *= 2
@@ -155,25 +153,25 @@ extension WriteBehindLimits {
 }
 
 extension TransactionCore {
-    /// Takes part in a transaction that the connection's owner has begun.
+    /// Joins a transaction that the connection's owner has begun.
     fileprivate func join(now: Timestamp) throws(SQLiteError) {
         (self.now, uptime) = (now, clock.uptime)
-        // This process's own store, too, learns of it as of another's.
+        // This process's own store also reads it as a foreign change.
         others = try connection.cached("SELECT epoch FROM sluice_runner_rows").all { $0.int64(0) }
     }
 }
 
-// MARK: - What the application's connection brings
+// MARK: - The application's connection
 
 extension Store {
-    /// Looks at a connection of the application's; writes nothing and changes no setting.
+    /// Checks a connection of the application; writes nothing and changes no setting.
     func diagnose(_ handle: OpaquePointer) throws(SluiceError) -> [ConnectionFinding] {
         let connection = Connection(borrowing: handle)
         defer { connection.close() }
         guard isOnFile(connection) else { return [.otherDatabase] }
         do {
             var findings: [ConnectionFinding] = []
-            // The journal mode that it tells is that of its last read, which may be older than the broker.
+            // The journal mode is that of the connection's last read, which may be older than the broker.
             _ = try connection.pragma("schema_version")
             let isQueryOnly = try connection.pragma("query_only") == "1"
             if connection.isReadOnly || isQueryOnly { findings.append(.readOnly) }

@@ -1,29 +1,29 @@
 internal import SluiceSQLite
 
-/// Which processes run the queues: their rows, their leases, and what those that died left behind.
+/// The processes that run the queues: their rows, their leases, and the removal of dead ones.
 ///
-/// A queue is a process's own while one of its actions is claimed: the claim's row stands for the queue, and
-/// the epoch in its number for the process. Settling and the next claim are one transaction, so that a
-/// process keeps a queue while it has work for it, and a queue that waits is nobody's. What a process has to
-/// renew is its own row alone.
+/// A process owns a queue while one of the queue's actions is claimed: the row of the claim names the queue,
+/// and the epoch in its number the process. A settling and the next claim are one transaction. So a process
+/// keeps a queue while it has work for it, and a waiting queue has no owner. A process has to renew only its
+/// own row.
 extension Store {
-    /// Becomes one of the processes that run the queues, and makes suspects of what dead ones left running.
+    /// Becomes one of the processes that run the queues, and makes suspects of the actions of dead ones.
     package func startRunning() async throws(SluiceError) {
         try await write(sync: .owed) {
-            // Nothing runs: what an earlier run could not write is given up.
+            // Nothing runs: outcomes that an earlier run could not write are dropped.
             $0.core.routeUse = RouteUse()
             try $0.registry.startRunning()
         }
     }
 
-    /// Renews the right to run the queues, and takes those off that have lost it.
+    /// Renews this process's lease, and removes processes whose leases have ended.
     ///
-    /// One that was taken off itself, because it gave no sign of life for too long, begins anew.
+    /// If this process was itself removed, since its lease had ended, it starts again.
     package func renewLease() async throws(SluiceError) {
         try await write(sync: .later) { try $0.registry.renewLease() }
     }
 
-    /// The queues of actions that ran when their process died, with what speaks against them.
+    /// Returns the queues of actions that ran when their process died, with their suspicion.
     func suspects() async throws(SluiceError) -> [(queue: QueueID, level: Int, crashes: Int)] {
         try await read { connection in
             try connection.cached(
@@ -38,24 +38,24 @@ extension Store {
         }
     }
 
-    /// Writes that runs which were tried have not killed their process.
+    /// Records that tried runs have not killed their process.
     func survived(_ claims: [Int64]) async throws(SluiceError) {
         try await write(sync: .later) { try $0.registry.survived(claims) }
     }
 
-    /// Gives the right up, and leaves the queues to the others.
+    /// Ends the lease, and leaves the queues to the others.
     package func stopRunning() async throws(SluiceError) {
         try await write(sync: .later) { try $0.registry.stopRunning() }
     }
 
-    /// Has the others look for work, before this one stops.
+    /// Asks the others to poll, before this process stops.
     package func askOthersToLook() async throws(SluiceError) {
         try await write(sync: .later) { try $0.core.tellRunners("look") }
     }
 
-    /// Takes off the processes that have died, and makes suspects of what they left running.
+    /// Removes processes that have died, and makes suspects of their running actions.
     ///
-    /// While all live it writes nothing, and takes no lock.
+    /// While all live, it writes nothing and takes no lock.
     package func takeOffDead() async throws(SluiceError) {
         let (epoch, me, now) = (runners.epoch, identity, clock.now)
         let hasAnyGone = try await read { connection in

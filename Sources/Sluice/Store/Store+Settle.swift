@@ -1,3 +1,4 @@
+/// Settling runs, and waiting for the end of actions.
 extension Store {
     /// Settles a run and claims the head of a queue, the same or another, in one transaction.
     ///
@@ -23,9 +24,9 @@ extension Store {
 }
 
 extension Store {
-    /// Waits until an action has gone.
+    /// Waits until an action is settled or removed.
     ///
-    /// - Parameter onWait: Called when it has not gone yet.
+    /// - Parameter onWait: Called if it has to wait.
     package func settled(
         _ action: ActionID,
         onWait: @escaping @Sendable () -> Void = {}
@@ -34,7 +35,7 @@ extension Store {
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 guard waiters.enter(action, number, continuation) else { return }
-                // After it has entered: what is committed from now on is told.
+                // After the waiter is added, so that later commits notify it.
                 write(sync: .later) {
                     try $0.core.end(of: action)
                 } completion: { [waiters] found in

@@ -1,9 +1,10 @@
+/// Reading the state of queues with work.
 extension Store {
     /// Reads queues with work in the order of their names, a page at a time, until `body` has enough.
     ///
     /// - Parameters:
-    ///   - name: Only queues behind this one.
-    ///   - body: Called with each page, inside the snapshot; says whether to go on.
+    ///   - name: Only queues after this one.
+    ///   - body: Called with each page, inside the snapshot; returns whether to continue.
     func queueFacts(
         _ form: QueuePattern.Form,
         after name: QueueName? = nil,
@@ -12,7 +13,7 @@ extension Store {
     ) async throws(SluiceError) {
         let now = clock.now
         try await read { [runners, identity, nonce] connection in
-            // What a process left that died is no run.
+            // The claims of dead processes are not runs.
             let living = try RunnerRow.living(connection, own: nonce, seenFrom: identity, at: now)
             let live = RunnerRow.epochs(living)
             let file = try StatusFacts(connection, runners, living, seenFrom: identity, now: now)
@@ -29,7 +30,7 @@ extension Store {
                     limit: limit
                 )
                 guard body(file, page), page.count == limit else { return }
-                // A name's successor cannot lie behind the bounds of a single name.
+                // With a single name there is nothing after it.
                 if case .exact = form { return }
                 end = page.last?.id
             }

@@ -1,9 +1,9 @@
 internal import SluiceSQLite
 internal import Synchronization
 
-/// Letting go of the file for a while.
+/// Closing the file for a while, and copying it.
 extension Store {
-    /// Closes all connections; writes and reads that come wait.
+    /// Closes all connections; later writes and reads wait.
     func suspend() async {
         await backups.end(
             SluiceError(.suspended, "the broker was suspended; copy the file when it is resumed")
@@ -14,14 +14,14 @@ extension Store {
         let address = writerAddress.load(ordering: .acquiring)
         await writer.suspend()
         registration?.rest()
-        // A connection of the application's may get it meanwhile.
+        // A connection of the application may get the same address.
         _ = writerAddress.compareExchange(expected: address, desired: 0, ordering: .acquiringAndReleasing)
     }
 
-    /// Opens the file again, and goes on with what waits.
+    /// Opens the file again, and continues with waiting calls.
     ///
-    /// - Throws: What opening throws, and ``SluiceError/Code/fileReplaced``. What waits waits on then, unless
-    ///   it waits in vain.
+    /// - Throws: The errors of opening, and ``SluiceError/Code/fileReplaced``. Waiting calls then continue to
+    ///   wait, unless they can never succeed.
     func resume() async throws(SluiceError) {
         if isReadOnly {
             try check.look()
@@ -30,7 +30,7 @@ extension Store {
         do {
             try await writer.resume { [self] suspended throws(SluiceError) in try reopen(suspended) }
         } catch {
-            // Reads that wait in vain are to be told so too.
+            // Let waiting reads fail too, if they can never succeed.
             if check.refusal != nil { reader?.resume() }
             throw error
         }
@@ -45,7 +45,7 @@ extension Store {
             if case .file(let path) = location { try DatabaseFile.checkMount(path, mountFacts(path)) }
             let connection = try file.open(now: clock.now)
             if let known = suspended.transaction.fileMark, try !known.fits(connection) {
-                // It has the number of the one that was opened, which has gone.
+                // It has the inode of the file that was opened before, which is deleted.
                 connection.setCheckpointOnClose(false)
                 connection.close()
                 throw SluiceError(
@@ -64,7 +64,7 @@ extension Store {
 }
 
 extension Store {
-    /// Copies the file to where nothing stands, so that the copy runs at once.
+    /// Copies the file to an unused path, ready to be opened and run.
     ///
     /// - Parameter adjust: Changes how it is made, for tests.
     func backUp(

@@ -1,16 +1,16 @@
-/// The bounded sweep: what has expired, and keys whose time is over.
+/// The bounded sweep of expired actions and ended deduplication keys.
 extension Store {
-    /// Sets aside what has expired, as far as its policy skips it, and removes ended keys: a batch of each.
+    /// Makes dead letters of expired actions whose policy is to skip, and deletes ended keys: a batch of
+    /// each.
     ///
-    /// What another policy is for stays until it is the head; its queue is looked at once.
+    /// With another policy, the action remains until it is the head, and its queue is polled once.
     ///
-    /// - Returns: When to sweep again; `nil` when nothing is left that will end.
+    /// - Returns: When to sweep again; `nil` if nothing is left that ends.
     package func sweep(_ admission: Admission) async throws(SluiceError) -> Timestamp? {
         try await write(sync: .owed) { try $0.expiry.sweep(admission) }
     }
 
-    /// Gives the scheduled actions that are due their place, and tells when the next is due and when to
-    /// sweep, and which have none as their rows cannot be written.
+    /// Places due scheduled actions; returns when to do so again, when to sweep, and which cannot be placed.
     func admitDue() async throws(SluiceError) -> Admitted {
         try await write(sync: .later) {
             Admitted(
@@ -21,7 +21,6 @@ extension Store {
         }
     }
 
-    /// What a look at the schedule has found.
     struct Admitted: Sendable {
         let scheduled: Timestamp?
         let sweep: Timestamp?
@@ -29,9 +28,9 @@ extension Store {
     }
 }
 
-/// Actions that are scheduled for later, and take their place when they are due (G2).
+/// Scheduled actions, which get their places when they are due (G2).
 extension Store {
-    /// Gives the scheduled actions that are due their place in the order, and tells when the next is due.
+    /// Places due scheduled actions, and returns when the next is due.
     package func admitScheduled() async throws(SluiceError) -> Timestamp? {
         try await write(sync: .later) { try $0.schedule.admitScheduled() }
     }

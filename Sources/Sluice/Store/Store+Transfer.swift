@@ -1,16 +1,18 @@
 internal import SluiceSQLite
 
+/// Export of actions to another file, and import from it.
 extension Store {
-    /// Actions that wait or run, in the order in which they were enqueued.
+    /// Returns waiting and running actions, in the order in which they were enqueued.
     ///
-    /// Enqueued in this order again, each queue has its own order again: that is by sort key and number.
+    /// If they are enqueued again in this order, each queue has its own order again: by sort key and
+    /// sequence.
     ///
     /// - Parameters:
-    ///   - form: Which queues.
-    ///   - last: The action behind which to go on; the smallest number is before the first.
+    ///   - form: The queues.
+    ///   - last: The action after which to continue; the smallest sequence begins with the first.
     ///   - limit: The most actions.
-    ///   - byteLimit: The payloads of one answer are together not much larger; it holds at least one action.
-    /// - Returns: None when there is no further one.
+    ///   - byteLimit: The approximate limit of the payloads of one page, which has at least one action.
+    /// - Returns: An empty page if there is no further action.
     package func page(
         of form: QueuePattern.Form,
         after last: ActionID,
@@ -37,7 +39,7 @@ extension Store {
                 .bind(1, (page.last?.id ?? last).rawValue).bind(2, first).bind(3, end)
                 .first(TransferredAction.init)
                 guard var next else { break }
-                // In a damaged tree a search may find what is before it, again and again.
+                // In a damaged tree a search may find earlier rows, again and again.
                 guard next.id > page.last?.id ?? last else {
                     throw SQLiteError(code: .corrupt, message: "the actions are out of their order")
                 }
@@ -51,7 +53,7 @@ extension Store {
 
     /// Stores actions that have left another file, all or none, in their order.
     ///
-    /// - Returns: Their numbers; `nil` for one whose key is taken.
+    /// - Returns: Their sequences; `nil` for one whose key is taken.
     func take(_ actions: [TransferredAction]) async throws -> [ActionID?] {
         try await writeUnlessCancelled(sync: .owed) { transaction in
             try actions.map { try transaction.transfers.take($0) }

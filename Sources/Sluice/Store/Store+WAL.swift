@@ -2,32 +2,30 @@ internal import Logging
 internal import SluiceSQLite
 internal import Synchronization
 
-/// The log: copied by the writer between two groups, and here when a reader has kept it from that.
+/// Copying the WAL if a reader has prevented the writer from doing so between two groups.
 extension Store {
-    /// How often a log that a reader keeps is tried to be copied again.
+    /// The interval between tries to copy a WAL that a reader pins.
     package static let pinnedWALInterval: Duration = .seconds(1)
 
-    /// Whether a reader has kept pages of the log from being copied, by the last try.
+    /// Whether a reader has kept pages of the WAL from being copied, by the last try.
     package var isWALPinned: Bool { writer.trouble.pinnedPages > 0 }
 
-    /// Copies the log and cuts it to nothing.
-    ///
-    /// - Returns: `false` when another connection has kept it from that.
+    /// Copies and truncates the WAL; returns `false` if another connection has prevented it.
     package func truncateWAL() async throws(SluiceError) -> Bool {
         guard case .file = location else { return true }
         writer.trouble.askForErasure()
-        // The upkeep follows this group, and goes before the next.
+        // The upkeep follows this group, before the next.
         try await write(sync: .later) { _ in }
         return try await write(sync: .later) { [writer] _ in writer.trouble.isWALTruncated }
     }
 
-    /// Copies what a reader had kept, and has the log begin anew if it has outgrown its bound.
+    /// Copies the pages that a reader had pinned, and restarts the WAL if it is above its limit.
     ///
-    /// Without this a broker with nothing to do would leave the log as long as it has become: only a commit
-    /// behind a complete copy begins it anew and cuts it.
+    /// Otherwise an idle broker would leave the WAL at its length: only a commit after a complete copy
+    /// restarts and truncates it.
     package func checkpointPinnedWAL() async throws(SluiceError) {
         writer.trouble.askForCheckpoint()
-        // The upkeep follows this group, and goes before the next.
+        // The upkeep follows this group, before the next.
         try await write(sync: .later) { _ in }
         try await write(sync: .later) { [self] transaction in
             guard !isWALPinned, let path = transaction.core.connection.walPath else { return }
@@ -36,16 +34,17 @@ extension Store {
         }
     }
 
-    /// Whether it copies the log, now or when it is resumed.
+    /// Whether it copies the WAL, now or when it is resumed.
     package var checkpointsWAL: Bool { !writer.load.isClosed && check.refusal == nil }
 
-    /// Has the log copied and cut, if commits of other connections have made it too long (G12).
+    /// Copies and truncates the WAL if commits of other connections have made it too long (G12).
     ///
-    /// What the engine commits itself is followed by a copy when that is due. Where it commits nothing, and
-    /// others have been told to leave the log to it, nobody else does. It costs a look at the file's size; a
-    /// log that a reader keeps is tried once in a while. While it is suspended it does nothing.
+    /// After the engine's own commits, a copy follows when it is due. While the engine commits nothing, and
+    /// others are set to leave the WAL to it, no one else copies it. The call costs a check of the file's
+    /// size. A WAL that a reader pins is tried at intervals. While the store is suspended, the call does
+    /// nothing.
     package func checkWAL() {
-        // One of several processes may see to it, before it is neglected.
+        // One of several processes may copy it before it is neglected.
         let limit = runners.hasOthers ? WALGuard.neglectedByteCount : DatabaseFile.journalSizeLimit
         guard let walPath, let log = FileFact(walPath), log.byteCount > limit else { return }
         guard !writer.load.isSuspended else { return }

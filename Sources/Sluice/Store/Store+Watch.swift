@@ -1,24 +1,24 @@
 internal import SluiceSQLite
 
-/// What somebody who watches the file needs, at little cost.
+/// Cheap reads for a program that watches the file.
 extension Store {
-    /// A number that is another one whenever somebody has committed since
+    /// Returns a number that changes with each commit of another connection
     /// (<https://www.sqlite.org/pragma.html#pragma_data_version>).
     package func commitMarker() async throws(SluiceError) -> Int64 {
         try await read { try $0.cached("PRAGMA data_version").first { $0.int64(0) } ?? 0 }
     }
 
-    /// Actions that came to the file.
+    /// Actions enqueued since an earlier call.
     package struct Arrivals: Sendable {
-        /// The last number given; where to go on the next time.
+        /// The last sequence given, to be passed to the next call.
         package var last = ActionID(rawValue: 0)
-        /// Of each queue, how many came since and are still there.
+        /// For each queue, the number of actions enqueued since that still exist.
         package var counts: [QueueName: Int] = [:]
     }
 
-    /// What came after an action.
+    /// Returns the actions enqueued after one.
     ///
-    /// - Parameter earlier: Where the last look ended; `nil` asks for no more than the last number.
+    /// - Parameter earlier: The end of the last call; `nil` asks only for the last sequence.
     package func arrivals(since earlier: ActionID?) async throws(SluiceError) -> Arrivals {
         try await read { connection in
             var arrivals = Arrivals()
@@ -41,7 +41,7 @@ extension Store {
         }
     }
 
-    /// Names of queues, in their order, those that are empty by now among them.
+    /// Returns names of queues in order, empty queues included.
     package func queueNames(from first: String, limit: Int) async throws(SluiceError) -> [QueueName] {
         try await read { connection in
             try connection.cached(
@@ -51,7 +51,7 @@ extension Store {
         }
     }
 
-    /// The processes that run the queues, those first that have done so longest.
+    /// Returns the processes that run the queues, those first that have done so longest.
     package func runningProcesses() async throws(SluiceError) -> [RunningProcess] {
         let now = clock.now
         return try await read { try RunningProcess.all($0, at: now) }

@@ -1,24 +1,23 @@
-/// Finding the work there is, and what happens by time.
+/// Finding work, and changes that happen by time.
 extension Store {
-    /// Queues with work, a page at a time: those with new actions, then the others in the order of their
-    /// numbers.
+    /// Returns queues with work, a page at a time: those with new actions, then the others by id.
     ///
-    /// Parked queues are left out: of what lifts that all are told. A queue may be named twice, and one that
-    /// has become empty a moment ago too, or is parked and has new actions.
+    /// Parked queues are left out, since the end of a parking is reported. A queue may occur twice; it may
+    /// have just become empty, or be parked with new actions.
     package func queuesWithWork(
         _ page: WorkPage
     ) async throws(SluiceError) -> (queues: [QueueID], next: WorkPage?) {
         try await write(sync: .later) { try $0.fronts.queuesWithWork(page) }
     }
 
-    /// Tries again what could not be decoded: the code may have changed.
+    /// Lifts the parking of undecodable actions: the code may have changed.
     package func liftUndecodable() async throws(SluiceError) {
         try await write(sync: .later) { try $0.waits.liftUndecodable() }
     }
 
-    /// Removes the holds that have ended by themselves, and tells of them.
+    /// Deletes and reports the holds that have ended by themselves.
     ///
-    /// - Returns: When the next one ends; `nil` when none does by itself.
+    /// - Returns: When the next one ends; `nil` if none ends by itself.
     package func endHolds() async throws(SluiceError) -> Timestamp? {
         try await write(sync: .later) { transaction in
             try transaction.gatesAndHolds.removeEndedHolds()
@@ -26,15 +25,15 @@ extension Store {
         }
     }
 
-    /// Whether anybody has committed since the last call; never in memory.
+    /// Returns whether any connection has committed since the last call; always `false` in memory.
     ///
-    /// It may say so when nobody has.
+    /// It may return `true` without a commit.
     func hasNewCommits() async throws(SluiceError) -> Bool {
         guard let reader else { return false }
         return try await reader.hasNewCommits()
     }
 
-    /// Takes in what others have changed, by way of the commit's report.
+    /// Reads the changes of other connections, which the commit's report then contains.
     package func takeInForeignChanges() async throws(SluiceError) {
         try await write(sync: .later) { _ in }
     }

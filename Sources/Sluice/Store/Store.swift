@@ -3,46 +3,44 @@ internal import Logging
 internal import SluiceSQLite
 internal import Synchronization
 
-/// The queues in their file: all SQL of the engine, behind methods that are a transaction each.
+/// Owns the file of queues and its connections; each of its calls is a transaction or a snapshot.
 ///
-/// One store per file and process. Its subjects stand in one extension each: enqueue, claim, settle, failure,
-/// the running process, an operator's acts, and reading.
+/// There is one store per file and process, with all SQL of the engine in its ``TransactionSubject``s.
 package final class Store: Sendable {
     package let location: DatabaseFile.Location
     let file: DatabaseFile
     let writer: Writer
     let clock: any BrokerClock
     let reader: Reader?
-    /// Looks for what others have committed; `nil` in memory.
+    /// Checks whether others have committed; `nil` in memory.
     let lookout: Lookout?
     let backups: Backups
-    /// Whether the file may still be worked on.
+    /// Checks whether the file may still be used.
     let check: FileCheck
     let executor: DispatchExecutor?
     let logger: Logger
     let mountFacts: @Sendable (String) -> MountFacts?
     private let role: BrokerRole
     var isReadOnly: Bool { role == .readOnly }
-    /// In a role that has no writer to hold it.
+    /// `nil` if the writer holds it.
     let registration: OpenFiles.Registration?
     let turns = TurnCounter()
-    /// As what this store runs the queues, and whether others do.
+    /// Whether this store and others run the queues.
     let runners: RunnerState
-    /// The process that this store stands for.
     let identity: ProcessIdentity
-    /// Who observes the events that commits report.
+    /// The observers of the events that commits report.
     let interest: Interest
-    /// Those who wait for an action to be settled.
+    /// The callers that wait for actions to be settled.
     let waiters = SettlementWaiters()
     /// Attempts that the application has settled in transactions of its own.
     let ownSettlements = OwnSettlements()
-    /// A random number of this opening, the part of idempotency keys that no other file has.
+    /// A random number of this opening: the part of idempotency keys that no other file has.
     let nonce = Int64.random(in: .min ... .max)
-    /// The address of the writer's connection, to tell it from those of the application.
+    /// The address of the writer's connection, to distinguish it from the application's.
     let writerAddress = Atomic(0)
-    /// The log's path as SQLite has it; `nil` in memory, and where the file is only read.
+    /// The WAL's path as SQLite has it; `nil` in memory, and if the file is only read.
     let walPath: String?
-    /// When a log that others had made too long was last seen to, and whether that is under way.
+    /// When ``checkWAL()`` last copied the WAL, and whether it is doing so.
     let walCare = Mutex<(last: Duration?, isUnderWay: Bool)>((nil, false))
 
     /// Opens the file, creating and migrating it as needed and allowed.
@@ -110,7 +108,7 @@ package final class Store: Sendable {
         lookout = entered.map { [runners] path, _ in Lookout(file, path, runners, options.engine) }
     }
 
-    /// Makes the file if it is missing and to be made, and enters it as open; nothing in memory.
+    /// Creates the file if it is missing and allowed, and registers it as open; does nothing in memory.
     private static func enter(
         _ location: DatabaseFile.Location,
         _ options: BrokerOptions
@@ -122,22 +120,22 @@ package final class Store: Sendable {
     }
 
     deinit {
-        // A child of `fork` touches nothing of its parent's.
+        // A child of `fork` must not use anything of its parent.
         if check.isForked { return }
-        // A store that was closed has nothing left to do here.
+        // If the store was closed, nothing is left to do here.
         Task(executorPreference: executor) { [backups, reader, lookout, writer, waiters, registration] in
             await Self.close(backups, reader, lookout, writer, registration)
             waiters.close()
         }
     }
 
-    /// Commits what waits, refuses what comes, and closes the file.
+    /// Commits waiting writes, refuses new ones, and closes the file.
     package func close() async {
         await Self.close(backups, reader, lookout, writer, registration)
         if !check.isForked { waiters.close() }
     }
 
-    /// The writer's connection is the last to be closed: it ends the registration of the file.
+    /// The writer's connection is closed last: it ends the registration of the file.
     private static func close(
         _ backups: Backups,
         _ reader: Reader?,
@@ -216,7 +214,7 @@ extension Store {
         return try result.get()
     }
 
-    /// Writes and blocks the calling thread until the commit.
+    /// Writes, and blocks the calling thread until the commit.
     func writeBlocking<Output: Sendable>(
         sync: SyncNeed,
         _ body: @escaping @Sendable (WriteTransaction) throws -> Output
@@ -238,7 +236,7 @@ extension Store {
 // MARK: - Reading
 
 extension Store {
-    /// Reads one snapshot of the file; in memory, where there is one connection, between two writes.
+    /// Reads one snapshot of the file; in memory, with its one connection, between two writes.
     func read<Output: Sendable>(
         _ body: @escaping @Sendable (Connection) throws -> Output
     ) async throws(SluiceError) -> Output {
@@ -247,7 +245,7 @@ extension Store {
     }
 }
 
-/// Takes a write back when its task is cancelled, if the two meet in time.
+/// Withdraws a write when its task is cancelled, if its group has not begun.
 private final class Withdrawal: Sendable {
     private struct State {
         var isSubmitted = false
@@ -261,7 +259,7 @@ private final class Withdrawal: Sendable {
         state.withLock { $0.withdraw = withdraw }
     }
 
-    /// The write stands in line, or is done.
+    /// Called when the write is in line or done.
     func submitted() {
         act { $0.isSubmitted = true }
     }

@@ -2,16 +2,16 @@
 internal import Darwin
 internal import Dispatch
 
-/// Tells of the next write to a file, once each time it is set, by kqueue.
+/// Reports the next write to a file by kqueue, once each time it is set.
 ///
 /// Untested: the project's machines run Linux.
 ///
-/// It needs a descriptor of the file, opened for events alone. Closing a descriptor drops the locks that the
-/// process has on the file (<https://www.sqlite.org/howtocorrupt.html>, 2.2), which is why nothing but SQLite
-/// may open the database or its `-shm`. The log is the exception: SQLite locks bytes of those two and never
-/// of the log (<https://www.sqlite.org/walformat.html>, 2.3), so there is no lock to be dropped.
+/// It needs a descriptor of the file, opened for events only. Closing a descriptor drops the process's locks
+/// on the file (<https://www.sqlite.org/howtocorrupt.html>, 2.2). So only SQLite may open the database or its
+/// `-shm`. The WAL is the exception: SQLite locks bytes of those two, never of the WAL
+/// (<https://www.sqlite.org/walformat.html>, 2.3), so that there is no lock to drop.
 final class FileWatch: Sendable {
-    /// What is to be done when a source's descriptor is closed.
+    /// The call to make when a source's descriptor is closed.
     private final class Ending: Sendable {
         /// Confined to the queue.
         nonisolated(unsafe) var ended: @Sendable () -> Void = {}
@@ -27,9 +27,7 @@ final class FileWatch: Sendable {
     private let path: String
     private let queue: DispatchQueue
     private let fired: @Sendable () -> Void
-    /// The file that is watched, its source suspended while the watch is not set.
-    ///
-    /// Confined to the queue.
+    /// The watched file, its source suspended while the watch is not set; confined to the queue.
     private nonisolated(unsafe) var opened: Opened?
     /// Confined to the queue.
     private nonisolated(unsafe) var isSet = false
@@ -40,9 +38,7 @@ final class FileWatch: Sendable {
         self.fired = fired
     }
 
-    /// Sets the watch; called on the queue.
-    ///
-    /// - Returns: Whether it is set.
+    /// Sets the watch, and returns whether it is set; call it on the queue.
     func arm() -> Bool {
         guard !isSet else { return true }
         var status = stat()
@@ -55,7 +51,7 @@ final class FileWatch: Sendable {
         return true
     }
 
-    /// Ends the watch, once; called on the queue.
+    /// Ends the watch, once; call it on the queue.
     ///
     /// - Parameter ended: Called when the descriptor is closed.
     func end(_ ended: @escaping @Sendable () -> Void) {

@@ -1,7 +1,7 @@
 #if !os(Linux) && !canImport(Darwin)
 internal import Dispatch
 
-/// Here nothing tells of writes to a file: the broker polls.
+/// A watch that cannot be set, since this system reports no writes to a file: the broker polls.
 final class FileWatch: Sendable {
     init?(path: String, queue: DispatchQueue, fired: @escaping @Sendable () -> Void) { return nil }
 

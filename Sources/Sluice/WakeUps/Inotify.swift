@@ -8,14 +8,14 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// The process's inotify instance (<https://man7.org/linux/man-pages/man7/inotify.7.html>), as long as a
+/// The process's inotify instance (<https://man7.org/linux/man-pages/man7/inotify.7.html>), kept while a
 /// watch needs it.
 ///
-/// One for all brokers, since a user has 128 of them, in all processes together, as most systems are set up.
+/// All brokers share one, since most systems allow a user 128 of them in all processes together.
 final class Inotify: Sendable {
     static let shared = Inotify()
 
-    /// A write or a cut; and what ends the watch of this very file, to look for another one at the path.
+    /// Writes and truncations, and events that end the watch of this file, to find another one at the path.
     private static let mask =
         UInt32(IN_MODIFY) | UInt32(IN_ATTRIB) | UInt32(IN_MOVE_SELF) | UInt32(IN_DELETE_SELF)
         | UInt32(IN_ONESHOT)
@@ -25,16 +25,14 @@ final class Inotify: Sendable {
         var source: (any DispatchSourceRead)?
         /// Watches that are set or may be.
         var memberCount = 0
-        /// Those that are set, by their numbers.
+        /// Watches that are set, by number.
         var watches: [Int32: FileWatch] = [:]
     }
 
     private let state = Mutex(State())
     private let queue = DispatchQueue(label: "sluice.inotify", qos: .userInitiated)
 
-    /// Counts one more watch.
-    ///
-    /// - Returns: Whether the system has given an instance.
+    /// Counts one more watch, and returns whether the system has provided an instance.
     func join() -> Bool {
         state.withLock { state in
             if state.memberCount == 0 {
@@ -51,9 +49,9 @@ final class Inotify: Sendable {
         }
     }
 
-    /// Counts one less; the last one closes the instance.
+    /// Counts one watch less; the last one closes the instance.
     ///
-    /// - Parameter ended: Called on some thread, behind the closing if there is one.
+    /// - Parameter ended: Called on some thread, after the instance is closed if it is.
     func leave(_ ended: @escaping @Sendable () -> Void) {
         let isLast = state.withLock { state in
             state.memberCount -= 1
@@ -72,9 +70,9 @@ final class Inotify: Sendable {
 
     /// Watches a path until the next event.
     ///
-    /// - Returns: Its number, of this one event; `nil` where there is no such file, or no more watches.
+    /// - Returns: Its number, for this one event; `nil` if the file is missing or there are no more watches.
     func watch(_ path: String, for watch: FileWatch) -> Int32? {
-        // The lock is held meanwhile: an event of the new number finds its watch.
+        // The lock is held, so that an event of the new number finds its watch.
         state.withLock { state in
             let number = inotify_add_watch(state.instance, path, Self.mask)
             guard number >= 0 else { return nil }
@@ -83,7 +81,7 @@ final class Inotify: Sendable {
         }
     }
 
-    /// Takes back what ``watch(_:for:)`` has set.
+    /// Removes a watch that ``watch(_:for:)`` has set.
     func forget(_ number: Int32, of watch: FileWatch) {
         state.withLock { state in
             guard state.watches[number] === watch else { return }
@@ -92,7 +90,7 @@ final class Inotify: Sendable {
         }
     }
 
-    /// Reads what there is, and tells those whom it concerns.
+    /// Reads all events, and reports them to their watches.
     private func takeEvents(of instance: Int32) {
         withUnsafeTemporaryAllocation(byteCount: 4_096, alignment: 8) { buffer in
             while true {
@@ -113,7 +111,7 @@ final class Inotify: Sendable {
 
     private func take(_ event: inotify_event) {
         if event.mask & UInt32(IN_Q_OVERFLOW) != 0 {
-            // Events were dropped: it could have been anybody's.
+            // Events were dropped, of any watch.
             for watch in state.withLock({ Array($0.watches.values) }) { watch.heard(of: nil) }
             return
         }

@@ -1,44 +1,43 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Notices what other connections and processes commit while the broker runs (G11).
+/// Notices commits of other connections and processes while the broker runs (G11).
 ///
-/// A watch on the log tells of their writes within a millisecond or so and costs nothing while there are
-/// none. Where it cannot be set the broker polls, and it polls at ``safetyInterval`` beside it too, for file
-/// systems that do not tell of every write.
+/// A watch on the WAL reports their writes within about a millisecond, and costs nothing while there are
+/// none. If it cannot be set, the broker polls. With a watch it also polls, at ``safetyInterval``, for file
+/// systems that do not report every write.
 ///
-/// The watch goes by the time of the system, not by the broker's clock: the pauses are between calls of the
-/// system, and what is waited for is another process. What it decides is in ``WatchPlan``, which is told the
-/// time.
+/// The watch uses the system's time, not the broker's clock: its pauses are between system calls, and it
+/// waits for other processes. ``WatchPlan`` decides, and receives the time as an argument.
 final class WakeUps: Sendable {
-    /// What is asked of the broker's store, on the queue.
+    /// Calls to the broker's store, made on the queue.
     struct Delegate: Sendable {
-        /// The file that every commit writes to.
+        /// Returns the path of the WAL, to which every commit writes.
         let walPath: @Sendable () throws -> String
-        /// Whether others have committed something that the writer has not taken in.
+        /// Returns whether others have committed changes that the writer has not read.
         var look: @Sendable () throws -> Bool
-        /// Has the writer take it in; it must not block for long.
+        /// Makes the writer read them; it must not block for long.
         var takeIn: @Sendable (_ completion: @escaping @Sendable () -> Void) -> Void
-        /// How often the writer has read what others have committed.
+        /// Returns how often the writer has read the commits of others.
         let turns: @Sendable () -> Int
-        /// Makes a watch; `nil` where the system gives none.
+        /// Creates a watch; `nil` if the system provides none.
         var watch: @Sendable (String, DispatchQueue, @escaping @Sendable () -> Void) -> FileWatch? = {
             FileWatch(path: $0, queue: $1, fired: $2)
         }
     }
 
-    /// How often the broker looks while the watch is set.
+    /// How often the broker polls while the watch is set.
     static let safetyInterval: Duration = .seconds(1)
 
     private struct State {
         var plan = WatchPlan()
-        /// Between ``start()`` and ``stop()``: a watch is wanted.
+        /// Whether a watch is wanted: between ``start()`` and ``stop()``.
         var isStarted = false
         var watch: FileWatch?
         var timer: (any DispatchSourceTimer)?
         var timerTime: Duration?
         var isTakingIn = false
-        /// A look was due meanwhile.
+        /// Whether another check has become due.
         var isLookLeft = false
     }
 
@@ -53,7 +52,7 @@ final class WakeUps: Sendable {
         self.delegate = delegate
     }
 
-    /// Joins it with the store of a file; `nil` in memory, where there are no others.
+    /// Creates it for the store of a file; `nil` in memory, where there are no other connections.
     convenience init?(of store: Store) {
         guard let lookout = store.lookout else { return nil }
         let delegate = Delegate(
@@ -73,10 +72,10 @@ final class WakeUps: Sendable {
         self.init(queue: lookout.queue, delegate: delegate)
     }
 
-    /// Whether the watch tells of writes, so that polling is but a safety net.
+    /// Whether the watch reports writes, so that polling is only a safety net.
     var isWatching: Bool { isOn.load(ordering: .relaxed) }
 
-    /// Whether no look is due, for tests to wait for.
+    /// Returns whether no check is due, for tests to wait for.
     func isQuiet() async -> Bool {
         await withCheckedContinuation { continuation in
             queue.async { continuation.resume(returning: self.state.plan.nextTime == nil) }
@@ -98,11 +97,11 @@ final class WakeUps: Sendable {
         }
     }
 
-    /// Looks once, and tries to set the watch if it is wanted and is not.
+    /// Checks once, and tries to set the watch if it is wanted but not set.
     ///
-    /// The system may give one later: the user's inotify instances were all in use, or the log was not there.
+    /// It may succeed later: all inotify instances of the user were in use, or the WAL was missing.
     ///
-    /// - Returns: Whether others have committed something that the writer has not taken in.
+    /// - Returns: Whether others have committed changes that the writer has not read.
     func poll() async throws -> Bool {
         try await withCheckedThrowingContinuation { continuation in
             queue.async {
@@ -129,7 +128,7 @@ extension WakeUps {
     }
 
     private func begin() {
-        // A log whose path is not known is not watched: the first poll says what ails the file.
+        // A WAL with an unknown path is not watched: the first poll reports the error of the file.
         guard state.watch == nil, let path = try? delegate.walPath() else { return }
         state.watch = delegate.watch(path, queue) { [weak self] in
             self?.fired()
@@ -175,10 +174,10 @@ extension WakeUps {
         setTimer(state.plan.nextTime)
     }
 
-    /// Looks; an error is left to the next look, or to the next poll, which reports it.
+    /// Checks the file; the next check or poll repeats an error, and the poll reports it.
     private func look() {
         guard !state.isTakingIn else {
-            // What was committed behind the writer's turn, and before it is known here to be over.
+            // Commits after the writer's turn, whose end is not yet known here.
             state.isLookLeft = true
             return
         }

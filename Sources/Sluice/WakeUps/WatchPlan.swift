@@ -1,31 +1,30 @@
-/// When to watch the log and when to look at the file: facts in, decisions out.
+/// Decides when to watch the WAL and when to check the file: facts in, decisions out.
 ///
-/// The watch fires once at the first write to the log and must be set again. Three things are to be had
-/// together:
+/// The watch fires once at the first write to the WAL and must be set again. It has three aims:
 ///
-/// - **No change is missed.** A commit writes its frames to the log, syncs them, and only then writes the
-///   header of the index in shared memory, which makes it visible
-///   (<https://www.sqlite.org/walformat.html>, 2.1 and 2.2). That last step is a store to mapped memory, of
-///   which no watch tells. So a look right at the event may come too early, by as long as a sync takes: from
-///   nothing to half a second. It is repeated at times that double, so that a change is seen within twice the
-///   time that its commit took to become visible.
-/// - **Our own commits cost nothing**, though they fire the watch too. The writer reads what others have
-///   committed whenever it has taken the write lock, and counts that as a *turn*. What had been written to
-///   the log before a turn has become visible before it, so a turn behind the setting of the watch ends the
-///   looking. And the settings of the watch are rationed, so that a storm of writes is sampled only.
-/// - **Nothing is to be done when nothing happens.**
+/// - **No change is missed.** A commit writes its frames to the WAL and syncs them. Only then does it write
+///   the header of the index in shared memory, which makes it visible
+///   (<https://www.sqlite.org/walformat.html>, 2.1 and 2.2). That last step is a store to mapped memory,
+///   which no watch reports. So a check right at the event may be too early, by as long as a sync takes: from
+///   nothing to half a second. The check is repeated at times that double, so that a change is seen within
+///   twice the time that its commit took to become visible.
+/// - **Own commits cost nothing**, though they fire the watch too. The writer reads the commits of others
+///   whenever it has the write lock, and counts that as a *turn*. All writes to the WAL before a turn are
+///   visible before it, so a turn after the watch was set ends the checks. And the settings of the watch are
+///   limited, so that a storm of writes is only sampled.
+/// - **Nothing is done while nothing happens.**
 struct WatchPlan {
     enum Step: Equatable {
-        /// Set the watch, and tell ``armed(at:turns:)`` or ``failed()``.
+        /// Set the watch, and report ``armed(at:turns:)`` or ``failed()``.
         case arm
-        /// Look whether others have committed something that the writer has not taken in.
+        /// Check whether others have committed changes that the writer has not read.
         case look
     }
 
     private enum Phase: Equatable {
-        /// There is no watch: polling must do.
+        /// There is no watch, only polling.
         case off
-        /// It has fired, or was never set; it is set again at that time.
+        /// The watch has fired, or was never set; it is set again at that time.
         case pausing(until: Duration)
         case set
     }
@@ -33,51 +32,52 @@ struct WatchPlan {
     /// The least time between two settings of the watch.
     static let pause: Duration = .milliseconds(1)
 
-    /// How long it stays unset when the writer has fired it, for a claim or an outcome that follows.
+    /// How long the watch stays unset after the writer has fired it, for a claim or an outcome that follows.
     static let pauseAfterTurn: Duration = .milliseconds(2)
 
     /// The mean time between two settings in a storm of writes.
     ///
-    /// It bounds how late a change is seen that comes in such a storm just when the writer becomes idle.
+    /// It bounds the delay of a change in such a storm just when the writer becomes idle.
     static let stormPause: Duration = .milliseconds(5)
 
-    /// The same when the storm has brought nothing for a while.
+    /// The mean time between two settings in a storm that has brought no change for a while.
     ///
-    /// Where eight processes drain one file, looking took more processor time than committing.
+    /// When eight processes drained one file, checks took more processor time than commits.
     static let barrenStormPause: Duration = .milliseconds(20)
 
-    /// How many settings of a storm must have brought nothing before that one applies: half a second's.
+    /// The number of settings without a change after which ``barrenStormPause`` applies: half a second's.
     static let barrenSettings = 100
 
-    /// How many settings are made at the shorter pause before the longer one applies: a change from
-    /// outside, and what we write in answer to it, is no storm.
+    /// The number of settings at the shorter pause before the longer one applies.
+    ///
+    /// A change from outside, and the writes that answer it, are no storm.
     static let burst = 20
 
-    /// When to look after the watch has been set, if nobody but others can have fired it.
+    /// The times of checks after the watch was set, if only others can have fired it.
     static let looks: [Duration] =
         [.zero] + (0...11).map { .microseconds(250 << $0) }
 
-    /// The same when the writer has committed meanwhile, which most likely was what fired it.
+    /// The times of checks if the writer has committed, which most likely fired the watch.
     ///
-    /// What is looked for is a commit of another that was hidden in ours: it is rare, and each of our own
-    /// pays for these looks, unless another follows. So the first ones are left out; those that are left
-    /// double too, else a sync that takes a little longer than the first would be waited for until the last.
+    /// They look for another's commit hidden in the writer's own. That is rare, and each own commit pays for
+    /// these checks, unless another follows. So the first ones are left out. The others double too; otherwise
+    /// a sync a little longer than the first check would be seen only at the last.
     static let looksAfterTurn: [Duration] = [.zero] + (0...5).map { .milliseconds(16 << $0) }
 
     private var phase = Phase.off
     private var setAt: Duration?
-    /// When the settings so far would have been made at the longer pause.
+    /// The time at which the settings so far would have been made at the longer pause.
     private var paidUntil: Duration?
-    /// Settings, each before those ahead of it were paid for, since a look has found something.
+    /// Successive settings made before those ahead of them were paid for, since a check last found a change.
     private var barren = 0
-    /// The writer's turns when they were last asked for.
+    /// The writer's turns when they were last read.
     private var turns = 0
-    /// Looks that are left, counted from the setting of the watch.
+    /// The remaining checks, counted from the setting of the watch.
     private var looks: ArraySlice<Duration> = []
 
     var isOn: Bool { phase != .off }
 
-    /// When ``step(at:turns:)`` must be called; `nil`: not before something happens.
+    /// When ``step(at:turns:)`` must be called; `nil` if not before an event.
     var nextTime: Duration? {
         switch phase {
         case .off: nil
@@ -91,23 +91,23 @@ struct WatchPlan {
 // MARK: - Facts
 
 extension WatchPlan {
-    /// A watch can be set, or is to be tried again.
+    /// Starts to set the watch, or tries it again.
     mutating func start(at now: Duration) {
         if phase == .off { phase = .pausing(until: now) }
     }
 
-    /// The watch has told of a write, and is not set any more.
+    /// Records that the watch has reported a write, and is not set any more.
     mutating func fired(at now: Duration, turns: Int) {
         guard phase == .set, let setAt else { return }
         let ration = paidUntil.map { $0 - Self.stormPause * (Self.burst - 1) } ?? now
         let pause = turns == self.turns ? setAt + Self.pause : now + Self.pauseAfterTurn
         let time = max(now, pause)
-        // A writer that copies the log between its commits has not calmed down.
+        // A writer that copies the WAL between its commits is still in a storm.
         barren = paidUntil.map { $0 > now } == true ? barren + 1 : 0
         phase = .pausing(until: max(time, ration))
     }
 
-    /// The watch has been set; from now on it tells of each write.
+    /// Records that the watch was set.
     mutating func armed(at now: Duration, turns: Int) {
         looks = turns == self.turns ? Self.looks[...] : Self.looksAfterTurn[...]
         self.turns = turns
@@ -117,19 +117,19 @@ extension WatchPlan {
         phase = .set
     }
 
-    /// A look has found something: what comes next may be for this process too.
+    /// Records that a check has found a change: later ones may be for this process too.
     mutating func found(at now: Duration) {
         barren = 0
         paidUntil = paidUntil.map { min($0, now + Self.stormPause * Self.burst) }
     }
 
-    /// The watch cannot be set.
+    /// Records that the watch cannot be set.
     mutating func failed() {
         phase = .off
         looks = []
     }
 
-    /// What to do now; to be asked again until it is nothing.
+    /// Returns the next step; call it again until it is `nil`.
     mutating func step(at now: Duration, turns: Int) -> Step? {
         if phase == .set && turns != self.turns {
             self.turns = turns

@@ -1,35 +1,35 @@
 internal import HeapModule
 
-/// Something the engine does from time to time.
+/// A task that the engine performs at intervals or at a time.
 package enum Chore: Hashable, Sendable, CaseIterable {
-    /// Renew the right to run the queues.
+    /// Renew the lease of this process.
     case renewLease
-    /// Look whether the other processes that run the queues live, and at what they had taken.
+    /// Check whether the other processes that run the queues live, and poll queues that they had taken.
     case watchRunners
-    /// Find all queues with work: another process has left its own to whoever looks.
+    /// Find all queues with work, since another process has left some.
     case lookAround
-    /// Look for commits of other connections.
+    /// Check for commits of other connections.
     case lookForChanges
-    /// Give scheduled actions that are due their place.
+    /// Place due scheduled actions.
     case admitScheduled
-    /// Set aside what has expired, and remove deduplication keys whose time is over.
+    /// End expired actions, and delete ended deduplication keys.
     case sweep
-    /// Try again what did not decode: the code has changed since.
+    /// Retry undecodable actions, since the code has changed.
     case liftUndecodable
-    /// Look at what stands in the file, for metrics.
+    /// Measure the file for metrics.
     case measure
-    /// Make commits that were not synced survive a loss of power.
+    /// Make unsynced commits survive a loss of power.
     case sync
-    /// A hold ends by itself.
+    /// Delete a hold that ends by itself.
     case endHolds
-    /// Copy the log again, which a reader had kept from being copied.
+    /// Copy the WAL again, after a reader has prevented it.
     case checkpointWAL
-    /// Cut the log to nothing: what was deleted is not to stay in it.
+    /// Truncate the WAL, so that no deleted data remains in it.
     case truncateWAL
-    /// Look for queues that have stood still for too long.
+    /// Find queues that have not moved for too long.
     case findStalled
-    /// Suspects have been tried for long enough: what waits for them starts.
+    /// End the trial of suspects: waiting actions start.
     case endTrial
-    /// The time that handlers had to finish by themselves is over.
+    /// End the time in which handlers may finish by themselves.
     case endGrace
 }

@@ -1,29 +1,29 @@
-/// Which of the actions that ran when their process died are tried next, with nothing beside them (G7).
+/// Chooses which suspects, actions that ran when their process died, are tried with nothing beside them (G7).
 ///
-/// One of these suspects may be poison, and kill the process again soon after its start. So half of those
-/// that are most suspect start first, and everything else waits. If the process dies again, what speaks
-/// against that half is raised, and the next start tries a half of the half. If they survive, it is lowered,
-/// and the next start begins with those that were not tried and ran when the process died again. So each
-/// death halves those that it may have been, and only a death of an action that ran alone is counted as its
-/// own. A process that is killed from outside at some later time accuses nobody.
+/// One of them may be poison, and kill the process again soon after its start. So half of the most suspect
+/// ones start first, and everything else waits. If the process dies again, the suspicion of that half is
+/// raised, and the next start tries a half of it. If they survive, their suspicion is lowered, and the next
+/// start begins with those not tried that ran when the process died again. So each death halves the set of
+/// possible causes. Only the death of a process with one action on trial counts against that action. A
+/// process killed from outside at some later time raises no suspicion.
 ///
-/// What has survived runs on; if it has not returned by then, nothing else can be tried alone, and the trial
-/// is over. It is over at ``until`` in any case: what has not been tried starts beside the others, still
-/// suspect.
+/// Survivors continue to run. If one has not returned when the next should start, nothing can be tried alone,
+/// and the trial is over. It is over at ``until`` in any case: suspects not tried start beside the others,
+/// and remain suspects.
 package struct CrashTrial: Sendable {
-    /// Those that are still to be tried, the most suspect first.
+    /// Suspects to be tried, the most suspect first.
     private(set) var waiting: [CrashSuspect] = []
     /// Queues whose suspects are being claimed or run.
     private(set) var group: Set<QueueID> = []
-    /// How many were to start together.
+    /// The number of suspects that start together.
     private(set) var size = 0
-    /// The claims of those of the group that run.
+    /// The claims of the group's running suspects.
     private(set) var claims: [QueueID: Int64] = [:]
     /// Queues whose claims were under way when the trial ended.
     private var late: Set<QueueID> = []
-    /// When it is over at the latest.
+    /// When it ends at the latest.
     var until: Duration?
-    /// It has ended before all were tried: until the next death suspects start beside others.
+    /// Whether it ended before all were tried: suspects then start beside others until the next death.
     private(set) var isOver = false
 
     var isActive: Bool { !waiting.isEmpty || !group.isEmpty }
@@ -35,10 +35,10 @@ package struct CrashTrial: Sendable {
         waiting.insert(suspect, at: index ?? waiting.endIndex)
     }
 
-    /// Half of the most suspect, to start together.
+    /// Returns half of the most suspect ones, to start together.
     ///
-    /// - Returns: The queues, and whether it is one action whose process has died while it ran alone: it is
-    ///   given all of the time that is left.
+    /// - Returns: The queues, and whether it is a single action whose process has died while it ran alone.
+    ///   Such an action gets all of the remaining time.
     mutating func takeGroup(limit: Int) -> (queues: [QueueID], isLong: Bool)? {
         guard let first = waiting.first else { return nil }
         let top = waiting.prefix { $0.level == first.level }.count
@@ -50,7 +50,7 @@ package struct CrashTrial: Sendable {
         return (queues, size == 1 && first.crashes > 0)
     }
 
-    /// A process has died: there is time for trials again.
+    /// Starts a new time for trials after a death.
     mutating func begin(until: Duration) {
         self.until = until
         isOver = false
@@ -60,15 +60,13 @@ package struct CrashTrial: Sendable {
         if group.contains(queue) { claims[queue] = claim }
     }
 
-    /// A queue's suspect has returned, or was not started.
+    /// Removes a queue whose suspect has returned, or was not started.
     mutating func left(_ queue: QueueID) {
         group.remove(queue)
         claims[queue] = nil
     }
 
-    /// Ends it.
-    ///
-    /// - Returns: The claims that have survived, and the queues whose suspects were not tried.
+    /// Ends the trial; returns the claims that have survived, and the queues whose suspects were not tried.
     mutating func end() -> (survivors: [Int64], untried: [QueueID]) {
         defer {
             late.formUnion(group.subtracting(claims.keys))
@@ -78,22 +76,20 @@ package struct CrashTrial: Sendable {
         return (claims.values.sorted(), waiting.map(\.queue))
     }
 
-    /// Whether a queue starts what was to be tried, after the trial has ended.
+    /// Returns once whether a queue starts a suspect after the trial has ended.
     mutating func isLate(_ queue: QueueID) -> Bool { !late.isEmpty && late.remove(queue) != nil }
 }
 
 // MARK: - Facts
 
 extension SchedulerStateMachine {
-    /// A process has died, perhaps of one of these heads: they are tried before anything else starts.
-    ///
-    /// Called before the queues with work are told by ``wake(_:)``.
+    /// Adds suspects to be tried before anything else starts; ``wake(_:)`` follows with the queues with work.
     package mutating func suspected(
         _ suspects: some Sequence<(queue: QueueID, level: Int, crashes: Int)>,
         until: Duration
     ) -> [SchedulerDecision] {
         guard isOpen else { return [] }
-        // A look that finds none again, as they run or wait, gives no more time.
+        // If all are known, as they run or wait, the time is not extended.
         let known = trial.waiting.count
         var isReady: Set<QueueID> = []
         for suspect in suspects {
@@ -118,7 +114,7 @@ extension SchedulerStateMachine {
         return (survivors.isEmpty ? [] : [.survived(survivors)]) + decide()
     }
 
-    /// What a claim is to do with a queue's head, should that be a suspect.
+    /// Returns how a claim handles a suspect at the head of a queue.
     func trialRule(for queue: QueueID) -> TrialRule {
         guard triesSuspects else { return .none }
         if trial.group.contains(queue) { return .tries(size: trial.size) }

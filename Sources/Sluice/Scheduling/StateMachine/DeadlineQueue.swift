@@ -1,6 +1,6 @@
 internal import HeapModule
 
-/// Points in time, the earliest first.
+/// A priority queue of deadlines, the earliest first.
 struct DeadlineQueue {
     enum Subject: Hashable {
         case queue(QueueID)
@@ -19,7 +19,7 @@ struct DeadlineQueue {
 
     struct Deadline: Comparable {
         let time: Duration
-        /// Tells it from others at the same time, and from earlier ones of the same subject.
+        /// Distinguishes it from others at the same time, and from earlier ones of the same subject.
         let number: Int
         let subject: Subject
 
@@ -29,10 +29,9 @@ struct DeadlineQueue {
     }
 
     private var heap: Heap<Deadline> = []
-    /// The numbers of deadlines that have neither been reached nor removed.
+    /// The numbers of deadlines that are neither reached nor removed.
     ///
-    /// What is removed stays in the heap until it comes up, or until more than half of the heap has been
-    /// removed.
+    /// A removed deadline stays in the heap until it is the first, or more than half of the heap is removed.
     private var live: Set<Int> = []
     private var attempts: [Int64: Int] = [:]
     private var chores: [Chore: (number: Int, time: Duration)] = [:]
@@ -51,9 +50,9 @@ struct DeadlineQueue {
         return lastNumber
     }
 
-    /// The earliest time behind a moment at which anything but a routine chore is due; it looks at all.
+    /// Returns the earliest time after a moment at which anything but a routine chore is due; it scans all.
     ///
-    /// - Parameter ofChores: Whether the chores count that are none of routine.
+    /// - Parameter ofChores: Whether chores other than routine ones count.
     func nextDueTime(after now: Duration, ofChores: Bool = true) -> Duration? {
         heap.unordered.lazy
             .filter { [live] in
@@ -86,7 +85,7 @@ struct DeadlineQueue {
 
     var first: Duration? { heap.min?.time }
 
-    /// Takes out the earliest deadline that is not behind `now`.
+    /// Removes and returns the earliest deadline that is due at `now`.
     mutating func popDue(_ now: Duration) -> Deadline? {
         while let first = heap.min, first.time <= now {
             heap.removeMin()
@@ -111,7 +110,7 @@ struct DeadlineQueue {
         }
     }
 
-    /// The earliest one decides when the timer fires: it is never a dead one.
+    /// The earliest one sets the timer, and so must be a live one.
     private mutating func dropDead() {
         while let first = heap.min, !live.contains(first.number) { heap.removeMin() }
     }

@@ -1,21 +1,19 @@
 internal import DequeModule
 
-/// Queues in the order in which they have come, of which any may leave at any time.
+/// Queues in order of arrival, of which any may leave at any time.
 struct QueueLine {
     private var members: Set<QueueID> = []
-    /// Those that have left stand here too, and one that has come back perhaps twice.
+    /// The entries, also of queues that have left; a queue that has returned may occur twice.
     private var line: Deque<QueueID> = []
 
     var count: Int { members.count }
 
-    /// Entries, of those that have left too: how much room it takes.
+    /// The number of entries, which is the memory used.
     var length: Int { line.count }
 
     var isEmpty: Bool { members.isEmpty }
 
-    /// Puts a queue at the end.
-    ///
-    /// - Returns: `false` if it is in the line already, and stays where it is.
+    /// Adds a queue at the end; returns `false` if it is in the line already, and keeps its position.
     @discardableResult
     mutating func append(_ queue: QueueID) -> Bool {
         guard members.insert(queue).inserted else { return false }

@@ -1,14 +1,14 @@
 internal import DequeModule
 
-/// The runs of routes that limit them, and the queues that wait for one of these to end.
+/// Counts the runs of routes with a limit, and keeps the queues that wait for a permit.
 struct RouteLines {
     private var runs: [Int64: RouteID] = [:]
     private var counts: [RouteID: Int] = [:]
-    /// Those of them whose handlers have returned and whose outcomes are being written.
+    /// Runs whose handlers have returned and whose outcomes are being written.
     private var ending: [Int64: RouteID] = [:]
     private var endingCounts: [RouteID: Int] = [:]
     private var lines: [RouteID: (limit: Int, queues: Deque<QueueID>)] = [:]
-    /// Who stands in a line, so that a queue stands there once.
+    /// The queues in the lines, so that none is in a line twice.
     private var standing: Set<Place> = []
     /// Queues that were called from a line, until their claim ends.
     private var called: [QueueID: RouteID] = [:]
@@ -23,7 +23,7 @@ struct RouteLines {
         counts[route, default: 0] += 1
     }
 
-    /// A run's outcome is about to be written: a claim in the same transaction may have its permit.
+    /// Records that a run's outcome is being written: a claim in the same transaction may use its permit.
     ///
     /// - Returns: Its route, if it has a limit.
     mutating func ends(_ claim: Int64) -> RouteID? {
@@ -33,9 +33,7 @@ struct RouteLines {
         return route
     }
 
-    /// A run's outcome has been written, or never will be.
-    ///
-    /// - Returns: Its route, if it has a limit.
+    /// Records that a run's outcome was written, or never will be; returns its route, if it has a limit.
     mutating func ended(_ claim: Int64) -> RouteID? {
         guard !ending.isEmpty, let route = ending.removeValue(forKey: claim) else { return nil }
         endingCounts[route, default: 0] -= 1
@@ -43,9 +41,10 @@ struct RouteLines {
         return route
     }
 
-    /// Puts a queue into the line of a route, at its front if it was called from there.
+    /// Adds a queue to the line of a route, at its front if it was called from there.
     ///
-    /// - Returns: `false` when fewer run than may, with outcomes that are not written: nobody would call it.
+    /// - Returns: `false` if the runs, with those whose outcomes are being written, are below the limit: no
+    ///   end of a run would call the queue.
     mutating func enqueue(_ queue: QueueID, for route: RouteID, limit: Int) -> Bool {
         let wasCalled = called[queue] == route
         if wasCalled { called[queue] = nil }
@@ -60,8 +59,7 @@ struct RouteLines {
         return true
     }
 
-    /// The next queue in the line of a route, which is called, unless those that were called before and have
-    /// not claimed since fill the route.
+    /// Calls the next queue in the line of a route, unless the claims of queues called before fill the route.
     mutating func call(for route: RouteID) -> QueueID? {
         guard let line = lines[route], !line.queues.isEmpty else { return nil }
         let promised = called.values.count { $0 == route }
@@ -73,9 +71,7 @@ struct RouteLines {
         return queue
     }
 
-    /// A queue's claim has ended.
-    ///
-    /// - Returns: The route that it was called for.
+    /// Ends the call of a queue when its claim ends, and returns the route that it was called for.
     mutating func endCall(of queue: QueueID) -> RouteID? {
         called.isEmpty ? nil : called.removeValue(forKey: queue)
     }

@@ -1,7 +1,7 @@
-/// Queues that wait for what others do: a route, a gate, the end of a hold.
+/// Queues that wait for an outside change: a route, a gate, the end of a hold.
 ///
-/// Each costs an entry in a table. They are asked again when the obstacle goes, or when an arrival or a
-/// change may have given them another head.
+/// Each costs an entry in a table. A queue is polled again when its obstacle ends, or when it may have
+/// another head, after an enqueue or a change.
 extension SchedulerStateMachine {
     /// A new route may serve what had none.
     package mutating func routesChanged() -> [SchedulerDecision] {
@@ -44,13 +44,12 @@ extension SchedulerStateMachine {
         return decide()
     }
 
-    /// Asks queues again that other processes had taken: as many as there are permits left, and those first
-    /// that have not been asked for longest.
+    /// Polls queues that other processes had taken, those first whose last poll is longest ago.
     ///
-    /// A process keeps a queue while it has work for it, unless more queues are ready there than it may run;
-    /// nobody is told of those that it leaves meanwhile. Each that turns out to be free has the next one
-    /// asked: what is still taken is asked seldom, and what has been left is found at once, however much it
-    /// is.
+    /// Without `all`, it polls as many as there are free permits. A process keeps a queue while it has work
+    /// for it, unless more queues are ready there than it may run. Then it leaves some, without a report.
+    /// Each queue found free causes a poll of the next one. So taken queues are polled rarely, and free ones
+    /// are found at once, however many they are.
     ///
     /// Some of those without a route are asked too (``RoutelessQueues``).
     package mutating func askAgain(all: Bool) -> [SchedulerDecision] {
@@ -68,18 +67,18 @@ extension SchedulerStateMachine {
     mutating func noteRoute(of queue: QueueID, _ conclusion: ClaimConclusion) {
         switch conclusion {
         case .unroutable: routeless.append(queue)
-        // Routes were not asked.
+        // Routes were not checked.
         case .takenElsewhere: routeless.runsElsewhere(queue)
         default: hasRoute(queue)
         }
     }
 
-    /// A queue has got a route, or nothing to do: who has seen to it may have seen to more.
+    /// Removes a queue with a route or nothing to do, and polls the next: the same change may apply to it.
     mutating func hasRoute(_ queue: QueueID) {
         if routeless.remove(queue) { askNextRouteless() }
     }
 
-    /// How many queues are asked again at a time to find out whether something has changed.
+    /// The number of queues without a route that are polled at a time.
     private static let probeCount = 8
 
     private mutating func askTaken(count: Int) {
@@ -90,10 +89,9 @@ extension SchedulerStateMachine {
         }
     }
 
-    /// A claim of a queue has been concluded: if it was asked again, and has nothing to do here, the next one
-    /// may have been left too.
+    /// Polls the next taken queue, if this one was polled and has nothing to do here.
     ///
-    /// Not while it waits, as for a claim that the disk has refused: it comes here once more.
+    /// Not while it waits, for example after its claim was refused by the disk: this is called again then.
     mutating func askNextTaken(behind queue: QueueID) {
         guard !askedAgain.isEmpty, phases[queue] == nil, askedAgain.remove(queue) != nil else { return }
         if obstacles[queue] != .taken { askTaken(count: 1) }
@@ -111,7 +109,7 @@ extension SchedulerStateMachine {
         wakeClaims()
     }
 
-    /// Claims under way may have met an obstacle before it went.
+    /// Wakes queues whose current claims may have met the obstacle before it ended.
     private mutating func wakeClaims() {
         for queue in phases.keys where isClaiming(queue) { wake(queue) }
     }

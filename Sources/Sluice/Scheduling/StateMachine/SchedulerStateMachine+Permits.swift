@@ -1,13 +1,14 @@
 internal import DequeModule
 
+/// Sharing commits when many permits are in use.
 extension SchedulerStateMachine {
-    /// From how many permits in use on outcomes are likely to come at the same time.
+    /// The number of permits in use from which outcomes are likely to coincide.
     ///
-    /// With 2 queues whose handlers do nothing it costs a seventh of the rate to leave each commit to another
-    /// thread, with 4 nothing, and with 8 and more it brings a fifth.
+    /// With 2 queues whose handlers do nothing, leaving each commit to another thread costs a seventh of the
+    /// rate. With 4 it costs nothing, and with 8 and more it gains a fifth.
     private static let crowd = 8
 
-    /// Whether so many handlers run and claims are made that they had better share their commits.
+    /// Whether so many handlers run and claims are made that their commits should be shared.
     var isCrowded: Bool { permitsInUse >= Self.crowd }
 
     // Who is asked again when a permit of a route is free.
@@ -17,7 +18,7 @@ extension SchedulerStateMachine {
         if let route = lines.ends(claim) { callNext(for: route) }
     }
 
-    /// Its outcome has been written: who lacked its permit in the meantime is called now.
+    /// Passes on a permit of a route when the outcome is written, to a queue that has asked for it since.
     mutating func endedRun(_ claim: Int64) {
         if let route = lines.ended(claim) { callNext(for: route) }
     }
@@ -28,14 +29,13 @@ extension SchedulerStateMachine {
                 _ = lines.endCall(of: queue)
                 continue
             }
-            // Before the others, which may want the permit too: it goes with the outcome that gives it back.
+            // Before the others, which may need the permit too: it is used in the transaction that frees it.
             phases[queue] = .ready
             return ready.prepend(queue)
         }
     }
 
-    /// A queue that was called and has not taken the permit, because its head is another one now, leaves it
-    /// to the next.
+    /// Passes on the permit of a called queue that has not used it, because it has another head now.
     mutating func endCall(of queue: QueueID, hasTaken taken: RouteID?) {
         if let route = lines.endCall(of: queue), route != taken { callNext(for: route) }
     }

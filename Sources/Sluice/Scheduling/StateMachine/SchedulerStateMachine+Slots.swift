@@ -2,17 +2,17 @@ internal import DequeModule
 
 /// Queues with several slots.
 ///
-/// The phase of such a queue is that of its next claim: what has been claimed runs beside it, and as long as
-/// slots are left the queue goes back into the line of ready queues. So a wake costs one claim that finds
-/// nothing, however many slots there are.
+/// The phase of such a queue is that of its next claim. Its claimed actions run beside it, and while slots
+/// are left, the queue returns to the line of ready queues. So a wake-up costs one claim that finds nothing,
+/// however many slots there are.
 extension SchedulerStateMachine {
-    /// A claim is in the file: its run goes on beside the next claim of the queue.
+    /// Records a committed claim, whose run continues beside the next claim of the queue.
     mutating func goBeside(_ queue: QueueID, claim: Int64, _ room: SlotRoom) {
         beside[claim] = queue
         if room == .more { makeReady(queue) } else { phases[queue] = .full }
     }
 
-    /// The handler of a run beside others has returned.
+    /// Records that the handler of a run beside others has returned.
     ///
     /// - Returns: The claim to make in the same transaction: the next ready queue's, or its own queue's when
     ///   no other is ready and nobody asks for it.
@@ -22,23 +22,22 @@ extension SchedulerStateMachine {
         settlingBeside.insert(claim)
         settling += 1
         endRun(claim)
-        // Its permit goes to the next claim, or back.
+        // Its permit passes to the next claim, or is returned.
         permitsInUse -= 1
         guard isOpen, !trial.isActive else { return nil }
         if let next = ready.popFirst() { return order(next) }
         return phases[queue] == .full ? order(queue) : nil
     }
 
-    /// The outcome of a run beside others has been written: a slot is free, and its action may wait again.
+    /// Polls a queue when the outcome of a run beside others is written: a slot is free.
     mutating func askAgain(_ queue: QueueID) {
         if phases[queue] == .full { makeReady(queue) } else { wake(queue) }
     }
 }
 
-/// Outcomes that were refused together with the claim that was to be made with them.
+/// Outcomes that were refused together with the claim in their transaction.
 extension SchedulerStateMachine {
-    /// The claim of a queue's own next action was not made: the outcome of its run is still to be written,
-    /// and the queue is claimed again behind that.
+    /// Withdraws the claim of a queue's own next action, to be made after its outcome is written.
     ///
     /// - Returns: `nil` where the queue has other slots: its next claim is to be made again by itself.
     package mutating func withdrawClaim(of queue: QueueID, behind claim: Int64) -> [SchedulerDecision]? {

@@ -1,11 +1,11 @@
 internal import DequeModule
 internal import HeapModule
 
-/// Which queue is asked for its head next: facts in, decisions out; no SQL, no clock, no waiting.
+/// Decides which queue's head is claimed next: facts in, decisions out; no SQL, no clock, no waiting.
 ///
-/// It knows the queues that are active: ready, being claimed, running, or waiting for a time, a permit or to
-/// be alone. It does not know their actions: the claim reads the head in its transaction and its result comes
-/// back as a fact. A queue with nothing to do, or parked, is forgotten: idle queues cost nothing.
+/// It knows the active queues: those ready, being claimed, running, or waiting for a time, a permit or to run
+/// alone. It does not know their actions: the claim reads the head in its transaction, and its result is
+/// reported as a fact. A queue with nothing to do, or parked, is forgotten: idle queues cost nothing.
 ///
 /// ```
 ///             wake                claim                admitted           handler returned
@@ -18,7 +18,7 @@ internal import HeapModule
 package struct SchedulerStateMachine {
     /// How many handlers run at the same time at most.
     package let concurrency: Int
-    /// Whether what may have killed a process is tried with nothing beside it.
+    /// Whether suspects of a crash are tried with nothing beside them.
     let triesSuspects: Bool
 
     var phases: [QueueID: QueuePhase] = [:]
@@ -27,17 +27,17 @@ package struct SchedulerStateMachine {
     var obstacles: [QueueID: QueueObstacle] = [:]
     /// Queues that other processes run.
     var taken = QueueLine()
-    /// Those of them that were asked again, until it is known whether they are free.
+    /// Polled ones of them, until it is known whether they are free.
     var askedAgain: Set<QueueID> = []
-    /// What is done about those that may have killed a process.
     var trial = CrashTrial()
-    /// Waits whose queues are looked at again: because they are over, or because of a wake before, where a
-    /// wall clock that jumped back must not make the wait begin anew (G8).
+    /// Waits of queues that are polled again, because they have ended or after a wake-up.
+    ///
+    /// They are kept so that a wall clock that was set back cannot restart the wait (G8).
     var waits: [QueueID: (wait: RetryWait, until: Duration, isOver: Bool)] = [:]
     var lines = RouteLines()
-    /// Runs of queues with several slots, whose phase is of the next claim.
+    /// Runs of queues with several slots, whose phase is that of the next claim.
     var beside: [Int64: QueueID] = [:]
-    /// Those of them whose outcome is being written.
+    /// Runs of them whose outcome is being written.
     var settlingBeside: Set<Int64> = []
     var agenda = Agenda()
     /// Claims under way and handlers that run, each a permit.
@@ -56,9 +56,7 @@ package struct SchedulerStateMachine {
 // MARK: - Facts
 
 extension SchedulerStateMachine {
-    /// The broker runs.
-    ///
-    /// Its queues with work are told by ``wake(_:)``.
+    /// Starts the scheduler of a running broker; ``wake(_:)`` follows with its queues that have work.
     package mutating func start() {
         precondition(permitsInUse == 0 && settling == 0, "the scheduler was started while handlers ran")
         forget()
@@ -66,7 +64,7 @@ extension SchedulerStateMachine {
         isStopping = false
     }
 
-    /// No further claim; ``stop()`` follows, which may tell at once that nothing runs.
+    /// Stops claiming; ``stop()`` follows, which may report at once that nothing runs.
     package mutating func close() { isOpen = false }
 
     /// The broker is to stop: no further claim, until nothing runs.
@@ -84,11 +82,11 @@ extension SchedulerStateMachine {
         return decide()
     }
 
-    /// A claim is in the file, and the handler starts.
+    /// Records that a claim is committed and its handler starts.
     ///
     /// - Parameters:
-    ///   - route: Its route, if that limits its runs.
-    ///   - room: What is left to start in the queue beside it.
+    ///   - route: Its route, if that has a limit.
+    ///   - room: The slots that the queue has left.
     package mutating func started(
         _ queue: QueueID,
         claim: Int64,
@@ -115,7 +113,7 @@ extension SchedulerStateMachine {
         permitsInUse -= 1
         trial.left(queue)
         _ = trial.isLate(queue)
-        // One that is over comes again only from a claim that has failed behind it, with a delay of its own.
+        // A wait that has ended returns only from a claim that failed after it, with a delay of its own.
         let known = waits.removeValue(forKey: queue).flatMap { $0.isOver ? nil : $0 }
         noteRoute(of: queue, conclusion)
         if wasWoken && conclusion.isOutdatedByWake && !mutant("wake during a claim") {
@@ -136,7 +134,7 @@ extension SchedulerStateMachine {
             )
         case .lacksPermit(let route, let limit):
             phases[queue] = .lackingPermit(route)
-            // The permit may have come back between the transaction and now.
+            // A permit may have been freed between the transaction and now.
             if !lines.enqueue(queue, for: route, limit: limit) { makeReady(queue) }
         case .awaitsTrial(let suspect):
             // The trial may have ended between the transaction and now.
@@ -163,7 +161,7 @@ extension SchedulerStateMachine {
         return decide()
     }
 
-    /// A handler has returned, and its outcome is about to be written.
+    /// Records that a handler has returned and its outcome is about to be written.
     ///
     /// - Returns: The claim to make in the same transaction, with the permit that it frees: the next ready
     ///   queue's, or its own queue's next when no other is ready.
@@ -175,7 +173,7 @@ extension SchedulerStateMachine {
         phases[queue] = .settling
         endRun(claim)
         settling += 1
-        // Its permit goes to the next claim, or back.
+        // Its permit passes to the next claim, or is returned.
         permitsInUse -= 1
         guard isOpen, !trial.isActive else { return nil }
         if let next = ready.popFirst() { return order(next) }
@@ -217,7 +215,7 @@ extension SchedulerStateMachine {
             waits[queue] = (wait, until, isOver: false)
         // Its head may be another one now, of another route.
         case .lackingPermit: makeReady(queue)
-        // These look at the head again without being told.
+        // These check the head again in any case.
         case .ready, .running, .full, .settling, .suspect: break
         }
     }

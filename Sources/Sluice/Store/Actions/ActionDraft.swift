@@ -1,21 +1,21 @@
-/// An action on its way into the file: checked and encoded.
+/// An action that is checked and encoded, to be stored.
 package struct ActionDraft: Sendable {
     package let queue: QueueName
     package let kind: String
     package let sortKey: SortKey
-    /// Its queue's options give the type of its key: it holds whatever type the file has.
+    /// Whether the queue's options set the type of the sort key, whatever type the file has.
     package let fixesSortKind: Bool
-    /// One JSON value.
+    /// The payload as one JSON value.
     package let payload: String
-    /// The version of the kind that the payload is written in.
+    /// The payload's version of the kind.
     package let version: Int
-    /// When it gets its place in the order; `nil` is at once.
+    /// The time at which it gets its place in the order; `nil` for at once.
     package let notBefore: Timestamp?
-    /// The most actions that its queue may hold with it; `nil` is no limit.
+    /// The most actions that its queue may hold, this one included; `nil` for no limit.
     package let depthLimit: Int?
-    /// What most actions do not have; `nil` where this one has none of it.
+    /// Values that most actions lack; `nil` if this one has none of them.
     package let extras: DraftExtras?
-    /// The trace that it is enqueued in, as JSON.
+    /// The trace in which it is enqueued, as JSON.
     package var trace: String?
 
     package init(
@@ -42,10 +42,10 @@ package struct ActionDraft: Sendable {
 }
 
 extension ActionDraft {
-    /// Whether it leaves at its default what most actions do.
+    /// Whether it has defaults where most actions have them.
     var isPlain: Bool { version == 1 && trace == nil && extras == nil }
 
-    /// Whether it can be stored by one statement with another that is plain.
+    /// Returns whether one statement can store it together with another plain draft.
     func isPlain(like other: ActionDraft) -> Bool {
         isPlain && sortKey.kind == other.sortKey.kind
     }

@@ -1,25 +1,24 @@
 internal import SluiceSQLite
 
-/// Keys by which callers have their actions enqueued once.
+/// Owns the deduplication keys, by which a caller's action is enqueued only once.
 final class DeduplicationKeys: TransactionSubject {
     let core: TransactionCore
-    /// Whether the file has any deduplication keys; `nil` until it is asked.
+    /// Whether the file has deduplication keys; `nil` until it is read.
     private(set) var hasKeys: Bool?
 
     init(_ core: TransactionCore) { self.core = core }
 
     func forget() { hasKeys = nil }
 
-    /// What a key stands for.
     struct KnownKey {
         let action: ActionID
-        /// Its action waits: neither runs, nor goes as soon as its attempt is over, nor has gone.
+        /// Whether the action waits: it neither runs, nor is cancelled, nor is deleted.
         let isWaiting: Bool
     }
 }
 
 extension DeduplicationKeys {
-    /// Gives a key to an action that has been stored, whoever had it before.
+    /// Assigns a key to a stored action, whichever action had it before.
     func remember(_ key: DeduplicationKey, of action: ActionID, in queue: QueueID) throws(SQLiteError) {
         try connection.cached(
             """
@@ -33,13 +32,13 @@ extension DeduplicationKeys {
         hasKeys = true
     }
 
-    /// Whether a key stands for an action, be it one that has gone.
+    /// Returns whether a key has an action, even a deleted one.
     func isTaken(_ key: DeduplicationKey, in queue: QueueName) throws(SQLiteError) -> Bool {
         guard let entry = try core.knownQueue(named: queue) else { return false }
         return try look(up: key.text, in: entry.id) != nil
     }
 
-    /// The action that a key stands for, unless its time is over.
+    /// Returns the action of a key, unless the key has ended.
     func look(up key: String, in queue: QueueID) throws(SQLiteError) -> KnownKey? {
         let row = try connection.cached(
             """
@@ -64,7 +63,7 @@ extension DeduplicationKeys {
         if row.isThere { return KnownKey(action: row.action, isWaiting: row.isWaiting) }
         guard let until = row.until, until > now else { return nil }
         if until - now > row.retention {
-            // The wall clock has gone back: the key is kept no longer than was asked, counted from here.
+            // The wall clock was set back: keep the key for its retention time, counted from now.
             try connection.cached(
                 "UPDATE sluice_key_rows SET until_us = ?3 WHERE queue_id = ?1 AND key = ?2"
             )
@@ -74,12 +73,10 @@ extension DeduplicationKeys {
     }
 }
 
-// MARK: - When actions go, come back and move
+// MARK: - Deleted, requeued and moved actions
 
 extension DeduplicationKeys {
-    /// Whether the file has any keys.
-    ///
-    /// Most have none, and pay nothing for them.
+    /// Returns whether the file has keys; most files have none, and pay nothing for them.
     func hasAnyKeys() throws(SQLiteError) -> Bool {
         if let hasKeys { return hasKeys }
         let found = try connection.cached("SELECT 1 FROM sluice_key_rows LIMIT 1").hasRow()
@@ -87,14 +84,14 @@ extension DeduplicationKeys {
         return found
     }
 
-    /// The action of a key has gone: the key stays for its time.
+    /// Keeps the key of a deleted action for its retention time.
     func beginRetention(of action: ActionID) throws(SQLiteError) {
         guard try hasAnyKeys() else { return }
         try connection.cached("UPDATE sluice_key_rows SET until_us = ?2 + keep_us WHERE action_id = ?1")
             .bind(1, action.rawValue).bind(2, now.microseconds).run()
     }
 
-    /// A dead letter has come back, perhaps under another number: its key is taken again.
+    /// Assigns the key of a requeued dead letter, perhaps under a new sequence.
     func endRetention(of action: ActionID, now newAction: ActionID) throws(SQLiteError) {
         guard try hasAnyKeys() else { return }
         try connection.cached(
@@ -103,7 +100,6 @@ extension DeduplicationKeys {
         .bind(1, action.rawValue).bind(2, newAction.rawValue).run()
     }
 
-    /// An action has moved: its key counts in its new queue.
     func moveKey(of action: ActionID, to queue: QueueID) throws(SQLiteError) {
         guard try hasAnyKeys() else { return }
         try connection.cached(
@@ -112,12 +108,10 @@ extension DeduplicationKeys {
         .bind(1, action.rawValue).bind(2, queue.rawValue).run()
     }
 
-    /// The most keys that one transaction removes.
+    /// The most keys that one transaction deletes.
     private static let keyBatchSize = 1_000
 
-    /// Removes keys whose time is over.
-    ///
-    /// - Returns: Whether there may be more.
+    /// Deletes keys that have ended, and returns whether there may be more.
     func sweepKeys() throws(SQLiteError) -> Bool {
         guard try hasAnyKeys() else { return false }
         let hasShortened = try shortenKeys()
@@ -132,11 +126,10 @@ extension DeduplicationKeys {
         return removed == Self.keyBatchSize || hasShortened
     }
 
-    /// Has keys end no later than was asked, counted from here, whose actions went before the wall clock was
-    /// set back.
+    /// Shortens keys to their retention time, counted from now, after the wall clock was set back.
     ///
-    /// Those end last, so that one look tells whether there are any; while a longer retention hides them they
-    /// are shortened when they are asked for.
+    /// The keys affected end last, so one look-up shows whether there are any. While a key with a longer
+    /// retention hides them, they are shortened when they are looked up.
     ///
     /// - Returns: Whether there may be more.
     private func shortenKeys() throws(SQLiteError) -> Bool {

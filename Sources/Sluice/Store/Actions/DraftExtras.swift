@@ -1,4 +1,4 @@
-/// What most actions do not have: a class, so that a draft without it is no larger for it.
+/// Values that most actions lack, in a class, so that a draft without them is no larger.
 package final class DraftExtras: Sendable {
     package let expiresAt: Timestamp?
     package let tag: String?
@@ -22,6 +22,6 @@ package final class DraftExtras: Sendable {
 }
 
 extension DraftExtras {
-    /// Whether it asks for a look at the file before it is stored.
+    /// Whether the file must be read before the action is stored.
     var isSingular: Bool { key != nil }
 }

@@ -1,5 +1,6 @@
 internal import SluiceSQLite
 
+/// Owns the changes of stored actions: moves, edits, new times and skips.
 final class Edits: TransactionSubject {
     let core: TransactionCore
     let queueRows: QueueRows
@@ -33,7 +34,7 @@ final class Edits: TransactionSubject {
         self.failures = failures
     }
 
-    /// Where an action stands.
+    /// Where an action is, and whether it runs.
     private struct Standing {
         let queue: QueueID
         let name: QueueName
@@ -73,7 +74,7 @@ final class Edits: TransactionSubject {
     ) throws -> Result<ActionChange, SluiceError> {
         guard let standing = try standing(of: action) else { return .success(.missing) }
         if standing.name == name {
-            // Nor does it leave when its attempt ends, if that was asked for.
+            // A move that was requested for the end of its attempt is dropped.
             try connection.cached(
                 "UPDATE sluice_state_rows SET moves_to_queue_id = NULL WHERE action_id = ?1"
             )
@@ -113,9 +114,9 @@ final class Edits: TransactionSubject {
         return .success(.deferred)
     }
 
-    /// Takes an action that does not run from one queue to another; what is scheduled stays so.
+    /// Moves an action that does not run to another queue; a scheduled action remains scheduled.
     func relocate(_ action: ActionID, from queue: QueueID, to target: QueueID) throws(SQLiteError) {
-        // What stands aside has no place; where the target's discipline sets aside, it does so again.
+        // A deferred action has no place. If the target's discipline defers, it is deferred again later.
         try schedule.putBack(action)
         let place = try order.leaving(action, of: queue)
         let name = try core.events.isOn ? core.events.queueName(target) : nil
@@ -184,7 +185,7 @@ final class Edits: TransactionSubject {
             """
         )
         .bind(1, action.rawValue).bind(2, kind).bind(3, payload).bind(4, version.map(Int64.init)).run()
-        // An edit is the answer to what could not be run as it was.
+        // An edit lifts the parking of an action that could not run as it was.
         let isLifted = try connection.cached(
             """
             SELECT 1 FROM sluice_queue_rows WHERE queue_id = ?1 AND blocked_action_id = ?2
@@ -198,7 +199,7 @@ final class Edits: TransactionSubject {
         return standing.isRunning ? .deferred : .done
     }
 
-    /// An attempt that succeeds tells what it has not seen.
+    /// Marks an edit during an attempt, so that a success reports an edit that it has not seen.
     private static let noteEditWhileRunning: StaticString = """
         INSERT INTO sluice_state_rows (action_id, edited_claim)
         SELECT a.id, c.claim FROM sluice_action_rows AS a
@@ -271,8 +272,7 @@ final class Edits: TransactionSubject {
         return action
     }
 
-    /// The action that has parked a queue, which need not be the next by now; what runs beside it does not
-    /// matter.
+    /// Selects the action that has parked a queue; it need not be the next, and others may run beside it.
     private static let parkingAction: StaticString = """
         SELECT a.id FROM sluice_queue_rows AS q
         JOIN sluice_action_rows AS a ON a.id = q.blocked_action_id AND a.queue_id = q.queue_id
@@ -283,27 +283,27 @@ final class Edits: TransactionSubject {
 }
 
 extension PlaceKey {
-    /// A key that puts an action in front of a place: the same where the action is older, else a smaller one.
+    /// Returns a key that sorts an action before a place; `nil` if no key is smaller.
     ///
-    /// - Returns: `nil` where none is smaller.
+    /// The key is the same if the action is older, and a smaller one otherwise.
     static func inFront(of first: Place, for action: ActionID) -> PlaceKey? {
         if action < first.action { return first.key }
         switch first.key {
         case .integer(let key): return key > .min ? .integer(key - 1) : nil
         case .real(let key): return key > -.infinity ? .real(key.nextDown) : nil
-        // A text's beginning sorts before it.
+        // A prefix of a text sorts before it.
         case .text(let key): return key.isEmpty ? nil : .text(String(key.unicodeScalars.dropLast()))
         }
     }
-    /// A key that puts an action behind a place: the same where the action is newer, else a greater one.
+    /// Returns a key that sorts an action after a place; `nil` if no key is greater.
     ///
-    /// - Returns: `nil` where none is greater.
+    /// The key is the same if the action is newer, and a greater one otherwise.
     static func behind(_ last: Place, for action: ActionID) -> PlaceKey? {
         if action > last.action { return last.key }
         switch last.key {
         case .integer(let key): return key < .max ? .integer(key + 1) : nil
         case .real(let key): return key < .infinity ? .real(key.nextUp) : nil
-        // Any longer text sorts behind its beginning.
+        // A longer text sorts after its prefix.
         case .text(let key): return .text(key + "!")
         }
     }

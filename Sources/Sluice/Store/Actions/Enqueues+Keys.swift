@@ -1,7 +1,8 @@
 internal import SluiceSQLite
 
+/// Enqueueing of actions with deduplication keys.
 extension Enqueues {
-    /// Stores actions of which some have keys or belong to rows, all or none, in their order.
+    /// Stores actions of which some have keys, all or none, in their order.
     func enqueueSingly(_ drafts: [ActionDraft]) throws -> Result<[ActionID], SluiceError> {
         var ids: [ActionID] = []
         var hasWritten = false
@@ -12,7 +13,7 @@ extension Enqueues {
                 ids.append(stored.id)
                 hasWritten = hasWritten || stored.isNew
             case .failure(let refusal):
-                // What was stored before goes with the transaction.
+                // The roll-back also undoes the actions stored before.
                 if hasWritten { throw refusal }
                 return .failure(refusal)
             }
@@ -53,7 +54,7 @@ extension Enqueues {
 }
 
 extension Enqueues {
-    /// Gives an action that waits the contents of another.
+    /// Replaces the contents of a waiting action.
     private func replace(_ action: ActionID, in queue: QueueID, with draft: ActionDraft) throws {
         try edits.edit(action, kind: draft.kind, payload: draft.payload, version: draft.version)
         let extras = draft.extras
@@ -66,7 +67,7 @@ extension Enqueues {
         try connection.cached("UPDATE sluice_key_rows SET keep_us = ?2 WHERE action_id = ?1")
             .bind(1, action.rawValue).bind(2, extras?.key?.retention.wholeMicroseconds ?? 0).run()
         try groups.setGroups(of: action, in: queue, extras?.groups ?? ActionGroups())
-        // It may have stood aside for a gate that it no longer asks for.
+        // It may have been deferred for a gate that it does not need now.
         try schedule.putBack(action)
         core.touch(queue)
     }

@@ -1,5 +1,6 @@
 internal import SluiceSQLite
 
+/// Owns the storing of new actions.
 final class Enqueues: TransactionSubject {
     let core: TransactionCore
     let keys: DeduplicationKeys
@@ -29,7 +30,7 @@ final class Enqueues: TransactionSubject {
 
     /// Stores actions.
     ///
-    /// A refusal that had nothing written is a result, so that it costs its group no rollback.
+    /// A refusal before anything is written is returned, not thrown, so that its group needs no roll-back.
     func enqueue(_ drafts: [ActionDraft]) throws -> Result<[ActionID], SluiceError> {
         if drafts.contains(where: { $0.extras?.isSingular == true }) { return try enqueueSingly(drafts) }
         if let refusal = try refusalByDepth(drafts) { return .failure(refusal) }
@@ -49,7 +50,7 @@ final class Enqueues: TransactionSubject {
         return .success(ids)
     }
 
-    /// Stores an action, whatever key it has.
+    /// Stores an action without checking its deduplication key.
     func enqueue(_ draft: ActionDraft) throws -> ActionID {
         let new = try number(draft)
         let insert = try connection.cached(draft.isPlain ? Self.plainInsert : Self.insert)
@@ -66,9 +67,9 @@ final class Enqueues: TransactionSubject {
         return new.id
     }
 
-    /// Stores plain actions by one statement, which opens the table and its indexes once for all of them.
+    /// Stores plain actions with one statement, which opens the table and its indexes once for all of them.
     ///
-    /// Their keys are of one type: were they not, a later one could not see the type of an earlier one.
+    /// Their sort keys have one type. Otherwise a later draft could not see the type set by an earlier one.
     private func enqueueTogether(_ drafts: ArraySlice<ActionDraft>) throws -> [ActionID] {
         let insert = try connection.cached(Self.plainInsertTogether)
         var new: [NewAction] = []
@@ -85,7 +86,7 @@ final class Enqueues: TransactionSubject {
         return new.map(\.id)
     }
 
-    /// What an action gets on its way into the file.
+    /// Values given to an action when it is stored.
     private struct NewAction {
         let id: ActionID
         let queue: QueueID
@@ -117,7 +118,7 @@ final class Enqueues: TransactionSubject {
         order.added(new.id, key: new.key, to: new.queue, isPlaced: draft.notBefore == nil)
         if let time = draft.notBefore { schedule.noteScheduled(at: time) }
         if core.isJoined {
-            // By its number, so that who runs the queues can tell what has come.
+            // Recorded by its sequence, so that the process that runs the queues can identify it.
             core.log(ForeignChange(queue: new.queue, action: new.id, change: "insert"))
         } else {
             core.touchNew(new.queue)
@@ -127,7 +128,7 @@ final class Enqueues: TransactionSubject {
         }
     }
 
-    /// The row of an action that was stored just now.
+    /// Returns the row of an action that was just stored.
     private func stored(_ draft: ActionDraft, _ new: NewAction) -> StoredAction {
         let extras = draft.extras
         return StoredAction(
@@ -151,7 +152,7 @@ final class Enqueues: TransactionSubject {
     private static let rowsTogether = 8
     private static let plainColumns: Int32 = 8
 
-    /// For most actions: they are spared the binding of what is at its default.
+    /// For most actions: columns with default values need no binding.
     private static let plainInsert: StaticString = """
         INSERT INTO sluice_action_rows
             (id, queue_id, sort_key, not_before_us, enqueued_at_us, nonce, kind, payload)

@@ -1,5 +1,6 @@
 internal import SluiceSQLite
 
+/// Owns the sweep that finds expired actions and ended deduplication keys.
 final class Expiry: TransactionSubject {
     let core: TransactionCore
     let keys: DeduplicationKeys
@@ -8,7 +9,6 @@ final class Expiry: TransactionSubject {
     let failures: Failures
     let blocks: QueueBlocks
     let schedule: Schedule
-    /// How far the sweep has got.
     private(set) var sweeping = SweepMemory()
 
     init(
@@ -31,12 +31,11 @@ final class Expiry: TransactionSubject {
 
     func forget() { sweeping.mark = nil }
 
-    /// How often ended keys are looked for.
+    /// The interval between sweeps of ended keys.
     static let keySweepInterval: Duration = .seconds(60)
-    /// The most actions that one transaction looks at.
+    /// The most actions that one transaction checks.
     static let sweepBatchSize = 500
 
-    /// The error of what has expired.
     static let expiredError = "its time was over before it could start"
 
     func sweep(_ admission: Admission) throws(SQLiteError) -> Timestamp? {
@@ -47,7 +46,7 @@ final class Expiry: TransactionSubject {
         return leavesExpired || leavesKeys ? now : try nextSweep()
     }
 
-    /// When something ends next.
+    /// Returns when the next action or key ends.
     func nextSweep() throws(SQLiteError) -> Timestamp? {
         guard core.epoch != nil else { return nil }
         forgetSweptTime()
@@ -58,7 +57,7 @@ final class Expiry: TransactionSubject {
                 WHERE expires_at_us > ?1 AND expires_at_us <= ?2
                 """
             )
-            // What is no number, in a damaged file, is behind all times.
+            // A value that is not a number, in a damaged file, sorts after all times.
             .bind(1, sweeping.mark?.expiry.microseconds ?? .min).bind(2, Int64.max)
             .first { $0.optionalInt64(0) }
             ?? nil
@@ -69,13 +68,13 @@ final class Expiry: TransactionSubject {
         return times.compactMap { $0 }.min()
     }
 
-    /// An action's end has been set: a sweep that has passed that time must come again.
+    /// Moves the sweep back if a new expiry is at or before its mark.
     func expiryChanged(to time: Timestamp?) {
         guard let time, let mark = sweeping.mark, time <= mark.expiry else { return }
         sweeping.mark = SweepMemory.Mark(expiry: time, action: ActionID(rawValue: 0))
     }
 
-    /// A wall clock that was set back lets ends that were swept come again.
+    /// Restarts the sweep if the wall clock was set back before its mark.
     private func forgetSweptTime() {
         if let mark = sweeping.mark, mark.expiry > now { sweeping.mark = nil }
     }
@@ -86,10 +85,10 @@ final class Expiry: TransactionSubject {
         let name: QueueName
         let kind: String
         let expiry: Timestamp
-        /// It runs, or has parked its queue: the next claim and an operator see to it.
+        /// Whether it runs or has parked its queue, so that the next claim or an operator handles it.
         let isLeft: Bool
         let isCancelled: Bool
-        /// It has no place in the order.
+        /// Whether it is scheduled or deferred, and so has no place in the order.
         let isWaiting: Bool
     }
 
@@ -101,7 +100,7 @@ final class Expiry: TransactionSubject {
             do {
                 try endExpired(row, admission)
             } catch {
-                // The next sweep goes past it: it must not keep the others from theirs (G9).
+                // The next sweep skips this action, so that it does not hold up others (G9).
                 if error.code.primary == .constraint { sweeping.unwritable.insert(row.action) }
                 throw error
             }
@@ -114,18 +113,18 @@ final class Expiry: TransactionSubject {
         return true
     }
 
-    /// Does with what has expired as its policy says.
+    /// Applies the expiry policy to an expired action.
     private func endExpired(_ row: ExpiredRow, _ admission: Admission) throws(SQLiteError) {
         if row.isCancelled {
             try removals.remove(row.action, in: row.queue)
         } else if admission.expiryPolicy(in: row.name, of: row.kind) == .skip {
-            // As where a claim finds it: the groups that it starts are closed for this pass.
+            // As at a claim: the groups that it starts are closed for this pass.
             let discipline = admission.queues.rules(of: row.name).discipline
             try groups.leavePass(row.action, of: row.queue, by: discipline, .skip)
             try failures.fail(row.action, in: row.queue, .expired, .skip, error: Self.expiredError)
             try blocks.liftBlock(of: row.action, in: row.queue)
         } else if row.isWaiting {
-            // Its policy is carried out when it is the head: it stands aside no longer.
+            // Its policy is applied when it is the head, so it must have its place.
             try schedule.putBack(row.action)
         }
         core.touch(row.queue)

@@ -6,7 +6,7 @@ struct FailedRun {
     let number: Int
 }
 
-/// A text cut to what the file keeps of an error, at a character's boundary.
+/// Returns a text cut, at a character's boundary, to the length that the file keeps of an error.
 func bounded(_ text: String) -> String {
     let limit = SluiceError.maximumTextByteCount
     guard text.utf8.count > limit else { return text }

@@ -1,6 +1,6 @@
 internal import SluiceSQLite
 
-/// Failure policies: parking, dead letters, and the failing of a whole queue.
+/// Owns the failure policies: parking a queue, dead letters, and failing a whole queue.
 final class Failures: TransactionSubject {
     let core: TransactionCore
     let blocks: QueueBlocks
@@ -19,12 +19,12 @@ final class Failures: TransactionSubject {
         self.groups = groups
     }
 
-    /// The most actions that one transaction sets aside when a whole queue fails.
+    /// The most dead letters that one transaction makes when a whole queue fails.
     static let failBatchSize = 500
 
     /// Applies a failure policy to an action.
     ///
-    /// - Parameter discipline: That of its queue, which says what is behind it.
+    /// - Parameter discipline: The discipline of its queue, which defines what sorts after the action.
     func fail(
         _ action: ActionID,
         in queue: QueueID,
@@ -39,7 +39,7 @@ final class Failures: TransactionSubject {
         }
         switch policy {
         case .block:
-            // If another one has parked it, which ran beside this: this is tried again with it.
+            // If an action beside this one has parked the queue, this one is retried together with it.
             if try !blocks.isParked(queue) {
                 try blocks.block(queue, by: BlockReason(cause), action, error: error)
             }
@@ -56,7 +56,7 @@ final class Failures: TransactionSubject {
         }
     }
 
-    /// From now on a queue fails as a whole: all that are there by now and come behind an action.
+    /// Marks a queue as failing: all its current actions that sort after an action become dead letters.
     private func failAll(
         of queue: QueueID,
         isReversed: Bool,
@@ -78,9 +78,9 @@ final class Failures: TransactionSubject {
         .bind(6, isReversed).run()
     }
 
-    /// Sets aside the next actions of a queue that fails as a whole.
+    /// Makes dead letters of the next actions of a failing queue; if none are left, the queue continues.
     ///
-    /// - Returns: Whether any are left; if none, the queue moves again.
+    /// - Returns: Whether any are left.
     @discardableResult
     func failBatch(of queue: QueueID) throws(SQLiteError) -> Bool {
         let failing = try connection.cached(
@@ -114,12 +114,12 @@ final class Failures: TransactionSubject {
         return false
     }
 
-    /// Actions of a queue, in no order, that come behind a place and were there no later than a given one.
+    /// Returns actions of a queue, in no order, that sort after a place and are no newer than `last`.
     ///
-    /// The newest of them are taken out of the order. A place that its action has no longer may be among
-    /// them.
+    /// The newest of them are removed from the order in memory. The result may contain places that their
+    /// actions do not have any more.
     ///
-    /// - Parameter isReversed: What sorts before the place is behind it.
+    /// - Parameter isReversed: Actions that sort before the place count as after it.
     private func actions(
         in queue: QueueID,
         behind place: Place,
@@ -127,7 +127,7 @@ final class Failures: TransactionSubject {
         through last: ActionID,
         limit: Int
     ) throws(SQLiteError) -> [Place] {
-        // What runs, in whatever process, ends by its own outcome.
+        // An action that runs, in whatever process, ends by its own outcome.
         let running = try connection.cached("SELECT action_id FROM sluice_claim_rows WHERE queue_id = ?1")
             .bind(1, queue.rawValue).all { ActionID(rawValue: $0.int64(0)) }
         var found = try order.takeNewest(
@@ -194,7 +194,7 @@ final class Failures: TransactionSubject {
         LIMIT ?3
         """
 
-    /// Actions that came to a queue from elsewhere after an action had got its number.
+    /// Returns actions that entered a queue from elsewhere after a sequence was given.
     private func newcomers(to queue: QueueID, after last: ActionID) throws(SQLiteError) -> Set<ActionID> {
         Set(
             try connection.cached(
@@ -210,7 +210,7 @@ final class Failures: TransactionSubject {
 }
 
 extension Failures {
-    /// Whether an action stands at a place of a queue's order, or will when it is due.
+    /// Returns whether an action is at a place of a queue's order, or will be when it is due.
     private func isAt(_ place: Place, of queue: QueueID) throws(SQLiteError) -> Bool {
         let key = try connection.cached(
             "SELECT sort_key FROM sluice_action_rows WHERE id = ?1 AND queue_id = ?2"
@@ -219,7 +219,7 @@ extension Failures {
         return key == place.key
     }
 
-    /// Makes an action of a queue a dead letter, if the queue has it; its history stays.
+    /// Makes an action of a queue a dead letter, if the queue has it, and keeps its history.
     func bury(
         _ action: ActionID,
         of queue: QueueID,

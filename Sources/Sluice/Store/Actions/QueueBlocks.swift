@@ -1,11 +1,12 @@
 internal import SluiceSQLite
 
+/// Owns the reasons in the file why queues do not move: parking, failing and unrunnable heads.
 final class QueueBlocks: TransactionSubject {
     let core: TransactionCore
 
     init(_ core: TransactionCore) { self.core = core }
 
-    /// An action comes to a queue from elsewhere: if that is failing, it was not behind what has failed.
+    /// Records that an action enters a queue from elsewhere, so that it is exempt if the queue is failing.
     func came(_ action: ActionID, to queue: QueueID) throws(SQLiteError) {
         let isFailing = try connection.cached(
             "SELECT 1 FROM sluice_queue_rows WHERE queue_id = ?1 AND blocked_by = 'failing'"
@@ -22,10 +23,10 @@ final class QueueBlocks: TransactionSubject {
     }
 }
 
-// MARK: - Why a queue does not move
+// MARK: - Reasons
 
 extension QueueBlocks {
-    /// Notes in the file why the broker cannot run a head, once.
+    /// Records once in the file why the broker cannot run a head.
     func noteBlock(
         _ reason: BlockReason,
         _ detail: String?,
@@ -40,7 +41,7 @@ extension QueueBlocks {
         }
     }
 
-    /// - Parameter isHead: The action is the head by the queue's discipline, and not by its order.
+    /// - Parameter isHead: Whether the action is the head by the queue's discipline, and not by its order.
     func block(
         _ queue: QueueID,
         by reason: BlockReason,
@@ -85,7 +86,7 @@ extension QueueBlocks {
         core.touch(queue)
     }
 
-    /// Lifts what an action that goes away has caused; the failing of a queue ends by itself.
+    /// Lifts the parking that a deleted action has caused; the failing of a queue ends by itself.
     func liftBlock(of action: ActionID, in queue: QueueID) throws(SQLiteError) {
         let isCause = try connection.cached(
             """

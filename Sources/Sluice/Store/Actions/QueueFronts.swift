@@ -1,5 +1,6 @@
 internal import SluiceSQLite
 
+/// Finds the next action of a queue to start, and pages through the queues with work.
 final class QueueFronts: TransactionSubject {
     let core: TransactionCore
     let schedule: Schedule
@@ -9,7 +10,7 @@ final class QueueFronts: TransactionSubject {
         self.schedule = schedule
     }
 
-    /// The epochs whose claims stand: what a process has left that died runs no more.
+    /// Returns the epochs whose claims are valid; actions claimed by a dead process do not run.
     func livingClaims() throws(SQLiteError) -> String {
         RunnerRow.epochs(try RunnerRow.living(connection, own: core.nonce, seenFrom: core.identity, at: now))
     }
@@ -18,20 +19,20 @@ final class QueueFronts: TransactionSubject {
 // MARK: - Finding the first
 
 extension QueueFronts {
-    /// A walk along the order of a queue, past what runs in other processes.
+    /// A walk along the order of a queue that skips actions running in other processes.
     struct Walk {
-        /// How many places may be looked at yet.
+        /// The number of places that may still be read.
         var budget: Int
-        /// The epochs whose claims stand.
+        /// The epochs whose claims are valid.
         let living: String
         let discipline: QueueDiscipline
-        /// Places that were taken out of the order in memory, to be put back.
+        /// Places removed from the order in memory, to be put back.
         var passed: [Place] = []
     }
 
-    /// The first place in a queue whose action waits, of those that have one and those that are due.
+    /// Returns the first place in a queue whose action waits, of placed actions and of those due.
     ///
-    /// - Parameter admitted: Up to where those that are due have their place; `nil`: all have.
+    /// - Parameter admitted: The last place given to a due action; `nil` if all due actions have places.
     func firstWaiting(
         of queue: QueueID,
         _ walk: inout Walk,
@@ -40,21 +41,20 @@ extension QueueFronts {
         while true {
             let first = try firstWaiting(of: queue, &walk)
             guard let last = admitted, walk.budget > 0 else { return first }
-            // Only in order does one that is due and behind the last that was placed not come before this.
+            // Only in order do due actions after the last placed one certainly not sort before this one.
             let isInOrder = walk.discipline.slots > 1 || walk.discipline == .firstInFirstOut
             if isInOrder, let first, first <= last { return first }
             admitted = try schedule.admitInOrder(of: queue)
         }
     }
 
-    /// The place in a queue that comes first by its discipline, or in the next pass through it.
+    /// Returns the first place in a queue by its discipline, or the first of the next pass.
     private func head(of queue: QueueID, by discipline: QueueDiscipline) throws(SQLiteError) -> Place? {
         if let place = try order.head(of: queue, by: discipline) { return place }
         return try discipline == .passOver ? order.head(of: queue, by: .firstInFirstOut) : nil
     }
 
-    /// The place in a queue whose action is the next to start, of those that wait in its order; it stays
-    /// there.
+    /// Returns the place of the waiting action that starts next, and keeps it in the order.
     func nextPlace(of queue: QueueID, by discipline: QueueDiscipline) throws(SQLiteError) -> Place? {
         var walk = QueueFronts.Walk(budget: .max, living: try livingClaims(), discipline: discipline)
         let next = try firstWaiting(of: queue, &walk)
@@ -62,11 +62,9 @@ extension QueueFronts {
         return next
     }
 
-    /// The first place in a queue whose action waits; it stays in the order.
-    ///
-    /// - Returns: `nil` when there is none, or the walk's budget is used up.
+    /// Returns the first place whose action waits, and keeps it; `nil` if the walk's budget is used up.
     private func firstWaiting(of queue: QueueID, _ walk: inout Walk) throws(SQLiteError) -> Place? {
-        // Until another connection commits, or a broker begins to run here, memory knows the order.
+        // Memory then knows the order until another connection commits or a broker begins to run here.
         if !order.isFollowed { order.follow() }
         while walk.budget > 0, let place = try head(of: queue, by: walk.discipline) {
             walk.budget -= 1
@@ -94,7 +92,7 @@ extension QueueFronts {
         return nil
     }
 
-    /// Ends a walk: what it has passed stands in the order again.
+    /// Ends a walk: puts the passed places back into the order.
     func putDown(_ walk: Walk, in queue: QueueID) throws(SQLiteError) {
         for place in walk.passed { try order.placed(place, in: queue) }
     }
@@ -103,10 +101,10 @@ extension QueueFronts {
 // MARK: - The next to start
 
 extension QueueFronts {
-    /// The discipline of a queue.
+    /// Returns the discipline of a queue.
     ///
-    /// - Parameter said: What code says of it; `nil`, where it says nothing, is what the file tells of
-    ///   those who ran it last.
+    /// - Parameter said: The discipline set in code. If `nil`, the file names that of the last process that
+    ///   ran the queue.
     func discipline(of queue: QueueID, said: QueueDiscipline?) throws(SQLiteError) -> QueueDiscipline {
         if let said { return said }
         return try QueueDiscipline.noted(of: queue, on: connection)
@@ -114,9 +112,9 @@ extension QueueFronts {
 }
 
 extension QueueFronts {
-    /// The key that makes an action the next to start of what waits: its own, if it is that already.
+    /// Returns the key that makes an action the next to start: its own, if it is next already.
     ///
-    /// A pass through the queue begins anew, so that what is in front is next.
+    /// A pass through the queue restarts, so that the first action is next.
     func frontKey(
         of own: Place,
         in queue: QueueID,
@@ -155,7 +153,7 @@ extension QueueFronts {
 }
 
 extension QueueDiscipline {
-    /// What a file tells of the discipline of a queue.
+    /// Reads the discipline of a queue as the file records it.
     static func noted(of queue: QueueID, on connection: Connection) throws(SQLiteError) -> QueueDiscipline {
         let noted = try connection.cached(
             """
@@ -193,7 +191,7 @@ extension QueueFronts {
         .bind(1, last.rawValue).bind(2, limit)
         .all { (queue: QueueID(rawValue: $0.int64(0)), isParked: !$0.isNull(1) && $0.bool(1)) }
         let queues = found.filter { !$0.isParked }.map(\.queue)
-        // A number that is none, in a damaged file, reads as one that has been: there is nothing behind it.
+        // In a damaged file, a value that is not a number reads as an id already seen: the walk ends.
         guard let end = found.last?.queue, end > last else { return (queues, nil) }
         return (queues, .ordered(after: end, limit: limit))
     }

@@ -1,5 +1,6 @@
 internal import SluiceSQLite
 
+/// Owns the rows of queues, and the type of sort key of each.
 final class QueueRows: TransactionSubject {
     let core: TransactionCore
     let failures: Failures
@@ -11,17 +12,16 @@ final class QueueRows: TransactionSubject {
         self.blocks = blocks
     }
 
-    /// The queue that an action on its way into the file goes to.
     func queue(of draft: ActionDraft) throws -> QueueID {
         try queue(named: draft.queue, sorting: draft.sortKey.kind, isFixed: draft.fixesSortKind)
     }
 
-    /// The queue of a name for an action with such a sort key.
+    /// Returns the queue of a name for an action with such a sort key.
     ///
-    /// A new queue, and one without actions, takes the type of the key.
+    /// A new queue, and one without actions, adopts the type of the key.
     ///
-    /// - Parameter isFixed: The application's options give the type: the queue takes it with the actions
-    ///   that it has.
+    /// - Parameter isFixed: Whether the application's options set the type. The queue then adopts it, and its
+    ///   actions' keys are converted.
     func queue(named name: QueueName, sorting kind: SortKey.Kind, isFixed: Bool = false) throws -> QueueID {
         guard let entry = try core.knownQueue(named: name) else {
             // Not by RETURNING, which makes a table for its answer.
@@ -34,7 +34,7 @@ final class QueueRows: TransactionSubject {
         guard entry.sortKind != kind, !mutant("type of sort key") else { return entry.id }
         let isEmpty = try !connection.cached("SELECT 1 FROM sluice_action_facts WHERE queue_id = ?1")
             .bind(1, entry.id.rawValue).hasRow()
-        // An action that moves here when its attempt ends counts: its key has the queue's type already.
+        // An action that moves here when its attempt ends counts: its key already has the queue's type.
         let isAwaited = try connection.cached("SELECT 1 FROM sluice_state_rows WHERE moves_to_queue_id = ?1")
             .bind(1, entry.id.rawValue).hasRow()
         guard !isAwaited, isEmpty || isFixed && !mutant("options over the type") else {
@@ -55,11 +55,11 @@ final class QueueRows: TransactionSubject {
 // MARK: - Another type of sort key
 
 extension QueueRows {
-    /// Gives the actions of a queue sort keys of the type that the application's options say.
+    /// Converts the sort keys of a queue's actions to the type that the application's options set.
     ///
-    /// Somebody else has set another type, such as an `INSERT` without a key into the empty queue. An action
-    /// without a key gets the time of its arrival where dates order the queue; an action whose key cannot be
-    /// brought to the type becomes a dead letter.
+    /// Another connection has set the other type, for example by an `INSERT` without a key into the empty
+    /// queue. If dates order the queue, an action without a key gets the time of its enqueueing. An action
+    /// whose key cannot be converted becomes a dead letter.
     private func convertKeys(
         of queue: QueueID,
         from old: SortKey.Kind,
@@ -73,7 +73,7 @@ extension QueueRows {
                 )
             }
         for action in actions {
-            // What runs stays, for the handler that has it: it goes in front if it has to wait again.
+            // A running action stays for its handler; if it has to wait again, it sorts first.
             guard let key = action.key ?? (action.isRunning ? PlaceKey.smallest(of: kind) : nil) else {
                 let error =
                     "its sort key, of the type \(old), cannot be made a key of the type \(kind), by which "
@@ -92,7 +92,7 @@ extension QueueRows {
         core.touch(queue)
     }
 
-    /// The actions of a queue with what their keys are in another type; `NULL`: nothing.
+    /// Selects the actions of a queue with their converted keys; `NULL` if a key cannot be converted.
     private static let convertedKeys: StaticString = """
         SELECT f.id,
                CASE ?3
@@ -119,7 +119,6 @@ extension QueueRows {
 }
 
 extension PlaceKey {
-    /// The smallest key of a type.
     fileprivate static func smallest(of kind: SortKey.Kind) -> PlaceKey {
         switch kind {
         case .arrival: .integer(0)

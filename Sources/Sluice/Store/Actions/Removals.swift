@@ -1,5 +1,6 @@
 internal import SluiceSQLite
 
+/// Owns the deletion of actions.
 final class Removals: TransactionSubject {
     let core: TransactionCore
     let blocks: QueueBlocks
@@ -18,16 +19,14 @@ final class Removals: TransactionSubject {
         self.groups = groups
     }
 
-    /// Removes an action with all that is known of it, and lifts the parking that it caused.
+    /// Removes an action with all its rows, and lifts the parking that it caused.
     func remove(_ action: ActionID, in queue: QueueID) throws(SQLiteError) {
         try core.events.record(.removed, action, in: queue)
         try discard(action, of: queue, as: .removed)
         try blocks.liftBlock(of: action, in: queue)
     }
 
-    /// Removes an action.
-    ///
-    /// - Returns: Whether it was there.
+    /// Deletes an action, and returns whether it was there.
     @discardableResult
     func discard(
         _ action: ActionID,

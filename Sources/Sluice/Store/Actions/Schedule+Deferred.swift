@@ -1,18 +1,16 @@
 internal import SluiceSQLite
 
-/// Actions that stand aside: where a wait blocks nobody, what waits has no place in the order meanwhile.
+/// Deferred actions: if a discipline lets others pass a waiting action, that action leaves the order.
 ///
-/// So no claim has to go by all that waits. What waits for a time is found as what is scheduled for later
-/// is.
+/// So no claim has to skip it. The end of its wait is found like the time of a scheduled action.
 extension Schedule {
-    /// Takes an action out of its order until its next attempt is due.
+    /// Defers an action until its next attempt is due.
     func setAside(_ action: ActionID, until time: Timestamp) throws(SQLiteError) {
         try setNotBefore(of: action, time.microseconds)
         noteScheduled(at: time)
         expect(time)
     }
 
-    /// Takes an action out of its order until a gate opens.
     func setAside(_ action: ActionID, untilOpen gate: GateName) throws(SQLiteError) {
         try setNotBefore(of: action, Timestamp.whenOpened.microseconds)
         try connection.cached("INSERT OR REPLACE INTO sluice_aside_rows (action_id, gate) VALUES (?1, ?2)")
@@ -30,13 +28,12 @@ extension Schedule {
             .bind(1, action.rawValue).bind(2, time.microseconds).run()
     }
 
-    /// An attempt has ended that is to be made again: by its discipline the action stands aside meanwhile,
-    /// and its pass goes on behind it.
+    /// Defers an action whose attempt is to be retried, if its discipline does so; its pass continues.
     ///
     /// - Parameters:
-    ///   - discipline: That under which it ran.
-    ///   - delay: How long it waits; `nil` is for the gate alone.
-    ///   - hasFailed: A stop of the broker is no failure.
+    ///   - discipline: The discipline under which it ran.
+    ///   - delay: The length of the wait; `nil` if it waits for the gate alone.
+    ///   - hasFailed: Whether the attempt failed; a stop of the broker is no failure.
     func giveWay(
         _ place: Place,
         in queue: QueueID,
@@ -46,7 +43,7 @@ extension Schedule {
         hasFailed: Bool = true
     ) throws(SQLiteError) {
         guard discipline.setsAside else { return }
-        // It ran while the queue failed: it did not wait behind what has failed.
+        // It ran while the queue failed, and so is exempt from the failing.
         if discipline.slots > 1, try core.exists(place.action) { try blocks.came(place.action, to: queue) }
         if discipline == .passOver && hasFailed && !mutant("pass") {
             try order.passOver(place, of: queue, wasTried: true)
@@ -63,16 +60,17 @@ extension Schedule {
         }
     }
 
-    /// Gives an action that stands aside its place again.
+    /// Returns a deferred action to its place.
     func putBack(_ action: ActionID) throws(SQLiteError) {
         if let aside = try aside(action) { try place(aside) }
         try waitsForNoGate(action)
     }
 
-    /// Gives actions that stand aside their places again; those whose rows cannot be written stay as they
-    /// are, and hold up no other (G9).
+    /// Returns deferred actions to their places.
     ///
-    /// - Returns: How many stand aside no longer.
+    /// An action whose row cannot be written stays as it is, and delays no other (G9).
+    ///
+    /// - Returns: The number of actions that are not deferred any more.
     @discardableResult
     private func putBack(each actions: [ActionID]) throws(SQLiteError) -> Int {
         var count = 0
@@ -84,7 +82,7 @@ extension Schedule {
         return count
     }
 
-    /// An action that stands aside, with the time that says so.
+    /// Returns an action, with the time until which it is deferred; `nil` if it is not deferred.
     private func aside(_ action: ActionID) throws(SQLiteError) -> DueAction? {
         try connection.cached(
             """
@@ -107,12 +105,10 @@ extension Schedule {
             .run()
     }
 
-    /// The most actions that one transaction puts back for gates that have been opened.
+    /// The most actions that one transaction puts back after gates have opened.
     private static let putBackLimit = 1_000
 
-    /// Puts back a batch of those whose gates are open, behind as many as cannot be written.
-    ///
-    /// - Returns: Whether there may be more.
+    /// Puts back a batch of actions whose gates are open; returns whether there may be more.
     func putBackOpened() throws(SQLiteError) -> Bool {
         while true {
             let limit = Self.putBackLimit + memory.unplaced.count
@@ -130,7 +126,7 @@ extension Schedule {
         }
     }
 
-    /// A gate has been opened: what stands aside for it is due.
+    /// Makes the actions deferred for a gate due, since the gate has opened.
     func expectPutBack(for gate: GateName) throws(SQLiteError) {
         guard core.epoch != nil else { return }
         let isAwaited = try connection.cached("SELECT 1 FROM sluice_aside_rows WHERE gate = ?1 LIMIT 1")
@@ -138,7 +134,7 @@ extension Schedule {
         if isAwaited { expect(now) }
     }
 
-    /// Puts back what waits for a retry in the queues of a pattern: the wait is about to be ended.
+    /// Puts back actions that wait for a retry in the queues of a pattern, before the wait is ended.
     func putBackWaiting(_ form: QueuePattern.Form) throws(SQLiteError) {
         let (first, last) = form.bounds
         let actions = try connection.cached(
@@ -154,7 +150,7 @@ extension Schedule {
         try putBack(each: actions)
     }
 
-    /// Puts back what was released: a restart may have brought what it lacked.
+    /// Puts back released actions, which a restart may allow to run.
     func putBackReleased() throws(SQLiteError) {
         let actions = try connection.cached(
             """
@@ -168,8 +164,7 @@ extension Schedule {
         try putBack(each: actions)
     }
 
-    /// Has what stands aside wait no longer than was asked, counted from here, if the wall clock has been
-    /// set back since (G8).
+    /// Shortens deferrals to the requested wait, counted from now, if the wall clock was set back (G8).
     func shortenAsides() throws(SQLiteError) {
         let asides = try connection.cached(
             """
@@ -187,8 +182,7 @@ extension Schedule {
         for (action, due, delay) in asides { try waitAside(action, until: now + delay, not: due) }
     }
 
-    /// Scheduled actions are about to be given their places: a wall clock that has gone back since the last
-    /// time is noticed here.
+    /// Checks, before due actions get their places, whether the wall clock was set back since the last time.
     func noteAdmission() throws(SQLiteError) {
         if let last = lastAdmission {
             let lost = (core.uptime - last.uptime) - (now - last.wall)
@@ -200,12 +194,12 @@ extension Schedule {
         lastAdmission = (now, core.uptime)
     }
 
-    /// By how much the wall clock may fall behind between two looks before it counts as set back: more than
-    /// the steps by which a system keeps it right.
+    /// The most that the wall clock may lose between two checks without counting as set back.
+    ///
+    /// It is more than the steps by which a system adjusts its clock.
     private static let clockTolerance: Duration = .seconds(1)
 
-    /// Has what stood aside at a time, by the wall clock as it was then, wait no longer for what the clock
-    /// has lost since.
+    /// Shortens deferrals made before `time`, by the wall clock of then, by the time that it has lost since.
     private func hastenAsides(by lost: Duration, setBefore time: Timestamp) throws(SQLiteError) {
         let asides = try connection.cached(
             """
@@ -220,8 +214,9 @@ extension Schedule {
         for (action, due) in asides { try waitAside(action, until: due + (.zero - lost), not: due) }
     }
 
-    /// Has an action that stands aside wait until another time than it does, if both of its rows can be
-    /// written: that their times are the same says that it stands aside.
+    /// Changes the time until which an action is deferred, if both of its rows can be written.
+    ///
+    /// Equal times in the two rows mark the action as deferred.
     private func waitAside(
         _ action: ActionID,
         until time: Timestamp,

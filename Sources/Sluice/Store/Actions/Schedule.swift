@@ -1,13 +1,14 @@
 internal import SluiceSQLite
 
+/// Owns the times of scheduled and deferred actions, and gives due actions their places in the order.
 final class Schedule: TransactionSubject {
     let core: TransactionCore
     let blocks: QueueBlocks
     let groups: Groups
     fileprivate(set) var memory = ScheduleMemory()
-    /// When the first action is due that this transaction has deferred.
+    /// The earliest time to which this transaction has deferred an action.
     private var dueAt: Timestamp?
-    /// When due actions were last given their places, by both clocks.
+    /// When due actions last got their places, by both clocks.
     var lastAdmission: (wall: Timestamp, uptime: Duration)?
     private var admissionBefore: (wall: Timestamp, uptime: Duration)??
 
@@ -31,44 +32,45 @@ final class Schedule: TransactionSubject {
         dueAt = nil
     }
 
-    /// The changes of others have been read: they may have scheduled actions and opened gates.
+    /// Forgets known times and expects opened gates, since other connections' changes were read.
     func readChanges() throws(SQLiteError) {
         memory.forgetTimes()
         for opening in core.openings { try expectPutBack(for: opening.gate) }
     }
 
-    /// Notes when an action is due.
+    /// Records a time at which an action is due.
     func expect(_ time: Timestamp) { dueAt = min(dueAt ?? time, time) }
 
-    /// When the first action is due that was deferred; reported once.
+    /// Returns the earliest time at which a deferred action is due, once.
     func takeDueTime() -> Timestamp? {
         defer { dueAt = nil }
         return dueAt
     }
 
-    /// The most scheduled actions that one transaction gives their place.
+    /// The most scheduled actions that one transaction gives their places.
     private static let scheduleBatchSize = 1_000
-    /// When the next one is due where there is none.
+    /// The time of the next scheduled action if there is none.
     private static let never = Timestamp(microseconds: .max)
-    /// After what time those are tried again whose rows cannot be written.
+    /// The interval between tries of actions whose rows cannot be written.
     private static let stuckDelay: Duration = .seconds(1)
 
     func admitScheduled() throws(SQLiteError) -> Timestamp? {
         try noteAdmission()
         _ = try admit(.all)
-        // Behind that, which forgets what was stuck and tries it again.
+        // After `admit`, which forgets the stuck actions and tries them again.
         let leavesOpened = try putBackOpened()
         let next = try nextScheduled()
         memory.earliest = next ?? Self.never
         if leavesOpened { return now }
         guard !memory.stuck.isEmpty else { return next }
-        // Of many the tries are to take no more than a part of the time.
+        // If many are stuck, the tries must use only a part of the time.
         let delay = Self.stuckDelay * max(1, memory.stuck.count / Self.scheduleBatchSize)
         return min(next ?? Self.never, now + delay)
     }
 
-    /// Gives what is due in a queue its place before a head is claimed: the broker may not have looked at the
-    /// schedule since, as when it was closed meanwhile.
+    /// Places the due actions of a queue before a head is claimed.
+    ///
+    /// The broker may not have read the schedule recently, for example if it was closed.
     ///
     /// - Returns: Whether more may be due.
     func admitBeforeClaim(from queue: QueueID) throws(SQLiteError) -> Bool {
@@ -80,20 +82,19 @@ final class Schedule: TransactionSubject {
         return !isAll
     }
 
-    /// Gives the actions of a queue that are due their place, the first of the order first: no broker may run
-    /// to do so.
+    /// Places the due actions of a queue, in its order: there may be no running broker to do so.
     ///
-    /// - Returns: The last place that was given, if more may be due behind it.
+    /// - Returns: The last place that was given, if more may be due after it.
     func admitInOrder(of queue: QueueID) throws(SQLiteError) -> Place? {
         let (placed, isAll) = try admit(.inOrder(of: queue))
         return isAll ? nil : placed.max()
     }
 
-    /// Whose actions are given their places.
+    /// The actions to be placed.
     private enum Scope {
         case all
         case queue(QueueID)
-        /// Not those first that were due first, but those that run first.
+        /// In the order of the queue, not of the due times.
         case inOrder(of: QueueID)
 
         var queue: QueueID? {
@@ -104,7 +105,7 @@ final class Schedule: TransactionSubject {
         }
     }
 
-    /// An action that is due and has a key that an order knows.
+    /// A due action whose key is valid in an order.
     struct DueAction {
         let place: Place
         let queue: QueueID
@@ -150,35 +151,31 @@ final class Schedule: TransactionSubject {
         }
     }
 
-    /// Gives the first actions that are due their places: a batch, behind as many as cannot be written.
+    /// Places a batch of the first due actions; returns their places, and whether these were all due ones.
     ///
-    /// - Returns: The places that were given, and whether these are all that were due.
+    /// Actions that cannot be written do not count for the size of the batch.
     private func admit(_ scope: Scope) throws(SQLiteError) -> (placed: [Place], isAll: Bool) {
         while true {
             let limit = Self.scheduleBatchSize + 2 * memory.stuck.count
             let due = try due(scope, limit: limit)
             let isAll = due.count < limit
-            // What is not among all that are due has been mended, moved or removed.
+            // Stuck actions that are not due any more were mended, moved or removed.
             if isAll { memory.forgetStuck(of: scope.queue) }
             let placed = try admit(due)
             if isAll || !placed.isEmpty { return (placed, isAll) }
         }
     }
 
-    /// Gives actions their places.
-    ///
-    /// A row that cannot be written stays as it is: it must not keep the others from being started (G9).
-    ///
-    /// - Returns: The places that were given.
+    /// Places actions and returns their places; a row that cannot be written does not hold up others (G9).
     private func admit(_ due: [DueAction]) throws(SQLiteError) -> [Place] {
         var placed: [Place] = []
         for action in due where try placeIfWritable(action) { placed.append(action.place) }
         return placed
     }
 
-    /// Gives an action its place; one whose row cannot be written stays as it is, and is tried again.
+    /// Places an action, if its row can be written; otherwise it is tried again.
     ///
-    /// - Returns: Whether it has its place.
+    /// Returns whether it succeeded.
     func placeIfWritable(_ due: DueAction) throws(SQLiteError) -> Bool {
         let action = due.place.action
         do {
@@ -192,7 +189,6 @@ final class Schedule: TransactionSubject {
         }
     }
 
-    /// Gives an action its place, or leaves it as it is.
     func place(_ due: DueAction) throws(SQLiteError) {
         try setTime(of: due.place.action, nil)
         do {
@@ -208,12 +204,11 @@ final class Schedule: TransactionSubject {
             .bind(1, action.rawValue).bind(2, time?.microseconds).run()
     }
 
-    /// An action is scheduled for a time.
     func noteScheduled(at time: Timestamp) { memory.add(time) }
 
-    /// When the next scheduled action is due; what stands aside for a gate is not.
+    /// Returns when the next scheduled action is due; an action deferred for a gate does not count.
     private func nextScheduled() throws(SQLiteError) -> Timestamp? {
-        // All but always the first.
+        // Almost always the first row.
         try connection.cached(
             """
             SELECT not_before_us, id FROM sluice_action_rows

@@ -1,8 +1,8 @@
-/// What a transaction knows of the times of scheduled actions.
+/// Remembers the earliest time of scheduled actions, and the actions that cannot be placed.
 struct ScheduleMemory {
-    /// No scheduled action is due before; `nil`: the file is to be asked.
+    /// A time before which no scheduled action is due; `nil` if the file must be read.
     var earliest: Timestamp?
-    /// Actions that are due and whose rows cannot be written: they stay as they are, and are tried again.
+    /// Due actions whose rows cannot be written; they stay as they are, and are tried again.
     var stuck: [ActionID: UnplacedAction] = [:]
     var unplaced: [UnplacedAction] { Array(stuck.values) }
 
@@ -10,11 +10,11 @@ struct ScheduleMemory {
         if let known = earliest { earliest = min(known, time) }
     }
 
-    /// All that is due is tried again, in one queue or, without one, in all.
+    /// Forgets the stuck actions of one queue, or of all, so that they are tried again.
     mutating func forgetStuck(of queue: QueueID?) {
         stuck = queue.map { queue in stuck.filter { $0.value.queue != queue } } ?? [:]
     }
 
-    /// Others have written what may be scheduled.
+    /// Forgets the earliest time, since other connections may have scheduled actions.
     mutating func forgetTimes() { earliest = nil }
 }

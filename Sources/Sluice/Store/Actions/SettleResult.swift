@@ -1,11 +1,10 @@
-/// What became of a settlement.
+/// The result of a settlement.
 package enum SettleResult: Sendable, Hashable {
-    /// It was written.
     case settled
-    /// The receipt no longer holds the slot: nothing was written.
+    /// The receipt does not hold the slot, and nothing was written.
     case stale
-    /// The action was removed or cancelled while it ran: the slot is free, and the action is gone.
+    /// The action was removed or cancelled while it ran; it is deleted, and the slot is free.
     case removed
-    /// The application had settled it with success in a transaction of its own: the slot is free.
+    /// The application had settled it with success in a transaction of its own; the slot is free.
     case settledByApplication
 }

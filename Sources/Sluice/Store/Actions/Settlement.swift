@@ -1,28 +1,26 @@
 internal import SluiceSQLite
 
-/// What an attempt ends with, as it is written.
+/// The end of an attempt, as it is written.
 package enum Settlement: Sendable, Hashable {
-    /// The action is done and removed.
+    /// The action is done and is deleted.
     case success
-    /// The same, with what the application writes in the same transaction.
+    /// Like `success`, with the application's writes in the same transaction.
     case successWriting(SettlingWork)
-    /// It waits and is tried again.
+    /// The action waits and is retried.
     case retry(after: Duration, untilOpen: GateName? = nil, error: String)
-    /// It cannot go on.
+    /// The action has failed for good.
     case fail(FailureCause, FailurePolicy, error: String)
-    /// It is given back, the attempt not spent, and waits; the error replaces the last one, if there is one.
+    /// The action is given back without spending the attempt, and waits; an error replaces the last one.
     case release(after: Duration, untilOpen: GateName? = nil, error: String? = nil)
-    /// It is given back by a broker that stops, and waits for nothing.
+    /// The action is given back by a stopping broker, and waits for nothing.
     case stop
 }
 
 extension Settlement {
-    /// Losing a success, a retry or a release with the power only means that the action runs again, which G5
-    /// allows.
+    /// Whether the settlement must survive a loss of power.
     ///
-    /// Setting an action or a queue aside is owed to the operator.
-    ///
-    /// Nor may what the application writes with a success be lost.
+    /// Losing a success, a retry or a release only means that the action runs again, which G5 allows. Dead
+    /// letters, parking and the application's writes must not be lost.
     var sync: SyncNeed {
         switch self {
         case .fail, .successWriting: .owed
@@ -37,25 +35,24 @@ extension Settlement {
         }
     }
 
-    /// Why what the application writes cannot be committed, if that is why a commit has failed.
+    /// Returns why the application's writes cannot be committed, if that is why a commit has failed.
     func workFailure(_ error: SluiceError) -> (any Error)? {
         guard case .successWriting(let work) = self else { return nil }
-        // What it has left to the commit to check, as deferred foreign keys.
+        // Checks left to the commit, such as deferred foreign keys.
         let isRefused = error.sqliteCode.map { ResultCode(rawValue: $0).primary == .constraint } ?? false
         return work.failure ?? (isRefused ? error : nil)
     }
 
-    /// Whether it has enqueued something that is scheduled for later, or ends.
+    /// Whether it has enqueued an action that is scheduled or expires.
     var awaitsTime: Bool {
         if case .successWriting(let work) = self { work.awaitsTime } else { false }
     }
 
-    /// Whether code of the application's runs in its transaction.
+    /// Whether the application's code runs in its transaction.
     var runsForeignCode: Bool {
         if case .successWriting = self { true } else { false }
     }
 
-    /// The payload did not decode.
     var isUndecodable: Bool {
         if case .fail(.undecodable, _, _) = self { true } else { false }
     }

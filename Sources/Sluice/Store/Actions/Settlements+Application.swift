@@ -1,10 +1,11 @@
 internal import SluiceSQLite
 
+/// Settlements in transactions that contain the application's writes.
 extension Settlements {
-    /// - Returns: `false` when the receipt does not hold the slot, or the action is gone: the savepoint is to
+    /// - Returns: `false` if the receipt does not hold the slot, or the action is deleted; the savepoint must
     ///   be rolled back.
     func succeedJoined(_ receipt: Receipt) throws(SQLiteError) -> Bool {
-        // First: it takes the write lock, and what is read behind it is the file's last state.
+        // First: it takes the write lock, so that later reads see the file's last state.
         guard try removals.discard(receipt.action, of: receipt.queue, as: .succeeded) else { return false }
         core.touch(receipt.queue)
         return try connection.cached(
@@ -17,7 +18,7 @@ extension Settlements {
         .bind(3, receipt.action.rawValue).bind(4, receipt.claim).hasRow()
     }
 
-    /// Ends a run that the application had settled in a transaction of its own: the handler has returned.
+    /// Ends a run that the application settled in a transaction of its own, when the handler has returned.
     func endOwn(_ own: OwnSettlements.Entry, _ receipt: Receipt) throws(SQLiteError) -> SettleResult {
         _ = try takeSlot(of: receipt)
         try order.leaving(receipt.action, of: receipt.queue)
@@ -35,18 +36,18 @@ extension Settlements {
 // MARK: - In the engine's transaction
 
 extension Settlements {
-    /// Settles a run with success, and with what the application writes.
+    /// Settles a run with success and the application's writes.
     ///
-    /// A receipt that does not hold the slot, and an action that is gone, have nothing written (G6). A
-    /// success of an action that was cancelled stands, as it does otherwise.
+    /// If the receipt does not hold the slot, or the action is deleted, nothing is written (G6). As in other
+    /// settlements, the success of a cancelled action is kept.
     func succeed(_ receipt: Receipt, _ work: SettlingWork) throws -> SettleResult {
         guard try takeSlot(of: receipt) != nil else { return try refuse(receipt) }
         try core.events.recordSuccess(receipt)
-        // Before the application's code, which may want the room or the key, or delete a row that takes this
-        // action along.
+        // Before the application's code, which may need the room or the key, or delete this action by a
+        // trigger.
         guard try removals.discard(receipt.action, of: receipt.queue, as: .succeeded) else { return .removed }
         try work.perform(core, enqueues)
-        // What triggers of the application's have done to actions.
+        // Read the changes that the application's triggers have made.
         try core.takeInChanges(isOfTransaction: true)
         try schedule.readChanges()
         return .settled

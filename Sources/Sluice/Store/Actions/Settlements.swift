@@ -1,5 +1,6 @@
 internal import SluiceSQLite
 
+/// Owns the settling of attempts: frees the slot, then deletes the action or records its wait or failure.
 final class Settlements: TransactionSubject {
     let core: TransactionCore
     let removals: Removals
@@ -126,14 +127,13 @@ final class Settlements: TransactionSubject {
         return try removals.discard(receipt.action, of: receipt.queue, as: .succeeded) ? .settled : .removed
     }
 
-    /// Settles nothing: the receipt does not hold the slot.
+    /// Settles nothing, since the receipt does not hold the slot.
     func refuse(_ receipt: Receipt) throws(SQLiteError) -> SettleResult {
         try order.lost(receipt)
         return .stale
     }
 
-    /// Frees the slot if the receipt holds it (G6), and tells when the run began and how often gates had been
-    /// opened then.
+    /// Frees the slot if the receipt holds it (G6); returns the start of the run and the `opening` then.
     func takeSlot(
         of receipt: Receipt
     ) throws(SQLiteError) -> (startedAt: Timestamp, opening: Int64)? {
@@ -156,9 +156,7 @@ final class Settlements: TransactionSubject {
 }
 
 extension Settlements {
-    /// Writes when a head is tried again.
-    ///
-    /// An attempt that finished also clears its suspicion.
+    /// Writes when a head is retried; if the attempt finished, its suspicion is cleared.
     private func beginWait(
         _ wait: Wait,
         of action: ActionID,
@@ -191,7 +189,7 @@ extension Settlements {
         .bind(1, action.rawValue).run()
     }
 
-    /// Writes that an attempt failed; the failure policy says what follows.
+    /// Writes that an attempt failed; the failure policy is applied separately.
     private func finish(_ action: ActionID, spending attempts: Int, error: String) throws(SQLiteError) {
         try connection.cached(
             """
@@ -204,14 +202,14 @@ extension Settlements {
         .bind(1, action.rawValue).bind(2, attempts).bind(3, bounded(error)).run()
     }
 
-    /// Carries out what was asked for while an action ran whose process has died since.
+    /// Carries out a cancellation or a move requested while the action ran in a process that has died.
     func endOrphan(_ receipt: Receipt) throws(SQLiteError) {
         let state = try ActionState.read(receipt.action, in: core)
         if state.isCancelled { return try removals.remove(receipt.action, in: receipt.queue) }
         if let target = state.movesTo { try carryOutMove(receipt.action, from: receipt.queue, to: target) }
     }
 
-    /// Carries out the move that was asked for while the action ran.
+    /// Carries out a move requested while the action ran.
     private func carryOutMove(
         _ action: ActionID,
         from queue: QueueID,
@@ -226,7 +224,7 @@ extension Settlements {
 
 // MARK: - Facts of earlier attempts
 
-/// The row of `sluice_state_rows`, or what its absence means.
+/// The row of `sluice_state_rows`, or the defaults if it is missing.
 private struct ActionState {
     var attempts = 0
     var lastError: String?
@@ -284,13 +282,13 @@ private struct EndedRun {
 
 /// What an action waits for before it is tried again.
 private struct Wait {
-    /// `nil`: for the gate alone.
+    /// The length; `nil` if it waits for the gate alone.
     let delay: Duration?
     let gate: GateName?
 
     /// - Parameters:
     ///   - delay: The wait, unless a gate shortens it.
-    ///   - opening: The counter `opening` when the attempt began: what was opened since was opened during it.
+    ///   - opening: The counter `opening` when the attempt began; a gate with a later value opened during it.
     init(_ delay: Duration, untilOpen gate: GateName?, openedSince opening: Int64, _ controls: Controls) {
         self.gate = gate
         guard let gate else {
@@ -305,7 +303,7 @@ private struct Wait {
 }
 
 extension Settlements {
-    /// The most failed attempts that are kept of an action: the newest.
+    /// The most failed attempts kept of an action: the newest.
     private static let historyLimit = 50
 
     /// Adds a failed attempt to the action's history.
@@ -320,8 +318,7 @@ extension Settlements {
         .bind(1, run.receipt.action.rawValue).bind(2, run.receipt.claim).bind(3, run.number).bind(4, outcome)
         .bind(5, bounded(error)).bind(6, run.startedAt.microseconds).bind(7, now.microseconds)
         .run()
-        // Not by the number of the attempt: it begins anew with a requeue, and does not grow when nothing
-        // decodes.
+        // Not by the attempt's number, which restarts with a requeue and stays the same if nothing decodes.
         try connection.cached(
             """
             DELETE FROM sluice_attempt_rows WHERE action_id = ?1 AND claim <= (

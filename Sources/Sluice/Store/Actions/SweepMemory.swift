@@ -1,12 +1,12 @@
-/// What a transaction knows of the sweep of what expires.
+/// Remembers the progress of the sweep of expired actions.
 struct SweepMemory {
     struct Mark {
         var expiry: Timestamp
         var action: ActionID
     }
 
-    /// How far it has come; `nil`: it begins anew.
+    /// The last action that was swept; `nil` if the sweep starts from the beginning.
     var mark: Mark?
-    /// What could not be written: the end of these is seen to when they are their queues' heads.
+    /// Expired actions that could not be written; their expiry is handled when they are heads.
     var unwritable: Set<ActionID> = []
 }

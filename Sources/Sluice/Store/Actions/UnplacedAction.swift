@@ -1,4 +1,4 @@
-/// A scheduled action that is due and whose row cannot be written, as in a damaged file.
+/// A due scheduled action whose row cannot be written, as in a damaged file.
 package struct UnplacedAction: Sendable {
     package let action: ActionID
     package let queue: QueueID

@@ -1,5 +1,6 @@
 internal import SluiceSQLite
 
+/// Owns the early end of waits: retry now, restarts, and a wall clock that was set back.
 final class Waits: TransactionSubject {
     let core: TransactionCore
     let schedule: Schedule
@@ -9,9 +10,7 @@ final class Waits: TransactionSubject {
         self.schedule = schedule
     }
 
-    /// Ends the retry waits of queues, also of what stands aside.
-    ///
-    /// - Returns: The queues that waited.
+    /// Ends the retry waits of queues, also of deferred actions; returns the queues that waited.
     func endWaits(_ form: QueuePattern.Form) throws(SQLiteError) -> Set<QueueID> {
         let (first, last) = form.bounds
         try schedule.putBackWaiting(form)
@@ -41,7 +40,7 @@ final class Waits: TransactionSubject {
     func retryNow(_ form: QueuePattern.Form) throws(SQLiteError) -> Int {
         let (first, last) = form.bounds
         let waiting = try endWaits(form)
-        // With its deaths it would be parked again without being tried. It stays a suspect, and runs alone.
+        // With its crash count it would be parked again untried. It stays a suspect, and runs alone.
         try connection.cached(
             """
             UPDATE sluice_state_rows SET crashes = 0 WHERE action_id IN (
@@ -69,14 +68,14 @@ final class Waits: TransactionSubject {
 }
 
 extension QueuePattern.Form {
-    /// The smallest name that may match and the smallest behind all that match; `nil` where there is none.
+    /// The smallest name that may match, and the smallest after all that match; `nil` if there is none.
     ///
     /// Text compares by its bytes, so a prefix is a range of names.
     var bounds: (first: String, last: String?) {
         switch self {
         case .exact(let name): (name.rawValue, name.rawValue + "\u{0}")
         case .prefix(let bytes) where bytes.isEmpty: ("", nil)
-        // A prefix ends in `/`, and `0` is the byte behind it.
+        // A prefix ends in `/`, and `0` is the next byte.
         case .prefix(let bytes):
             (String(decoding: bytes, as: UTF8.self), String(decoding: bytes.dropLast(), as: UTF8.self) + "0")
         }
@@ -84,7 +83,7 @@ extension QueuePattern.Form {
 }
 
 extension Waits {
-    /// Ends the waits of heads that were released: a restart may have brought what they lacked.
+    /// Ends the waits of released heads, which a restart may allow to run.
     func endReleases() throws(SQLiteError) {
         try schedule.putBackReleased()
         let actions = try connection.cached("SELECT action_id FROM sluice_state_rows WHERE is_released = 1")
@@ -104,13 +103,12 @@ extension Waits {
         }
     }
 
-    /// Has retries come no later than was asked, counted from here, that a wall clock which was set back has
-    /// moved away (G8).
+    /// Shortens retry waits to the requested delay, counted from now, if the wall clock was set back (G8).
     ///
-    /// A claim sees to that too; this has the file say so.
+    /// A claim does so too; this writes it to the file.
     func shortenWaits() throws(SQLiteError) {
         try schedule.shortenAsides()
-        // One that stands aside still has a row that cannot be written, and waits on as it does.
+        // An action that is still deferred has a row that cannot be written, and its wait is left unchanged.
         let actions = try connection.cached(
             """
             SELECT s.action_id FROM sluice_state_rows AS s

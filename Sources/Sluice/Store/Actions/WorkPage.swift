@@ -1,6 +1,6 @@
-/// What part of the queues with work is asked for.
+/// A page of the queues with work.
 package enum WorkPage: Sendable, Hashable {
-    /// The first, without a limit: memory has them anyway.
+    /// The first page: it has no limit, since memory already holds its queues.
     case newest(thenLimit: Int)
     case ordered(after: QueueID, limit: Int)
 

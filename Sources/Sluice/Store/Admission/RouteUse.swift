@@ -1,10 +1,8 @@
-/// How many runs of this process the routes have that limit them.
-///
-/// A run counts from its claim until its outcome is written or refused.
+/// Counts this process's runs on each route with a limit, until their outcome is written or refused.
 struct RouteUse {
     private var counts: [RouteID: Int] = [:]
     private var routes: [Int64: RouteID] = [:]
-    /// What the open transaction has changed: claims that came, and those that went.
+    /// Claims added and removed by the open transaction.
     private var (came, went): ([Int64], [(claim: Int64, route: RouteID)]) = ([], [])
 
     func isFree(_ route: Admission.Entry) -> Bool {
@@ -12,14 +10,12 @@ struct RouteUse {
         return counts[route.id, default: 0] < limit
     }
 
-    /// A run has been claimed.
     mutating func begin(_ claim: Int64, of route: Admission.Entry) {
         guard route.concurrency != nil else { return }
         add(claim, route.id)
         came.append(claim)
     }
 
-    /// A run has come to its end.
     mutating func end(_ claim: Int64) {
         guard !routes.isEmpty, let route = remove(claim) else { return }
         went.append((claim, route))

@@ -1,9 +1,9 @@
-/// What a claim is to do with a head that ran when its process died (``CrashTrial``).
+/// How a claim handles a head that ran when its process died (``CrashTrial``).
 package enum TrialRule: Hashable, Sendable {
     /// Such heads start beside others.
     case none
     /// Such a head waits for its trial.
     case waits
-    /// The queue's head is tried, together with those of `size` - 1 other queues.
+    /// The queue's head is tried, together with the heads of `size` - 1 other queues.
     case tries(size: Int)
 }

@@ -1,9 +1,9 @@
-/// What is asked of a queue: its head, for a run.
+/// A request to claim the head of a queue.
 package struct ClaimRequest: Sendable {
     package let queue: QueueID
-    /// A retry wait that is over by the scheduler's clock, whatever the wall clock says.
+    /// A retry wait that has ended by the scheduler's clock, whatever the wall clock shows.
     package let waitedFor: RetryWait?
-    /// What becomes of a head that ran when its process died.
+    /// The rule for a head that ran when its process died.
     package let trial: TrialRule
     package let admission: Admission
 

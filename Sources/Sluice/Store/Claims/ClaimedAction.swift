@@ -1,14 +1,14 @@
 /// An action whose claim is in the file: its handler may start.
 ///
-/// A class, as it goes from hand to hand.
+/// It is a class, since many functions pass it on.
 package final class ClaimedAction: Sendable {
     package let receipt: Receipt
     package let queue: QueueName
     package let kind: String
     package let payload: String
-    /// The version of the kind that the payload was stored in.
+    /// The payload's version of the kind.
     package let version: Int
-    /// The trace that it was enqueued in, as JSON.
+    /// The trace in which it was enqueued, as JSON.
     package let trace: String?
     /// The attempt's number, counted from 1.
     package let number: Int
@@ -16,9 +16,9 @@ package final class ClaimedAction: Sendable {
     package let nonce: Int64
     package let enqueuedAt: Timestamp
     package let lastError: String?
-    /// What its queue has left to start beside it.
+    /// The slots that its queue has left.
     package let room: SlotRoom
-    /// It ran when a process died, and is tried with nothing beside it but others of the kind.
+    /// Whether it is a suspect on trial, and runs beside nothing but other suspects.
     let isTried: Bool
     let route: RouteID
 

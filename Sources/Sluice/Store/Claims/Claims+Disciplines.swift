@@ -2,8 +2,9 @@ internal import SluiceSQLite
 
 // MARK: - Claiming
 
+/// Claims in queues with rules: slots, batches, passes, and deferred actions.
 extension Claims {
-    /// The rules of the queue that a claim is for; `nil` where no queue has any of its own.
+    /// Returns the rules of the claim's queue; `nil` if no queue has rules of its own.
     func rules(of request: ClaimRequest) throws(SQLiteError) -> QueueRules? {
         let queues = request.admission.queues
         guard queues.hasRules else { return nil }
@@ -14,7 +15,7 @@ extension Claims {
         return queues.rules(of: name)
     }
 
-    /// Claims the action that is next by the rules of its queue.
+    /// Claims the next action by the rules of its queue.
     func claim(_ request: ClaimRequest, by rules: QueueRules) throws -> ClaimResult {
         let queue = request.queue
         let turn: Turn
@@ -27,7 +28,7 @@ extension Claims {
             guard let place = try order.head(of: queue, by: rules.discipline) else {
                 if try failRest(of: queue) { continue }
                 if try rules.discipline == .passOver && groups.endPass(of: queue) {
-                    // What was passed over belongs to the next batch.
+                    // Actions that were passed over belong to the next batch.
                     try batches.closeBatch(of: queue, rules, leavesRest: true)
                     if let waiting = try gather(request, rules) { return waiting }
                     continue
@@ -43,7 +44,7 @@ extension Claims {
                 continue
             }
             if turn.running.contains(place.action) {
-                // Who runs it tells when it waits again.
+                // The process that runs it reports when it waits again.
                 try order.pass(place, of: queue, isLeftover: false)
                 continue
             }
@@ -60,13 +61,13 @@ extension Claims {
             .map { .gathering($0.wait, until: $0.until) }
     }
 
-    /// All slots are taken.
+    /// Thrown if all slots are taken.
     private struct Taken: Error {
-        /// Some of them by other processes, which do not tell when they are through.
+        /// Whether other processes have some of them; those do not report when they are done.
         let isElsewhere: Bool
     }
 
-    /// The first free slot of a queue.
+    /// Returns the first free slot of a queue.
     private func turn(
         in queue: QueueID,
         by discipline: QueueDiscipline
@@ -80,7 +81,7 @@ extension Claims {
         guard claims.count < discipline.slots || mutant("slots") else {
             return .failure(Taken(isElsewhere: claims.contains { $0.epoch != core.epoch }))
         }
-        // Fewer are taken than there are: one of the first is free.
+        // Fewer are taken than there are, so one of the first is free.
         let slot = claims.enumerated().first { $0.offset != $0.element.slot }?.offset ?? claims.count
         return .success(
             Turn(
@@ -92,8 +93,9 @@ extension Claims {
         )
     }
 
-    /// Whether an action waits for something of its own, or for the start of its group, so that those behind
-    /// it go before it.
+    /// Defers or passes over an action that waits, and returns whether it did.
+    ///
+    /// The action waits for a gate, its retry or the start of its group, so that later ones run first.
     func isSetAside(
         _ row: HeadRow,
         at place: Place,
@@ -107,7 +109,7 @@ extension Claims {
         } else if let wait = row.wait, wait.nextAttemptAt > now, !mutant("wait aside") {
             var time = wait.nextAttemptAt
             if time - now > row.retryDelay {
-                // The wall clock has gone back: never longer than the delay that was asked (G8).
+                // The wall clock was set back: never wait longer than the requested delay (G8).
                 time = now + row.retryDelay
                 try schedule.setNextAttempt(of: action, at: time)
             }
@@ -126,7 +128,7 @@ extension Claims {
 }
 
 extension Claims {
-    /// Notes in the file, for those who do not know its discipline, whether a queue runs its last first.
+    /// Records in the file, for readers that do not know the discipline, whether a queue runs its last first.
     func noteDirection(isReversed: Bool, _ queue: QueueID) throws(SQLiteError) {
         try connection.cached("UPDATE sluice_queue_rows SET is_reversed = ?2 WHERE queue_id = ?1")
             .bind(1, queue.rawValue).bind(2, isReversed).run()

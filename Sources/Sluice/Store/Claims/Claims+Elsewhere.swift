@@ -1,9 +1,10 @@
 internal import SluiceSQLite
 
+/// Reasons in the file why this broker cannot run a head, if no other process can.
 extension Claims {
-    /// Notes that the head of a queue has no route, unless another process has one.
+    /// Records that the head of a queue has no route, unless another process has one.
     func noteUnroutable(_ row: HeadRow, hasRoute: Bool, in queue: QueueID, _ turn: Turn) throws {
-        // Who has a route for the queue need not have one for each kind.
+        // A process with a route for the queue may lack one for this kind.
         if !hasRoute, !core.others.isEmpty, runElsewhere.contains(queue, at: core.uptime, among: core.others)
         {
             return
@@ -12,7 +13,7 @@ extension Claims {
         try note(hasRoute ? .unknownKind : .noRoute, nil, of: row, in: queue, turn)
     }
 
-    /// Notes in the file why the broker cannot run a head, once.
+    /// Records once in the file why the broker cannot run a head.
     func note(
         _ reason: BlockReason,
         _ detail: String?,
@@ -24,13 +25,13 @@ extension Claims {
         try blocks.noteBlock(reason, detail, of: row.head.action, isHead: turn.setsAside, in: queue)
     }
 
-    /// Forgets that the head had no route, where something else keeps it by now.
+    /// Deletes the record that the head has no route, since something else blocks it now.
     func forgetNote(of row: HeadRow, in queue: QueueID) throws {
         guard row.blockedBy?.isOfRoute == true else { return }
         try blocks.unblock(queue)
     }
 
-    /// Whether another process that runs the queues has tried the action.
+    /// Returns whether another process that runs the queues has tried the action.
     private func wasTriedElsewhere(_ action: ActionID) throws(SQLiteError) -> Bool {
         guard let epoch = core.epoch, !core.others.isEmpty else { return false }
         return try connection.cached(

@@ -1,5 +1,6 @@
 internal import SluiceSQLite
 
+/// Reads the row of a head in one query.
 extension Claims {
     func headRow(at place: Place, of request: ClaimRequest) throws(SQLiteError) -> HeadRow? {
         let row = try connection.cached(

@@ -1,5 +1,6 @@
 internal import SluiceSQLite
 
+/// Owns the claiming of heads: decides whether a queue's next action may run, and writes its claim.
 final class Claims: TransactionSubject {
     let core: TransactionCore
     let batches: Batches
@@ -10,9 +11,8 @@ final class Claims: TransactionSubject {
     let removals: Removals
     let blocks: QueueBlocks
     var runElsewhere = RunElsewhere()
-    /// Names of queues that were claimed from.
     var names: [QueueID: QueueName] = [:]
-    /// The most names that are kept.
+    /// The most names of queues that are kept.
     static let nameLimit = 10_000
 
     init(
@@ -37,9 +37,9 @@ final class Claims: TransactionSubject {
 
     func forget() { names = [:] }
 
-    /// The most heads that one claim removes or sets aside on its way; it bounds the transaction.
+    /// The most heads that one claim removes or defers; it bounds the transaction.
     static let headLimit = 100
-    /// The numbers of one epoch: claims take the lower half of an integer of 64 bits.
+    /// The most claims of one epoch: their numbers use the lower half of an integer of 64 bits.
     static let claimLimit = Int64(UInt32.max)
 
     func claim(_ request: ClaimRequest) throws -> ClaimResult {
@@ -51,7 +51,7 @@ final class Claims: TransactionSubject {
     }
 
     private func claimNext(_ request: ClaimRequest) throws -> ClaimResult {
-        // It does not run the queues, or was taken for dead: until it has begun anew, nothing is its own.
+        // This process does not run the queues, or was declared dead: it owns nothing until it starts again.
         guard core.epoch != nil else { return .taken }
         guard core.claimCount < Self.claimLimit else {
             try registry.leaveEpoch()
@@ -71,7 +71,7 @@ final class Claims: TransactionSubject {
             }
             guard let row = try headRow(at: place, of: request) else {
                 try order.pass(place, of: request.queue, isLeftover: true)
-                // Another process may be at work on the queue, and have left many behind it.
+                // Another process may run the queue, and may have left many places of deleted actions.
                 if !hasPassed, let taken = try slotTaken(of: request.queue) {
                     order.release(request.queue)
                     return taken
@@ -87,14 +87,13 @@ final class Claims: TransactionSubject {
         return .unfinished
     }
 
-    /// What becomes of any claim while the queue's one slot is taken; `nil` while it is free.
+    /// Returns the result of any claim while the queue's only slot is taken; `nil` if it is free.
     private func slotTaken(of queue: QueueID) throws(SQLiteError) -> ClaimResult? {
         try connection.cached("SELECT claim >> 32 FROM sluice_claim_rows WHERE queue_id = ?1")
             .bind(1, queue.rawValue).first { $0.int64(0) == core.epoch ? .taken : .takenElsewhere }
     }
 
-    /// Claims a head, or says why not; `nil` when it has gone, or others go before it, and the next is to be
-    /// asked.
+    /// Claims a head, or returns why it may not run; `nil` if it was removed, deferred or passed over.
     func claim(
         _ row: HeadRow,
         at place: Place,
@@ -129,7 +128,7 @@ final class Claims: TransactionSubject {
         if let wait = row.wait, !mutant("retry wait"), !head.isExpired, request.waitedFor != wait,
             wait.nextAttemptAt > now
         {
-            // Never longer than the delay that was asked: the wall clock may have jumped back since (G8).
+            // Never wait longer than the requested delay: the wall clock may have been set back since (G8).
             try forgetNote(of: row, in: request.queue)
             let asked = mutant("clock back") ? wait.nextAttemptAt - now : row.retryDelay
             return .waiting(wait, until: core.uptime + min(wait.nextAttemptAt - now, asked))
@@ -165,16 +164,17 @@ final class Claims: TransactionSubject {
         }
     }
 
-    /// Whether a head may run.
     private enum Verdict {
-        /// It may. `trialSize`: how many suspects are tried together, with nothing beside them; 0 for all
-        /// others.
+        /// The head may run.
+        ///
+        /// `trialSize` is the number of suspects tried together, with nothing beside them; 0 for all other
+        /// actions.
         case run(Admission.Entry, trialSize: Int)
-        /// It may not run again.
+        /// The head must not run again.
         case fail(FailureCause, FailurePolicy, error: String)
-        /// Its queue has no route at all, or none for its kind: stands in the file for SQL to show.
+        /// No route has its queue, or none its kind, which is written to the file for SQL to show.
         case unroutable(hasRoute: Bool)
-        /// Its route asks for a gate that is closed: stands in the file for SQL to show.
+        /// A gate that its route requires is closed, which is written to the file for SQL to show.
         case gated(GateName)
         case notNow(ClaimResult)
     }
@@ -194,7 +194,7 @@ final class Claims: TransactionSubject {
         var trialSize = 0
         switch (request.trial, head.suspect(in: request.queue)) {
         case (.tries(let size), .some): trialSize = size
-        // Another head has come before the suspect: it waits as others do.
+        // Another head has replaced the suspect: it waits as others do.
         case (.tries, nil): return .notNow(.unfinished)
         case (.waits, let suspect?): return .notNow(.awaitsTrial(suspect))
         case (.waits, nil), (.none, _): break
@@ -229,7 +229,7 @@ final class Claims: TransactionSubject {
         if turn.slots > 1 { try insert.bind(8, turn.slots) }
         try insert.bind(1, queue.rawValue).bind(2, receipt.slot).bind(3, head.action.rawValue)
             .bind(4, receipt.claim).bind(5, now.microseconds).bind(6, trialSize).bind(7, opening).run()
-        // What kept the head from running before it was claimed no longer does.
+        // The head is not blocked now.
         if row.blockedBy != nil { try blocks.unblock(queue) }
         if row.isReversed != (turn.discipline == .lastInFirstOut) {
             try noteDirection(isReversed: !row.isReversed, queue)
@@ -264,9 +264,7 @@ final class Claims: TransactionSubject {
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
         """
 
-    /// Goes on setting aside a queue that fails as a whole and has nothing left in its order.
-    ///
-    /// - Returns: Whether there was something to do.
+    /// Continues the failing of a queue with nothing left in its order; returns whether the queue is failing.
     func failRest(of queue: QueueID) throws(SQLiteError) -> Bool {
         let isFailing = try connection.cached(
             "SELECT 1 FROM sluice_queue_rows WHERE queue_id = ?1 AND blocked_by = 'failing'"

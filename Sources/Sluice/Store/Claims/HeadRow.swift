@@ -1,6 +1,6 @@
 internal import SluiceSQLite
 
-/// What is known of the action at a place that comes first in its queue.
+/// The row of an action whose place is the first in its queue.
 struct HeadRow {
     let head: Head
     let payload: String
@@ -11,20 +11,19 @@ struct HeadRow {
     /// What stands in `blocked_by`, if it holds for this head or for the queue as a whole.
     let blockedBy: BlockReason?
     let blockedError: String?
-    /// Gates that the action asks for, itself or by its last outcome.
+    /// Gates that the action waits for, by its own options or its last outcome.
     let gates: [GateName]
     let enqueuedAt: Timestamp
     let nonce: Int64
     let attempts: Int
-    /// The retry that the head waits for, or waited for.
     let wait: RetryWait?
     let retryDelay: Duration
     let lastError: String?
     let isCancelled: Bool
-    /// The file says of the queue that it runs its last first.
+    /// Whether the file says that the queue runs its last first.
     let isReversed: Bool
 
-    /// Reads a row of ``WriteTransaction/headRow(at:of:)``; `nil` when the action has another place by now.
+    /// Reads a row of ``Claims/headRow(at:of:)``; `nil` if the action has another place now.
     init?(_ row: Row, at place: Place, _ now: Timestamp) {
         guard row.bool(2), PlaceKey(row, 3) == place.key || mutant("place of the head") else { return nil }
         head = Head(

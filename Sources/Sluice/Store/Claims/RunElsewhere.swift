@@ -1,16 +1,15 @@
-/// Queues that other processes were lately seen to run.
+/// Remembers queues that other processes recently ran.
 ///
-/// Where one has no route here, it has one there, and waits for its turn: that is not what keeps the queue
-/// from moving, and not to be shown as such (G15).
+/// If such a queue has no route here, it has one there and waits for its process. The missing route is not
+/// why it does not move, and must not be shown as the reason (G15).
 struct RunElsewhere {
-    /// For how long such a queue counts, if the other goes on: what is no longer run is shown then, when it
-    /// is asked for next.
+    /// How long a queue is remembered while the other processes live; then it is shown as without a route.
     static let memory: Duration = .seconds(30)
-    /// The most that are remembered; of more, some are shown as without a route between two runs.
+    /// The most queues that are remembered; beyond, some are shown as without a route between two runs.
     static let limit = 4_096
 
     private var lastSeen: [QueueID: Duration] = [:]
-    /// The epochs of the other processes when it was last used.
+    /// The epochs of the other processes at the last call.
     private var others: [Int64] = []
 
     mutating func saw(_ queue: QueueID, at uptime: Duration, among others: [Int64]) {
@@ -25,7 +24,7 @@ struct RunElsewhere {
         return lastSeen[queue].map { uptime - $0 < Self.memory } ?? false
     }
 
-    /// The queues of a process that has ended may have no route any more.
+    /// Forgets all queues if a process has ended, since its queues may have no route any more.
     private mutating func keepUp(with others: [Int64]) {
         guard others != self.others else { return }
         if self.others.contains(where: { !others.contains($0) }) { lastSeen.removeAll() }

@@ -2,14 +2,16 @@ internal import SluiceSQLite
 
 // MARK: - Orphans
 
+/// Actions that ran when their process died.
 extension RunnerRegistry {
     /// Makes suspects of the actions that ran when their process died (G7).
     ///
-    /// A death while an action ran alone in its trial is an attempt, and counts against it. One among several
-    /// gets its attempt back: nobody knows which of them it was. So does what a process ran that has not
-    /// certainly ended. Those that were suspects already are more suspect.
+    /// A death while an action ran alone in its trial is an attempt, and counts against the action. If
+    /// several ran, each gets its attempt back, since it is unknown which of them caused the death. So do
+    /// actions of a process that has not certainly ended. An action that was a suspect already gets a higher
+    /// suspicion.
     ///
-    /// - Parameter ended: The epochs of those that have.
+    /// - Parameter ended: The epochs of processes that have certainly ended.
     func suspectOrphans(of ended: Set<Int64>) throws {
         let orphans = try connection.cached(
             """
@@ -47,7 +49,7 @@ extension RunnerRegistry {
                 ($0.attempt, $0.error) = (number, error)
             }
         }
-        // Their slots are free; what was asked for while they were taken can be done.
+        // Their slots are free; changes requested while they ran can be carried out.
         try connection.cached(
             """
             DELETE FROM sluice_claim_rows
@@ -57,14 +59,14 @@ extension RunnerRegistry {
         .run()
         for orphan in orphans {
             try settlements.endOrphan(orphan.run)
-            // Who has seen it run may have forgotten its place.
+            // A process that has seen it run may have forgotten its place.
             guard let (queue, place) = try order.waitingPlace(of: orphan.run.action) else { continue }
             try blocks.came(place.action, to: queue)
             try core.restore(place, in: queue)
         }
     }
 
-    /// Runs that were tried have not killed their process: a later death is not theirs.
+    /// Clears the suspicion of tried actions that have not killed their process.
     func survived(_ claims: [Int64]) throws(SQLiteError) {
         let list = "[" + claims.map(String.init).joined(separator: ",") + "]"
         try connection.cached(
@@ -82,7 +84,7 @@ extension RunnerRegistry {
         .bind(1, list).run()
     }
 
-    /// Makes suspects of what others than these have claimed.
+    /// Makes suspects of the actions claimed by other processes than these.
     func suspectClaims(butOf living: [RunnerRow]) throws(SQLiteError) {
         try connection.cached(
             """

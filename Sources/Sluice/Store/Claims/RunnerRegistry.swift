@@ -1,5 +1,6 @@
 internal import SluiceSQLite
 
+/// Owns this process's row among the runners: its epoch, its lease, and the removal of dead processes.
 final class RunnerRegistry: TransactionSubject {
     let core: TransactionCore
     let settlements: Settlements
@@ -8,9 +9,9 @@ final class RunnerRegistry: TransactionSubject {
     let waits: Waits
     let batches: Batches
     let schedule: Schedule
-    /// It has begun to run the queues and not stopped: without an epoch it was taken for dead.
+    /// Whether it has started to run the queues and not stopped; without an epoch it was declared dead.
     private(set) var isToRun = false
-    /// Whether others are taken off when their leases are over.
+    /// Decides whether other processes are removed when their leases end.
     private(set) var silence = SilenceJudge()
     private var before: (isToRun: Bool, silence: SilenceJudge)?
 
@@ -41,11 +42,11 @@ final class RunnerRegistry: TransactionSubject {
         before = nil
     }
 
-    /// Goes on where another has stopped.
+    /// Continues the registry of a connection that was closed.
     func resume(_ other: RunnerRegistry) { (isToRun, silence) = (other.isToRun, other.silence) }
 
     func startRunning() throws {
-        // What an earlier run could not settle is a suspect now.
+        // Actions that an earlier run could not settle are suspects now.
         if let epoch = core.epoch { try removeRunner(epoch) }
         core.epoch = nil
         try register()
@@ -53,12 +54,12 @@ final class RunnerRegistry: TransactionSubject {
         try waits.liftUndecodable()
         try waits.endReleases()
         try waits.shortenWaits()
-        // What the wall clock has lost since the last run is seen to.
+        // Time that the wall clock has lost since the last run is handled above.
         schedule.lastAdmission = nil
         if core.others.isEmpty { try batches.forgetGathering() }
     }
 
-    /// Enters this store among those that run the queues.
+    /// Adds this store to the processes that run the queues.
     private func register() throws {
         let next = try connection.cached(
             "UPDATE sluice_counters SET value = value + 1 WHERE name = 'epoch' RETURNING value"
@@ -86,7 +87,7 @@ final class RunnerRegistry: TransactionSubject {
         core.claimCount = 0
         try takeOffDead()
         silence.renewed(at: core.clock.uptime, core.leases)
-        // Whatever process has left changes that nobody will take in.
+        // Any process may have left changes that no process will read.
         try connection.cached(
             "DELETE FROM sluice_changes WHERE epoch NOT IN (SELECT epoch FROM sluice_runner_rows)"
         )
@@ -98,7 +99,7 @@ final class RunnerRegistry: TransactionSubject {
     }
 
     func renewLease() throws {
-        // A renewal that comes behind the stop.
+        // The renewal may run after the stop.
         guard isToRun else { return }
         if let epoch = core.epoch {
             if try lengthenLease(of: epoch) {
@@ -114,7 +115,7 @@ final class RunnerRegistry: TransactionSubject {
     /// - Returns: Whether this is one of the processes that run the queues.
     private func lengthenLease(of epoch: Int64) throws(SQLiteError) -> Bool {
         noteLateness(try RunnerRow.all(connection))
-        // The application's part of the transaction may have taken its time.
+        // The application's part of the transaction may have taken long.
         let lease = LeaseEnd(after: core.leases.length, from: core.clock.now)
         core.life.wrote(lease: lease.wall)
         return try connection.cached(
@@ -123,13 +124,14 @@ final class RunnerRegistry: TransactionSubject {
         .bind(1, epoch).bind(2, lease.wall.microseconds).bind(3, lease.onMachine).run() == 1
     }
 
-    /// Renews the lease with whatever is about to be committed.
+    /// Renews the lease together with any other commit.
     ///
-    /// So who commits lives, however long its renewals have to wait. Not only others that run queues judge by
-    /// it, but any process that takes actions out of one, and of those nothing is known here.
+    /// So a process that commits keeps its lease, however long its renewals have to wait. Not only processes
+    /// that run the queues read the lease, but also any that takes actions out of a queue, which is unknown
+    /// here.
     func renewWithCommit() throws(SQLiteError) {
         guard let epoch = core.epoch, let renewedAt = silence.renewedAt else { return }
-        // What changes nothing must not fail for want of room.
+        // A transaction that changes nothing must not fail for want of space.
         guard core.hasChanges else { return }
         let uptime = core.clock.uptime
         guard uptime - renewedAt >= core.leases.renewal / 2 else { return }
@@ -142,7 +144,7 @@ final class RunnerRegistry: TransactionSubject {
         guard let epoch = core.epoch else { return }
         try order.removeLeftovers()
         try removeRunner(epoch)
-        // What could not be settled: nobody would look for it, as its process has not died.
+        // Actions that could not be settled: their process has not died, so no other would find them.
         try suspectOrphans(of: [])
         try core.tellRunners("runner")
         core.epoch = nil
@@ -154,9 +156,9 @@ final class RunnerRegistry: TransactionSubject {
         try connection.cached("DELETE FROM sluice_changes WHERE epoch = ?1").bind(1, epoch).run()
     }
 
-    /// Takes off the other processes that have died or lost their right.
+    /// Removes the other processes that have died or whose lease has ended.
     ///
-    /// What they ran is suspect; what they would have run is found by a look at all queues.
+    /// Their running actions become suspects; a poll of all queues finds the others.
     func takeOffDead() throws {
         guard let epoch = core.epoch else { return }
         let (me, now) = (core.identity, now)
@@ -175,10 +177,10 @@ final class RunnerRegistry: TransactionSubject {
         core.noteRunners(.look)
     }
 
-    /// Notes whether this process itself has given no sign of life for half its lease, as the file has it.
+    /// Records if this process has not renewed its lease for half its length, by the file.
     ///
-    /// What the machine has slept counts for leases, whatever the clock's uptime says; and so does a jump of
-    /// the wall clock, where they go by that.
+    /// For leases, time that the machine sleeps counts, whatever the clock's uptime shows. So does a jump of
+    /// the wall clock, if the lease depends on it.
     private func noteLateness(_ runners: [RunnerRow]) {
         guard let own = runners.first(where: { $0.epoch == core.epoch }),
             own.lease.timeLeft(of: own.process, at: now) < core.leases.length / 2
@@ -186,7 +188,7 @@ final class RunnerRegistry: TransactionSubject {
         silence.wasLate(at: core.clock.uptime, core.leases)
     }
 
-    /// Leaves this epoch, whose claims cannot be numbered any more, as if another process had taken it off.
+    /// Ends this epoch, whose claim numbers are used up, as if another process had removed this one.
     func leaveEpoch() throws {
         guard let epoch = core.epoch else { return }
         try removeRunner(epoch)

@@ -1,9 +1,8 @@
-/// What a queue has left to start beside an action that has been claimed.
+/// The slots that a queue has left beside a claimed action.
 package enum SlotRoom: Sendable, Hashable {
-    /// It has one slot, or the action runs alone.
+    /// The queue has one slot, or the action runs alone.
     case single
-    /// Slots are left.
     case more
-    /// Several actions run, as many as may.
+    /// Several actions run, as many as there are slots.
     case full
 }

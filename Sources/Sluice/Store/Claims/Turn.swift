@@ -1,21 +1,21 @@
-/// The slot that a claim is for, and by which rules.
+/// The slot of a claim, and the discipline of its queue.
 struct Turn {
     var discipline = QueueDiscipline.firstInFirstOut
-    /// No rules: whether the slot is taken, the head's row tells.
+    /// Whether the queue has no rules, so that the head's row shows whether the slot is taken.
     var isPlain = false
     var slot = 0
-    /// Actions of the queue that run, in whatever process.
+    /// The queue's running actions, in all processes.
     var running: [ActionID] = []
-    /// Some of them in other processes, which do not tell when they are through.
+    /// Whether other processes run some of them; those do not report when they are done.
     var isShared = false
 
     static let plain = Turn(isPlain: true)
 
     var slots: Int { discipline.slots }
     var setsAside: Bool { discipline.setsAside }
-    /// What is left when this slot is taken.
+    /// The slots left when this one is taken.
     ///
-    /// Where other processes have slots it is never full: who asks again hears that they are taken there, and
-    /// asks again for that.
+    /// If other processes have slots, it is never full. The next claim then finds them taken elsewhere, and
+    /// the queue is polled for that.
     var room: SlotRoom { slots == 1 ? .single : isShared || running.count + 1 < slots ? .more : .full }
 }

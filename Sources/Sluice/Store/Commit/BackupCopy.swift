@@ -10,27 +10,26 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// One copy of a file of queues, made so that it runs at once.
+/// Makes one copy of a file of queues, ready to be opened and run.
 struct BackupCopy: Sendable {
-    /// How the source is read.
     let openSource: @Sendable () throws -> FileLook
     let destination: String
     let vfs: String?
     let now: Timestamp
-    /// The nonce of the source's store, and its process.
+    /// The nonce of the source's store.
     let store: Int64
     let identity: ProcessIdentity
-    /// Pages that are copied between two looks at whether to go on: a few milliseconds.
+    /// Pages copied between two calls of `goOn`: a few milliseconds.
     var pagesAtATime = 1_024
-    /// Called behind each step, for tests.
+    /// Called after each step, for tests.
     var stepped: @Sendable () throws -> Void = {}
 
-    /// What SQLite keeps beside a database; what others have left there would count as the copy's.
+    /// Suffixes of SQLite's side files; files left there by others would count as the copy's.
     private static let sideFiles = ["-wal", "-shm", "-journal"]
 
-    /// Makes the copy under another name, and gives it its own when it is whole and on the disk.
+    /// Makes the copy under another name, and renames it when it is complete and synced.
     ///
-    /// - Parameter goOn: Asked between two steps; throws when the copy is to end.
+    /// - Parameter goOn: Called between two steps; throws to end the copy.
     func make(_ goOn: () throws(SluiceError) -> Void) throws {
         try checkDestination()
         let partial = "\(destination).partial-\(UInt64.random(in: 0...UInt64.max))"
@@ -50,7 +49,7 @@ struct BackupCopy: Sendable {
     private func checkDestination() throws(SluiceError) {
         for suffix in [""] + Self.sideFiles {
             var status = stat()
-            // A link to nowhere counts: the copy would not stand where it leads.
+            // A dangling link counts: the copy would not be where the link leads.
             guard lstat(destination + suffix, &status) == 0 else { continue }
             throw exists(suffix)
         }
@@ -69,14 +68,13 @@ struct BackupCopy: Sendable {
         close(descriptor)
     }
 
-    /// Copies all pages as they are at one moment.
+    /// Copies all pages as of one moment.
     ///
-    /// The snapshot is what keeps writers from having it begin anew; in return the log cannot begin anew
-    /// before it ends.
+    /// Because of the snapshot, writers do not restart the copy, but the WAL cannot restart before it ends.
     private func copyPages(from source: Connection, to path: String, _ goOn: () throws -> Void) throws {
         let copy = try Connection(path: path, mode: .write, vfs: vfs)
         defer { copy.close() }
-        // What is not whole is thrown away: nothing is to be journalled, nor synced before the end.
+        // An incomplete copy is deleted: it needs no journal, and no sync before the end.
         try copy.set(Pragma("locking_mode", "EXCLUSIVE"))
         try copy.set(Pragma("journal_mode", "OFF"))
         try copy.set(Pragma("synchronous", 0))
@@ -90,11 +88,11 @@ struct BackupCopy: Sendable {
         }
     }
 
-    /// Takes out of the copy what belongs to processes that use the source, and has it on the disk.
+    /// Deletes the rows of processes using the source from the copy, and syncs it.
     private func settle(_ path: String) throws {
         let copy = try Connection(path: path, mode: .write, vfs: vfs)
         defer { copy.close() }
-        // The index of its log stays in memory: nobody else has it open, and there is no third file.
+        // The index of its WAL stays in memory: no other process has it open, and there is no third file.
         for pragma in [
             Pragma("locking_mode", "EXCLUSIVE"), Pragma("journal_mode", "WAL"),
             Pragma("wal_autocheckpoint", 0),
@@ -114,7 +112,7 @@ struct BackupCopy: Sendable {
         try transaction.begin(now: now)
         do {
             try transaction.giveClaimsBack()
-            // So that there is something to sync, and with it all pages that were copied.
+            // So that there is something to sync, and with it all copied pages.
             try transaction.core.writeBarrier()
             try transaction.commit()
         } catch {
@@ -126,11 +124,11 @@ struct BackupCopy: Sendable {
         }
     }
 
-    /// Gives the copy its name, unless somebody has taken it meanwhile, and syncs the directory.
+    /// Gives the copy its name, unless that exists now, and syncs the directory.
     private func publish(_ partial: String) throws(SluiceError) {
         if link(partial, destination) != 0 {
             if errno == EEXIST { throw exists("") }
-            // Some file systems have no second names.
+            // Some file systems have no hard links.
             try checkDestination()
             guard rename(partial, destination) == 0 else {
                 throw DatabaseFile.cannotCreate(destination, errno)
@@ -148,11 +146,10 @@ struct BackupCopy: Sendable {
 }
 
 extension WriteTransaction {
-    /// Forgets the processes that have the source open, what was logged for them and the gates that they
-    /// opened for their own time.
+    /// Deletes the processes that have the source open, their changes and their temporary gates.
     ///
-    /// What those ran that have died is suspect in the copy too: it may have been the cause (G7). Before the
-    /// transaction begins, so that this one is nobody's.
+    /// Actions of processes that have died are suspects in the copy too, since they may be the cause (G7).
+    /// Call it before the transaction begins, which then belongs to no process.
     ///
     /// - Parameter store: The nonce of the source's store.
     fileprivate func leaveProcessesBehind(_ store: Int64, now: Timestamp) throws {
@@ -167,7 +164,8 @@ extension WriteTransaction {
         }
     }
 
-    /// Has what ran wait again, with the attempt given back, and does what was asked for while it ran.
+    /// Returns running actions to their queues without spending their attempts, and applies requests made
+    /// during their runs.
     fileprivate func giveClaimsBack() throws(SQLiteError) {
         let runs = try connection.cached("SELECT queue_id, slot, action_id, claim FROM sluice_claim_rows").all
         {

@@ -10,11 +10,11 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// Copies of the file that are being made, each on a connection of its own.
+/// Runs the copies of the file that are being made, each on a connection of its own.
 final class Backups: Sendable {
     private struct State {
         var count = 0
-        /// Why no copy is made now, and why those under way are to end.
+        /// Why no copy is made now, and why current ones must end.
         var refusal: SluiceError?
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
@@ -51,7 +51,7 @@ final class Backups: Sendable {
         try result.get()
     }
 
-    /// Refuses copies, and returns when those under way have ended.
+    /// Refuses copies, and returns when current ones have ended.
     func end(_ refusal: SluiceError) async {
         await withCheckedContinuation { continuation in
             let isOver = state.withLock { state in

@@ -1,29 +1,27 @@
-/// Gives the file's free pages back after a backlog was drained (G12).
+/// Decides how many free pages are cut off the file after a backlog was drained (G12).
 ///
-/// A page that is free is used again by the next action, so a file that breathes a little keeps what it has:
-/// giving pages back moves others and writes the log. What is given back is what a backlog has left: free
-/// pages that are more than half of the file. They go a step at a time, each in a transaction of its own
-/// between two groups, so that no write waits long.
+/// The next action reuses a free page, so a file whose size varies a little keeps its pages: cutting them off
+/// moves other pages and writes the WAL. Pages are cut off if more than half of the file is free. This is
+/// done in steps, each in a transaction of its own between two groups, so that no write waits long.
 ///
-/// A file that an application has created keeps its pages, unless that has asked for
-/// `auto_vacuum = INCREMENTAL`, as we do in a file of our own
-/// (<https://www.sqlite.org/pragma.html#pragma_auto_vacuum>).
+/// A file that an application has created keeps its pages, unless it was created with `auto_vacuum =
+/// INCREMENTAL`, as the engine's own files are (<https://www.sqlite.org/pragma.html#pragma_auto_vacuum>).
 struct FreeSpace {
-    /// Free pages that are always left: 8 MB.
+    /// Free pages that always remain: 8 MB.
     static let leastPages = 2_048
-    /// Pages that one step gives back: 4 MB.
+    /// Pages that one step cuts off: 4 MB.
     static let stepPages = 1_024
 
-    /// The file's pages, all of them and those that are free.
+    /// The number of pages of the file, and of the free ones among them.
     struct Pages: Equatable {
         let all: Int
         let free: Int
     }
 
-    /// Pages to give back now; 0 when the file is to keep what it has.
+    /// Returns the number of pages to cut off now; 0 if the file keeps its pages.
     ///
-    /// Once begun it goes on until a fifth of the file is free, so that the next action does not begin it
-    /// anew.
+    /// Once begun, the steps continue until at most a fifth of the file is free, so that the next action does
+    /// not start them again.
     ///
     /// - Parameter isUnderWay: Whether the last step was not enough.
     static func step(_ pages: Pages, isUnderWay: Bool) -> Int {

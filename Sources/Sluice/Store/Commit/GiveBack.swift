@@ -1,14 +1,11 @@
 internal import SluiceSQLite
 
-/// The write that takes one step.
+/// The write that cuts one step of free pages off the file.
 final class GiveBack: PendingWrite {
     let sync = SyncNeed.later
     private let isUnderWay: Bool
-    /// Whether pages were given back, so that there may be more.
-    ///
-    /// Set and read by the writer's leader alone, as the other is.
+    /// Whether there may be more; set and read only by the writer's leader, like `failure`.
     private(set) nonisolated(unsafe) var hasMore = false
-    /// Why it failed, if it has.
     private(set) nonisolated(unsafe) var failure: SluiceError?
 
     init(isUnderWay: Bool) { self.isUnderWay = isUnderWay }
@@ -26,11 +23,7 @@ final class GiveBack: PendingWrite {
 }
 
 extension WriteTransaction {
-    /// Cuts free pages off the file's end, a step of them.
-    ///
-    /// The file itself becomes shorter with the next checkpoint.
-    ///
-    /// - Returns: Whether some were given back.
+    /// Cuts free pages off the file, which the next checkpoint shortens; returns whether any were cut.
     fileprivate func giveBackPages(isUnderWay: Bool) throws(SQLiteError) -> Bool {
         let pages = FreeSpace.Pages(
             all: try connection.cached("PRAGMA page_count").first { $0.int(0) } ?? 0,
@@ -39,7 +32,7 @@ extension WriteTransaction {
         let step = FreeSpace.step(pages, isUnderWay: isUnderWay)
         guard step > 0 else { return false }
         try connection.prepare("PRAGMA incremental_vacuum(\(step))").run()
-        // It frees nothing where the file is not set up for it.
+        // Nothing is freed if the file has no incremental vacuum.
         return try freePages() < pages.free
     }
 

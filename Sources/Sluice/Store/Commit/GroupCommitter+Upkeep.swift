@@ -1,9 +1,8 @@
 internal import Logging
 internal import SluiceSQLite
 
-/// What is done between two groups.
+/// Work done between two groups.
 extension GroupCommitter {
-    /// Whether there is work to do between two groups.
     var isUpkeepDue: Bool {
         (transaction.core.isWriteBehindDue || isCheckpointDue || space != .none || trouble.isTruncationAsked)
             && !isSuspended && check.refusal == nil
@@ -13,21 +12,19 @@ extension GroupCommitter {
         trouble.isCheckpointAsked || checkpoints.isDue(at: connection.walFrames)
     }
 
-    /// Gives up what is kept for commits that follow each other.
-    ///
-    /// - Returns: Whether it is to be called again.
+    /// Releases the pin kept for successive commits, and returns whether it must be called again.
     func rest() -> Bool {
         do {
             return try walGuard?.rest() ?? false
         } catch {
-            // It is asked whether a checkpoint is under way with syncs turned off.
+            // The check for other checkpoints turns syncs off, and may have failed in between.
             mustSetSynchronous = true
             logger.debug("the WAL's pin stays", metadata: ["error": "\(error)"])
             return true
         }
     }
 
-    /// Does what is due between two groups.
+    /// Does the upkeep that is due.
     func performUpkeep() {
         isAtUpkeep = true
         defer { isAtUpkeep = false }
@@ -41,7 +38,7 @@ extension GroupCommitter {
         }
     }
 
-    /// Copies the log and cuts it to nothing, unless a reader or a writer is in the way.
+    /// Copies and truncates the WAL, unless a reader or a writer prevents it.
     private func truncateWAL() {
         checkpoints.checkpointed(at: connection.walFrames)
         trouble.startCheckpoint()
@@ -59,9 +56,9 @@ extension GroupCommitter {
         }
     }
 
-    /// Writes the order of what waits to the file, in a transaction of its own.
+    /// Writes the order of waiting actions to disk, in a transaction of its own.
     ///
-    /// A failure leaves it in memory, or to the next start; the next try follows when there is more.
+    /// After a failure the order stays in memory, and the next try follows when there is more to write.
     private func writeBehind() {
         let write = WriteBehind()
         _ = commit([write], waitsForLock: true)
@@ -70,9 +67,9 @@ extension GroupCommitter {
         logger.debug("writing the order behind failed", metadata: ["error": "\(error.code)"])
     }
 
-    /// Takes one step in giving free pages back; the last asks for a checkpoint, which cuts the file.
+    /// Cuts off a step of free pages; the last step requests a checkpoint, which shortens the file.
     ///
-    /// A failure leaves the file as long as it is; the next look follows the next checkpoint.
+    /// After a failure the file keeps its length until the check after the next checkpoint.
     private func giveBackSpace() {
         let step = GiveBack(isUnderWay: space == .isUnderWay)
         _ = commit([step], waitsForLock: true)
@@ -83,9 +80,7 @@ extension GroupCommitter {
         space = step.hasMore ? .isUnderWay : .none
     }
 
-    /// Copies the log into the database, as far as readers allow.
-    ///
-    /// A failure leaves the log whole, only longer; the next try follows when it is due again, or asked for.
+    /// Copies the WAL into the database, as far as readers allow; a failure only leaves the WAL longer.
     private func checkpoint() {
         let frames = connection.walFrames
         checkpoints.checkpointed(at: frames)
@@ -106,19 +101,16 @@ extension GroupCommitter {
                 metadata: ["frames": "\(result.frames)", "copied": "\(result.copied)"]
             )
         } catch {
-            // It may have failed while it was asked whether another checkpoint is under way, with syncs off.
+            // It may have failed in the check for other checkpoints, which turns syncs off.
             mustSetSynchronous = true
             logger.debug("checkpoint failed", metadata: ["error": "\(error)"])
         }
     }
 }
 
-/// The write of ``WriteTransaction/writeBehind()``.
 private final class WriteBehind: PendingWrite {
     let sync = SyncNeed.later
-    /// Why it failed, if it has.
-    ///
-    /// Set and read by the writer's leader alone.
+    /// Set and read only by the writer's leader.
     private(set) nonisolated(unsafe) var failure: SluiceError?
 
     func perform(in transaction: WriteTransaction) throws { try transaction.core.writeBehind() }

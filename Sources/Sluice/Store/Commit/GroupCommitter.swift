@@ -1,47 +1,47 @@
 internal import Logging
 internal import SluiceSQLite
 
-/// Commits groups of writes on the writer's connection, syncs what is owed, and checkpoints.
+/// Commits groups of writes on the writer's connection, with the syncs that they need, and checkpoints.
 ///
-/// Not thread-safe: the writer's leader alone calls it.
+/// Not thread-safe: only the writer's leader calls it.
 final class GroupCommitter {
     let transaction: WriteTransaction
     private let turns: TurnCounter
     var connection: Connection { transaction.core.connection }
     private let registration: OpenFiles.Registration?
     let check: FileCheck
-    /// When the file's path was last looked at, in microseconds.
+    /// When the file's path was last checked, in microseconds.
     private var lastLook = Int64.min
-    /// `nil` where SQLite does not have the WAL-reset bug, and in memory.
+    /// `nil` if SQLite does not have the WAL-reset bug, and in memory.
     let walGuard: WALGuard?
     let durability: Durability
     private let lockTimeout: Duration
-    /// How long what this process has itself is waited for.
+    /// The clock for waits inside this process.
     private let clock: any BrokerClock
     private let onCommit: @Sendable (CommitReport) -> Void
     private var isSynchronousFull = true
-    /// Nobody knows how `synchronous` stands.
+    /// Whether the value of `synchronous` is unknown.
     var mustSetSynchronous = false
-    /// A sync failed: nothing may be acknowledged until the log has been copied and cut to nothing.
+    /// Whether a sync failed: nothing may be acknowledged until the WAL is copied and truncated.
     private var mustTruncate = false
     var checkpoints = CheckpointPolicy()
-    /// What is being committed is upkeep.
+    /// Whether the current commit is upkeep.
     var isAtUpkeep = false
     var space = SpaceUpkeep.none
-    /// How long the last `COMMIT` took, its sync included.
+    /// The duration of the last `COMMIT`, its sync included.
     private(set) var lastCommit: Duration = .zero
     let logger: Logger
     let trouble: WriterTrouble
-    /// The connection is closed, and another committer is to go on.
+    /// Whether the connection is closed, and another committer is to continue.
     private(set) var isSuspended = false
 
-    /// What is known of the file's free pages.
+    /// The state of cutting off free pages.
     enum SpaceUpkeep {
-        /// Nothing new since they were looked at.
+        /// Nothing to do since the last check.
         case none
-        /// A checkpoint was made: enough has been written for a look.
+        /// A checkpoint was made: enough was written for a check.
         case isDue
-        /// Pages are being given back.
+        /// Pages are being cut off.
         case isUnderWay
     }
 
@@ -67,7 +67,7 @@ final class GroupCommitter {
         self.onCommit = onCommit
     }
 
-    /// Goes on where a suspended one has stopped, on a connection that has been opened since.
+    /// Continues a suspended committer on a newly opened connection.
     init(continuing other: GroupCommitter, on connection: Connection) {
         transaction = WriteTransaction(continuing: other.transaction, on: connection)
         turns = other.turns
@@ -84,9 +84,9 @@ final class GroupCommitter {
         registration?.wake()
     }
 
-    /// Commits a group and tells each member its result.
+    /// Commits a group and reports its result to each member.
     ///
-    /// - Returns: `false` when the write lock was taken and the call was not to wait: nothing has happened.
+    /// - Returns: `false` if nothing has happened: the write lock was taken, and the call was not to wait.
     func commit(_ group: [any PendingWrite], waitsForLock: Bool) -> Bool {
         guard !group.isEmpty else { return true }
         if let error = refusal(clock.now) {
@@ -133,10 +133,9 @@ final class GroupCommitter {
         return true
     }
 
-    /// Writes into the open transaction that this process becomes the one that copies the log, and tells the
-    /// others.
+    /// Takes the checkpoint lease in the open transaction if it is due, and notifies the other processes.
     private func writeLeadership() throws(SQLiteError) {
-        // What changes nothing must not fail for want of room.
+        // A transaction that changes nothing must not fail for want of space.
         guard transaction.core.hasChanges else { return }
         let isNew = try walGuard?.willCommit(besideOthers: !transaction.core.others.isEmpty) ?? false
         if isNew { try transaction.core.tellRunners("runner") }
@@ -146,7 +145,8 @@ final class GroupCommitter {
         do {
             try walGuard?.committed()
         } catch {
-            // It is asked whether a checkpoint is under way with syncs turned off. The next rest asks again.
+            // The check for other checkpoints turns syncs off, and may have failed in between. The next
+            // `rest` checks again.
             mustSetSynchronous = true
             logger.debug("the WAL's pin stays", metadata: ["error": "\(error)"])
         }
@@ -157,9 +157,9 @@ final class GroupCommitter {
         walGuard?.rolledBack()
     }
 
-    /// Why nothing may be committed; looks at the file's path from time to time.
+    /// Returns why nothing may be committed; checks the file's path at intervals.
     ///
-    /// By the wall clock: a jump of it brings a look, or delays one by less than the interval.
+    /// It uses the wall clock: a jump causes a check, or delays one by less than the interval.
     private func refusal(_ now: Timestamp) -> SluiceError? {
         if let error = check.refusal { return error }
         if isSuspended { return SluiceError(.suspended, "the file could not be opened again") }
@@ -174,12 +174,11 @@ final class GroupCommitter {
         }
     }
 
-    /// ``FileCheck/interval`` in microseconds.
     private static let lookInterval = UInt64(FileCheck.interval / .microseconds(1))
 
-    /// Closes the connection for a while; the file stays this store's.
+    /// Closes the connection for a while; the file stays registered to this store.
     ///
-    /// The log is left to the next opening: to copy it now would take time, under a lock.
+    /// The WAL is left to the next opening: copying it now would take time, under a lock.
     func suspend() {
         guard !isSuspended else { return }
         leaveQueuesToOthers()
@@ -191,10 +190,10 @@ final class GroupCommitter {
         registration?.rest()
     }
 
-    /// Has other processes look for what waits.
+    /// Asks other processes to poll the queues.
     ///
-    /// Behind another connection's lock they are not told: a suspension waits for none, and they look when
-    /// the lease is over.
+    /// If another connection holds the lock, they are not notified: a suspension does not wait. They poll
+    /// when the lease ends.
     private func leaveQueuesToOthers() {
         guard !transaction.core.others.isEmpty else { return }
         let look = Write(sync: .later, body: { try $0.core.tellRunners("look") }, completion: { _ in })
@@ -203,8 +202,7 @@ final class GroupCommitter {
 
     /// Closes the connection; no group can follow.
     ///
-    /// A file that is no longer at its path is left as it is: what stands beside the path now may be the log
-    /// of another.
+    /// A file moved from its path is left as it is, since the WAL at the path may belong to another file.
     func close() {
         if !isSuspended { walGuard?.close(isWritable: check.refusal == nil) }
         if !isSuspended, !check.mayCheckpointWAL { connection.setCheckpointOnClose(false) }
@@ -212,7 +210,7 @@ final class GroupCommitter {
         if let registration { registration.end { connection.close() } } else { connection.close() }
     }
 
-    /// Begins, and waits only briefly at first, so that it is known when another connection is in the way.
+    /// Begins a transaction; the first wait is brief, to notice when another connection has the lock.
     private func begin(waitsForLock: Bool) throws {
         let brief = waitsForLock ? min(lockTimeout, Self.briefWait) : .zero
         connection.setBusyTimeout(brief)
@@ -231,7 +229,7 @@ final class GroupCommitter {
             try waitForLock(first)
         } catch {
             guard first < left, isLocked(error) else { throw error }
-            // Which of the two it is nobody can tell: the caller's own transaction, or one that will end.
+            // It is unknown whether it is the caller's own transaction or one that will end.
             if isLockOwn {
                 logger.warning(
                     """
@@ -246,12 +244,12 @@ final class GroupCommitter {
         trouble.hasLock()
     }
 
-    /// Whether another connection has the write lock, so that nothing has begun.
+    /// Returns whether another connection has the write lock, so that nothing has begun.
     private func isLocked(_ error: any Error) -> Bool {
         (error as? SQLiteError)?.code.primary == .busy && !connection.isInTransaction
     }
 
-    /// Why nothing has begun: a call inside a transaction of this process waits for its own caller.
+    /// Returns why nothing has begun: a call inside a transaction of this process waits for its own caller.
     private func failureToBegin(_ error: any Error) -> SluiceError {
         let failure = SluiceError(wrapping: error, doing: "beginning a write")
         guard failure.code == .databaseLocked, isLockOwn else { return failure }
@@ -263,14 +261,14 @@ final class GroupCommitter {
         )
     }
 
-    /// Whether a connection of this process has the write lock, as far as the system tells.
+    /// Whether a connection of this process has the write lock, as far as the system shows.
     private var isLockOwn: Bool {
         connection.walPath.map { LockTable.read(walPath: $0).isWriteLockOwn } ?? false
     }
 
-    /// After what time it is told that a transaction of this process is in the way.
+    /// The wait after which a transaction of this process is reported as the cause.
     private static let ownLockWait: Duration = .seconds(1)
-    /// Other processes that run the queues commit all the time, and are in nobody's way.
+    /// Other processes that run the queues commit often, and such short waits are not reported.
     private static let briefWait: Duration = .milliseconds(5)
 
     private func waitForLock(_ timeout: Duration) throws {
@@ -302,21 +300,21 @@ final class GroupCommitter {
             guard !result.wasBlocked else {
                 throw SluiceError(.inputOutput, "a sync failed and the WAL could not be checkpointed since")
             }
-            // The checkpoint has synced the pages of the commit that failed, before it cut them off: were the
-            // cut lost, as when the power goes, they would be found.
+            // The checkpoint has synced the failed commit's pages before it truncated the WAL. If the power
+            // failed and undid the truncation, recovery would find them.
             if !mutant("synced cut") { try connection.syncWAL() }
             mustTruncate = false
         }
         let isSynced = isSynced && !mutant("sync")
         guard isSynced != isSynchronousFull || mustSetSynchronous, !connection.isInMemory else { return }
-        // It may be set and then not be read back.
+        // Setting it may succeed while reading it back fails.
         mustSetSynchronous = true
         try connection.set(Pragma("synchronous", isSynced ? 2 : 1))
         isSynchronousFull = isSynced
         mustSetSynchronous = false
     }
 
-    /// Gives each member of a group that failed a transaction of its own; a lone member gets the error.
+    /// Commits each member of a failed group in a transaction of its own; a lone member gets the error.
     private func isolate(_ group: [any PendingWrite], after error: SluiceError) {
         guard group.count > 1, error.code != .unknownCommit, !mutant("fault of one") else {
             return fail(group, error)
@@ -325,17 +323,17 @@ final class GroupCommitter {
     }
 
     private func fail(_ group: [any PendingWrite], _ error: SluiceError) {
-        // A log that has been copied takes no more room: what is stored can be settled on a full disk. Not
-        // for what follows a checkpoint itself, which would have no end.
+        // A copied WAL needs no more space, so that actions can be settled on a full disk. Not during upkeep,
+        // whose checkpoints would have no end.
         if error.code == .diskFull, !isAtUpkeep { trouble.askForCheckpoint() }
         for write in group { write.complete(failing: error) }
     }
 
-    /// Finds out what became of a commit that failed.
+    /// Resolves the result of a commit that failed.
     ///
-    /// A commit whose write or sync failed, or that had no memory left behind them, has been undone in
-    /// memory, but its pages may stand in the log, and a recovery after a crash could find them whole. A
-    /// checkpoint that cuts the log removes them: then nothing is stored, for certain.
+    /// If the commit's write or sync failed, or memory ran out afterwards, it is undone in memory. But its
+    /// pages may be in the WAL, and a recovery after a crash could find them complete. A checkpoint that
+    /// truncates the WAL removes them: then it is certain that nothing is stored.
     private func resolve(_ error: any Error) -> SluiceError {
         let failure = SluiceError(wrapping: error, doing: "committing")
         guard failure.code == .inputOutput || failure.code == .outOfMemory else { return failure }

@@ -1,12 +1,11 @@
 internal import Dispatch
 internal import SluiceSQLite
 
-/// A connection that looks whether others have committed something that the writer has not taken in.
+/// Checks on a connection of its own whether others have committed changes that the writer has not read.
 ///
-/// A connection of its own, so that a look never stands behind a long read. It takes no lock that holds
-/// another connection up, and does not wait for any.
+/// So a check never waits for a long read. It takes no lock that delays others, and waits for none.
 final class Lookout: Sendable {
-    /// Where its looks are called.
+    /// The queue on which checks run.
     let queue: DispatchQueue
     private let file: DatabaseFile
     private let path: String
@@ -25,7 +24,7 @@ final class Lookout: Sendable {
         self.runners = runners
     }
 
-    /// Whether others have logged changes for this store that still stand there, or have taken it for dead.
+    /// Returns whether others have recorded unread changes for this store, or have declared it dead.
     func hasForeignChanges() throws -> Bool {
         let connection = try opened()
         guard let epoch = runners.epoch else { return false }
@@ -38,9 +37,7 @@ final class Lookout: Sendable {
         .bind(1, epoch).hasRow()
     }
 
-    /// The path of the log, as SQLite has it: beside the file that symbolic links lead to.
-    ///
-    /// The log is there as long as a connection is open.
+    /// Returns the path of the WAL, with symbolic links resolved; it exists while connections are open.
     func walPath() throws -> String {
         _ = try hasForeignChanges()
         guard let path = try opened().walPath else { throw SluiceError(.storage, "the file has no WAL") }
@@ -51,7 +48,7 @@ final class Lookout: Sendable {
         await perform { $0.isClosed = true }
     }
 
-    /// Closes the connection; looks throw until it is resumed.
+    /// Closes the connection; checks throw until it is resumed.
     func suspend() async {
         await perform { $0.isSuspended = true }
     }

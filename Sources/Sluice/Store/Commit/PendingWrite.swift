@@ -1,22 +1,21 @@
-/// A write that waits for its turn.
+/// A write that waits to be committed.
 protocol PendingWrite: AnyObject, Sendable {
-    /// Whether the write is to survive a loss of power.
+    /// Whether the write must survive a loss of power.
     var sync: SyncNeed { get }
 
-    /// Whether it shares its transaction with no other write; mostly it does.
+    /// Whether it shares its transaction with no other write; usually `false`.
     var isAlone: Bool { get }
 
-    /// Whether others are likely to come at the same time, so that it does not begin a commit at once on its
-    /// caller's thread.
+    /// Whether the writer's thread commits it, since other writes are likely at the same time.
     var commitsOnWriterThread: Bool { get }
 
-    /// Performs the write in a transaction that may be rolled back and followed by another call.
+    /// Performs the write in a transaction; it may be rolled back, followed by another call.
     func perform(in transaction: WriteTransaction) throws
 
-    /// Tells that the transaction of the last call was committed.
+    /// Reports that the transaction of the last call was committed.
     func complete()
 
-    /// Tells that nothing was written, or with ``SluiceError/Code/unknownCommit`` that nobody knows.
+    /// Reports that nothing was written or, with ``SluiceError/Code/unknownCommit``, that this is unknown.
     func complete(failing error: SluiceError)
 }
 

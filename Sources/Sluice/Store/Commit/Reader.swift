@@ -2,9 +2,9 @@ internal import Dispatch
 internal import SluiceSQLite
 internal import Synchronization
 
-/// A connection that reads, on a thread of its own, opened when it is first needed.
+/// Reads on a connection and a thread of its own, opened when first needed.
 ///
-/// A read sees one snapshot and holds nobody up; in WAL mode a long one keeps the log from beginning anew.
+/// A read sees one snapshot and delays no other connection. A long read keeps the WAL from restarting.
 final class Reader: Sendable {
     private let path: String
     let open: @Sendable () throws -> FileLook
@@ -14,11 +14,11 @@ final class Reader: Sendable {
     private nonisolated(unsafe) var look: FileLook?
     /// Confined to `queue`.
     private nonisolated(unsafe) var schema = SchemaCheck()
-    /// Confined to `queue`: what SQLite has told of the file's version, which holds for one connection.
+    /// Confined to `queue`: the connection's `data_version` at the last call.
     private nonisolated(unsafe) var version: String?
     /// Confined to `queue`.
     private nonisolated(unsafe) var isClosed = false
-    /// Whether the queue stands still.
+    /// Whether the queue is suspended.
     private let isSuspended = Mutex(false)
 
     init(
@@ -46,7 +46,8 @@ final class Reader: Sendable {
         }
     }
 
-    /// Whether anybody has committed since the last call; always the first time, and behind a suspension.
+    /// Returns whether any connection has committed since the last call; `true` at first and after a
+    /// suspension.
     func hasNewCommits() async throws(SluiceError) -> Bool {
         try await perform { connection in
             let version = try connection.pragma("data_version")
@@ -67,9 +68,9 @@ final class Reader: Sendable {
         }
     }
 
-    /// Closes the connection behind the reads that are under way; those that come wait.
+    /// Closes the connection after current reads; later ones wait.
     func suspend() async {
-        // Nothing moves on a queue that stands still.
+        // Nothing runs on a suspended queue.
         if isSuspended.withLock({ $0 }) { return }
         await withCheckedContinuation { continuation in
             queue.async {
@@ -84,7 +85,7 @@ final class Reader: Sendable {
         }
     }
 
-    /// Lets the reads go on that wait.
+    /// Continues with the waiting reads.
     func resume() {
         let isDue = isSuspended.withLock { isSuspended in
             defer { isSuspended = false }
@@ -96,7 +97,7 @@ final class Reader: Sendable {
     private func perform<Output: Sendable>(
         _ body: @escaping @Sendable (Connection) throws -> Output
     ) async throws(SluiceError) -> Output {
-        // Before anything of the queue's is touched: a child of `fork` has none of its threads.
+        // Before the queue is used: a child of `fork` has none of its threads.
         try check.ensure()
         return try await withCheckedContinuation { continuation in
             queue.async {
@@ -112,7 +113,7 @@ final class Reader: Sendable {
         for _ in 0..<FileLook.attempts {
             let look = try opened()
             let result = Result { try body(look.connection) }
-            // An error may be that of what is half written.
+            // The error may come from a half-written file.
             if look.isCurrent { return try result.get() }
             closeConnection()
         }
@@ -135,7 +136,7 @@ final class Reader: Sendable {
         version = nil
     }
 
-    /// Reads mean nothing in a schema that is not known.
+    /// Throws if the schema is not known, since reads are then meaningless.
     private func ensureSchema(_ connection: Connection) throws {
         do {
             try schema.ensure(connection)

@@ -5,7 +5,7 @@ final class Write<Output: Sendable>: PendingWrite {
     let commitsOnWriterThread: Bool
     private let body: @Sendable (WriteTransaction) throws -> Output
     private let completion: @Sendable (Result<Output, SluiceError>) -> Void
-    /// Set and read by the writer's leader alone.
+    /// Set and read only by the writer's leader.
     private nonisolated(unsafe) var output: Output?
 
     init(

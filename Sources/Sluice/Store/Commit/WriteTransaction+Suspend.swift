@@ -1,15 +1,15 @@
 internal import SluiceSQLite
 
+/// Continuing a transaction after a suspension.
 extension WriteTransaction {
-    /// Notes which file it is, before the connection is closed for a while.
+    /// Remembers which file it is, before the connection is closed for a while.
     func rememberFile() {
         guard !connection.isInMemory else { return }
-        // Without a mark it is known by its number alone.
+        // Without a mark, the file is identified by device and inode alone.
         fileMark = try? FileMark(connection)
     }
 
-    /// Goes on where another has stopped, on a connection that has been opened since; what the other knew of
-    /// the file is not believed.
+    /// Continues another transaction on a newly opened connection, without its memory of the file.
     convenience init(continuing other: WriteTransaction, on connection: Connection) {
         let old = other.core
         self.init(

@@ -1,8 +1,8 @@
 internal import SluiceSQLite
 
-/// The open write transaction: the subjects of what can be done in it, each on top of those before it.
+/// The open write transaction: its subjects, each of which uses those before it.
 ///
-/// One object for the life of the writer.
+/// One object lives as long as the writer.
 package final class WriteTransaction {
     let core: TransactionCore
     let blocks: QueueBlocks
@@ -26,9 +26,9 @@ package final class WriteTransaction {
     let cancellations: Cancellations
     let handles: HandleOperations
     let transfers: Transfers
-    /// The subjects that remember something from one transaction to the next.
+    /// The subjects with memory across transactions.
     private let remembering: [any TransactionSubject]
-    /// Identifies this file, as it was when the connection was closed for a while.
+    /// Identifies the file at the time the connection was closed for a while.
     var fileMark: FileMark?
 
     init(_ core: TransactionCore) {
@@ -129,7 +129,7 @@ package final class WriteTransaction {
         }
     }
 
-    /// The changes of the last commit, for the scheduler; empties it.
+    /// Returns the changes of the last commit for the scheduler, and empties them.
     func takeReport(isSynced: Bool) -> CommitReport {
         core.takeReport(isSynced: isSynced, dueAt: schedule.takeDueTime())
     }

@@ -2,42 +2,41 @@ internal import DequeModule
 internal import Dispatch
 internal import Synchronization
 
-/// The one writer of a file: takes writes from any thread and commits them in groups.
+/// Accepts the writes of a file from any thread, and commits them in groups.
 ///
-/// A caller that finds the writer free commits by itself, on its own thread; the writes that come meanwhile
-/// wait and make the next group, which a thread of the writer's own commits. So a lone caller pays for no
-/// change of threads, and many callers share the cost of a commit. Only the thread that leads touches the
+/// A caller that finds the writer free commits its own write, on its own thread. Writes that arrive during
+/// the commit wait and form the next group, which the writer's own thread commits. So a single caller needs
+/// no change of threads, and many callers share the cost of a commit. Only the leading thread uses the
 /// connection.
 ///
-/// Where the processor is busy there may be no other thread on which writes could come meanwhile: each of
-/// many callers would commit for itself. So one of many (``PendingWrite/commitsOnWriterThread``) leaves even
-/// its own write to the writer's thread.
+/// On a busy processor there may be no other thread to submit writes during a commit, so that each of many
+/// callers would commit alone. So ``PendingWrite/commitsOnWriterThread`` leaves a write to the writer's
+/// thread.
 ///
-/// Callers who have shared a sync come back together, one after the other: the first must not have a sync for
-/// itself. So after a group with several of them, where a sync is slow, the next one is gathered first
-/// (``Gathering``).
+/// Callers that shared a sync return one after the other, and the first must not get a sync for itself. So
+/// after a group with several of them, if a sync is slow, the next group is gathered first (``Gathering``).
 ///
-/// When a write fails, its group is rolled back and its members run each in a transaction of its own, so that
-/// the error reaches the one at fault (G14).
+/// When a write fails, its group is rolled back, and each member runs in a transaction of its own. So only
+/// the caller at fault gets the error (G14).
 package final class Writer: Sendable {
     /// The most writes in one transaction: it bounds how long a later one waits.
     static let groupLimit = 1_024
 
     private struct Waiting {
         var writes: Deque<any PendingWrite> = []
-        /// How many of them want a transaction of their own.
+        /// How many of them need a transaction of their own.
         var aloneCount = 0
         var gathering = Gathering()
         var hasLeader = false
         var isClosed = false
-        /// Nothing is committed, and the connection is closed as soon as nobody leads.
+        /// Whether nothing is committed, and the connection closes as soon as no thread leads.
         var isSuspended = false
-        /// Told when nobody leads any more, and it is closed or suspended.
+        /// Called when no thread leads any more, and the writer is closed or suspended.
         var onRest: [@Sendable () -> Void] = []
 
-        /// How many of the next writes make a group, where one of those in line is to be alone.
+        /// Returns how many next writes form a group, and counts off one that needs its own transaction.
         ///
-        /// It is taken for that if it is the first.
+        /// Such a write forms a group only if it is the first in line.
         mutating func takeAlone(within count: Int) -> Int {
             guard let index = writes.prefix(count).firstIndex(where: \.isAlone) else { return count }
             guard index == writes.startIndex else { return index - writes.startIndex }
@@ -48,9 +47,9 @@ package final class Writer: Sendable {
 
     private let waiting = Mutex(Waiting())
     private let queue: DispatchQueue
-    /// Whether a caller that finds the writer free commits by itself.
+    /// Whether a caller that finds the writer free commits its own write.
     private let callersLead: Bool
-    /// Signalled when all have come that a group is gathered for.
+    /// Signalled when all expected writes of a group have arrived.
     private let gathered = DispatchSemaphore(value: 0)
     /// Confined to the leader: `Waiting.hasLeader` is the lock.
     private nonisolated(unsafe) var committer: GroupCommitter?
@@ -76,7 +75,7 @@ package final class Writer: Sendable {
         if let refusal { throw refusal }
     }
 
-    /// A writer that refuses every write.
+    /// Creates a writer that refuses every write.
     init(refusing refusal: SluiceError, _ check: FileCheck, _ engine: EngineContext) {
         self.refusal = refusal
         queue = Self.queue(engine)
@@ -86,11 +85,11 @@ package final class Writer: Sendable {
         trouble = WriterTrouble()
     }
 
-    /// What is under way, for tests to wait for.
+    /// The writer's current work, for tests to wait for.
     struct Load: Sendable {
-        /// Writes that stand in line for the next group.
+        /// Writes that wait for the next group.
         let waiting: Int
-        /// A group is being committed, or waits for a lock.
+        /// Whether a group is being committed, or waits for a lock.
         let isLed: Bool
         let isClosed: Bool
         let isSuspended: Bool
@@ -114,10 +113,9 @@ package final class Writer: Sendable {
         }
     }
 
-    /// Takes a write and calls its completion after the commit, on some thread.
+    /// Accepts a write and calls its completion after the commit, on some thread.
     ///
-    /// It may commit on the calling thread before it returns. It never does when it is called from a
-    /// completion.
+    /// It may commit on the calling thread before it returns, but never if it is called from a completion.
     func submit(_ write: any PendingWrite) {
         enum Next { case lead, gather, completeGathering, follow, refuse }
         if let error = check.refusal ?? refusal { return write.complete(failing: error) }
@@ -129,7 +127,7 @@ package final class Writer: Sendable {
             if waiting.hasLeader { return isComplete ? .completeGathering : .follow }
             if waiting.isSuspended { return .follow }
             waiting.hasLeader = true
-            // What is to be alone runs code that is not ours: not on the thread of whoever submits.
+            // A write with its own transaction runs code of the application: not on the thread of its caller.
             let isForQueue = !callersLead || waiting.gathering.isWorthwhile || waiting.aloneCount > 0
             return isForQueue || write.commitsOnWriterThread ? .gather : .lead
         }
@@ -142,9 +140,7 @@ package final class Writer: Sendable {
         }
     }
 
-    /// Takes a write back, unless its group has begun.
-    ///
-    /// - Returns: Whether it was taken back. Its completion is then not called.
+    /// Withdraws a write, whose completion is then not called; returns `false` if its group has begun.
     func withdraw(_ write: any PendingWrite) -> Bool {
         waiting.withLock { waiting in
             guard let index = waiting.writes.firstIndex(where: { $0 === write }) else { return false }
@@ -155,7 +151,7 @@ package final class Writer: Sendable {
         }
     }
 
-    /// Refuses all further writes, commits those that wait, and closes the connection.
+    /// Refuses all further writes, commits waiting ones, and closes the connection.
     func close() async {
         // The leader may be a thread that a child of `fork` does not have.
         if check.isForked { return }
@@ -176,12 +172,12 @@ package final class Writer: Sendable {
 // MARK: - Leading
 
 extension Writer {
-    /// Commits one group on the caller's thread and leaves what is left to the writer's.
+    /// Commits one group on the caller's thread, and leaves the rest to the writer's.
     private func leadOnce() {
         guard let committer else { return leadAll() }
         let group = nextGroup()
         if !committer.commit(group, waitsForLock: false) {
-            // Another connection holds the lock: wait for it where no caller's thread is held up.
+            // Another connection has the lock: wait on the writer's thread, not on the caller's.
             queue.async {
                 _ = self.committer?.commit(group, waitsForLock: true)
                 self.leadAll()
@@ -191,7 +187,7 @@ extension Writer {
         }
     }
 
-    /// Commits groups until nothing waits, and closes the connection if that was asked for.
+    /// Commits groups until nothing waits, then closes the connection if requested.
     private func leadAll() {
         repeat {
             if isUpkeepDue { committer?.performUpkeep() }
@@ -250,14 +246,12 @@ extension Writer {
         }
     }
 
-    /// Waits for writes that are likely to come and share a sync with those in line.
-    ///
-    /// On the writer's own thread, so that no thread of the callers is held up.
+    /// Waits, on the writer's own thread, for writes that are likely to share a sync with the present ones.
     private func gather() {
         guard let patience = waiting.withLock({ $0.gathering.begin() }) else { return }
         let result = gathered.wait(timeout: .now() + .nanoseconds(Int(patience / .nanoseconds(1))))
         let isSignalled = waiting.withLock { $0.gathering.end() }
-        // The last has come after the time was over: its signal is not to wake a later wait.
+        // The last write arrived after the timeout: its signal must not end a later wait.
         if isSignalled && result == .timedOut { gathered.wait() }
     }
 
@@ -279,11 +273,9 @@ extension Writer {
 // MARK: - Suspension
 
 extension Writer {
-    /// Lets the group end that is being committed, and closes the connection; writes wait until
-    /// ``resume(_:)``.
+    /// Ends the current group and closes the connection; writes wait until ``resume(_:)``.
     ///
-    /// A group that waits for another connection's lock ends when it has the lock, or has waited for as long
-    /// as it was to.
+    /// A group that waits for another connection's lock ends when it has the lock or its timeout expires.
     func suspend() async {
         await withCheckedContinuation { continuation in
             enum Next { case lead, follow, nothing }
@@ -303,10 +295,10 @@ extension Writer {
         }
     }
 
-    /// Opens the file again and commits what waits.
+    /// Opens the file again and commits the waiting writes.
     ///
-    /// - Parameter reopen: Makes the committer that goes on where the given one stopped. If it throws, writes
-    ///   wait on, unless no write can succeed any more.
+    /// - Parameter reopen: Creates the committer that continues the given one. If it throws, writes continue
+    ///   to wait, unless no write can ever succeed.
     func resume(
         _ reopen: @escaping @Sendable (GroupCommitter) throws(SluiceError) -> GroupCommitter
     ) async throws(SluiceError) {
@@ -331,10 +323,10 @@ extension Writer {
             committer = reopened
             waiting.withLock { $0.isSuspended = false }
         case .failure:
-            // What waits is told if it waits in vain; else the writer stays as it is.
+            // Waiting writes fail if they can never succeed; otherwise the writer remains suspended.
             waiting.withLock { $0.isSuspended = check.refusal == nil && !$0.isClosed }
         }
-        // Not here: as long as writes come it may go on.
+        // Not here: it may continue as long as writes arrive.
         queue.async { if !self.endLeadingIfIdle() { self.leadAll() } }
         return result.map { _ in }
     }
@@ -343,22 +335,19 @@ extension Writer {
 // MARK: - Resting
 
 extension Writer {
-    /// Has ``rest()`` called while nothing is committed.
+    /// Schedules ``rest()`` for a time when nothing may be committed.
     ///
-    /// By the machine's time, as the writer waits for locks: it is for other processes, not for the engine's
-    /// decisions.
+    /// It uses the machine's clock, like waits for locks: it matters to other processes, not to the engine.
     private func restLater() {
         queue.asyncAfter(deadline: .now() + .seconds(WALGuard.restInterval)) { [weak self] in
             if let self, self.rest() { self.restLater() }
         }
     }
 
-    /// Gives up what is kept for commits that follow each other, if none has come since the last call.
-    ///
-    /// - Returns: Whether it is to be called again.
+    /// Releases the pin kept for successive commits, if there was none; returns whether to call it again.
     func rest() -> Bool {
         let isFree = waiting.withLock { waiting -> Bool? in
-            // Resumed, it begins anew.
+            // A resumed writer starts again.
             if waiting.isClosed || waiting.isSuspended { return nil }
             if waiting.hasLeader { return false }
             waiting.hasLeader = true

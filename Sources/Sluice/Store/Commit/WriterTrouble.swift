@@ -7,17 +7,17 @@ final class WriterTrouble: Sendable {
         var lockedSince: Timestamp?
         var isWaiting = false
         var pinnedPages = 0
-        /// Whether the last erasure that was asked for has left the log empty.
+        /// Whether the last requested truncation has left the WAL empty.
         var isWALTruncated = false
     }
 
     private let state = Mutex(State())
-    /// Whether a group has met the lock: read for each group, which mostly has not.
+    /// Whether a group has met the lock; read for each group, and usually `false`.
     private let isLocked = Atomic(false)
     private let checkpointIsAsked = Atomic(false)
     private let erasureIsAsked = Atomic(false)
 
-    /// The write lock is another connection's, and a group waits for it.
+    /// Records that a group waits for the write lock of another connection.
     func waits(since time: Timestamp) {
         state.withLock { state in
             if state.lockedSince == nil { state.lockedSince = time }
@@ -26,10 +26,9 @@ final class WriterTrouble: Sendable {
         isLocked.store(true, ordering: .relaxed)
     }
 
-    /// The group has waited for as long as it was to; whoever has the lock has it still.
+    /// Records that the lock timeout expired.
     func gaveUp() { state.withLock { $0.isWaiting = false } }
 
-    /// The writer has the lock.
     func hasLock() {
         guard isLocked.load(ordering: .relaxed) else { return }
         isLocked.store(false, ordering: .relaxed)
@@ -39,22 +38,22 @@ final class WriterTrouble: Sendable {
         }
     }
 
-    /// A checkpoint has left pages of the log where they were.
+    /// Records how many pages of the WAL a checkpoint has not copied.
     func pinned(_ pages: Int) { state.withLock { $0.pinnedPages = pages } }
 
-    /// What was asked for is being done.
+    /// Clears the request for a checkpoint, which begins now.
     func startCheckpoint() { checkpointIsAsked.store(false, ordering: .relaxed) }
 
-    /// The next upkeep is to copy the log, however short it is.
+    /// Requests that the next upkeep copies the WAL, however short it is.
     func askForCheckpoint() { checkpointIsAsked.store(true, ordering: .releasing) }
 
-    /// The next upkeep is to cut the log to nothing.
+    /// Requests that the next upkeep truncates the WAL.
     func askForErasure() {
         state.withLock { $0.isWALTruncated = false }
         erasureIsAsked.store(true, ordering: .releasing)
     }
 
-    /// What was asked for has been tried.
+    /// Records the result of a requested truncation.
     func erased(_ isErased: Bool) {
         state.withLock { $0.isWALTruncated = isErased }
         erasureIsAsked.store(false, ordering: .relaxed)
@@ -63,9 +62,8 @@ final class WriterTrouble: Sendable {
     var isTruncationAsked: Bool { erasureIsAsked.load(ordering: .acquiring) }
     var isWALTruncated: Bool { state.withLock { $0.isWALTruncated } }
 
-    /// Since when the lock has been in the way, as far as writes have met it.
+    /// The time since which writes have met the lock.
     var lockedSince: Timestamp? { state.withLock { $0.lockedSince } }
-    /// Whether a group waits for the lock now.
     var isWaiting: Bool { state.withLock { $0.isWaiting } }
     var pinnedPages: Int { state.withLock { $0.pinnedPages } }
     var isCheckpointAsked: Bool { checkpointIsAsked.load(ordering: .acquiring) }

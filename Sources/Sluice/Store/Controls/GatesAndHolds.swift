@@ -1,5 +1,6 @@
 internal import SluiceSQLite
 
+/// Owns the gates and holds of the file.
 final class GatesAndHolds: TransactionSubject {
     let core: TransactionCore
     let schedule: Schedule
@@ -9,14 +10,13 @@ final class GatesAndHolds: TransactionSubject {
         self.schedule = schedule
     }
 
-    /// Opens or closes a gate.
     func setGate(_ gate: GateName, isOpen: Bool, isKept: Bool, spread: Duration) throws(SQLiteError) {
         let known = try core.controls().gates[gate]
         let isOpened = isOpen && known?.isOpen != true
         if isOpened {
             try connection.cached("UPDATE sluice_counters SET value = value + 1 WHERE name = 'opening'").run()
         }
-        // To open an open gate does not make one that is kept one that ends with this opening of the file.
+        // Opening an open gate that is kept does not limit it to this opening of the file.
         try connection.cached(
             """
             INSERT INTO sluice_gate_rows
@@ -47,10 +47,10 @@ final class GatesAndHolds: TransactionSubject {
         }
     }
 
-    /// Closes the gates that openings of the file had opened for their own life, and that have ended.
+    /// Closes the gates that ended openings of the file had opened for their own lifetime.
     ///
-    /// An opening has ended with its process, and one of this process with its store. Of a process that
-    /// cannot be told dead it lives while it runs the queues.
+    /// An opening ends with its process, or in this process with its store. If a process cannot be found
+    /// dead, its opening lives while it runs the queues.
     func forgetGates() throws(SQLiteError) {
         let owners = try connection.cached(
             """
@@ -70,7 +70,7 @@ final class GatesAndHolds: TransactionSubject {
                 owner.process.sharesMachine(with: core.identity)
                 && !owner.process.isDead(seenFrom: core.identity)
             guard owner.process == core.identity || !lives else { continue }
-            // One that has set several gates comes again, and has none left.
+            // An owner of several gates occurs several times, and has none left the second time.
             let forgotten = try connection.cached(
                 "DELETE FROM sluice_gate_rows WHERE owner = ?1 RETURNING name, is_open"
             )
@@ -124,10 +124,10 @@ final class GatesAndHolds: TransactionSubject {
         )
     }
 
-    /// Removes the holds that have ended by themselves.
+    /// Deletes the holds that have ended by themselves.
     ///
-    /// A hold that is to begin later has met a wall clock that was set back: it lasts as long as was asked,
-    /// counted from here.
+    /// If a hold begins in the future, the wall clock was set back: the hold lasts as long as requested,
+    /// counted from now.
     func removeEndedHolds() throws(SQLiteError) {
         let ended = try endHolds(
             connection.cached(
@@ -148,14 +148,13 @@ final class GatesAndHolds: TransactionSubject {
         if ended + begun > 0 { core.changedControls(.holds) }
     }
 
-    /// When the next hold ends by itself.
     func nextEndOfHolds() throws(SQLiteError) -> Timestamp? {
         try connection.cached("SELECT min(until_us) FROM sluice_hold_rows").first {
             $0.optionalInt64(0).map(Timestamp.init(microseconds:))
         } ?? nil
     }
 
-    /// Runs a statement that deletes holds, and tells how many.
+    /// Runs a statement that deletes holds, and returns their number.
     private func endHolds(_ deletion: Statement) throws(SQLiteError) -> Int {
         let ended = try deletion.all { Controls.StandingHold($0) }
         if !ended.isEmpty { core.changedControls(.holds) }

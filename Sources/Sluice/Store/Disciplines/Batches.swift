@@ -1,21 +1,22 @@
 internal import SluiceSQLite
 
+/// Owns the batches of queues that start by count or delay.
 final class Batches: TransactionSubject {
     let core: TransactionCore
 
     init(_ core: TransactionCore) { self.core = core }
 
-    /// What stands in the file of a queue's batch.
+    /// A queue's batch as recorded in the file.
     private struct Batch {
         let dueAt: Timestamp
         let isOpen: Bool
-        /// What the last pass has left to this batch: all that were there when it ended, by then.
+        /// Actions that the last pass left over: those up to `through` that waited when it ended.
         let rest: (endedAt: Timestamp, through: ActionID)?
     }
 
-    /// Whether the batch of a queue is still gathering, and until when by the clock's uptime.
+    /// Opens the batch of a queue if it is due, or returns until when it gathers, by the clock's uptime.
     ///
-    /// - Parameter waitedFor: A wait that is over by the scheduler's clock.
+    /// - Parameter waitedFor: A wait that has ended by the scheduler's clock.
     func gather(
         in queue: QueueID,
         waitedFor: RetryWait?,
@@ -26,7 +27,7 @@ final class Batches: TransactionSubject {
         if batch?.isOpen == true { return nil }
         let (waiting, since) = try gathered(in: queue, upTo: count, batch?.rest)
         guard let oldest = since else { return nil }
-        // What has come back from its wait, or gone, moves it.
+        // The time moves when actions return from their waits or are deleted.
         let dueAt = oldest + delay
         let wait = RetryWait(action: ActionID(rawValue: 0), nextAttemptAt: dueAt)
         if waiting.count >= count || dueAt <= now || waitedFor == wait {
@@ -34,14 +35,14 @@ final class Batches: TransactionSubject {
             return nil
         }
         if batch?.dueAt != dueAt { try setBatch(of: queue, dueAt: dueAt, isOpen: false) }
-        // Never longer than was asked: the wall clock may have jumped back since.
+        // Never longer than the requested delay: the wall clock may have been set back since.
         return (wait, core.uptime + min(dueAt - now, delay))
     }
 
-    /// How many wait that a batch counts, and since when the batch gathers; `nil` where nothing waits.
+    /// Counts the waiting actions of a batch, and returns since when it gathers; `nil` if none waits.
     ///
-    /// What a pass has left counts for nothing but that it is there, and since that pass ended: else the
-    /// batch would be due at once for what has just failed, without end.
+    /// Actions left over by a pass do not add to the count, and count as waiting only since that pass ended.
+    /// Otherwise the batch would be due at once, again and again, for actions that have just failed.
     private func gathered(
         in queue: QueueID,
         upTo count: Int,
@@ -63,9 +64,9 @@ final class Batches: TransactionSubject {
         return (waiting, times.compactMap { $0 }.min())
     }
 
-    /// Nothing is left to start: what comes next makes another batch.
+    /// Closes the batch of a queue with nothing left to start; later actions make another batch.
     ///
-    /// - Parameter leavesRest: Something was passed over, which belongs to that batch.
+    /// - Parameter leavesRest: Whether actions were passed over, which belong to that batch.
     func closeBatch(of queue: QueueID, _ rules: QueueRules, leavesRest: Bool) throws(SQLiteError) {
         guard rules.isBatched else { return }
         if leavesRest {
@@ -83,9 +84,9 @@ final class Batches: TransactionSubject {
         .bind(1, queue.rawValue).run()
     }
 
-    /// Forgets what gathers, which is found out anew by the rules of now, and batches that are through.
+    /// Deletes batches that have not started, which are recomputed by the current rules, and finished ones.
     ///
-    /// A broker may have stopped behind the last action of a batch, and before it could see that.
+    /// A broker may stop after the last action of a batch, before it can close the batch.
     func forgetGathering() throws(SQLiteError) {
         try connection.cached(
             """

@@ -1,16 +1,16 @@
 internal import SluiceSQLite
 
-/// Groups: which actions are passed over because the start of their group is.
+/// Owns the groups of actions: while the start of a group has not succeeded, its members are passed over.
 final class Groups: TransactionSubject {
     let core: TransactionCore
-    /// Whether any action of the file has groups or is deferred until a gate opens; `nil` until it is asked.
+    /// Whether any action has groups or is deferred for a gate; `nil` until it is read.
     var hasTraces: Bool?
 
     init(_ core: TransactionCore) { self.core = core }
 
     func forget() { hasTraces = nil }
 
-    /// Has an action start groups and be a member of others, and of none beside these.
+    /// Replaces the groups that an action starts and is a member of.
     func setGroups(of action: ActionID, in queue: QueueID, _ groups: ActionGroups) throws(SQLiteError) {
         try forgetTraces(of: action)
         let insert: StaticString = """
@@ -26,8 +26,7 @@ final class Groups: TransactionSubject {
         if !groups.isEmpty { hasTraces = true }
     }
 
-    /// Whether an action is a member of a group whose start stands before it, or has failed for good in this
-    /// pass.
+    /// Returns whether an action's group is closed: its start sorts earlier, or has failed in this pass.
     func isGroupClosed(for place: Place, in queue: QueueID) throws(SQLiteError) -> Bool {
         guard try hasAnyTraces() else { return false }
         // A start that the application has scheduled for later has no place before it is due.
@@ -50,7 +49,7 @@ final class Groups: TransactionSubject {
         .bind(4, Timestamp.whenOpened.microseconds).hasRow()
     }
 
-    /// An action is about to be set aside for good: in its pass its groups stay closed.
+    /// Closes the groups of an action for the rest of its pass, before it becomes a dead letter.
     func leavePass(
         _ action: ActionID,
         of queue: QueueID,
@@ -65,12 +64,13 @@ final class Groups: TransactionSubject {
             """
         )
         .bind(1, action.rawValue).bind(2, queue.rawValue).run()
-        // In the next one they are open.
+        // They are open in the next pass.
         order.repeatPass(of: queue)
     }
 
-    /// An action is about to go, or to lose its place: if it starts groups, members that a pass has gone by
-    /// may run in the next.
+    /// Opens the groups that an action starts, before it is deleted or loses its place.
+    ///
+    /// Members that a pass has skipped may run in the next one.
     func openGroups(of action: ActionID) throws(SQLiteError) {
         guard try hasAnyTraces() else { return }
         let queues = try connection.cached(
@@ -84,7 +84,6 @@ final class Groups: TransactionSubject {
         for queue in queues { order.repeatPass(of: queue) }
     }
 
-    /// An action is about to go to another queue: so do its groups.
     func moveGroups(of action: ActionID, to queue: QueueID) throws(SQLiteError) {
         guard try hasAnyTraces() else { return }
         try openGroups(of: action)
@@ -92,9 +91,7 @@ final class Groups: TransactionSubject {
             .bind(1, action.rawValue).bind(2, queue.rawValue).run()
     }
 
-    /// Ends the pass through a queue.
-    ///
-    /// - Returns: Whether another one begins.
+    /// Ends the pass through a queue, and returns whether another one begins.
     func endPass(of queue: QueueID) throws(SQLiteError) -> Bool {
         if try hasAnyTraces() {
             try connection.cached("DELETE FROM sluice_closed_group_rows WHERE queue_id = ?1")
@@ -103,9 +100,9 @@ final class Groups: TransactionSubject {
         return try order.endPass(of: queue)
     }
 
-    /// Whether any action has groups or stands aside for a gate, or a group is closed.
+    /// Returns whether any action has groups or is deferred for a gate, or any group is closed.
     ///
-    /// In most files none does, and nothing is paid for it.
+    /// Most files have none of these, and pay nothing for them.
     private func hasAnyTraces() throws(SQLiteError) -> Bool {
         if let known = hasTraces { return known }
         let found =
@@ -120,7 +117,7 @@ final class Groups: TransactionSubject {
         return found
     }
 
-    /// An action has gone for good: so do its groups.
+    /// Deletes the groups of an action that is deleted for good.
     func forgetTraces(of action: ActionID) throws(SQLiteError) {
         guard try hasAnyTraces() else { return }
         let starts =
@@ -134,14 +131,14 @@ final class Groups: TransactionSubject {
         try forgetAside(action)
     }
 
-    /// An action has become a dead letter, which keeps its groups.
+    /// Deletes the deferral of an action that has become a dead letter; its groups remain.
     func forgetAside(_ action: ActionID) throws(SQLiteError) {
         guard try hasAnyTraces() else { return }
         try connection.cached("DELETE FROM sluice_aside_rows WHERE action_id = ?1").bind(1, action.rawValue)
             .run()
     }
 
-    /// An action has another number by now.
+    /// Assigns the groups of an action to its new sequence.
     func regroup(_ action: ActionID, as newAction: ActionID) throws(SQLiteError) {
         guard try hasAnyTraces() else { return }
         try connection.cached("UPDATE sluice_group_rows SET action_id = ?2 WHERE action_id = ?1")

@@ -1,7 +1,7 @@
-/// The wait of one action for one retry; another retry, or an edit of the time, is another wait.
+/// The wait of one action for one retry; another retry or a changed time makes another wait.
 package struct RetryWait: Hashable, Sendable {
     package let action: ActionID
-    /// As the file has it.
+    /// The time recorded in the file.
     package let nextAttemptAt: Timestamp
 
     package init(action: ActionID, nextAttemptAt: Timestamp) {

@@ -1,11 +1,11 @@
 internal import SluiceSQLite
 
-/// Opening the file to look at it: nothing in it is created, set, migrated or copied from its log.
+/// Opens the file for reading only: nothing in it is created, set, migrated or copied from its WAL.
 extension DatabaseFile {
     /// Refuses a file that other machines may have open.
     ///
-    /// Processes that use a write-ahead log share memory, and so must be on one machine
-    /// (<https://www.sqlite.org/wal.html>); and locks of network file systems are not to be trusted
+    /// Processes that use a WAL share memory, and so must be on one machine
+    /// (<https://www.sqlite.org/wal.html>). Besides, locks of network file systems are unreliable
     /// (<https://www.sqlite.org/howtocorrupt.html>, 2.1).
     static func checkMount(_ path: String, _ mount: MountFacts?) throws(SluiceError) {
         if mount?.isMountPoint == true {
@@ -23,10 +23,10 @@ extension DatabaseFile {
         )
     }
 
-    /// Opens the file without the writer's help, and checks what the writer would have checked.
+    /// Opens the file without the writer, with the writer's checks.
     ///
-    /// The connection could write where the user may, and is told not to: so it can take its log and the
-    /// log's index away again if it made them.
+    /// The connection could write if the user may, but is set to query only. So it can remove the WAL and its
+    /// index again if it created them.
     func openToRead(_ path: String) throws(SluiceError) -> FileLook {
         do {
             return try openForReading(path)
@@ -50,7 +50,7 @@ extension DatabaseFile {
         return look
     }
 
-    /// Settings of a connection that only reads.
+    /// Applies the settings of a connection that only reads.
     func setReading(_ connection: Connection) throws {
         connection.harden()
         for pragma in [Pragma("query_only", true), Pragma("mmap_size", 0), Pragma("trusted_schema", false)] {

@@ -8,16 +8,13 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// Opens the writer's connection: checks, settings, schema.
-///
-/// A file that is refused is left as it was.
+/// Opens the writer's connection, with its checks, settings and schema; a refused file remains unchanged.
 package struct DatabaseFile {
-    /// Where the database lives.
     package enum Location: Sendable, Hashable {
         case file(String)
         case memory
 
-        /// The same, with a path that is checked and absolute.
+        /// Returns the same location with a checked and absolute path.
         func absolute() throws(SluiceError) -> Location {
             guard case .file(let path) = self else { return self }
             try DatabaseFile.checkPath(path)
@@ -28,22 +25,24 @@ package struct DatabaseFile {
     /// SQLite 3.37, for STRICT tables.
     static let oldestLibraryVersion = 3_037_000
 
-    /// The page cache of the writer in KiB: with many queues an insert touches many pages of the order's
-    /// index, and a cache this size was measured to double the rate at 10,000 queues.
+    /// The page cache of the writer in KiB.
+    ///
+    /// With many queues an insert touches many pages of the order's index. A cache of this size was measured
+    /// to double the rate at 10,000 queues.
     static let cacheKibibytes = 64 * 1_024
 
-    /// What the log is cut back to after a checkpoint has copied all of it.
+    /// The size to which the WAL is truncated after a checkpoint has copied all of it.
     static let journalSizeLimit = 64 * 1_024 * 1_024
 
     package let location: Location
     package let lockTimeout: Duration
-    /// Whether tables and steps of the schema are made; else their lack is an error.
+    /// Whether missing tables and steps of the schema are created; if not, their lack is an error.
     private let makesMissing: Bool
-    /// What stands between SQLite and the file; `nil` is the system's.
+    /// The name of SQLite's VFS; `nil` for the system's.
     let vfs: String?
-    /// What the application does to the writer's connection.
+    /// The application's preparation of the writer's connection.
     private let prepare: (@Sendable (OpaquePointer) throws -> Void)?
-    /// Whether what is deleted is overwritten.
+    /// Whether deleted data is overwritten.
     private let erasesPayloads: Bool
 
     package init(_ location: Location, _ options: BrokerOptions = BrokerOptions()) {
@@ -55,7 +54,6 @@ package struct DatabaseFile {
         vfs = options.vfs
     }
 
-    /// Opens the database, ready for the writer.
     func open(now: Timestamp) throws(SluiceError) -> Connection {
         do {
             try checkLibrary()
@@ -84,7 +82,7 @@ package struct DatabaseFile {
         }
     }
 
-    /// Opens a second connection that only reads.
+    /// Opens another connection that only reads.
     func openReader(_ path: String) throws -> Connection {
         let connection = try Connection(path: path, mode: .read, vfs: vfs)
         connection.setBusyTimeout(lockTimeout)
@@ -105,7 +103,7 @@ package struct DatabaseFile {
         try StaleSideFiles.remove(besides: path)
         let hasWAL = access("\(path)-wal", F_OK) == 0
         let connection = try Connection(path: path, mode: .write, vfs: vfs)
-        // A log that another process left stays beside a file that is refused: the close does not copy it.
+        // If the file is refused, the close does not copy the WAL of another process.
         if hasWAL { connection.setCheckpointOnClose(false) }
         connection.setBusyTimeout(lockTimeout)
         let isNew = try isEmpty(connection, path)
@@ -128,10 +126,10 @@ package struct DatabaseFile {
         return connection
     }
 
-    /// Has the file keep a write-ahead log.
+    /// Switches the file to WAL mode.
     ///
-    /// The change turns a read into a write, for which SQLite does not wait: who is in the way, such as
-    /// another that opens the same new file, is waited for here.
+    /// The switch turns a read into a write, for which SQLite does not wait. Another connection that blocks
+    /// it, such as one that opens the same new file, is waited for here.
     private func setLog(_ connection: Connection) throws {
         for _ in 0..<Self.logAttempts {
             do {
@@ -144,10 +142,10 @@ package struct DatabaseFile {
         try connection.set(Pragma("journal_mode", "WAL"))
     }
 
-    /// How often the change is tried again: each time another has come into the way.
+    /// The most tries of the switch: each fails if another connection has the file at that moment.
     private static let logAttempts = 20
 
-    /// Before the settings that others can change again, so that ours hold in the end.
+    /// Before the settings that the application could change, so that the engine's apply in the end.
     private func prepare(_ connection: Connection) throws(SluiceError) {
         guard let prepare else { return }
         do {
@@ -157,7 +155,7 @@ package struct DatabaseFile {
         }
     }
 
-    /// Reads the file for the first time: one that is no database or cannot be written ends here, unchanged.
+    /// Reads the file for the first time: fails, changing nothing, if it is no database or cannot be written.
     private func isEmpty(_ connection: Connection, _ path: String) throws -> Bool {
         let readOnly = SluiceError(
             .readOnly,
@@ -166,7 +164,7 @@ package struct DatabaseFile {
         )
         let pages = Result { () throws(SQLiteError) in try connection.pragma("page_count") }
         if case .failure(let error) = pages {
-            // The database itself is open: it is the log or its index that cannot be made beside it.
+            // The database itself is open: the WAL or its index cannot be created beside it.
             let cannotMakeWAL = error.code.primary == .cannotOpen && connection.isReadOnly
             if cannotMakeWAL || error.code.primary == .readOnly { throw readOnly }
         }
@@ -175,9 +173,7 @@ package struct DatabaseFile {
         return isEmpty
     }
 
-    /// Settings of what only a file has.
-    ///
-    /// `wal_autocheckpoint` is set before the WAL hook replaces it.
+    /// Settings for files only; `wal_autocheckpoint` is set before the WAL hook replaces it.
     private static let filePragmas = [
         Pragma("wal_autocheckpoint", 0),
         Pragma("synchronous", 2),
@@ -187,12 +183,12 @@ package struct DatabaseFile {
         Pragma("mmap_size", 0),
     ]
 
-    /// Every other setting that the engine rests on.
+    /// All other settings that the engine relies on.
     private static let commonPragmas = [
         Pragma("cache_size", -cacheKibibytes),
         Pragma("trusted_schema", false),
-        // Of the application's tables, when its code settles an attempt. Ours declare none, and cost
-        // nothing more.
+        // For the application's tables, when its code settles an attempt. The engine's tables have none, and
+        // this costs them nothing.
         Pragma("foreign_keys", true),
         Pragma("recursive_triggers", false),
         Pragma("temp_store", "MEMORY", answers: "2"),
@@ -202,7 +198,7 @@ package struct DatabaseFile {
 // MARK: - The file itself
 
 extension DatabaseFile {
-    /// Refuses a path that names no file, or something that is none, before anything is made of it.
+    /// Refuses a path that names no file, before anything is created.
     static func checkPath(_ path: String) throws(SluiceError) {
         func refusal(_ message: String) -> SluiceError { SluiceError(.cannotOpen, message) }
         guard !path.isEmpty else { throw refusal("the path of the file is empty; give one") }
@@ -212,7 +208,7 @@ extension DatabaseFile {
                     + "of that name"
             )
         }
-        // No such folder is there, most likely: a shell would have put another in its place.
+        // There is probably no such folder: a shell would have expanded the ~.
         if path == "~" || path.hasPrefix("~/"), !isThere("~") {
             throw refusal(
                 "\(path) begins with a ~, which shells expand and files do not: give the whole path, as from "
@@ -222,7 +218,7 @@ extension DatabaseFile {
         if path.hasPrefix("file://"), !isThere("file:") {
             throw refusal("\(path) is a URL; give its path, as by url.path(percentEncoded: false)")
         }
-        // C would take the part before it.
+        // C would use the part before it.
         guard !path.utf8.contains(0) else { throw refusal("the path of the file holds a NUL") }
         var status = stat()
         guard stat(path, &status) == 0 else {
@@ -246,18 +242,18 @@ extension DatabaseFile {
         return stat(path, &status) == 0
     }
 
-    /// Creates an empty file that only its owner can read, unless there is one.
+    /// Creates an empty file that only its owner can read, unless it exists.
     ///
-    /// SQLite would create it with the mode that the process's umask leaves. Opening it ourselves is no way
-    /// out: closing any descriptor of a database drops SQLite's locks on it
-    /// (<https://www.sqlite.org/howtocorrupt.html>, 2.2). So an empty file with another name is created and
-    /// closed, and then given this one.
+    /// SQLite would create it with the mode that the process's umask leaves. Opening it directly is not
+    /// possible: closing any descriptor of a database drops SQLite's locks on it
+    /// (<https://www.sqlite.org/howtocorrupt.html>, 2.2). So an empty file with another name is created,
+    /// closed and then given this name.
     ///
-    /// Where files have one name only, as on exFAT, it is created under its own: a connection of this process
-    /// that opens it in the same instant could lose its locks. Such a file system has no permissions either;
-    /// the file is as private as the mount.
+    /// If the file system has no hard links, such as exFAT, the file is created under its own name. A
+    /// connection of this process that opens it at the same instant could lose its locks. Such a file system
+    /// has no permissions either; the file is as private as the mount.
     ///
-    /// - Parameter giveName: `link(2)`, or what a test has in its place.
+    /// - Parameter giveName: `link(2)`, or a test's replacement.
     static func createPrivateFile(
         _ path: String,
         giveName: (_ from: String, _ to: String) -> Int32 = { link($0, $1) }
@@ -268,7 +264,7 @@ extension DatabaseFile {
         guard descriptor >= 0 else { throw cannotCreate(path, errno) }
         close(descriptor)
         defer { unlink(temporary) }
-        // A process that was faster is no error: its file is as private as ours.
+        // A process that was faster is no error: its file is as private.
         if giveName(temporary, path) == 0 || errno == EEXIST { return }
         guard [EPERM, ENOSYS, EOPNOTSUPP, ENOTSUP, EMLINK].contains(errno) else {
             throw cannotCreate(path, errno)
@@ -286,7 +282,7 @@ extension DatabaseFile {
         )
     }
 
-    /// What tells one file from another, whatever its path: device and inode.
+    /// Identifies a file whatever its path: by device and inode.
     package struct Identity: Hashable, Sendable {
         let device: UInt64
         package let inode: UInt64
@@ -297,12 +293,12 @@ extension DatabaseFile {
         }
     }
 
-    /// A path that means the same file after the process has changed its working directory.
+    /// Returns a path that names the same file after the process has changed its working directory.
     ///
-    /// SQLite takes it as nothing but a path: a bare `:memory:` is no file to it, and a name that begins with
-    /// `file:` is a URI where the library is built so, as Debian's is (<https://www.sqlite.org/uri.html>).
+    /// SQLite reads it as a path only. A bare `:memory:` is no file to it. A name that begins with `file:` is
+    /// a URI if the library is built so, as Debian's is (<https://www.sqlite.org/uri.html>).
     static func absolutePath(_ path: String) throws(SluiceError) -> String {
-        // Swift takes a slash that a combining letter follows for another character.
+        // To Swift, a slash followed by a combining letter is another character.
         if path.utf8.first == UInt8(ascii: "/") { return path }
         guard let directory = getcwd(nil, 0) else {
             let reason = String(cString: strerror(errno))
@@ -323,20 +319,20 @@ extension DatabaseFile {
         return directory + "/" + path
     }
 
-    /// Whether a file or directory is there that this thread may not write.
+    /// Returns whether a file or directory exists that this thread may not write.
     ///
-    /// With the rights that an opening would have: `access` asks for those of who started the program.
+    /// It checks the rights of an opening; `access` checks those of the user who started the program.
     static func isProtected(_ path: String) -> Bool {
         faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0 && errno != ENOENT
     }
 
-    /// The size of the file at a path; `nil` when there is none.
+    /// Returns the size of the file at a path; `nil` if there is none.
     package static func byteCount(of path: String) -> Int? {
         var status = stat()
         return stat(path, &status) == 0 ? Int(status.st_size) : nil
     }
 
-    /// The identity of the file at a path; `nil` when there is none.
+    /// Returns the identity of the file at a path; `nil` if there is none.
     package static func identity(of path: String) -> Identity? {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
@@ -344,9 +340,9 @@ extension DatabaseFile {
     }
 }
 
-/// Creates a file that its owner alone can read, and nothing where something stands already; `open(2)`.
+/// Creates a file that only its owner can read, unless the name exists, with `open(2)`.
 ///
-/// Outside the type, whose own `open` it would be taken for.
+/// It is outside the type, where `open` would be the type's own.
 private func createExclusively(_ path: String) -> Int32 {
     open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
 }

@@ -9,17 +9,16 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// Whether a store's file may still be worked on: by this process, at its path, with a schema that is known.
+/// Checks whether a store may still use its file: in this process, at its path, with a known schema.
 ///
-/// Once it may not, it never may again: what has gone wrong is not undone by putting the file back, as others
-/// may have written elsewhere meanwhile.
+/// A failure is permanent: putting the file back does not undo it, since others may have written elsewhere.
 final class FileCheck: Sendable {
-    /// How long the path is trusted after a look at it.
+    /// How long the path is trusted after a check.
     static let interval: Duration = .seconds(1)
 
     private struct State {
         var failure: SluiceError?
-        /// The log and its index, while connections are open: nobody makes others meanwhile.
+        /// The WAL and its index, which no process replaces while connections are open.
         var besides: [(path: String, identity: DatabaseFile.Identity)] = []
         var onFailure: (@Sendable (SluiceError) -> Void)?
     }
@@ -30,7 +29,7 @@ final class FileCheck: Sendable {
     private let hasFailed = Atomic(false)
     private let state = Mutex(State())
 
-    /// - Parameter path: The file, which is there; `nil` in memory.
+    /// - Parameter path: The path of the existing file; `nil` in memory.
     init(_ path: String?) {
         ForkCounter.install()
         forks = ForkCounter.current
@@ -38,22 +37,22 @@ final class FileCheck: Sendable {
         identity = path.flatMap { DatabaseFile.identity(of: $0) }
     }
 
-    /// Whether this is a child of the process that opened the file, which must touch nothing of it.
+    /// Whether this is a child of the process that opened the file; it must not use the file.
     var isForked: Bool { ForkCounter.current != forks && !mutant("fork") }
 
-    /// Why nothing can be done with the file any more; mostly `nil`.
+    /// Why the file cannot be used any more; usually `nil`.
     var refusal: SluiceError? {
         if isForked { return Self.forked }
         guard hasFailed.load(ordering: .acquiring) else { return nil }
         return state.withLock { $0.failure }
     }
 
-    /// Throws when nothing can be done with the file any more.
+    /// Throws if the file cannot be used any more.
     func ensure() throws(SluiceError) {
         if let refusal { throw refusal }
     }
 
-    /// Throws when nothing can be done with the file any more, as a look at its path may show.
+    /// Checks the file's path, and throws if the file cannot be used any more.
     func look() throws(SluiceError) {
         try ensure()
         guard let path, let identity else { return }
@@ -62,8 +61,7 @@ final class FileCheck: Sendable {
         if code == 0, DatabaseFile.Identity(status) == identity || mutant("replaced file") {
             return try lookBeside()
         }
-        // What the system does not tell, for want of a right or a disk that hangs, is not held against the
-        // file.
+        // If the system gives no answer, for want of a right or since a disk hangs, the file is not blamed.
         guard [0, ENOENT, ENOTDIR].contains(code) else { return }
         let isThere = code == 0
         fail(
@@ -76,7 +74,7 @@ final class FileCheck: Sendable {
         try ensure()
     }
 
-    /// A connection has been opened, and has made the log and its index.
+    /// Remembers the WAL and its index, which an opened connection has created.
     func connected(walPath: String?) {
         guard let walPath, walPath.hasSuffix("-wal") else { return }
         let paths = [walPath, walPath.dropLast(3) + "shm"]
@@ -87,7 +85,7 @@ final class FileCheck: Sendable {
         }
     }
 
-    /// The connections are about to be closed: the last one of all programs takes the log away.
+    /// Forgets the WAL and its index before a close, in which the last connection deletes them.
     func disconnects() { state.withLock { $0.besides = [] } }
 
     private func lookBeside() throws(SluiceError) {
@@ -105,7 +103,7 @@ final class FileCheck: Sendable {
 
     private enum Fate { case isThere, isMissing, isAnother }
 
-    /// What has become of a file; where the system does not tell, nothing.
+    /// Returns the state of a file; if the system gives no answer, it counts as present.
     private static func fate(of file: (path: String, identity: DatabaseFile.Identity)) -> Fate {
         var status = stat()
         if stat(file.path, &status) == 0 {
@@ -114,10 +112,10 @@ final class FileCheck: Sendable {
         return errno == ENOENT || errno == ENOTDIR ? .isMissing : .isThere
     }
 
-    /// Whether the log may be copied into the file at the close.
+    /// Whether the WAL may be copied into the file at the close.
     ///
-    /// What it holds is the file's, though its name may have been taken away. Where another stands there by
-    /// now, others may have written by it.
+    /// Its contents belong to the file, even if its name was deleted. If another WAL has that name now,
+    /// others may have written through it.
     var mayCheckpointWAL: Bool {
         if isForked { return false }
         guard hasFailed.load(ordering: .acquiring) else { return true }
@@ -128,7 +126,7 @@ final class FileCheck: Sendable {
         }
     }
 
-    /// From now on everything is refused with an error; the first one counts.
+    /// Refuses everything from now on with an error; the first one counts.
     func fail(_ error: SluiceError) {
         let tell = state.withLock { state -> (@Sendable (SluiceError) -> Void)? in
             guard state.failure == nil else { return nil }
@@ -139,7 +137,7 @@ final class FileCheck: Sendable {
         tell?(error)
     }
 
-    /// Has somebody told when everything is refused, on some thread, who must not block.
+    /// Sets a function that is called when everything is refused, on some thread, which it must not block.
     func onFailure(_ tell: @escaping @Sendable (SluiceError) -> Void) {
         state.withLock { $0.onFailure = tell }
     }
@@ -151,7 +149,7 @@ final class FileCheck: Sendable {
 }
 
 extension SluiceError {
-    /// Whether no call can succeed after it, as long as the broker is not opened anew.
+    /// Whether no call can succeed after it until the broker is opened again.
     var endsBroker: Bool {
         switch code {
         case .closed, .forked, .fileReplaced, .newerSchema: true
@@ -159,12 +157,12 @@ extension SluiceError {
         }
     }
 
-    /// Whether it tells what has become of the file, for all that use it.
+    /// Whether it concerns the file, and so all of its users.
     var isOfFile: Bool { code == .newerSchema || code == .fileReplaced }
 
-    /// Whether it may lie at some rows or pages of the file, and not at the file as a whole.
+    /// Whether it may concern some rows or pages of the file, not the file as a whole.
     var isOfRows: Bool { code == .corrupt || code == .storage || code == .payloadTooLarge }
 
-    /// Whether a broker that runs stops because of it.
+    /// Whether a running broker stops because of it.
     var stopsBroker: Bool { endsBroker && code != .closed }
 }

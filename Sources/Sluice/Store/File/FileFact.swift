@@ -6,7 +6,7 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// What the system says about a file without opening it.
+/// The inode and size of a file, read without opening it.
 struct FileFact {
     let inode: UInt64
     let byteCount: Int

@@ -8,32 +8,31 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// A connection that looks at a file, and leaves nothing beside it that the file's owner cannot use.
+/// Reads a file on a connection that leaves nothing beside it that its owner cannot use.
 ///
-/// SQLite makes a log and an index of it beside the file for whoever reads it, and they belong to that user:
-/// the owner of the file could not write any more. So a user who may not write the file makes none. While a
-/// program that writes has the file open, its index is there to be read; else all is in the file itself, and
-/// it is read without locks (`immutable` in <https://www.sqlite.org/c3ref/open.html>), and once more if
-/// somebody has written to it in the meantime.
+/// For any reader, SQLite creates a WAL and an index beside the file. They belong to the reader, so that the
+/// file's owner could not write any more. So a user who may not write the file creates none. While a writing
+/// program has the file open, its index can be read. Otherwise everything is in the file itself, which is
+/// read without locks (`immutable` in <https://www.sqlite.org/c3ref/open.html>), and again if it was changed
+/// during the read.
 struct FileLook {
     let connection: Connection
     private let path: String
-    /// How the file was when it was opened without locks; `nil` where locks keep what is read as it is.
+    /// The file's state when it was opened without locks; `nil` if locks protect the read.
     private let stamp: FileStamp?
 
-    /// How often a file that is read without locks is read again when somebody has written to it.
+    /// How often a file read without locks is read again if it was changed.
     static let attempts = 5
     static let changesTooFast = SluiceError(
         .databaseLocked,
         "the file changes faster than this user can read it: try again"
     )
 
-    /// Opens a file, and reads a page of it.
     init(_ path: String, vfs: String? = nil, lockTimeout: Duration = .zero) throws {
         do {
             try self.init(path, vfs, lockTimeout, isProtected: Self.isProtected(path))
         } catch let error as SQLiteError where [.cannotOpen, .readOnly].contains(error.code.primary) {
-            // The system refuses what the rights allow, or the files beside it have gone in the meantime.
+            // The system refuses what the rights allow, or the files beside it were deleted.
             try self.init(path, vfs, lockTimeout, isProtected: true)
         }
     }
@@ -45,7 +44,7 @@ struct FileLook {
         connection = try Connection(path: path, mode: mode, vfs: vfs)
         connection.setBusyTimeout(lockTimeout)
         do {
-            // A file that is no database ends here.
+            // A file that is no database fails here.
             _ = try connection.pragma("page_count")
         } catch {
             close()
@@ -53,26 +52,24 @@ struct FileLook {
         }
     }
 
-    /// A connection that has been opened with locks.
+    /// Wraps a connection that was opened with locks.
     init(_ connection: Connection) {
         self.connection = connection
         path = connection.path
         stamp = nil
     }
 
-    /// Whether what has been read is what the file holds.
+    /// Whether the file is unchanged since the read.
     var isCurrent: Bool { stamp.map { $0 == FileStamp(path) } ?? true }
 
-    /// Closes the connection.
-    ///
-    /// The last one to close a file removes an empty log, and leaves one alone that others have left.
+    /// Closes the connection; the last one to a file deletes an empty WAL, and leaves one with contents.
     func close() {
         let log = connection.walPath.flatMap(DatabaseFile.byteCount(of:)) ?? 0
         connection.setCheckpointOnClose(log == 0)
         connection.close()
     }
 
-    /// Whether SQLite could not make, change and remove a log and an index beside the file.
+    /// Returns whether SQLite could not create, change and delete a WAL and an index beside the file.
     private static func isProtected(_ path: String) -> Bool {
         [path, MountFacts.directory(of: path), "\(path)-wal", "\(path)-shm"].contains {
             DatabaseFile.isProtected($0)
@@ -99,7 +96,7 @@ struct FileLook {
     }
 }
 
-/// What changes about a file when somebody writes to it.
+/// A file's state, which changes with each write.
 private struct FileStamp: Equatable {
     private let identity: DatabaseFile.Identity
     private let byteCount: Int64

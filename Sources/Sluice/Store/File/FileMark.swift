@@ -1,10 +1,10 @@
 internal import SluiceSQLite
 
-/// What tells a file of queues from others, and from an older copy of itself.
+/// Distinguishes a file of queues from others, and from an older copy of itself.
 struct FileMark: Hashable {
-    /// When each step of its schema was applied.
+    /// The times at which the steps of its schema were applied.
     private let migrations: String?
-    /// The last number that an action got.
+    /// The last sequence given to an action.
     private let lastAction: Int64
 
     init(_ connection: Connection) throws {
@@ -16,7 +16,7 @@ struct FileMark: Hashable {
             .first { $0.int64(0) } ?? 0
     }
 
-    /// Whether a connection has the same file open, which others may have gone on with.
+    /// Returns whether a connection has the same file open, which others may have used since.
     func fits(_ connection: Connection) throws(SluiceError) -> Bool {
         do {
             let found = try FileMark(connection)

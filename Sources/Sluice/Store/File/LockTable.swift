@@ -9,10 +9,10 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// Which processes hold SQLite's locks on a file in WAL mode.
+/// Lists the processes that hold SQLite's locks on a file in WAL mode.
 ///
-/// They are locks on bytes of the shared memory file, which Linux lists in `/proc/locks` (proc(5)). The file
-/// itself is not opened: closing it again would drop the locks of this process
+/// They lock bytes of the shared memory file, which Linux lists in `/proc/locks` (proc(5)). The file itself
+/// is not opened: closing it again would drop this process's locks
 /// (<https://www.sqlite.org/howtocorrupt.html>, 2.2).
 package struct LockTable: Hashable, Sendable {
     /// Processes that hold the write lock.
@@ -22,8 +22,8 @@ package struct LockTable: Hashable, Sendable {
     /// Processes that hold any lock.
     private(set) var users: [Int] = []
 
-    /// Where SQLite keeps the locks: the write lock at 120, those of readers from 123 to 127
-    /// (`walIndex` in <https://www.sqlite.org/walformat.html#locks>).
+    /// SQLite's lock bytes: the write lock at 120, those of readers from 123 to 127 (`walIndex` in
+    /// <https://www.sqlite.org/walformat.html#locks>).
     private static let writeByte = 120
     private static let readBytes = 123...127
 
@@ -31,7 +31,7 @@ package struct LockTable: Hashable, Sendable {
     package init(_ text: String, inode: UInt64) {
         for line in text.split(separator: "\n") {
             let words = line.split(separator: " ")
-            // A process that waits for a lock has an arrow in its line, and holds nothing.
+            // The line of a process that waits for a lock contains an arrow; it holds nothing.
             guard words.count == 8, words[1] == "POSIX" || words[1] == "OFDLCK" else { continue }
             guard words[5].split(separator: ":").last.flatMap({ UInt64($0) }) == inode else { continue }
             guard let pid = Int(words[4]), pid > 0, let first = Int(words[6]) else { continue }
@@ -47,14 +47,14 @@ package struct LockTable: Hashable, Sendable {
         readers = Set(readers).sorted()
     }
 
-    /// The locks on a database, those of this process among them; empty where the system does not tell.
+    /// Reads the locks on a database, this process's included; empty if the system does not list them.
     ///
     /// - Parameter indexPath: The shared memory file.
     package static func read(indexPath: String) -> LockTable {
         #if os(Linux)
         guard let inode = FileFact(indexPath)?.inode else { return LockTable() }
         guard let text = ProcFile.contents(of: "/proc/locks") else { return LockTable() }
-        // The system tells a page at a time, and skips a lock where one before it goes meanwhile.
+        // The system lists one page at a time, and skips a lock if an earlier one is released in between.
         var table = LockTable(text, inode: inode)
         for _ in 0..<4 {
             guard let again = ProcFile.contents(of: "/proc/locks") else { break }
@@ -68,19 +68,19 @@ package struct LockTable: Hashable, Sendable {
         #endif
     }
 
-    /// The processes that have a database open; empty where the system does not tell.
+    /// Returns the processes that have a database open; empty if the system does not list them.
     ///
-    /// - Parameter indexPath: The shared memory file, which each connection holds a lock on.
+    /// - Parameter indexPath: The shared memory file, on which each connection holds a lock.
     static func users(indexPath: String) -> [Int] {
         guard let inode = FileFact(indexPath)?.inode else { return [] }
         guard let text = ProcFile.contents(of: "/proc/locks") else { return [] }
         return LockTable(text, inode: inode).users
     }
 
-    /// The processes that have a database for themselves, as by `PRAGMA locking_mode = EXCLUSIVE`; empty
-    /// where the system does not tell.
+    /// Returns the processes with exclusive access to a database, as by `PRAGMA locking_mode = EXCLUSIVE`.
     ///
-    /// Whoever shares a database in WAL mode has no lock on it that keeps others out.
+    /// It is empty if the system does not list them. A process that shares a database in WAL mode has no lock
+    /// on it that excludes others.
     package static func owners(path: String) -> [Int] {
         guard let inode = FileFact(path)?.inode else { return [] }
         guard let text = ProcFile.contents(of: "/proc/locks") else { return [] }
@@ -93,7 +93,7 @@ package struct LockTable: Hashable, Sendable {
         return Set(owners).sorted()
     }
 
-    /// The locks on the database of a log.
+    /// Reads the locks on the database of a WAL.
     static func read(walPath: String) -> LockTable {
         read(indexPath: String(walPath.dropLast("wal".count)) + "shm")
     }
@@ -101,14 +101,14 @@ package struct LockTable: Hashable, Sendable {
     /// Whether a connection of this process has the write lock.
     var isWriteLockOwn: Bool { writers.contains(Int(getpid())) }
 
-    /// Whether the system tells of locks.
+    /// Whether the system lists locks.
     #if os(Linux)
     static let isKnown = true
     #else
     static let isKnown = false
     #endif
 
-    /// The name of a process's program; `nil` where the system does not tell.
+    /// Returns the name of a process's program; `nil` if the system does not provide it.
     package static func programName(of process: Int) -> String? {
         #if os(Linux)
         ProcFile.contents(of: "/proc/\(process)/comm")?.split(separator: "\n").first.map(String.init)

@@ -8,13 +8,12 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// What the system says about the file system that a file lies on.
+/// The file system of a file, as the operating system describes it.
 package struct MountFacts: Sendable, Hashable {
-    /// The name of a file system whose files other machines may have open; `nil` for one of this machine.
+    /// The name of a file system whose files other machines may have open; `nil` for a local one.
     package var network: String?
-    /// Nothing can be written on it, by nobody.
     package var isReadOnly = false
-    /// The file alone is mounted at its path, so that its log would lie elsewhere than for others.
+    /// Whether the file alone is mounted at its path, so that its WAL would be in another place.
     package var isMountPoint = false
 
     package init(network: String? = nil, isReadOnly: Bool = false, isMountPoint: Bool = false) {
@@ -23,9 +22,7 @@ package struct MountFacts: Sendable, Hashable {
         self.isMountPoint = isMountPoint
     }
 
-    /// Asks the system about a file, or about its directory where it is missing.
-    ///
-    /// - Returns: `nil` where the system does not tell: whoever opens the file will hear why.
+    /// Reads the mount of a file, or of its directory if it is missing; `nil` if the system gives no answer.
     package static func read(_ path: String) -> MountFacts? {
         var mount = csluice_files_mount()
         var place = path
@@ -49,14 +46,13 @@ package struct MountFacts: Sendable, Hashable {
         guard let table = ProcFile.contents(of: "/proc/self/mountinfo") else { return false }
         return isMountPoint(String(cString: resolved), in: table)
         #else
-        // No other system that this library is for can mount a file.
+        // No other supported system can mount a file.
         return false
         #endif
     }
 
-    /// The directory that a path lies in.
     static func directory(of path: String) -> String {
-        // Not as Swift has it, to whom a slash with a combining letter behind it is another character.
+        // To Swift, a slash followed by a combining letter is another character.
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
@@ -82,8 +78,7 @@ package struct MountFacts: Sendable, Hashable {
 // MARK: - Linux
 
 extension MountFacts {
-    /// The numbers of file systems whose files other machines may have open: statfs(2) and the kernel's
-    /// `magic.h`.
+    /// The numbers of file systems that other machines may share: statfs(2) and the kernel's `magic.h`.
     static let networkNames: [UInt32: String] = [
         0x6969: "NFS", 0x517B: "SMB", 0xFF53_4D42: "CIFS", 0xFE53_4D42: "SMB2", 0x564C: "NCP",
         0x5346_414F: "AFS", 0x6B41_4653: "AFS", 0x7375_7245: "Coda", 0x00C3_6400: "Ceph",
@@ -92,20 +87,20 @@ extension MountFacts {
         0x0131_11A8: "IBRIX", 0xBACB_ACBC: "VMHGFS",
     ]
 
-    /// That of all file systems which a program serves, on this machine's disks or on another's.
+    /// The number of all file systems served by programs, local or remote.
     private static let fuseNumber: UInt32 = 0x6573_5546
 
-    /// What those of other machines call themselves in the table of mounts.
+    /// The names of remote ones in the table of mounts.
     private static let fuseNetworks: Set<String> = [
         "fuse.sshfs", "fuse.glusterfs", "fuse.ceph", "fuse.ceph-fuse", "fuse.s3fs", "fuse.gcsfuse",
         "fuse.rclone", "fuse.goofys", "fuse.curlftpfs", "fuse.davfs", "fuse.juicefs", "fuse.seaweedfs",
         "fuse.smbnetfs", "fuse.nfs", "fuse.blobfuse2",
     ]
 
-    /// The name of the mount of a device, if it is one that other machines share.
+    /// Returns the name of a device's mount, if other machines share it.
     ///
     /// - Parameter table: Lines of `/proc/self/mountinfo` (proc(5)): the third field is the device, and the
-    ///   type stands behind a lone `-`.
+    ///   type follows a lone `-`.
     static func fuseNetworkName(_ table: String, device: UInt64) -> String? {
         for line in table.split(separator: "\n") {
             let fields = line.split(separator: " ")
@@ -117,8 +112,8 @@ extension MountFacts {
         return nil
     }
 
-    /// - Parameter table: Lines of `/proc/self/mountinfo`: the fifth field is where it is mounted, in which
-    ///   spaces, tabs, line breaks and backslashes stand as three octal digits.
+    /// - Parameter table: Lines of `/proc/self/mountinfo`. The fifth field is the mount point, with spaces,
+    ///   tabs, line breaks and backslashes written as three octal digits.
     static func isMountPoint(_ path: String, in table: String) -> Bool {
         var escaped = ""
         for scalar in path.unicodeScalars {
@@ -136,7 +131,7 @@ extension MountFacts {
         }
     }
 
-    // As the C library's macros take the numbers apart.
+    // As the C library's macros split the numbers.
     private static func major(_ device: UInt64) -> UInt64 { (device >> 8) & 0xFFF | (device >> 32) & ~0xFFF }
     private static func minor(_ device: UInt64) -> UInt64 { device & 0xFF | (device >> 12) & ~0xFF }
 }

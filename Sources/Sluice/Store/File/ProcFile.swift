@@ -5,9 +5,9 @@ internal import Musl
 #endif
 
 #if os(Linux)
-/// Files of Linux's proc file system.
+/// Reads files of Linux's proc file system.
 enum ProcFile {
-    /// All that a file of the proc file system says.
+    /// Returns the contents of such a file.
     static func contents(of path: String) -> String? {
         guard let file = fopen(path, "r") else { return nil }
         defer { fclose(file) }

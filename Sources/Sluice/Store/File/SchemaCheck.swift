@@ -9,29 +9,31 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// Whether the schema is one that this version knows, asked anew when it has changed.
+/// Checks that this version knows the schema, again after each change of it.
 ///
 /// A newer version of the library may migrate the file while this one has it open. `PRAGMA schema_version`
 /// changes with every change of the schema (<https://www.sqlite.org/pragma.html#pragma_schema_version>), also
-/// with those of the application's own tables.
+/// of the application's own tables.
 struct SchemaCheck {
     private var version: Int64?
-    /// When the first step of the schema was applied, in microseconds: it tells one life of the tables from
-    /// the next, but for an older copy that is read back into the open file.
+    /// When the first step of the schema was applied, in microseconds.
+    ///
+    /// It distinguishes tables from later ones of the same name, except those of an older copy restored into
+    /// the open file.
     private var madeAt: Int64?
 
-    /// Called inside a transaction.
+    /// Checks the schema; call it inside a transaction.
     ///
     /// - Returns: Whether the schema's version has changed since the last call.
-    /// - Throws: ``SluiceError/Code/newerSchema``, and ``SluiceError/Code/fileReplaced`` where tables have
-    ///   gone that were there, or were made anew.
+    /// - Throws: ``SluiceError/Code/newerSchema``, and ``SluiceError/Code/fileReplaced`` if tables were
+    ///   dropped, or dropped and created again.
     @discardableResult
     mutating func ensure(_ connection: Connection) throws -> Bool {
         let version = try connection.cached("PRAGMA schema_version").first { $0.int64(0) }
         guard version != self.version, !mutant("newer schema") else { return false }
         let isFirst = self.version == nil
         do {
-            // Whoever has opened the file has made what was missing.
+            // The opening has created all tables, so none may be missing now.
             try Migrator().check(connection, makesMissing: false)
         } catch let error as SluiceError where error.code == .schemaMissing {
             throw SluiceError(
@@ -45,7 +47,7 @@ struct SchemaCheck {
         )
         .first { $0.int64(0) }
         guard self.madeAt == nil || self.madeAt == madeAt else {
-            // Numbers are given a second time there: what this process runs may be another action by now.
+            // Sequences start again there: an action that this process runs may be another one now.
             throw SluiceError(
                 .fileReplaced,
                 "the queues' tables of \(connection.path) were made anew, as when a database is erased: "

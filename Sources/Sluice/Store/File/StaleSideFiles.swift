@@ -8,15 +8,15 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// A log and an index that another user has left beside a file, as the `sqlite3` shell does where that user
-/// may only read the file.
+/// Removes a WAL and an index left by another user, as the `sqlite3` shell does without write access.
 enum StaleSideFiles {
-    /// Removes them where they hold nothing and nobody uses them; else says whose they are.
+    /// Removes them if they are empty and unused; otherwise reports whose they are.
     ///
-    /// Does nothing where this user may write them, or may not write the file.
+    /// Does nothing if this user may write them, or may not write the file.
     static func remove(besides path: String) throws(SluiceError) {
         guard !blocking(path).isEmpty else { return }
-        // Processes that open the file at the same time take turns: none removes what another has just made.
+        // With the lock, processes that open the file do this one after another: none removes a file that
+        // another has just created.
         let directory = open(MountFacts.directory(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard directory >= 0 else { return }
         defer { close(directory) }
@@ -30,7 +30,7 @@ enum StaleSideFiles {
         for file in files where unlink(file) != 0 && errno != ENOENT { throw refusal(path, file, []) }
     }
 
-    /// Those that this user may not write, though the file itself.
+    /// Returns the files that this user may not write, if the user may write the database.
     private static func blocking(_ path: String) -> [String] {
         guard !DatabaseFile.isProtected(path) else { return [] }
         return ["\(path)-wal", "\(path)-shm"].filter { DatabaseFile.isProtected($0) }

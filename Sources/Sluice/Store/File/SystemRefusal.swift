@@ -8,17 +8,17 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// The operating system refuses a file: why, and what to do about it.
+/// Explains why the operating system refuses a file, with advice.
 struct SystemRefusal {
-    /// The error number; 0 where SQLite does not tell.
+    /// The error number; 0 if SQLite does not provide it.
     let number: Int32
 
-    /// The system's words, with the advice that fits them.
+    /// The system's message, with advice.
     var description: String {
         number == 0 ? advice : "\(String(cString: strerror(number))) (errno \(number)); \(advice)"
     }
 
-    /// What it means for whoever calls the library.
+    /// The error code for callers of the library.
     var code: SluiceError.Code {
         switch number {
         case EROFS: .readOnly
@@ -29,7 +29,7 @@ struct SystemRefusal {
         }
     }
 
-    /// Whether descriptors are lacking.
+    /// Whether file descriptors are exhausted.
     var isOfDescriptors: Bool { number == EMFILE || number == ENFILE }
 
     private var advice: String {
@@ -55,12 +55,12 @@ extension DatabaseFile {
     /// The longest path that SQLite opens, with symbolic links resolved: it appends `-journal`, up to 512.
     static let longestPath = 504
 
-    /// Refuses a path that SQLite would refuse without a word.
+    /// Refuses a path that SQLite would refuse without a reason.
     static func checkLength(of path: String) throws(SluiceError) {
         let parts = path.split(separator: "/", omittingEmptySubsequences: true)
         let directory = path.hasPrefix("/") ? "/" : "."
         let folder = parts.dropLast().isEmpty ? directory : String(path.dropLast(parts.last?.count ?? 0))
-        // Where there is no such directory, that is what is wrong.
+        // If there is no such directory, that is the error, and it is reported elsewhere.
         guard let resolved = realpath(folder, nil) else { return }
         defer { free(resolved) }
         let count = strlen(resolved) + 1 + (parts.last?.utf8.count ?? 0)

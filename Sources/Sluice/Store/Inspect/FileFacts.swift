@@ -8,43 +8,43 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// What there is to know of a file of queues without opening it for work: nothing is made or migrated, and a
-/// log that was there stays as it was.
+/// Describes a file of queues without opening it for work: nothing is created or migrated, and its WAL is
+/// left as it is.
 package struct FileFacts: Sendable {
     /// The settings that are kept in the file, and its sizes, by the names of their pragmas.
     package var pragmas: [(name: String, value: String)] = []
     package var byteCount: Int64 = 0
-    /// The size of the write-ahead log.
+    /// The size of the WAL.
     package var walByteCount: Int64 = 0
-    /// The file that SQLite's locks of WAL mode lie on.
+    /// The path of the file that has SQLite's locks of WAL mode.
     package var indexPath = ""
-    /// The steps of the schema that were applied; none: there are no queues in it.
+    /// The steps of the schema that were applied; none if the file has no queues.
     package var steps: [String] = []
-    /// Whether it is mounted by itself.
+    /// Whether the file is mounted by itself.
     package var isMountPoint = false
-    /// By how many names it can be opened.
+    /// The number of its names.
     package var linkCount = 1
     /// Whether a newer version of the library has written it.
     package var isNewer = false
-    /// Steps that this version would add when it opens the file for work.
+    /// The number of steps that this version would add when it opens the file for work.
     package var missingStepCount = 0
-    /// What SQLite found damaged; empty when all is well.
+    /// Damage found by SQLite; empty if there is none.
     package var damages: [String] = []
-    /// Parts of the schema that are not as the library has made them, named `trigger x` and so on.
+    /// Parts of the schema that differ from the library's, named `trigger x` and so on.
     package var strangers: [String] = []
-    /// Whether somebody has held the write lock for all of a quarter of a second without committing.
+    /// Whether a connection has held the write lock for a quarter of a second without committing.
     package var isWriteLockHeld = false
     /// Whether the file or its directory cannot be written.
     package var isReadOnly = false
-    /// Whether nothing can be written where it lies.
+    /// Whether its file system is read-only.
     package var isOnReadOnlyMount = false
-    /// The name of the network file system that the file lies on; `nil`: it lies on a disk of this machine.
+    /// The name of the file's network file system; `nil` on a disk of this machine.
     package var network: String?
     package var runners: [RunningProcess] = []
     package var actionCount = 0
     package var deadLetterCount = 0
     package var holdCount = 0
-    /// Of each state, how many queues have it.
+    /// The number of queues in each state.
     package var states: [(state: String, count: Int)] = []
 
     /// The version of SQLite in use.
@@ -52,7 +52,7 @@ package struct FileFacts: Sendable {
 
     /// Whether SQLite in use can lose commits of others in a checkpoint, by the "WAL-reset bug".
     ///
-    /// Mended in 3.51.3, and in 3.50.7 and 3.44.6 (<https://www.sqlite.org/wal.html>).
+    /// It is fixed in 3.51.3, and in 3.50.7 and 3.44.6 (<https://www.sqlite.org/wal.html>).
     package static var hasResetBug: Bool { hasResetBug(in: Connection.libraryVersionNumber) }
 
     static func hasResetBug(in version: Int) -> Bool {
@@ -62,11 +62,11 @@ package struct FileFacts: Sendable {
         }
     }
 
-    /// Looks at a file.
+    /// Reads the facts of a file.
     ///
-    /// - Parameter isFull: Whether indexes are compared with their tables too, which reads all of the file
+    /// - Parameter isFull: Whether indexes are also compared with their tables, which reads all of the file
     ///   several times.
-    /// - Throws: ``SluiceError`` when there is no such file, or no database in it.
+    /// - Throws: ``SluiceError`` if there is no such file, or no database in it.
     package init(of path: String, isFull: Bool) throws(SluiceError) {
         try DatabaseFile.checkPath(path)
         let path = try DatabaseFile.absolutePath(path)
@@ -86,14 +86,14 @@ package struct FileFacts: Sendable {
 
     private init() {}
 
-    /// - Returns: Whether nobody has changed the file in the meantime.
+    /// - Returns: Whether the file did not change during the read.
     private mutating func read(_ path: String, _ isFull: Bool) throws -> Bool {
         let file = try FileLook(path)
         defer { file.close() }
         do {
             try look(file.connection, path, isFull)
         } catch let error as SQLiteError where error.code == .corrupt {
-            // Some damage is not found by the check but keeps it from its end.
+            // Some damage is not found by the check, but ends it early.
             damages.append(error.message)
         }
         return file.isCurrent
@@ -122,7 +122,7 @@ package struct FileFacts: Sendable {
         try readSchema(connection)
         guard damages.isEmpty, !steps.isEmpty, !isNewer, missingStepCount == 0 else { return }
         strangers = try SchemaPart.strangers(in: connection)
-        // What is not as it should be may keep the rest from being read.
+        // A different schema may keep the rest from being read.
         guard strangers.isEmpty else { return (try? readQueues(connection)) ?? () }
         try readQueues(connection)
     }
@@ -154,13 +154,12 @@ package struct FileFacts: Sendable {
         .all { ($0.text(0), $0.int(1)) }
     }
 
-    /// How often, and how long each time, the write lock is looked at before it counts as held.
+    /// The number of checks of the write lock before it counts as held, and the interval between them.
     private static let lockLooks = (count: 25, wait: Duration.milliseconds(10))
 
-    /// Whether the write lock is held at every look, and nobody commits meanwhile.
+    /// Returns whether the write lock is held at every check, without a commit in between.
     ///
-    /// A broker that is busy has the lock at most times, and gives it up with each commit: it is in nobody's
-    /// way.
+    /// A busy broker has the lock most of the time, but releases it with each commit, and blocks no one.
     private static func isLockHeld(_ connection: Connection) throws -> Bool {
         func version() throws -> String { try connection.pragma("data_version") }
         let first = try version()

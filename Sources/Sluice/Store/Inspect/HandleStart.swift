@@ -1,7 +1,7 @@
-/// Where a handle begins to read.
+/// The place at which a handle begins to read.
 enum HandleStart: Sendable {
     case front
-    /// The next to start, which is not in front while a pass is under way.
+    /// The next action to start, which is not the first one during a pass.
     case next
     case behind(Place)
 }

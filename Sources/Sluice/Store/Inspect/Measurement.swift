@@ -1,6 +1,6 @@
-/// What metrics tell of a file.
+/// The values of a file that are reported as metrics.
 package struct Measurement: Sendable, Hashable {
-    /// Actions of one kind.
+    /// The actions of one kind.
     package struct Kind: Sendable, Hashable {
         package let name: String
         package let depth: Int
@@ -9,8 +9,8 @@ package struct Measurement: Sendable, Hashable {
     }
 
     package let kinds: [Kind]
-    /// Queues that do not move, by what stands in `blocked_by`.
+    /// The number of queues that do not move, by `blocked_by`.
     package let parked: [String: Int]
-    /// The size of the write-ahead log; `nil` in memory.
+    /// The size of the WAL; `nil` in memory.
     package let walByteCount: Int?
 }

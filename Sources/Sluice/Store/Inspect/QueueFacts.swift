@@ -1,8 +1,8 @@
 internal import SluiceSQLite
 
-/// A queue with work as one snapshot of the file has it.
+/// A queue with work, as read from one snapshot of the file.
 struct QueueFacts: Sendable {
-    /// What stands in `blocked_by`, for whom, since when and with what error.
+    /// The value of `blocked_by`, with its action, start and error.
     struct Block: Sendable {
         let reason: BlockReason
         let action: ActionID
@@ -15,7 +15,7 @@ struct QueueFacts: Sendable {
     let block: Block?
     let depth: Int
     let oldest: Timestamp?
-    /// When the attempt began that runs.
+    /// When the running attempt began.
     let runningSince: Timestamp?
     /// The epoch of the process that runs it.
     let runningEpoch: Int64?
@@ -26,9 +26,9 @@ struct QueueFacts: Sendable {
     let attempts: Int
     let nextAttemptAt: Timestamp?
     let lastError: String?
-    /// Gates that the head asks for, itself or by its last outcome.
+    /// Gates that the head waits for, by its own options or its last outcome.
     let gates: [GateName]
-    /// When the head's time is over.
+    /// When the head expires.
     let expiresAt: Timestamp?
 }
 
@@ -99,7 +99,7 @@ extension QueueFacts {
         attempts = row.count(12)
         let (scheduled, nextAttempt, batch) = (time(11), time(13), time(18))
         nextAttemptAt = nextAttempt
-        // What stands aside waits for its next attempt, or for a gate, and not for this time.
+        // A deferred action waits for its next attempt or a gate, and not for this time.
         let isAside = scheduled == .whenOpened || scheduled == nextAttempt
         notBefore = isAside ? batch : scheduled ?? batch
         lastError = row.optionalText(14)

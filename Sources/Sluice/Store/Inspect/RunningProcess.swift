@@ -1,16 +1,16 @@
 internal import SluiceSQLite
 
-/// A process that runs the queues, as far as the file knows.
+/// A process that runs the queues, as far as the file shows.
 package struct RunningProcess: Sendable {
     package let pid: Int64
     package let leaseUntil: Timestamp
-    /// Whether its lease is over, by the time since the machine's start where that counts.
+    /// Whether its lease has ended, by the machine's uptime if that applies.
     package let isLeaseOver: Bool
-    /// Whether the process lives; `nil` where the system does not tell.
+    /// Whether the process lives; `nil` if the system gives no answer.
     package let lives: Bool?
-    /// How many actions it runs, or ran when it ended.
+    /// The number of actions that it runs, or ran when it ended.
     package let runningCount: Int
-    /// Where it has died: the process that still ends what its handlers had started.
+    /// If it has died, the process that still ends programs started by its handlers.
     package var keeper: Int64?
 
     /// Whether the process has certainly ended.

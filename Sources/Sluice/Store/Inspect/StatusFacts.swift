@@ -1,25 +1,25 @@
 internal import SluiceSQLite
 
-/// What holds for all queues, in the same snapshot.
+/// The values of a snapshot that apply to all queues.
 struct StatusFacts: Sendable {
-    /// The processes that run the queues, those first that have done so longest: they have not died, and
-    /// their leases have not ended.
+    /// The live processes that run the queues, those first that have done so longest; their leases have not
+    /// ended.
     ///
-    /// Of one that has died and left something running, `process` is the one that ends that.
+    /// If a process has died and left a program running, `process` is the one that ends that program.
     let runners: [(epoch: Int64, process: Int, hasDied: Bool)]
-    /// Whether any of them runs something.
+    /// Whether any of them runs an action.
     let hasClaims: Bool
     let openGates: Set<GateName>
-    /// The holds that stand, the oldest first.
+    /// The current holds, the oldest first.
     let holds: [(pattern: QueuePattern.Form, hold: Hold)]
-    /// Where the log is; `nil` in memory.
+    /// The path of the WAL; `nil` in memory.
     let walPath: String?
 }
 
 extension StatusFacts {
     /// - Parameters:
     ///   - state: This process's own.
-    ///   - rows: The processes that run queues and live.
+    ///   - rows: The live processes that run queues.
     init(
         _ connection: Connection,
         _ state: RunnerState,

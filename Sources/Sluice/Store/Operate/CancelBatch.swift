@@ -1,8 +1,8 @@
-/// What became of a batch.
+/// The result of cancelling a batch of actions.
 package struct CancelBatch: Sendable {
     package var removed = 0
-    /// They run: their handlers are to be told.
+    /// Actions that run; their handlers must be signalled.
     package var signalled: [ActionID] = []
-    /// Where the next batch begins; `nil` when there is none.
+    /// The page of the next batch; `nil` if there is none.
     package var next: CancelPage?
 }

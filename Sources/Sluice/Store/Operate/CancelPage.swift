@@ -1,4 +1,4 @@
-/// Where a batch begins and what it may reach.
+/// A range of sequences, for one batch and those after it.
 package struct CancelPage: Sendable {
     package var after: ActionID
     package let through: ActionID

@@ -1,9 +1,9 @@
-/// What became of a cancellation.
+/// The result of cancelling an action.
 package enum CancelResult: Sendable, Hashable {
-    /// The action waited, and is gone.
+    /// The action waited, and is deleted.
     case removed
-    /// The action runs: it is removed when its attempt ends with anything but success.
+    /// The action runs, and is deleted when its attempt ends without success.
     case marked
-    /// There is no such action: it never was, or it has been settled.
+    /// The action does not exist: it never did, or it is settled.
     case missing
 }

@@ -1,5 +1,6 @@
 internal import SluiceSQLite
 
+/// Owns the cancelling of actions, one or many.
 final class Cancellations: TransactionSubject {
     let core: TransactionCore
     let removals: Removals
@@ -11,7 +12,7 @@ final class Cancellations: TransactionSubject {
 
     /// The most actions that one transaction cancels.
     static let cancelBatchSize = 500
-    /// The most that it looks at to find them.
+    /// The most actions that it reads to find them.
     private static let scanSize = 10_000
 
     func cancel(_ choice: CancelChoice, _ page: CancelPage) throws(SQLiteError) -> CancelBatch {
@@ -41,7 +42,7 @@ final class Cancellations: TransactionSubject {
         return (found, found.count < Self.cancelBatchSize ? nil : behind(found, page))
     }
 
-    /// Of one queue: first what runs, then what waits, in no order.
+    /// Returns actions of one queue: first running ones, then waiting ones in no order.
     private func actions(
         in name: QueueName,
         _ page: CancelPage
@@ -69,7 +70,7 @@ final class Cancellations: TransactionSubject {
         return (found + waiting, waiting.count < Self.cancelBatchSize ? nil : next)
     }
 
-    /// Of many queues: in the order of their numbers, which is that of the file.
+    /// Returns actions of many queues by sequence, the order of the file.
     private func actions(
         in form: QueuePattern.Form,
         _ page: CancelPage

@@ -1,4 +1,4 @@
-/// Which dead letters are meant.
+/// A choice of dead letters by queue and cause.
 package struct DeadLetterFilter: Sendable {
     package var form = QueuePattern.Form.prefix([])
     package var cause: DeadLetterCause?

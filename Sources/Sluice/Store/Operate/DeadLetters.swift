@@ -1,7 +1,8 @@
 internal import SluiceSQLite
 
+/// Owns the requeueing and purging of dead letters.
 final class DeadLetters: TransactionSubject {
-    /// The most dead letters that one transaction puts back or purges.
+    /// The most dead letters that one transaction requeues or purges.
     static let batchSize = 500
 
     let core: TransactionCore
@@ -24,9 +25,7 @@ final class DeadLetters: TransactionSubject {
         self.keys = keys
     }
 
-    /// Puts a dead letter back into its queue at its old place.
-    ///
-    /// - Returns: Whether there is such a dead letter.
+    /// Requeues a dead letter at its old place, and returns whether it exists.
     func requeue(_ action: ActionID) throws -> Bool {
         guard let (queue, key) = try queueOfDead(action) else { return false }
         try revive(action, as: action, at: key, nonce: nil)
@@ -37,8 +36,10 @@ final class DeadLetters: TransactionSubject {
         return true
     }
 
-    /// Puts a dead letter behind all that its queue holds: under a new number, as in the order of arrival the
-    /// number is the place, and by the largest sort key, if its own is smaller.
+    /// Requeues a dead letter after all actions of its queue, and returns its new sequence.
+    ///
+    /// In the order of arrival the sequence is the place. Elsewhere it gets the queue's largest sort key, if
+    /// its own is smaller.
     func requeueAtEnd(_ action: ActionID) throws -> ActionID? {
         guard let (queue, ownKey) = try queueOfDead(action) else { return nil }
         let last = try connection.cached(
@@ -54,7 +55,6 @@ final class DeadLetters: TransactionSubject {
         return newAction
     }
 
-    /// The queue and the sort key of a dead letter.
     private func queueOfDead(_ action: ActionID) throws -> (QueueID, PlaceKey)? {
         let found = try connection.cached(
             """
@@ -66,11 +66,11 @@ final class DeadLetters: TransactionSubject {
             (QueueName($0.text(0)), SortKey.Kind(rawValue: $0.text(1)), PlaceKey($0, 2))
         }
         guard let (name, kind, key) = found, let kind else { return nil }
-        // The queue may have been emptied and taken another type of sort key since.
+        // The queue may have been emptied and have adopted another type of sort key since.
         return (try queueRows.queue(named: name, sorting: kind), key)
     }
 
-    /// Writes the rows of an action that was dead; its history stays with it.
+    /// Writes the rows of an action that was a dead letter, and keeps its history.
     private func revive(
         _ action: ActionID,
         as newAction: ActionID,
@@ -92,7 +92,7 @@ final class DeadLetters: TransactionSubject {
             try connection.cached("UPDATE sluice_attempt_rows SET action_id = ?2 WHERE action_id = ?1")
                 .bind(1, action.rawValue).bind(2, newAction.rawValue).run()
         }
-        // A history is found by its state when its action is done.
+        // When an action is done, its history is found by its state.
         try connection.cached(
             """
             INSERT INTO sluice_state_rows (action_id)
@@ -125,7 +125,7 @@ final class DeadLetters: TransactionSubject {
             do {
                 if try requeue(action) { requeued.count += 1 }
             } catch let error as SluiceError where error.code == .sortKeyMismatch {
-                // Refused before anything was written: it stays what it is.
+                // Refused before anything was written: it remains a dead letter.
                 requeued.keptCount += 1
                 requeued.firstKept = requeued.firstKept ?? (action, error.message)
             }

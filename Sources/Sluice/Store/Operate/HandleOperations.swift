@@ -2,6 +2,7 @@ internal import SluiceSQLite
 
 // MARK: - Taking out
 
+/// Owns the operations of a queue handle: taking actions out, putting them back, clearing and stopping.
 final class HandleOperations: TransactionSubject {
     /// The most actions that one transaction of ``clear(_:through:)`` removes.
     static let clearBatchSize = 500
@@ -47,8 +48,7 @@ final class HandleOperations: TransactionSubject {
         self.removals = removals
     }
 
-    /// The most places that one transaction looks at beyond those it takes: what is gone, runs elsewhere or
-    /// has expired.
+    /// The most places read beyond those taken: of actions that are deleted, run elsewhere or have expired.
     private static let lookLimit = 1_000
 
     func takeNext<Output: Sendable>(
@@ -70,7 +70,7 @@ final class HandleOperations: TransactionSubject {
                 let action = try StoredAction.read(place.action, on: connection)
             else { break }
             if let end = action.expiresAt, end <= now {
-                // It is no more handed out than started.
+                // An expired action is handed out as little as it is started.
                 try failures.fail(action.id, in: queue, .expired, .skip, error: Expiry.expiredError)
                 try blocks.liftBlock(of: action.id, in: queue)
                 core.touch(queue)
@@ -130,7 +130,7 @@ final class HandleOperations: TransactionSubject {
         }
     }
 
-    /// Removes an action that does not run, as one that somebody has taken.
+    /// Deletes an action that does not run, and reports it as taken.
     private func takeOut(_ action: ActionID, of queue: QueueID) throws(SQLiteError) {
         core.touch(queue)
         try core.events.record(.taken, action, in: queue)
@@ -153,7 +153,7 @@ extension HandleOperations {
         return ids.reversed()
     }
 
-    /// Stores an action in front of what waits, under its own number, if that is free.
+    /// Stores an action in front of the waiting ones, with its old sequence if that is unused.
     private func reinsert(
         _ action: StoredAction,
         to name: QueueName,
@@ -195,7 +195,7 @@ extension HandleOperations {
         return id
     }
 
-    /// Whether a number was given by this file and no dead letter has it.
+    /// Returns whether a sequence was given by this file and no dead letter has it.
     private func isUnused(_ id: ActionID) throws(SQLiteError) -> Bool {
         guard id <= (try core.lastActionID()) else { return false }
         return try !connection.cached("SELECT 1 FROM sluice_dead_rows WHERE id = ?1").bind(1, id.rawValue)

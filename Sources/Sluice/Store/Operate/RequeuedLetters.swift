@@ -1,10 +1,10 @@
-/// What has become of dead letters that were to be put back.
+/// The result of requeueing dead letters.
 package struct RequeuedLetters: Sendable {
-    /// How many went back.
+    /// The number of requeued ones.
     package var count = 0
-    /// How many stay what they are.
+    /// The number that remain dead letters.
     package var keptCount = 0
-    /// The first of those, and why.
+    /// The first that remains, with the reason.
     package var firstKept: (action: ActionID, reason: String)?
 
     mutating func add(_ other: RequeuedLetters) {

@@ -1,8 +1,8 @@
-/// What was taken out of a queue.
+/// The actions taken out of a queue.
 struct Taking<Output: Sendable>: Sendable {
     var outputs: [Output] = []
-    /// Why the next action could not be read: it stays where it is.
+    /// Why the next action could not be read; it remains in the queue.
     var refusal: SluiceError?
-    /// There may be more: ask again.
+    /// Whether there may be more, so that the call must be repeated.
     var isUnfinished = false
 }

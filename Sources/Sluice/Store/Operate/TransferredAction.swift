@@ -1,32 +1,32 @@
 internal import SluiceSQLite
 
-/// An action as it leaves one file of queues and enters another: what whoever enqueued it has said of it.
+/// An action on its way from one file to another, as its program enqueued it.
 ///
-/// What has happened to it since stays behind: its attempts, errors and waits, and its idempotency key. From
-/// the queue of another library its attempts come along.
+/// Its attempts, errors, waits and idempotency key do not move with it. From the queue of another library,
+/// its attempts do.
 package struct TransferredAction: Sendable, Hashable {
-    /// The most attempts that an action may come with.
+    /// The most attempts that an imported action may have.
     package static let maximumAttempts: Int64 = 1_000_000_000
 
-    /// Its number in the file that it leaves; an action that enters is given another.
+    /// Its sequence in the file that it leaves; the other file gives it a new one.
     package var id = ActionID(rawValue: 0)
     package var queue: QueueName
     package var kind: String
     package var sortKey: SortKey
     package var payload: String
-    /// The version of the kind that the payload was written in.
+    /// The payload's version of the kind.
     package var version: Int64 = 1
     package var tag: String?
     package var gate: GateName?
     package var notBefore: Timestamp?
     package var expiresAt: Timestamp?
-    /// The trace that it was enqueued in, as JSON.
+    /// The trace in which it was enqueued, as JSON.
     package var trace: String?
-    /// When it was enqueued where it comes from; `nil` is now.
+    /// The time when it was first enqueued; `nil` for now.
     package var enqueuedAt: Timestamp?
-    /// How often it has been tried where it comes from.
+    /// How often the other file has tried it.
     package var attempts: Int64 = 0
-    /// By this it enters once: whatever its policy, the first is kept.
+    /// A key by which it is imported once: whatever its policy, the first action is kept.
     package var key: DeduplicationKey?
     /// The groups that it starts and is a member of.
     package var groups = ActionGroups()
@@ -53,7 +53,7 @@ extension TransferredAction {
         gate = row.optionalText(8).map { GateName($0) }
         notBefore = row.optionalInt64(9).map(Timestamp.init(microseconds:))
         expiresAt = row.optionalInt64(10).map(Timestamp.init(microseconds:))
-        // Nobody checks what a shell writes there; what is no trace would spoil the whole line.
+        // A shell may write anything there; a value that is not a trace would spoil the whole line.
         trace = row.optionalText(11).flatMap { TraceText.fields(of: $0).isEmpty ? nil : $0 }
     }
 }

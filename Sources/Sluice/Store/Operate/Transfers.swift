@@ -1,5 +1,6 @@
 internal import SluiceSQLite
 
+/// Owns the import of actions from other files.
 final class Transfers: TransactionSubject {
     let core: TransactionCore
     let keys: DeduplicationKeys
@@ -59,10 +60,10 @@ final class Transfers: TransactionSubject {
 }
 
 extension SortKey {
-    /// A date to the microsecond: a `Date` has no room for that a century from now.
+    /// Returns a key for a date in microseconds; a `Date` is not as precise a century from now.
     package static func time(_ value: Timestamp) -> SortKey { SortKey(storage: .date(value)) }
 
-    /// The key, as whoever writes it down needs it.
+    /// A key in a form to be written out.
     package enum Value: Sendable {
         case arrival
         case integer(Int64)

@@ -1,24 +1,20 @@
 internal import DequeModule
 internal import HeapModule
 
-/// What memory knows of the order of one queue: its newest actions, and a stretch of those that have their
-/// place in the file.
+/// Holds the order of one queue in memory: its newest actions, and a stretch of the order on disk.
 ///
-/// It may name an action that is gone, or twice, and whoever takes a place finds that out in the file; but it
-/// leaves out none.
-///
-/// It is gone through from the front, or from the back where the last comes first.
+/// It may contain deleted actions, or one twice; a caller checks each place in the file. It lacks no waiting
+/// action. It is read from the front, or from the back if the last action runs first.
 struct Lane {
     /// The first place, as far as memory knows.
     enum First: Equatable {
         case place(Place)
-        /// Nothing waits in the queue.
         case none
-        /// The file may have an earlier one, or any at all: ``extend(_:limit:)`` first.
+        /// The order on disk may have an earlier place, or any at all: call ``extend(_:limit:)`` first.
         case unknown
     }
 
-    /// How much of the file's order stands in the stretch, or has gone from its front.
+    /// How much of the order on disk the stretch has covered.
     private enum Reach {
         case nothing
         case through(Place)
@@ -27,23 +23,23 @@ struct Lane {
 
     /// Arrivals in order.
     private var arrivals: Deque<Place> = []
-    /// Arrivals out of order, and what was put back.
+    /// Arrivals out of order, and places that were put back.
     private var strays: Heap<Place> = []
     private var stretch: Deque<Place> = []
     private var reach = Reach.nothing
     private var nextLimit = 1
     private(set) var isReversed = false
-    /// How far the pass through the queue has come, where what fails is passed over.
+    /// The progress of the pass through the queue, if the discipline passes over failed actions.
     private(set) var pass: Pass?
 
-    /// The most places that are read from the file at once.
+    /// The most places that are read from disk at once.
     ///
-    /// A queue that is asked once costs one; one that is worked through, a look-up for each 64.
+    /// A queue that is polled once reads one place. A queue that is worked through needs one query for 64.
     private static let stretchLimit = 64
 
-    /// The first place, as far as memory knows.
+    /// Returns the first place, as far as memory knows.
     ///
-    /// Mutating, so that a lane in a dictionary is asked where it stands and not copied.
+    /// It is mutating so that a lane in a dictionary is read in place and not copied.
     mutating func peek() -> First {
         if stretch.isEmpty {
             if case .everything = reach {} else { return .unknown }
@@ -63,7 +59,6 @@ struct Lane {
         [arrivals.last, strays.max, stretch.first].lazy.compactMap { $0 }.max().map(First.place) ?? .none
     }
 
-    /// Adds a place, wherever it belongs.
     mutating func add(_ place: Place) {
         if let pass, pass.keep(place) { return }
         if let last = arrivals.last, place < last {
@@ -73,7 +68,7 @@ struct Lane {
         }
     }
 
-    /// Takes a place away if it comes first, as often as it does.
+    /// Removes a place if it is the first, as often as it occurs.
     mutating func removeFirst(_ place: Place) {
         if isReversed {
             while arrivals.last == place { arrivals.removeLast() }
@@ -85,8 +80,7 @@ struct Lane {
         while stretch.first == place { stretch.removeFirst() }
     }
 
-    /// Takes away, of the arrivals, up to a number of those that come behind a place and are not newer than
-    /// an action.
+    /// Removes up to `limit` arrivals that sort after a place and are no newer than `last`.
     mutating func removeArrivals(
         behind first: Place,
         isReversed: Bool,
@@ -108,26 +102,25 @@ struct Lane {
         return taken
     }
 
-    /// The first of the arrivals.
     var firstArrival: ActionID? { (arrivals.first ?? strays.min ?? pass?.passed.first)?.action }
 
-    /// How many places it has, the same one as often as it does.
+    /// The number of places, duplicates included.
     var placeCount: Int { arrivals.count + strays.count + stretch.count }
 
-    /// Whether there is nothing that the file would not tell again, nor how far a pass has come that rests.
+    /// Whether the file could restore everything here, and no pass is under way.
     var isForgettable: Bool {
         arrivals.isEmpty && strays.isEmpty && pass.map { $0.passed.isEmpty && $0.mark == nil } ?? true
     }
 
-    /// The arrivals and what was put back, in no order; some may be gone, and some named twice.
+    /// The arrivals and the places put back, in no order; they may be deleted or occur twice.
     var arrived: [Place] { Array(arrivals) + strays.unordered + (pass?.passed ?? []) }
 }
 
 // MARK: - The order in the file
 
 extension Lane {
-    /// What to read from the file: so many places behind this one, in the direction in which the lane is gone
-    /// through; `nil` is from the first.
+    /// The places to read from disk, in the lane's direction: `limit` of them after this one, or the first
+    /// ones.
     var extent: (after: Place?, limit: Int) {
         let mark = pass?.mark
         guard case .through(let place) = reach else { return (mark, nextLimit) }
@@ -145,7 +138,7 @@ extension Lane {
         nextLimit = min(limit * 2, Self.stretchLimit)
     }
 
-    /// Forgets the actions that have got their place in the file, and what was read of it before.
+    /// Forgets actions that have got their places on disk, and the stretch read before.
     mutating func forget(through last: ActionID) {
         arrivals.removeAll { $0.action.rawValue <= last.rawValue }
         if !strays.isEmpty {
@@ -161,7 +154,7 @@ extension Lane {
         nextLimit = 1
     }
 
-    /// Is gone through in a direction from now on.
+    /// Sets the direction in which the lane is read.
     mutating func turn(isReversed: Bool) {
         guard self.isReversed != isReversed else { return }
         self.isReversed = isReversed
@@ -170,13 +163,13 @@ extension Lane {
 }
 
 extension Lane {
-    /// Goes through the queue in passes, of which one has come to a mark.
+    /// Begins to read the queue in passes, of which the current one has reached a mark.
     mutating func beginPasses(at mark: Place?, isWorthRepeating: Bool) {
         pass = Pass(mark: mark, isWorthRepeating: isWorthRepeating)
         if let mark { moveMark(to: mark) }
     }
 
-    /// Goes on with a pass whose mark has been read again.
+    /// Continues a pass whose mark was read again.
     mutating func resumePass(at mark: Place?, isWorthRepeating: Bool) {
         guard let pass else { return }
         let newcomers = pass.update()
@@ -193,17 +186,17 @@ extension Lane {
         if let mark { moveMark(to: mark) }
     }
 
-    /// Goes on behind a place.
+    /// Continues the pass after a place.
     mutating func moveMark(to mark: Place) {
         guard let pass else { return }
         pass.mark = mark
         while let first = arrivals.first, first <= mark { pass.passed.append(arrivals.removeFirst()) }
         while let first = strays.min, first <= mark { pass.passed.append(strays.removeMin()) }
-        // The file tells these again.
+        // These are read from disk again.
         while let first = stretch.first, first <= mark { stretch.removeFirst() }
     }
 
-    /// Goes on at the front.
+    /// Ends the pass; the next one begins at the front.
     mutating func endPass() {
         guard let pass else { return }
         strays.insert(contentsOf: pass.passed)
@@ -213,7 +206,7 @@ extension Lane {
         forgetStretch()
     }
 
-    /// Is gone through as a whole, or by a mark that is yet to be read.
+    /// Stops reading the queue in passes, or until the mark is read again.
     mutating func forgetPasses() {
         endPass()
         pass = nil

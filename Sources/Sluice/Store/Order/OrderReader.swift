@@ -1,6 +1,6 @@
 internal import SluiceSQLite
 
-/// Reads the order of what waits from a snapshot of the file, without the memory that the writer keeps.
+/// Reads the order of waiting actions from a snapshot of the file, without the writer's memory.
 struct OrderReader {
     private let connection: Connection
 
@@ -8,8 +8,9 @@ struct OrderReader {
         self.connection = connection
     }
 
-    /// Actions of the queues that a pattern matches: by queue, in the order in which it runs them, and then
-    /// what is scheduled in it, by time.
+    /// Returns actions of the queues that match a pattern, by queue.
+    ///
+    /// Those of a queue are in the order in which it runs them, followed by scheduled ones by time.
     func actions(_ form: QueuePattern.Form, limit: Int) throws(SQLiteError) -> [ActionID] {
         let (first, last) = form.bounds
         let newest = try newestPlaces(first, last)
@@ -25,7 +26,7 @@ struct OrderReader {
         return found
     }
 
-    /// Queues that are read at once.
+    /// The number of queues that are read at once.
     private static let pageSize = 1_000
 
     private func queues(
@@ -33,8 +34,8 @@ struct OrderReader {
         before last: String?,
         after end: QueueID?
     ) throws(SQLiteError) -> [QueueID] {
-        // Not by the name of the last as it was read: what is no UTF-8 or no text, in a damaged file, is read
-        // as another.
+        // Not by the last name as it was read: in a damaged file, a value that is not UTF-8 or not text reads
+        // differently.
         try connection.cached(
             """
             SELECT queue_id FROM sluice_queue_rows
@@ -49,7 +50,7 @@ struct OrderReader {
         .all { QueueID(rawValue: $0.int64(0)) }
     }
 
-    /// The places of the newest actions, which have none in the file, by queue.
+    /// Returns the places of the newest actions, which have none on disk, by queue.
     private func newestPlaces(_ first: String, _ last: String?) throws(SQLiteError) -> [QueueID: [Place]] {
         let rows = try connection.cached(
             """

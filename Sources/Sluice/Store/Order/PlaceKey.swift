@@ -1,10 +1,10 @@
 internal import SluiceSQLite
 
-/// A sort key as the file holds and compares it.
+/// A sort key as the file stores and compares it.
 ///
-/// One queue has keys of one type, so that numbers never meet text.
+/// The keys of one queue have one type, so numbers are never compared with text.
 enum PlaceKey: Sendable {
-    /// Also dates, as microseconds, and 0 for the order of arrival.
+    /// An integer, a date in microseconds, or 0 for the order of arrival.
     case integer(Int64)
     case real(Double)
     case text(String)
@@ -52,7 +52,7 @@ extension PlaceKey {
         }
     }
 
-    /// The key in a column that holds an integer, a real or text; a file with anything else is damaged.
+    /// Reads a key from a column that holds an integer, a real or text; any other value is damage.
     init(_ row: Row, _ column: Int32) {
         switch row.value(column) {
         case .integer(let integer): self = .integer(integer)
@@ -66,7 +66,7 @@ extension PlaceKey {
 }
 
 extension SortKey {
-    /// A key as it stands in a queue that is ordered by a type of key.
+    /// Creates the key of an action in a queue that is ordered by a type of key.
     init(_ key: PlaceKey, _ kind: Kind) {
         switch (kind, key) {
         case (.date, .integer(let microseconds)):
@@ -80,7 +80,6 @@ extension SortKey {
 }
 
 extension Statement {
-    /// Binds a sort key at a position counted from 1.
     @discardableResult
     func bind(_ index: Int32, _ key: PlaceKey) throws(SQLiteError) -> Statement {
         switch key {

@@ -1,9 +1,10 @@
 internal import SluiceSQLite
 
-/// The order of queues with a discipline of their own: from the back, or in passes.
+/// The order of queues with another discipline than first in, first out: from the back, or in passes.
 extension WaitingOrder {
-    /// The place in a queue that comes first by its discipline, as far as memory and the order in the file
-    /// know; in a pass, the first behind its mark.
+    /// Returns the first place of a queue by its discipline; in a pass, the first after its mark.
+    ///
+    /// It knows the places in memory and in the order on disk.
     func head(of queue: QueueID, by discipline: QueueDiscipline) throws(SQLiteError) -> Place? {
         try load()
         lanes[queue, default: Lane()].turn(isReversed: discipline == .lastInFirstOut && !mutant("last first"))
@@ -16,7 +17,7 @@ extension WaitingOrder {
         return try head(of: queue)
     }
 
-    /// Reads how far the pass has come, unless memory knows it.
+    /// Reads the mark of the pass, unless memory has it.
     private func followPass(of queue: QueueID) throws(SQLiteError) {
         let isKnown = lanes[queue]?.pass != nil
         if isKnown, lanes[queue]?.pass?.isOutdated == false { return }
@@ -37,16 +38,16 @@ extension WaitingOrder {
             let isWorthRepeating = row?.isWorthRepeating == true || closesGroups
             lanes[queue]?.resumePass(at: row?.mark, isWorthRepeating: isWorthRepeating)
         } else {
-            // What has come in front of a mark meanwhile is unknown.
+            // Places before the mark that were added since are unknown.
             lanes[queue]?.beginPasses(at: row?.mark, isWorthRepeating: row != nil || closesGroups)
             passQueues.insert(queue)
         }
     }
 
-    /// The pass goes on behind a place whose action has been passed over; never back, where that has got an
-    /// earlier place while it ran.
+    /// Moves the mark of the pass to a place whose action was passed over; never back, to an earlier place
+    /// that the action has got while it ran.
     ///
-    /// - Parameter wasTried: Whether it has failed, and not been passed over with its group.
+    /// - Parameter wasTried: Whether the action has failed, and was not passed over with its group.
     func passOver(_ place: Place, of queue: QueueID, wasTried: Bool) throws(SQLiteError) {
         try connection.cached(
             """
@@ -61,15 +62,13 @@ extension WaitingOrder {
             """
         )
         .bind(1, queue.rawValue).bind(2, place.key).bind(3, place.action.rawValue).bind(4, wasTried).run()
-        // A rollback has the mark read again.
+        // After a roll-back the mark is read again.
         let isBack = lanes[queue]?.pass?.mark.map { place < $0 } ?? false
         if !isBack { lanes[queue]?.moveMark(to: place) }
         if wasTried { lanes[queue]?.pass?.isWorthRepeating = true }
     }
 
-    /// Ends the pass, unless nothing has been passed over in it, or the next one would be no other.
-    ///
-    /// - Returns: Whether another pass begins, at the front.
+    /// Ends the pass and returns `true`, unless nothing was passed over or the next pass would be the same.
     func endPass(of queue: QueueID) throws(SQLiteError) -> Bool {
         guard let pass = lanes[queue]?.pass, pass.mark != nil, pass.isWorthRepeating else { return false }
         try connection.cached("DELETE FROM sluice_pass_rows WHERE queue_id = ?1").bind(1, queue.rawValue)
@@ -78,30 +77,30 @@ extension WaitingOrder {
         return true
     }
 
-    /// The pass under way is over, and the next one begins at the front.
+    /// Ends the pass; the next one begins at the front.
     func restartPass(of queue: QueueID) throws(SQLiteError) {
         try connection.cached("DELETE FROM sluice_pass_rows WHERE queue_id = ?1").bind(1, queue.rawValue)
             .run()
         lanes[queue]?.endPass()
     }
 
-    /// Whether something has been passed over in the pass under way.
+    /// Returns whether an action was passed over in the current pass.
     func hasPassedOver(in queue: QueueID) -> Bool { lanes[queue]?.pass?.mark != nil }
 
-    /// What a pass has gone by may have become able to run.
+    /// Records that an action passed over may have become able to run.
     func repeatPass(of queue: QueueID) {
         if !passQueues.isEmpty { lanes[queue]?.pass?.isWorthRepeating = true }
     }
 
-    /// Forgets all passes: what a transaction has made of them is rolled back.
+    /// Forgets all passes, whose changes in the transaction are rolled back.
     func forgetPasses() {
         for queue in passQueues { lanes[queue]?.forgetPasses() }
         passQueues = []
     }
 
-    /// Has the marks read again: other connections may have moved them.
+    /// Marks all passes to be read again, since other connections may have moved them.
     ///
-    /// What has been added is compared with the mark; any other change may be that of a group's start.
+    /// New actions are compared with the mark; any other change may concern the start of a group.
     func outdatePasses(_ changes: [ForeignChange]) {
         guard !passQueues.isEmpty else { return }
         for queue in passQueues { lanes[queue]?.pass?.outdate() }
@@ -110,7 +109,7 @@ extension WaitingOrder {
         }
     }
 
-    /// By which discipline an action runs.
+    /// Returns the discipline under which an action runs.
     func discipline(ofRunning action: ActionID) -> QueueDiscipline {
         running[action]?.discipline ?? .firstInFirstOut
     }

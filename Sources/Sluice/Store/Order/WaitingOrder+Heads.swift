@@ -2,8 +2,9 @@ internal import SluiceSQLite
 
 // MARK: - Heads
 
+/// The first places of queues.
 extension WaitingOrder {
-    /// The first place in a queue, as far as memory and the order in the file know.
+    /// Returns the first place of a queue, as far as memory and the order on disk know.
     func head(of queue: QueueID) throws(SQLiteError) -> Place? {
         try load()
         while true {
@@ -53,7 +54,7 @@ extension WaitingOrder {
         ORDER BY sort_key DESC, action_id DESC LIMIT ?2
         """
 
-    /// Takes the first place of a queue away: its action runs.
+    /// Removes the first place of a queue, since its action runs.
     func take(_ place: Place, for receipt: Receipt, by discipline: QueueDiscipline = .firstInFirstOut) {
         lanes[receipt.queue]?.removeFirst(place)
         undo.append(.untake(receipt.queue, place))
@@ -65,26 +66,25 @@ extension WaitingOrder {
         )
     }
 
-    /// Takes the first place of a queue away: its action is gone, or has another place.
+    /// Removes the first place of a queue, since its action is deleted or has another place.
     ///
-    /// - Parameter isLeftover: Whether the action has no such place in the file's order either.
+    /// - Parameter isLeftover: Whether the place must also be deleted on disk.
     func pass(_ place: Place, of queue: QueueID, isLeftover: Bool) throws(SQLiteError) {
         lanes[queue]?.removeFirst(place)
         undo.append(.unpass(queue, place))
         if isLeftover { try leave(place, of: queue) }
     }
 
-    /// Keeps nothing of a queue that the file would not tell again: it waits, or is empty.
+    /// Forgets a waiting or empty queue that the file can restore.
     ///
-    /// Of a queue whose pass rests it keeps that, so that what comes behind the mark costs no other pass.
+    /// It keeps a paused pass, so that actions after the mark need no other pass.
     func release(_ queue: QueueID) {
         guard lanes[queue]?.isForgettable == true else { return }
         lanes[queue] = nil
         if !passQueues.isEmpty { passQueues.remove(queue) }
     }
 
-    /// Of the newest actions in a queue, takes away up to a number that come behind a place and are not
-    /// newer than a given one.
+    /// Removes from memory up to `limit` newest actions that sort after a place and are no newer than `last`.
     func takeNewest(
         of queue: QueueID,
         behind place: Place,
@@ -106,9 +106,9 @@ extension WaitingOrder {
         return places
     }
 
-    /// Queues that have new actions, those first whose actions have waited longest.
+    /// Returns the queues with new actions, those first whose actions have waited longest.
     ///
-    /// They are settled in about that order, so that rows which stand side by side go together.
+    /// They are settled in about that order, so that neighbouring rows are deleted together.
     func queuesOfNewest() throws(SQLiteError) -> [QueueID] {
         try load()
         return lanes.map { (queue: $0.key, first: $0.value.firstArrival?.rawValue ?? 0) }

@@ -1,15 +1,15 @@
 internal import SluiceSQLite
 
-/// Giving places in the file, and removing them, many at a time.
+/// Writes and deletes places on disk, many at a time.
 extension WaitingOrder {
-    /// Whether enough has come together, given the number of the last action.
+    /// Returns whether enough changes have accumulated.
     func isWriteBehindDue(lastAction: Int64?) -> Bool {
         if leftovers.count >= max(limits.batch, dueAgain.leftovers) { return true }
         guard let lastAction, let ordered, lastAction >= dueAgain.action else { return false }
         return lastAction - ordered >= Int64(limits.newest)
     }
 
-    /// Removes what is left over, and gives the oldest of the newest actions their places.
+    /// Deletes leftover places, and writes those of the oldest of the newest actions.
     func writeBehind(lastAction: Int64) throws(SQLiteError) {
         try removeLeftovers()
         let ordered = try readOrdered()
@@ -28,9 +28,7 @@ extension WaitingOrder {
         orderedNext = through
     }
 
-    /// Removes the places of actions that are gone, in the order in which they stand in the file.
-    ///
-    /// An action may have come back to its place since: its row tells.
+    /// Deletes places in the order of the disk, unless an action has returned to its place, as its row shows.
     func removeLeftovers() throws(SQLiteError) {
         leftovers.sort { ($0.queue, $0.place) < ($1.queue, $1.place) }
         let delete = try connection.cached(
@@ -47,7 +45,7 @@ extension WaitingOrder {
         leftoversCleared = leftovers.count
     }
 
-    /// It failed, and is not tried again before as much has come together once more.
+    /// Postpones the next try, after a failure, until as many changes again have accumulated.
     func postponeWriteBehind(lastAction: Int64?) {
         dueAgain = (leftovers.count + limits.batch, (lastAction ?? 0) + Int64(limits.batch))
     }

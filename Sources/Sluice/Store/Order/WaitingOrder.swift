@@ -1,53 +1,52 @@
 internal import SluiceSQLite
 
-/// The order of what waits in each queue, written behind.
+/// Owns the order of waiting actions in each queue, in memory and on disk, written in batches.
 ///
-/// An index over all queues is what costs when there are many: each insert and each delete writes another
-/// page of it. So actions are only appended to `sluice_action_rows`. Those after the counter `ordered` have
-/// their order in memory alone (``Lane``), in the process that runs the queues, which rebuilds it from the
-/// rows when it starts. When they have become many, the oldest get their places in `sluice_order_rows`,
-/// thousands at a time and sorted; what was settled before has never been there. The places of what is
-/// settled later are left over, pass as nothing, and are removed as many at a time.
+/// With many queues, an index over all of them is costly: each insert and each delete writes another page of
+/// it. So actions are only appended to `sluice_action_rows`. Those after the counter `ordered` have their
+/// order in memory only (``Lane``). The process that runs the queues rebuilds it from the rows when it
+/// starts. When they are many, the oldest get their places in `sluice_order_rows`, thousands at a time and
+/// sorted; an action settled before never has one. The place of an action settled later is left over. It is
+/// skipped, and deleted in a batch.
 ///
-/// Nothing here is believed without a look at the action's row: a place may be left over, or named twice.
-/// So a transaction that is rolled back only gives back what it took away, and a row that another connection
-/// has changed counts as it is.
+/// Each place is checked against the action's row, since it may be left over or occur twice. So a roll-back
+/// only puts back removed places, and a row changed by another connection counts as it is.
 ///
 /// Confined to the writer's leader, like the transaction that it belongs to.
 final class WaitingOrder {
     let connection: Connection
     let limits: WriteBehindLimits
 
-    /// Whether this process runs the queues, and so is asked for their heads.
+    /// Whether this process runs the queues, and so needs their heads.
     private(set) var isFollowed = false
-    /// The newest actions have been read since memory was last forgotten.
+    /// Whether the newest actions were read since memory was last forgotten.
     private(set) var isLoaded = false
     var lanes: [QueueID: Lane] = [:]
-    /// Queues whose lanes are gone through in passes.
+    /// Queues whose lanes are read in passes.
     var passQueues: Set<QueueID> = []
-    /// The places of what runs, for when it ends.
+    /// The places of running actions, needed when they end.
     var running: [ActionID: Run] = [:]
-    /// Places in the file whose actions are gone.
+    /// Places on disk whose actions are deleted.
     var leftovers: [(queue: QueueID, place: Place)] = []
-    /// Exact depths of queues that have been asked for one.
+    /// Exact depths of queues whose depth was asked for.
     private var depths: [QueueID: Int] = [:]
 
     /// The counter `ordered`; `nil` until it is read.
     private(set) var ordered: Int64?
-    /// The newest action that memory has seen.
+    /// The newest sequence that memory has read.
     private(set) var newest: Int64 = 0
 
     private var newestBefore: Int64 = 0
-    /// Memory holds what a rollback undoes without a trace: it was read, or read anew, in this transaction.
+    /// Whether memory was read in this transaction, and so may hold rows that a roll-back undoes.
     private var isOfTransaction = false
-    /// Actions of others were read, or not, without their queues being told to who wakes them.
+    /// Whether actions of other connections were read without reporting their queues.
     private var hasMissedNewcomers = false
     var undo: [Undo] = []
-    /// What `ordered` becomes with the commit.
+    /// The value of `ordered` after the commit.
     var orderedNext: Int64?
-    /// How many of the leftovers go with the commit.
+    /// The number of leftovers that the commit deletes.
     var leftoversCleared = 0
-    /// After a failure: what there must be until it is tried again.
+    /// After a failure: the leftovers and the sequence that must be reached before the next try.
     var dueAgain: (leftovers: Int, action: Int64) = (0, 0)
 
     struct Run {
@@ -57,7 +56,7 @@ final class WaitingOrder {
         var discipline = QueueDiscipline.firstInFirstOut
     }
 
-    /// What a rollback gives back.
+    /// A step that a roll-back undoes.
     enum Undo {
         case untake(QueueID, Place)
         case unpass(QueueID, Place)
@@ -95,7 +94,7 @@ extension WaitingOrder {
         leftoversCleared = 0
         depths.removeAll()
         let hadNewcomers = newest > newestBefore
-        // What was added stays: it names rows that are not there. Their numbers may be given again.
+        // Places added stay: they name missing rows. Their sequences may be given again.
         newest = newestBefore
         while let step = undo.popLast() {
             switch step {
@@ -109,14 +108,14 @@ extension WaitingOrder {
             }
         }
         if isOfTransaction {
-            // The steps above have put back what runs.
+            // The steps above have restored the running actions.
             reread()
-            // What is read anew is nobody's news.
+            // Actions read again are not reported as new.
             if hadNewcomers { hasMissedNewcomers = true }
             return
         }
         forgetPasses()
-        // A stretch may have been read from what is undone.
+        // A stretch may contain changes that are undone.
         for queue in Array(lanes.keys) { lanes[queue]?.forget(through: ActionID(rawValue: ordered ?? 0)) }
     }
 
@@ -132,22 +131,21 @@ extension WaitingOrder {
 // MARK: - Following the file
 
 extension WaitingOrder {
-    /// This process runs the queues from now on.
+    /// Starts to keep the order, since this process runs the queues.
     func follow() {
         isFollowed = true
         forget()
     }
 
-    /// It no longer does.
+    /// Stops keeping the order.
     func unfollow() {
         isFollowed = false
         forget()
     }
 
-    /// The claims of what runs.
     var claims: Set<Int64> { Set(running.values.map(\.claim)) }
 
-    /// What waits is read from the file when it is needed next.
+    /// Forgets the waiting actions, to be read from the file again when they are needed.
     func reread() {
         let running = running
         forget()
@@ -164,11 +162,11 @@ extension WaitingOrder {
         ordered = nil
     }
 
-    /// Takes in what another connection may have committed.
+    /// Reads the commits of another connection.
     ///
     /// - Parameters:
-    ///   - changes: What was logged; the newest actions are read in any case.
-    ///   - isOfTransaction: It was written in this very transaction.
+    ///   - changes: The recorded changes; the newest actions are read in any case.
+    ///   - isOfTransaction: Whether they were written in this very transaction.
     func takeIn(_ changes: [ForeignChange], isOfTransaction: Bool) throws(SQLiteError) -> Newcomers {
         if isOfTransaction { self.isOfTransaction = true }
         depths.removeAll()
@@ -176,7 +174,7 @@ extension WaitingOrder {
         ordered = nil
         guard isFollowed else { return Newcomers() }
         guard isLoaded else {
-            // Of several new actions one is told of.
+            // Of several new actions, only one is recorded.
             if !changes.isEmpty { hasMissedNewcomers = true }
             return Newcomers()
         }
@@ -189,33 +187,31 @@ extension WaitingOrder {
             lanes[queue, default: Lane()].add(place)
         }
         let newcomers = try readNewest()
-        // Another engine has written order behind: those stand in the file now, and what was read of it
-        // before may lack some.
+        // Another engine has written the order: these actions are on disk now, and the stretch read before
+        // may lack some.
         let through = try readOrdered()
         if through != known { forgetLanes(through: ActionID(rawValue: through)) }
         return newcomers
     }
 
-    /// Whether every queue with work is to be looked at, since those of newcomers are not known.
-    ///
-    /// It tells so once.
+    /// Returns once whether all queues with work must be polled, since those of new actions are unknown.
     func takeMissedNewcomers() -> Bool {
         defer { hasMissedNewcomers = false }
         return hasMissedNewcomers
     }
 
-    /// Actions that others have added.
+    /// Actions that other connections have added.
     struct Newcomers {
-        /// Of each, its queue.
+        /// The queue of each action.
         var queues: [QueueID] = []
-        /// Whether one of them is scheduled or ends.
+        /// Whether one of them is scheduled or expires.
         var haveTimes = false
     }
 
     /// Reads the newest actions before the write lock is taken: they may be tens of thousands, and other
-    /// processes write meanwhile.
+    /// processes can write during the read.
     ///
-    /// What others commit behind this snapshot has been logged for this process when the transaction begins.
+    /// Commits after this snapshot are recorded for this process, and read when the transaction begins.
     func loadAhead() throws {
         guard isFollowed, !isLoaded else { return }
         try connection.snapshot { try load() }
@@ -228,15 +224,15 @@ extension WaitingOrder {
         lanes = [:]
         passQueues = []
         newest = try readOrdered()
-        // Numbers begin with 1. Those below, which no engine gives, are in nobody's order.
+        // Sequences begin with 1. Lower ones, which no engine gives, are in no order.
         _ = try readNewest(from: .min, through: 0)
         _ = try readNewest()
         isLoaded = true
     }
 
-    /// Reads the actions that memory has not seen.
+    /// Reads the actions that memory has not read.
     ///
-    /// One whose key no order knows, in a damaged file, has no place: the others of its queue go on.
+    /// In a damaged file, an action with an invalid key has no place; the others of its queue continue.
     private func readNewest(
         from first: Int64? = nil,
         through last: Int64 = .max
@@ -269,7 +265,7 @@ extension WaitingOrder {
 
     func readOrdered() throws(SQLiteError) -> Int64 {
         if let ordered { return ordered }
-        // One beyond the numbers that were given is none of the engine's: then no place in the file counts.
+        // A value above the last sequence was not written by the engine: then no place on disk counts.
         let value = try connection.cached(
             """
             SELECT o.value FROM sluice_counters AS o JOIN sluice_counters AS n
@@ -281,7 +277,7 @@ extension WaitingOrder {
         return value ?? 0
     }
 
-    /// The queue and place of an action, unless it is gone or scheduled for later.
+    /// Returns the queue and place of an action, unless it is deleted or scheduled.
     func waitingPlace(of action: ActionID) throws(SQLiteError) -> (QueueID, Place)? {
         try connection.cached(
             "SELECT queue_id, sort_key FROM sluice_action_rows WHERE id = ?1 AND not_before_us IS NULL"
@@ -295,7 +291,7 @@ extension WaitingOrder {
 // MARK: - Changes
 
 extension WaitingOrder {
-    /// A new action, the newest of all, has its place at once, or is scheduled for later.
+    /// Adds a new action, the newest of all, with its place or scheduled.
     func added(_ action: ActionID, key: PlaceKey, to queue: QueueID, isPlaced: Bool) {
         depths[queue]? += 1
         guard isFollowed, isLoaded else { return }
@@ -303,7 +299,7 @@ extension WaitingOrder {
         if isPlaced { lanes[queue, default: Lane()].add(Place(key: key, action: action)) }
     }
 
-    /// An action that was stored before has got its place in a queue: it was scheduled, elsewhere or dead.
+    /// Places an action in a queue that was scheduled, in another queue or a dead letter.
     func placed(_ place: Place, in queue: QueueID) throws(SQLiteError) {
         if place.action.rawValue <= (try readOrdered()) {
             try connection.cached(
@@ -314,26 +310,22 @@ extension WaitingOrder {
         if isFollowed, isLoaded { lanes[queue, default: Lane()].add(place) }
     }
 
-    /// An action that ran waits again, at its place.
-    ///
-    /// - Returns: Its place; `nil` when it is gone.
+    /// Puts an action that ran back at its place, and returns the place; `nil` if it is deleted.
     @discardableResult
     func ended(_ action: ActionID) throws(SQLiteError) -> Place? {
         guard try end(action) != nil else { return nil }
-        // A shell may have given it another place while it ran.
+        // A shell may have changed its place while it ran.
         guard let (queue, place) = try waitingPlace(of: action) else { return nil }
         if isFollowed, isLoaded { lanes[queue, default: Lane()].add(place) }
         return place
     }
 
-    /// The claim of a run has gone from the file, whoever took it: its action may wait again.
+    /// Ends a run whose claim was deleted from the file by any connection; its action may wait again.
     func lost(_ receipt: Receipt) throws(SQLiteError) {
         if running[receipt.action]?.claim == receipt.claim { try ended(receipt.action) }
     }
 
-    /// An action is about to be removed, or to lose its place.
-    ///
-    /// - Returns: The place; `nil` when it has none.
+    /// Removes an action's place, before the action is deleted or moved, and returns it.
     @discardableResult
     func leaving(_ action: ActionID, of queue: QueueID) throws(SQLiteError) -> Place? {
         guard let (_, place) = try end(action) else { return nil }
@@ -341,12 +333,12 @@ extension WaitingOrder {
         return place
     }
 
-    /// Counts actions that have come to a queue or gone from it.
+    /// Counts actions that have entered or left a queue.
     func count(_ change: Int, in queue: QueueID) {
         depths[queue]? += change
     }
 
-    /// How many actions a queue has, those that run or are scheduled included.
+    /// Returns the number of actions in a queue, running and scheduled ones included.
     func depth(of queue: QueueID) throws(SQLiteError) -> Int {
         if let depth = depths[queue] { return depth }
         let depth =

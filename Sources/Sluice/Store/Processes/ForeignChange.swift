@@ -1,12 +1,12 @@
-/// A change that another connection has logged.
+/// A change that another connection has recorded.
 package struct ForeignChange: Sendable, Hashable {
     package let queue: QueueID
     package let action: ActionID?
-    /// As `sluice_changes` names it.
+    /// The change as named in `sluice_changes`.
     package let change: String
 
     package var isDeletion: Bool { change == "delete" }
 
-    /// Whether the handler of the action is to end, if it runs.
+    /// Whether the handler of the action must end, if it runs.
     package var endsRun: Bool { isDeletion || change == "cancel" }
 }

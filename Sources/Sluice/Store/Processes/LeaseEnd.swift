@@ -1,9 +1,9 @@
-/// When a lease is over, as the file has it: by the wall clock, and by the time since the machine's start.
+/// The end of a lease as recorded in the file: by the wall clock, and by the machine's uptime.
 ///
-/// The second counts between processes of one start: no jump of the wall clock moves it.
+/// Processes of one boot use the second, which no jump of the wall clock moves.
 struct LeaseEnd: Sendable, Hashable {
     let wall: Timestamp
-    /// In microseconds; `nil` where the system does not tell.
+    /// In microseconds; `nil` if the system does not provide it.
     let onMachine: Int64?
 
     init(_ wall: Int64, _ onMachine: Int64?) {
@@ -11,13 +11,13 @@ struct LeaseEnd: Sendable, Hashable {
         self.onMachine = onMachine
     }
 
-    /// The end of a lease that begins now.
+    /// Creates the end of a lease that begins now.
     init(after length: Duration, from now: Timestamp) {
         wall = now + length
         onMachine = ProcessIdentity.machineUptime.map { ($0 + length).wholeMicroseconds }
     }
 
-    /// How long a process still has it; not more than nothing when it is over.
+    /// Returns how long a process still has the lease; zero or less when it has ended.
     func timeLeft(of process: ProcessIdentity, at now: Timestamp) -> Duration {
         if let onMachine, process.sharesUptime, let uptime = ProcessIdentity.machineUptime {
             return .microseconds(onMachine) - uptime

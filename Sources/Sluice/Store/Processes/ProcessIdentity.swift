@@ -6,11 +6,11 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// A process, told from any other that had or will have the same pid.
+/// Identifies a process, also among past and later ones with the same pid.
 package struct ProcessIdentity: Sendable, Hashable {
     package let pid: Int64
-    /// The start of the machine with the time namespace, the pid namespace and the start of the process, as
-    /// text; empty where the system does not tell.
+    /// The machine's boot with the time namespace, the pid namespace and the start of the process, as text;
+    /// empty if the system does not provide them.
     package let mark: String
 
     package init(pid: Int64, mark: String) {
@@ -18,10 +18,8 @@ package struct ProcessIdentity: Sendable, Hashable {
         self.mark = mark
     }
 
-    /// This process.
     package static var current: ProcessIdentity { of(Int64(getpid())) }
 
-    /// The process that has a pid now.
     package static func of(_ pid: Int64) -> ProcessIdentity {
         switch look(at: pid, in: "/proc") {
         case .lives(let mark): ProcessIdentity(pid: pid, mark: mark)
@@ -29,16 +27,16 @@ package struct ProcessIdentity: Sendable, Hashable {
         }
     }
 
-    /// Whether both have the machine's start and their pid namespace in common: each can see the other.
+    /// Returns whether both share the machine's boot and the pid namespace, and so can see each other.
     func sharesMachine(with other: ProcessIdentity) -> Bool {
         let mine = mark.split(separator: " ")
         let its = other.mark.split(separator: " ")
         return mine.count == 3 && its.count == 3 && mine[..<2] == its[..<2]
     }
 
-    /// The time since the start of the machine, sleep included; `nil` where the system does not tell.
+    /// The time since the machine's boot, sleep included; `nil` if the system does not provide it.
     ///
-    /// Not the broker's clock: it is compared with what other processes have written.
+    /// Not the broker's clock: it is compared with values of other processes.
     static var machineUptime: Duration? {
         #if os(Linux)
         var time = timespec()
@@ -51,24 +49,26 @@ package struct ProcessIdentity: Sendable, Hashable {
 
     static let tellsMachineUptime = machineUptime != nil
 
-    /// Whether it is of the machine's present start, so that ``machineUptime`` is its time too, in whatever
-    /// pid namespace it lives.
+    /// Whether it is of the machine's current boot, so that ``machineUptime`` also applies to it.
+    ///
+    /// Its pid namespace does not matter.
     var sharesUptime: Bool {
         guard let start = Self.machineStart else { return false }
         return mark.split(separator: " ").first == start[...]
     }
 
-    /// Whether the process has certainly ended: the machine has been started again since, or it shares
-    /// `observer`'s pid namespace and its pid is free or belongs to a process that began later.
+    /// Returns whether the process has certainly ended.
     ///
-    /// One that the system does not show, for want of a right or of a descriptor, is not known to have ended.
+    /// It has if the machine was restarted since. It also has if it shares `observer`'s pid namespace, and
+    /// its pid is free or belongs to a process that began later. A process that the system does not show, for
+    /// want of a right or of a descriptor, is not known to have ended.
     ///
-    /// - Parameter folder: Where the system tells of its processes, on Linux.
+    /// - Parameter folder: The system's folder of processes, on Linux.
     package func isDead(seenFrom observer: ProcessIdentity, in folder: String = "/proc") -> Bool {
         lives(seenFrom: observer, in: folder) == false
     }
 
-    /// Whether the process lives; `nil` where the system does not tell.
+    /// Returns whether the process lives; `nil` if the system gives no answer.
     func lives(seenFrom observer: ProcessIdentity, in folder: String = "/proc") -> Bool? {
         let mine = observer.mark.split(separator: " ")
         let its = mark.split(separator: " ")
@@ -82,18 +82,18 @@ package struct ProcessIdentity: Sendable, Hashable {
         }
     }
 
-    /// The machine's start, whatever the time namespace.
+    /// Returns the machine's boot without the time namespace.
     private static func boot(_ start: Substring) -> Substring { start.prefix { $0 != "/" } }
 
-    /// What the system tells of a pid.
+    /// The system's answer about a pid.
     private enum Sight {
         case lives(mark: String)
         case hasEnded
-        /// It may or may not be there.
+        /// It may or may not exist.
         case isHidden
     }
 
-    /// What is left to say where a process cannot be looked at.
+    /// Sends no signal, but learns whether the process exists, if it cannot be read otherwise.
     private static func signalled(_ pid: Int64) -> Sight {
         guard let pid = pid_t(exactly: pid), pid > 0 else { return .hasEnded }
         return kill(pid, 0) != 0 && errno == ESRCH ? .hasEnded : .isHidden
@@ -102,29 +102,29 @@ package struct ProcessIdentity: Sendable, Hashable {
     #if os(Linux)
     private static let machineStart = machineStart(at: "/proc/sys/kernel/random/boot_id")
 
-    /// The number of the machine's start; `nil` where it is not the kernel's own word.
+    /// Returns the id of the machine's boot; `nil` if it is not the kernel's own value.
     ///
-    /// Some containers are shown a number each by a file that is mounted in its place (systemd-nspawn does
-    /// so). Two that differ by that alone may both live.
+    /// In some containers another file is mounted in its place, with an id for each (systemd-nspawn does so).
+    /// Two processes that differ only by that may both live.
     static func machineStart(at path: String) -> String? {
         guard let file = DatabaseFile.identity(of: path),
             let system = DatabaseFile.identity(of: "/proc/self/stat"), file.device == system.device
         else { return nil }
         guard let start = ProcFile.contents(of: path) else { return nil }
-        // The time since the start, and those of processes, are told anew in each time namespace.
+        // The time since boot, and those of processes, differ between time namespaces.
         return start.trimmingNewline + (link(at: "/proc/self/ns/time").map { "/\($0)" } ?? "")
     }
 
     private static func look(at pid: Int64, in folder: String) -> Sight {
-        // That of another pid namespace tells of other processes.
+        // The folder of another pid namespace lists other processes.
         if let me = link(at: "\(folder)/self"), me != "\(getpid())" { return signalled(pid) }
         guard let status = ProcFile.contents(of: "\(folder)/\(pid)/stat") else { return signalled(pid) }
-        // The name, in parentheses, may hold anything; the start time is the 20th field behind it (proc(5)).
+        // The name in parentheses may contain anything; the start is the 20th field after it (proc(5)).
         guard let name = status.lastIndex(of: ")") else { return .isHidden }
         let fields = status[name...].split(separator: " ")
         guard fields.count > 20 else { return .isHidden }
-        // A zombie has ended, though its parent has not asked for its status; but not if its first thread
-        // alone has, by pthread_exit(3). The number of threads is the 18th field behind the name.
+        // A zombie has ended, though its parent has not read its status. It has not if only its first thread
+        // has ended, by pthread_exit(3). The number of threads is the 18th field after the name.
         if fields[1] == "X" || (fields[1] == "Z" && Int(fields[18]) ?? 0 < 2) { return .hasEnded }
         guard let machineStart, let namespace = link(at: "/proc/self/ns/pid") else { return .isHidden }
         return .lives(mark: "\(machineStart) \(namespace) \(fields[20])")
@@ -138,7 +138,7 @@ package struct ProcessIdentity: Sendable, Hashable {
     }
     #elseif canImport(Darwin)
     // Not tested here: this project's machines run Linux.
-    /// `nil`: ``machineUptime`` is not told here either.
+    /// `nil`: ``machineUptime`` is not provided here either.
     private static let machineStart: String? = nil
 
     private static func look(at pid: Int64, in folder: String) -> Sight {
@@ -148,7 +148,7 @@ package struct ProcessIdentity: Sendable, Hashable {
         guard sysctl(&name, UInt32(name.count), &process, &size, nil, 0) == 0, size > 0 else {
             return signalled(pid)
         }
-        // Not `kern.boottime`, which moves with the wall clock: a live process would be of another start.
+        // Not `kern.boottime`, which moves with the wall clock: live processes would seem of another boot.
         var boot = [CChar](repeating: 0, count: 64)
         var bootSize = boot.count - 1
         guard sysctlbyname("kern.bootsessionuuid", &boot, &bootSize, nil, 0) == 0 else { return .isHidden }

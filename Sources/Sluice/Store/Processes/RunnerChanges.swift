@@ -1,13 +1,13 @@
-/// What has become of the processes that run the queues.
+/// Changes among the processes that run the queues.
 package struct RunnerChanges: OptionSet, Sendable {
     package let rawValue: Int
 
     package init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// The others are not those that were there before.
+    /// The set of other processes has changed.
     package static let others = RunnerChanges(rawValue: 1)
-    /// Another one has gone, or goes: what it was to run is left to whoever looks for it.
+    /// Another process has ended or is ending: its waiting actions are found by a poll.
     package static let look = RunnerChanges(rawValue: 2)
-    /// This one was taken for dead: none of its claims holds any more.
+    /// This process was declared dead: none of its claims is valid now.
     package static let takenOff = RunnerChanges(rawValue: 4)
 }

@@ -1,16 +1,16 @@
 internal import SluiceSQLite
 
-/// A process that runs the queues, as its row in the file has it.
+/// The row of a process that runs the queues.
 struct RunnerRow: Sendable {
     let epoch: Int64
     let process: ProcessIdentity
-    /// Who ends what it has started, if it dies.
+    /// The process that ends programs started by this one, if this one dies.
     let keeper: ProcessIdentity?
-    /// That of its store.
+    /// The nonce of its store.
     let nonce: Int64
     let lease: LeaseEnd
 
-    /// All of them, those first that have run queues longest.
+    /// Reads all rows, the longest-running first.
     static func all(_ connection: Connection) throws(SQLiteError) -> [RunnerRow] {
         try connection.cached(
             """
@@ -30,9 +30,9 @@ struct RunnerRow: Sendable {
         }
     }
 
-    /// The column `process`: the mark of the process, and behind it pid and start of its keeper.
+    /// Returns the text of the column `process`: the mark of the process, then pid and start of its keeper.
     ///
-    /// Both are seen in one pid namespace, or not at all.
+    /// Both are visible in one pid namespace, or not at all.
     static func text(_ process: ProcessIdentity, keptBy keeper: ProcessIdentity?) -> String {
         guard let keeper, keeper.sharesMachine(with: process) else { return process.mark }
         return "\(process.mark) \(keeper.pid) \(keeper.mark.split(separator: " ")[2])"
@@ -47,12 +47,12 @@ struct RunnerRow: Sendable {
         )
     }
 
-    /// Those whose claims hold.
+    /// Returns the rows of processes whose claims are valid.
     ///
-    /// What any other has claimed runs no more, though the claim stands in the file until a broker takes it
-    /// over.
+    /// Actions claimed by any other process do not run, though their claims remain in the file until a broker
+    /// removes them.
     ///
-    /// - Parameter own: The nonce of this process's store, which lives whatever its lease says.
+    /// - Parameter own: The nonce of this process's store, which lives whatever its lease shows.
     static func living(
         _ connection: Connection,
         own: Int64,
@@ -62,36 +62,34 @@ struct RunnerRow: Sendable {
         try all(connection).filter { $0.nonce == own || !$0.seemsGone(seenFrom: me, at: now) }
     }
 
-    /// Their epochs, as a JSON array.
+    /// Returns their epochs as a JSON array.
     static func epochs(_ rows: [RunnerRow]) -> String {
         "[\(rows.map { "\($0.epoch)" }.joined(separator: ","))]"
     }
 
-    /// Whether it runs nothing any more: its process has ended, or has given no sign of life for as long as
-    /// its lease.
+    /// Returns whether it runs nothing any more: its process has ended, or its lease has.
     func hasGone(seenFrom me: ProcessIdentity, at now: Timestamp) -> Bool {
         hasEnded(seenFrom: me) || (isLeaseOver(at: now) && leftover(seenFrom: me) == nil)
     }
 
-    /// Whether it runs nothing any more, for who does not take it off.
+    /// Returns whether it seems to run nothing any more, to a process that does not remove it.
     ///
-    /// One that is seen to live keeps what it has claimed until another one that runs the queues takes it
-    /// off: it may only have waited for a lock.
+    /// A process seen alive keeps its claims until a runner removes it: it may only have waited for a lock.
     func seemsGone(seenFrom me: ProcessIdentity, at now: Timestamp) -> Bool {
         hasEnded(seenFrom: me)
             || (isLeaseOver(at: now) && process.lives(seenFrom: me) != true && leftover(seenFrom: me) == nil)
     }
 
-    /// Whether its process has certainly ended, and all that its handlers had started.
+    /// Returns whether its process has certainly ended, with all programs that its handlers had started.
     ///
-    /// A process has one store on the file. What it finds of itself, but for its own row, an earlier store
-    /// has left.
+    /// A process has one store on the file. A row of its own process, except its own row, is left from an
+    /// earlier store.
     func hasEnded(seenFrom me: ProcessIdentity) -> Bool {
         (process == me && !me.mark.isEmpty)
             || (process.isDead(seenFrom: me) && (mutant("keeper") || leftover(seenFrom: me) == nil))
     }
 
-    /// Where its process has died: the keeper that still ends what that has started.
+    /// If its process has died, returns the keeper that still ends programs started by it.
     func leftover(seenFrom me: ProcessIdentity) -> ProcessIdentity? {
         guard let keeper, process.isDead(seenFrom: me), keeper.lives(seenFrom: me) == true else { return nil }
         return keeper

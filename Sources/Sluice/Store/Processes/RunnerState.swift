@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// What others than the writer's leader ask: as what this store runs the queues, and whether others do.
+/// Shows other threads than the writer's leader whether this store and others run the queues.
 final class RunnerState: Sendable {
     private let currentEpoch = Atomic<Int64>(0)
     private let otherCount = Atomic(0)

@@ -1,10 +1,10 @@
-/// Whether the end of another process's lease says anything.
+/// Decides whether the end of another process's lease shows that the process is dead.
 ///
-/// It does not behind a time in which this process could not write either: the other may have waited for the
-/// same write lock, of a process that was frozen in the middle of a commit. Nor does it for a process that
-/// has only begun, and does not know what was before it. Their leases count from then on.
+/// It does not after a time in which this process could not write either: both may have waited for the write
+/// lock of a process that was frozen in the middle of a commit. Nor does it in a process that has just
+/// started, which does not know the time before. The others' leases then count from that moment.
 struct SilenceJudge {
-    /// The last renewal of one's own.
+    /// The last renewal of this process's lease.
     private(set) var renewedAt: Duration?
     private var judgesFrom = Duration.zero
 
@@ -25,6 +25,6 @@ struct SilenceJudge {
         wasLate(at: uptime, leases)
     }
 
-    /// One's own lease was over, or nearly.
+    /// Records that this process's own lease had ended, or nearly.
     mutating func wasLate(at uptime: Duration, _ leases: LeaseTimes) { judgesFrom = uptime + leases.length }
 }

@@ -1,26 +1,26 @@
-/// What a commit changed, for the scheduler.
+/// The changes of one commit, reported to the scheduler.
 package struct CommitReport: Sendable {
-    /// Queues that may have become ready, in the order in which they came to the file.
+    /// Queues that may have become ready: those of foreign changes in order of commit, then the others by id.
     package let queues: [QueueID]
-    /// Changes that others made, to single actions or to queues.
+    /// Changes that other connections made, to single actions or to queues.
     package let foreignChanges: [ForeignChange]
-    /// Others have added actions that are scheduled or end.
+    /// Whether other connections have added actions that are scheduled or expire.
     package let hasForeignTimes: Bool
-    /// What has become of the processes that run the queues.
+    /// Changes among the processes that run the queues.
     package let runnerChanges: RunnerChanges
-    /// Gates that were closed before.
+    /// Gates that were closed before the commit and are open now.
     package let openings: [GateOpening]
-    /// Whether holds may have come or gone.
+    /// Whether holds may have been added or ended.
     package let changesHolds: Bool
-    /// What has happened, if somebody observes, or the log asks for it.
+    /// The commit's events, if the store is observed or the logger asks for them.
     package let events: [QueueEvent]
-    /// Whether somebody observes: else the events are the log's alone.
+    /// Whether the store is observed; if not, the events are for the logger only.
     package let isObserved: Bool
-    /// What some of them are about, if somebody asks for it.
+    /// The actions that events are about, if an observer asks for them.
     let contents: ObservedContents?
-    /// When something is due first that this commit has set aside.
+    /// The earliest time at which an action deferred by this commit is due.
     package let dueAt: Timestamp?
-    /// Something was written that a loss of power could still undo.
+    /// Whether a loss of power could still undo something that was written.
     package let awaitsSync: Bool
 
     var isEmpty: Bool {

@@ -1,12 +1,12 @@
 internal import SluiceSQLite
 
-/// What the file says about gates and holds.
+/// The gates and holds of the file.
 ///
-/// There are few of either, so that the writer knows them all.
+/// There are few of either, so the writer keeps them all in memory.
 package struct Controls: Sendable {
     struct GateState: Sendable {
         var isOpen: Bool
-        /// The value that the counter `opening` got when it was opened last.
+        /// The value of the counter `opening` when this gate last opened.
         var opening: Int64
     }
 
@@ -23,10 +23,9 @@ package struct Controls: Sendable {
     /// The counter `opening`.
     var opening: Int64 = 0
 
-    /// Whether what waits for a gate may start.
     package func isOpen(_ gate: GateName) -> Bool { gates[gate]?.isOpen ?? false }
 
-    /// Whether a hold covers a queue, and when that ends by itself.
+    /// Returns when the last hold on a queue ends by itself; `nil` if no hold covers the queue.
     ///
     /// - Parameters:
     ///   - now: By the wall clock.
@@ -42,7 +41,6 @@ package struct Controls: Sendable {
 }
 
 extension QueuePattern.Form {
-    /// Whether a name has this pattern.
     package func matches(_ name: QueueName) -> Bool {
         switch self {
         case .exact(let exact): exact == name
@@ -52,7 +50,7 @@ extension QueuePattern.Form {
 }
 
 extension Controls.StandingHold {
-    /// Reads id, scope, holder and end; `nil` for a scope that is no pattern.
+    /// Reads id, scope, holder and end; `nil` if the scope is not a pattern.
     init?(_ row: Row) {
         scope = QueuePattern(row.text(1))
         guard let form = try? scope.form() else { return nil }
@@ -64,14 +62,13 @@ extension Controls.StandingHold {
 }
 
 extension Controls {
-    /// Reads gates and holds from the file.
     static func read(_ connection: Connection) throws(SQLiteError) -> Controls {
         var controls = Controls()
         let gates = try connection.cached("SELECT name, is_open, opening FROM sluice_gate_rows").all {
             (GateName($0.text(0)), Controls.GateState(isOpen: $0.bool(1), opening: $0.int64(2)))
         }
         controls.gates = Dictionary(gates) { _, last in last }
-        // The table's CHECK lets no other scope in than those that are patterns.
+        // The table's CHECK admits only scopes that are patterns.
         controls.holds = try connection.cached("SELECT id, scope, holder, until_us FROM sluice_hold_rows")
             .all { Controls.StandingHold($0) }.compactMap(\.self)
         controls.opening =

@@ -1,11 +1,12 @@
 internal import SluiceSQLite
 
-// MARK: - Telling
+// MARK: - Reporting
 
+/// Records the events of subjects, and those found in changes of other connections.
 extension EventJournal {
-    /// Notes what happens to an action that the file still has, unless nobody observes.
+    /// Records an event of an action that is still in the file, if the event is collected.
     ///
-    /// Called before the action goes.
+    /// Call it before the action is deleted.
     func record(
         _ kind: QueueEvent.Kind,
         _ action: ActionID,
@@ -24,9 +25,9 @@ extension EventJournal {
         if kind.takesAway && isOn { leaves(queue) }
     }
 
-    /// Notes what happens to an action whose queue and kind the caller has at hand.
+    /// Records an event of an action whose queue and kind the caller knows.
     ///
-    /// - Parameter contents: The action itself, asked for if an observer does.
+    /// - Parameter contents: The action itself, evaluated only if an observer asks for it.
     func record(
         _ kind: QueueEvent.Kind,
         _ action: ActionID,
@@ -43,13 +44,11 @@ extension EventJournal {
         add(event, about: asksForAction(of: event) ? contents() : nil)
     }
 
-    /// Notes what happens to a queue.
     func record(_ kind: QueueEvent.Kind, queue: QueueID) throws(SQLiteError) {
         guard isOn else { return }
         add(QueueEvent(kind, at: now.date, queue: try queueName(queue)))
     }
 
-    /// Notes what happens to gates and holds.
     func record(_ kind: QueueEvent.Kind, _ fill: (inout QueueEvent) -> Void) {
         guard isOn else { return }
         var event = QueueEvent(kind, at: now.date)
@@ -57,13 +56,11 @@ extension EventJournal {
         add(event)
     }
 
-    /// A claim has found nothing in a queue.
     func recordEmpty(_ queue: QueueID) throws(SQLiteError) {
         guard isOn else { return }
         try record(hasLeft(queue) ? .idle : .emptyWake, queue: queue)
     }
 
-    /// A claim has been made.
     func recordStart(
         _ action: ActionID,
         of kind: String,
@@ -76,9 +73,9 @@ extension EventJournal {
         record(.started, action, of: kind, in: name) { $0.attempt = attempt }
     }
 
-    /// An attempt is about to be settled with success.
+    /// Records that an attempt succeeded; call it before the attempt is settled.
     func recordSuccess(_ receipt: Receipt) throws(SQLiteError) {
-        // One that was removed while it ran has been told as removed.
+        // An action that was removed while it ran has already been reported as removed.
         guard collects(.editLost) else { return }
         let known = try connection.cached(
             """
@@ -102,18 +99,18 @@ extension EventJournal {
 }
 
 extension QueueEvent.Kind {
-    /// Whether the action is no longer in its queue.
+    /// Whether the event removes the action from its queue.
     fileprivate var takesAway: Bool {
         self == .succeeded || self == .removed || self == .taken || self == .moved || self == .deadLettered
     }
 }
 
-// MARK: - What others have changed
+// MARK: - Foreign changes
 
 extension EventJournal {
-    /// Notes what another connection has changed.
+    /// Records a change that another connection made.
     func record(_ change: ForeignChange) throws(SQLiteError) {
-        // What is cancelled while it runs is told as removed when its handler has returned.
+        // A cancelled action that runs is reported as removed when its handler returns.
         guard isOn, !change.endsRun || change.isDeletion else { return }
         let kind: QueueEvent.Kind =
             switch change.change {
@@ -126,7 +123,7 @@ extension EventJournal {
         try record(kind, action, in: change.queue)
     }
 
-    /// Notes which gates and holds others have changed since the last commit.
+    /// Records which gates and holds other connections have changed since the last commit.
     func recordControls(_ controls: Controls) {
         guard isOn, let told = toldControls else { return }
         for (name, gate) in controls.gates where gate.isOpen && told.gates[name]?.isOpen != true {
@@ -152,7 +149,7 @@ extension EventJournal {
         }
     }
 
-    /// Notes gates and holds as this transaction leaves them, for what others will make of them.
+    /// Keeps gates and holds as this transaction leaves them, to compare later changes with.
     func keepControls(_ controls: () throws(SQLiteError) -> Controls) throws(SQLiteError) {
         if isOn && toldControls == nil { toldControls = try controls() }
     }

@@ -1,26 +1,26 @@
 internal import SluiceSQLite
 
-/// The events of the open transaction, collected while somebody observes.
+/// Collects the events of the open transaction while the store is observed.
 final class EventJournal {
     let connection: Connection
     let interest: Interest
     /// The wall clock when the transaction began.
     var now = Timestamp(microseconds: 0)
-    /// Decided when the transaction begins, and left so until it ends.
+    /// Whether the store is observed; decided when the transaction begins and constant until it ends.
     private(set) var isOn = false
     private(set) var events: [QueueEvent] = []
-    /// What the events are about; `nil` while nobody asks.
+    /// The actions that events are about; `nil` if no observer asks for them.
     private(set) var contents: ObservedContents?
-    /// Queues that an action has left, and that have not been found empty or been claimed from since.
+    /// Queues that an action has left and that have neither been claimed from nor found empty since.
     ///
-    /// Tells a queue that has become empty from a wake that found nothing. Bounded: it is forgotten when it
-    /// has ``leftLimit`` queues, and then some of them tell ``QueueEvent/Kind/emptyWake`` instead.
+    /// It distinguishes a queue that has become empty from a wake-up that found nothing. At ``leftLimit``
+    /// queues the set is emptied; some of those queues then report ``QueueEvent/Kind/emptyWake`` instead.
     private var left: Set<QueueID> = []
-    /// What this transaction took out of `left`, to be put back if it is rolled back.
+    /// Queues that this transaction removed from `left`, put back in a roll-back.
     private var taken: [QueueID] = []
-    /// Gates and holds as they were told last, to be compared with what others make of them.
+    /// Gates and holds as last reported, to compare with the changes of other connections.
     var toldControls: Controls?
-    /// The same as of the last commit.
+    /// The value of `toldControls` at the last commit.
     private var committedControls: Controls?
 
     private static let leftLimit = 10_000
@@ -29,7 +29,6 @@ final class EventJournal {
         (self.connection, self.interest) = (connection, interest)
     }
 
-    /// Goes on where another has stopped, whose connection was closed.
     init(continuing other: EventJournal, on connection: Connection) {
         (self.connection, interest) = (connection, other.interest)
         (isOn, left, toldControls) = (other.isOn, other.left, other.toldControls)
@@ -52,12 +51,12 @@ final class EventJournal {
         events.append(event)
     }
 
-    /// Whether an event is collected, for observers or for the log.
+    /// Returns whether an event is collected, for observers or for the logger.
     func collects(_ kind: QueueEvent.Kind) -> Bool {
         isOn || (interest.logged.map { $0 <= kind.logLevel } ?? false)
     }
 
-    /// Whether somebody asks for the action that an event is about.
+    /// Returns whether an observer asks for the action of an event.
     func asksForAction(of event: QueueEvent) -> Bool {
         guard let queues = contents?.queues else { return false }
         return [event.queue, event.target].contains { $0.map { queues.contains($0) } ?? false }
@@ -82,7 +81,7 @@ final class EventJournal {
         contents?.actions = [:]
         left.formUnion(taken)
         taken.removeAll()
-        // Also after a BEGIN that met a lock: what others change behind it is still to be told.
+        // Also if a BEGIN failed on a lock: later changes of other connections must still be reported.
         toldControls = committedControls
     }
 
@@ -91,7 +90,7 @@ final class EventJournal {
         left.insert(queue)
     }
 
-    /// Whether an action has left a queue since this was asked last.
+    /// Returns whether an action has left a queue since the last call.
     func hasLeft(_ queue: QueueID) -> Bool {
         guard left.remove(queue) != nil else { return false }
         taken.append(queue)

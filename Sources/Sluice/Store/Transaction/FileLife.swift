@@ -1,22 +1,22 @@
 internal import SluiceSQLite
 
-/// What this process knows to have been committed to the file, which an older copy of the file does not hold.
+/// Detects that an older copy was restored into the open file, by commits that the copy lacks.
 ///
-/// A copy that is read back into the open file, as by the shell's `.restore`, is a transaction of another
-/// connection to SQLite. SQLite raises the schema's version with it
-/// (<https://www.sqlite.org/c3ref/backup_finish.html>), so that it is enough to look when that has changed.
+/// To SQLite, such a restore (as by the shell's `.restore`) is a transaction of another connection. SQLite
+/// raises the schema's version with it (<https://www.sqlite.org/c3ref/backup_finish.html>), so a check is
+/// needed only if that version has changed.
 struct FileLife {
-    /// The last number that an action has got, by whomever.
+    /// The last sequence given to an action by any connection.
     private var lastAction: Int64 = 0
-    /// The end of this process's lease, which nobody else writes.
+    /// The end of this process's lease, which only this process writes.
     private var lease: Int64?
-    /// The same, if the open transaction has written it.
+    /// The end of the lease, if the open transaction has written it.
     private var openLease: Int64?
 
-    /// The open transaction has written the lease.
+    /// Records that the open transaction has written the lease.
     mutating func wrote(lease: Timestamp) { openLease = lease.microseconds }
 
-    /// Notes what others have committed.
+    /// Reads the last sequence that other connections have committed.
     mutating func look(_ connection: Connection) throws(SQLiteError) {
         let found = try connection.cached("SELECT value FROM sluice_counters WHERE name = 'action'")
             .first { $0.int64(0) }
@@ -31,11 +31,11 @@ struct FileLife {
 
     mutating func rolledBack() { openLease = nil }
 
-    /// Throws when the file holds an older state.
+    /// Throws if the file holds an older state.
     ///
     /// - Parameters:
-    ///   - epoch: The one under which this process runs the queues.
-    ///   - claims: Those of what it runs.
+    ///   - epoch: The epoch under which this process runs the queues.
+    ///   - claims: The claims of the actions that it runs.
     func ensure(_ connection: Connection, epoch: Int64?, claims: Set<Int64>) throws {
         guard try isOlder(connection, epoch, claims), !mutant("older copy") else { return }
         throw SluiceError(
@@ -54,7 +54,7 @@ struct FileLife {
         guard let epoch else { return false }
         let found = try connection.prepare("SELECT lease_until_us FROM sluice_runner_rows WHERE epoch = ?1")
             .bind(1, epoch).first { $0.int64(0) }
-        // Others may have taken this process for dead.
+        // Another process may have declared this one dead.
         guard let found else { return try counter("epoch") < epoch }
         let standing = try connection.prepare("SELECT claim FROM sluice_claim_rows WHERE claim >> 32 = ?1")
             .bind(1, epoch).all { $0.int64(0) }
@@ -63,9 +63,9 @@ struct FileLife {
 }
 
 extension TransactionCore {
-    /// The schema's version has changed: a copy may have been read back, perhaps one that looks the same.
+    /// Checks the file after a change of the schema's version, and forgets the order.
     ///
-    /// What is known of what waits is over.
+    /// A copy may have been restored, perhaps one that looks the same.
     func beginAnewWithFile() throws {
         try life.ensure(connection, epoch: epoch, claims: order.claims)
         order.reread()

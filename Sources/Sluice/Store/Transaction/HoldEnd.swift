@@ -1,6 +1,6 @@
-/// When a queue that is held moves again by itself.
+/// The time at which the hold on a queue ends by itself.
 package enum HoldEnd: Hashable, Comparable, Sendable {
-    /// At a time by the clock's uptime, if no other hold comes.
+    /// Ends at a time by the clock's uptime, if no other hold is added.
     case at(Duration)
     case never
 }

@@ -1,7 +1,7 @@
 /// The actions that events are about, for observers who ask for them.
 struct ObservedContents: Sendable {
-    /// The queues whose observers do.
+    /// The queues whose observers ask for actions.
     let queues: Set<QueueName>
-    /// By the index of the event; an action that was gone before it could be read has none.
+    /// The actions by index of their event; an action deleted before it could be read is missing.
     var actions: [Int: StoredAction] = [:]
 }

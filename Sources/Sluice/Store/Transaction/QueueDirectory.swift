@@ -1,13 +1,11 @@
-/// The ids of the queues that were used last.
+/// Caches the ids of recently used queues by name.
 struct QueueDirectory {
     struct Entry {
         let id: QueueID
         let sortKind: SortKey.Kind
     }
 
-    /// The most names that are kept: about 10 MB.
-    ///
-    /// Beyond it all are forgotten, and those in use come back.
+    /// The most names that are kept, about 10 MB; at the limit all are forgotten, and read again when used.
     private static let limit = 65_536
 
     private var entries: [QueueName: Entry] = [:]

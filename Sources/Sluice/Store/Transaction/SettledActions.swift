@@ -1,26 +1,25 @@
 internal import SluiceSQLite
 
-/// How actions ended, for those who wait for them: the last ones by number, and each as it is committed.
+/// Remembers how the last actions ended, and notifies waiters after each commit.
 ///
 /// Confined to the writer's leader.
 final class SettledActions {
-    /// How many ends are remembered: 100 KB.
+    /// The number of ends that are remembered: 100 KB.
     static let capacity = 4_096
 
     let waiters: SettlementWaiters
     private var recent: [(action: ActionID, end: ActionEnd)] = []
-    /// Where the next one stands in `recent` when that is full.
+    /// The index in `recent` of the next entry once `recent` is full.
     private var next = 0
-    /// How many of the last ones are not committed yet.
+    /// The number of last entries that are not committed yet.
     private var uncommitted = 0
-    /// Those that somebody waited for when they ended.
+    /// Ends that are reported to waiters after the commit.
     private var toTell: [(action: ActionID, end: ActionEnd)] = []
 
     init(waiters: SettlementWaiters) {
         self.waiters = waiters
     }
 
-    /// An action has gone in this transaction.
     func note(_ action: ActionID, _ end: ActionEnd) {
         if recent.count < Self.capacity {
             recent.append((action, end))
@@ -32,7 +31,6 @@ final class SettledActions {
         if waiters.areThere { toTell.append((action, end)) }
     }
 
-    /// How an action ended, if it is among the last.
     func end(of action: ActionID) -> ActionEnd? {
         for step in 1..<(recent.count + 1) {
             let entry = recent[(next + Self.capacity - step) % Self.capacity]
@@ -43,7 +41,7 @@ final class SettledActions {
 
     func committed() { uncommitted = 0 }
 
-    /// Forgets what has not happened.
+    /// Removes the entries of a transaction that was rolled back.
     func rolledBack() {
         for step in 1..<(min(uncommitted, recent.count) + 1) {
             // No action has this number.
@@ -53,7 +51,7 @@ final class SettledActions {
         toTell.removeAll()
     }
 
-    /// Tells those who wait for what was committed.
+    /// Notifies the waiters of committed ends.
     func tell() {
         guard !toTell.isEmpty else { return }
         waiters.tell(toTell)
@@ -62,7 +60,7 @@ final class SettledActions {
 }
 
 extension TransactionCore {
-    /// How an action ended; `nil` when it waits or runs.
+    /// Returns how an action ended; `nil` if it waits or runs.
     func end(of action: ActionID) throws(SQLiteError) -> ActionEnd? {
         let isThere = try connection.cached("SELECT 1 FROM sluice_action_rows WHERE id = ?1")
             .bind(1, action.rawValue).hasRow()
@@ -74,7 +72,7 @@ extension TransactionCore {
         return (cause ?? nil).map(ActionEnd.deadLettered) ?? .unknown
     }
 
-    /// Finds out which of the actions that are waited for others have settled.
+    /// Finds awaited actions that other connections have settled.
     func lookForSettled() throws(SQLiteError) {
         guard settledActions.waiters.areThere else { return }
         for action in settledActions.waiters.actions {

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Those who wait for an action to be settled: a continuation each, no task and no thread.
+/// Keeps the callers that wait for actions to be settled: a continuation each, no task and no thread.
 package final class SettlementWaiters: Sendable {
     private struct State {
         var waiters: [ActionID: [Int: CheckedContinuation<ActionEnd, any Error>]] = [:]
@@ -11,18 +11,14 @@ package final class SettlementWaiters: Sendable {
     private let state = Mutex(State())
     private let waiting = Atomic(0)
 
-    /// Whether anybody waits.
-    ///
-    /// Who begins to wait looks at the file afterwards: what was committed before is found there.
+    /// Whether there are waiters; a new one checks the file afterwards, and so finds earlier commits there.
     var areThere: Bool { count > 0 }
 
-    /// How many wait.
     var count: Int { waiting.load(ordering: .acquiring) }
 
-    /// The actions that are waited for.
     var actions: [ActionID] { state.withLock { Array($0.waiters.keys) } }
 
-    /// A number for one who will wait.
+    /// Returns a number for a new waiter.
     func nextNumber() -> Int {
         state.withLock { state in
             state.lastNumber += 1
@@ -30,10 +26,7 @@ package final class SettlementWaiters: Sendable {
         }
     }
 
-    /// Begins to wait.
-    ///
-    /// - Returns: `false` when the waiter has had its answer at once: its task is cancelled, or the file is
-    ///   closed.
+    /// Adds a waiter; returns `false` if it was resumed at once: its task is cancelled, or the file closed.
     func enter(
         _ action: ActionID,
         _ number: Int,
@@ -41,7 +34,7 @@ package final class SettlementWaiters: Sendable {
     ) -> Bool {
         let error = state.withLock { state -> (any Error)? in
             if state.isClosed { return Self.closed }
-            // The task counts as cancelled by now: a waiter that is not here yet will not wait.
+            // The task may be cancelled before its waiter is here: such a waiter is not added.
             if Task.isCancelled { return CancellationError() }
             state.waiters[action, default: [:]][number] = continuation
             waiting.wrappingAdd(1, ordering: .acquiringAndReleasing)
@@ -51,7 +44,7 @@ package final class SettlementWaiters: Sendable {
         return error == nil
     }
 
-    /// Ends the wait of one, if it still waits.
+    /// Ends one wait, if it has not ended yet.
     func leave(_ action: ActionID, _ number: Int, with result: Result<ActionEnd, any Error>) {
         let waiter = state.withLock { state in
             let waiter = state.waiters[action]?.removeValue(forKey: number)
@@ -62,7 +55,6 @@ package final class SettlementWaiters: Sendable {
         waiter?.resume(with: result)
     }
 
-    /// Ends the waits for actions that have gone.
     func tell(_ ends: [(action: ActionID, end: ActionEnd)]) {
         for (action, end) in ends {
             let waiters = state.withLock { state in
@@ -74,7 +66,7 @@ package final class SettlementWaiters: Sendable {
         }
     }
 
-    /// Ends all waits, and those that come.
+    /// Ends all waits; later ones fail at once.
     func close() {
         let waiters = state.withLock { state in
             state.isClosed = true

@@ -1,6 +1,6 @@
 internal import SluiceSQLite
 
-/// An action as its row has it: all that it takes to store it again.
+/// An action as stored in its row: everything needed to store it again.
 struct StoredAction: Sendable {
     let id: ActionID
     let key: PlaceKey
@@ -21,9 +21,9 @@ struct StoredAction: Sendable {
 }
 
 extension StoredAction {
-    /// Reads the row of an action; `nil` when it is gone.
+    /// Reads the row of an action; `nil` if it is deleted.
     static func read(_ action: ActionID, on connection: Connection) throws(SQLiteError) -> StoredAction? {
-        // Most have no groups, and are spared a second look.
+        // Most actions have no groups and need no second query.
         let found = try connection.cached(
             """
             SELECT a.sort_key, q.sort_type, a.enqueued_at_us, a.nonce, a.kind, a.payload, a.version, a.tag,
@@ -37,7 +37,7 @@ extension StoredAction {
             let stored = StoredAction(
                 id: action,
                 key: PlaceKey($0, 0),
-                // The table's CHECK lets no other type in.
+                // The table's CHECK admits no other type.
                 sortKind: SortKey.Kind(rawValue: $0.text(1)) ?? .arrival,
                 enqueuedAt: Timestamp(microseconds: $0.int64(2)),
                 nonce: $0.int64(3),

@@ -1,9 +1,9 @@
-/// Whether a write is to survive a loss of power when its caller is told.
+/// Whether a write must survive a loss of power when its caller resumes.
 enum SyncNeed: Sendable {
-    /// Losing it only means that an action runs again; a later sync will do.
+    /// No: losing the write only means that an action runs again, and a later sync makes it durable.
     case later
-    /// The caller is owed that, unless the broker's durability says otherwise.
+    /// Yes, unless the broker's durability says otherwise.
     case owed
-    /// At any durability.
+    /// Yes, at any durability.
     case forced
 }

@@ -1,7 +1,8 @@
 internal import SluiceSQLite
 
+/// Roll-back of the core's values, and the changes recorded for other processes.
 extension TransactionCore {
-    /// What stood when a transaction began.
+    /// The values of the core when a transaction began.
     struct Before {
         private let epoch: Int64?
         private let claimCount: Int64
@@ -15,7 +16,7 @@ extension TransactionCore {
             seenOpening = transaction.seenOpening
         }
 
-        /// Puts it back, but for what only goes up.
+        /// Restores the values in a roll-back, except counters that are never lowered.
         func restore(_ transaction: TransactionCore) {
             transaction.epoch = epoch
             transaction.claimCount = max(transaction.claimCount, claimCount)
@@ -24,20 +25,17 @@ extension TransactionCore {
         }
     }
 
-    /// It has begun only behind a wait for the write lock, since a time by the clock's uptime.
+    /// Records that BEGIN had to wait for the write lock since `start`, by the clock's uptime.
     func hasWaited(since start: Duration) {
         waited = uptime - start
     }
 
-    /// What this transaction has changed that other processes, which run the queues too, are to know.
+    /// Changes of this transaction that other processes running the queues must learn.
     struct News {
         /// Queues that may have become ready.
         var queues: Set<QueueID> = []
-        /// Queues with new actions.
         var queuesOfNew: Set<QueueID> = []
-        /// What has become of single actions.
         var actions: [ForeignChange] = []
-        /// Gates and holds.
         var controls: ControlChanges = []
 
         var isEmpty: Bool {
@@ -45,11 +43,10 @@ extension TransactionCore {
         }
     }
 
-    /// Tells the other processes that run the queues.
+    /// Writes the changes for the other processes that run the queues.
     ///
-    /// Not of a queue whose one slot is taken: whoever has claimed its action looks for the next one when it
-    /// settles this, and sees then what has come meanwhile. And not of each new action: who is told of one
-    /// reads them all.
+    /// It omits a queue whose only slot is taken: the process that settles the running action then claims the
+    /// next one and sees all changes. Of new actions one record is enough, since its reader reads them all.
     func tellOthers(_ news: News) throws(SQLiteError) {
         var areTold = !news.actions.isEmpty
         for queue in news.queues where try wakeOthers(for: queue) { areTold = true }
@@ -69,7 +66,7 @@ extension TransactionCore {
         }
     }
 
-    /// - Returns: Whether they are told: the queue is nobody's.
+    /// Writes a wake-up for a queue, unless its only slot is taken; returns whether it was written.
     private func wakeOthers(for queue: QueueID) throws(SQLiteError) -> Bool {
         let told = try connection.cached(
             """
@@ -87,34 +84,34 @@ extension TransactionCore {
 // MARK: - Noting
 
 extension TransactionCore {
-    /// Notes that a queue may have become ready.
+    /// Records that a queue may have become ready.
     func touch(_ queue: QueueID) {
         touchedQueues.insert(queue)
         if !others.isEmpty { news.queues.insert(queue) }
     }
 
-    /// Notes that a queue has got a new action, which has a number of its own.
+    /// Records that a queue has a new action, with a new sequence.
     func touchNew(_ queue: QueueID) {
         touchedQueues.insert(queue)
         if !others.isEmpty { news.queuesOfNew.insert(queue) }
     }
 
-    /// Gives an action that was stored before its place in a queue: it was scheduled, elsewhere or dead.
+    /// Places an action in a queue again that was scheduled, in another queue or a dead letter.
     func restore(_ place: Place, in queue: QueueID) throws(SQLiteError) {
         try order.placed(place, in: queue)
-        // It says all that a touch would.
+        // The change implies a touch.
         log(ForeignChange(queue: queue, action: place.action, change: "update"))
         touchedQueues.insert(queue)
     }
 
-    /// Tells the engines of other processes that run the queues what has become of an action.
+    /// Records a change of an action for the other processes that run the queues.
     func log(_ change: ForeignChange) {
         if !others.isEmpty { news.actions.append(change) }
     }
 }
 
 extension TransactionCore {
-    /// Tells the others that those who run the queues have changed, or that they are to look for work.
+    /// Notifies the other processes that the set of runners has changed, or that they are to poll.
     func tellRunners(_ change: String) throws(SQLiteError) {
         guard !others.isEmpty else { return }
         try connection.cached(
@@ -126,27 +123,27 @@ extension TransactionCore {
         .bind(1, change).bind(2, epoch ?? 0).run()
     }
 
-    /// Keeps the order in memory while this process runs the queues, and not otherwise.
+    /// Keeps the order in memory exactly while this process runs the queues.
     func followOrder() {
         if epoch != nil { order.follow() } else { order.unfollow() }
     }
 }
 
 extension TransactionCore {
-    /// Writes what concerns one row of many.
+    /// Writes a change that concerns one row of many.
     ///
-    /// Where the row cannot be written, as in a damaged file, it stays as it is, and holds up no other (G9):
-    /// what it says goes on to hold, and a full look at the file names it.
+    /// If the row cannot be written, as in a damaged file, it stays as it is and delays no other (G9). Its
+    /// contents remain valid, and a full check of the file names it.
     func writeIfPossible(_ body: () throws(SQLiteError) -> Void) throws(SQLiteError) {
         do { try body() } catch  where isOfRow(error) { return }
     }
 
-    /// Whether a row refuses to be written, and the transaction goes on without it.
+    /// Returns whether one row refuses to be written, so that the transaction can continue without it.
     func isOfRow(_ error: SQLiteError) -> Bool {
         error.code.primary == .constraint && connection.isInTransaction
     }
 
-    /// Writes something, so that the commit has something to sync.
+    /// Writes a counter, so that the commit has something to sync.
     ///
     /// An update that changes no byte writes no page, and SQLite syncs nothing for it.
     func writeBarrier() throws(SQLiteError) {

@@ -1,81 +1,71 @@
 internal import SluiceSQLite
 
-/// The connection, the time and the memory that all subjects of a write transaction share.
+/// Owns the connection, the time and the memory that all subjects of a write transaction share.
 ///
-/// One object for the life of the writer. Its memory of the file holds until another connection commits,
-/// which `PRAGMA data_version` shows (<https://www.sqlite.org/pragma.html>), and is forgotten in a roll-back.
+/// One object lives as long as the writer. Its memory of the file is valid until another connection commits,
+/// which `PRAGMA data_version` shows (<https://www.sqlite.org/pragma.html>), or a roll-back.
 final class TransactionCore {
     let connection: Connection
-    /// A random number of this opening, the part of idempotency keys that no other file has.
+    /// A random number of this opening: the part of idempotency keys that no other file has.
     let nonce: Int64
-    /// Whether the transaction is somebody else's, on a connection of theirs: see ``join(now:)``.
+    /// Whether the transaction belongs to the application, on its own connection: see ``join(now:)``.
     let isJoined: Bool
-    /// The wall clock when the transaction began, or was joined.
+    /// The wall clock when the transaction began or was joined.
     var now = Timestamp(microseconds: 0)
-    /// The clock for waiting, at that moment.
     var uptime = Duration.zero
-    /// How long it has waited for the write lock, if not only briefly.
+    /// How long the transaction has waited for the write lock; zero for short waits.
     var waited = Duration.zero
     let clock: any BrokerClock
-    /// The process that this store stands for.
     let identity: ProcessIdentity
     let leases: LeaseTimes
     let runners: RunnerState
 
-    /// The epoch under which this store runs the queues; `nil` while it does not.
-    ///
-    /// Set by ``RunnerRegistry``.
+    /// The epoch under which this store runs the queues, set by ``RunnerRegistry``; `nil` while it does not.
     var epoch: Int64? { didSet { runners.setEpoch(epoch) } }
-    /// Claims made in this epoch.
-    ///
-    /// It only goes up, so that a number of a transaction that was rolled back is never used again.
+    /// The number of claims made in this epoch; never lowered, so that no claim's number is used again.
     var claimCount: Int64 = 0
 
-    /// Queues that may have become ready, by this transaction or by what it has taken in.
+    /// Queues that may have become ready, by this transaction or by the commits that it has read.
     var touchedQueues: Set<QueueID> = []
-    /// Changes that others made, to single actions or to queues.
     private(set) var foreignChanges: [ForeignChange] = []
-    /// Others have added actions that are scheduled or end.
     private var hasForeignTimes = false
 
-    /// What stood here when the transaction began: a start or a stop that is rolled back has not happened.
+    /// The values when the transaction began, restored in a roll-back.
     private var before: Before?
     private var changesBefore = 0
     /// Whether the open transaction has changed anything.
     var hasChanges: Bool { connection.totalChanges != changesBefore }
     private var dataVersion: Int64?
-    /// At the last commit of others that observers were told of: a roll-back is none.
+    /// `PRAGMA data_version` at the last foreign commit that observers were notified of; kept in a roll-back.
     private var toldDataVersion: Int64?
-    /// Whether this transaction has taken in what other connections have committed since the last one.
+    /// Whether others have committed since the last transaction, so that this one reads their changes.
     private(set) var hasTakenIn = false
     private var actionCounter: Int64?
     private var savedActionCounter: Int64?
-    /// The queues whose names have been asked for.
+    /// The queues whose names were asked for.
     var directory = QueueDirectory()
-    /// What waits in each queue, in order.
+    /// The waiting actions of each queue, in order.
     let order: WaitingOrder
-    /// The epochs of the other processes that run the queues: they are told of what this one commits.
+    /// The epochs of the other processes that run the queues and are notified of this one's commits.
     var others: [Int64] = [] { didSet { runners.setOtherCount(others.count) } }
-    /// Those of processes that had died when it was looked last, and when that was.
+    /// The epochs of processes that were dead at the last check, and the time of that check.
     private var deadRunners: Set<Int64> = []
     private var lookedForDead = Timestamp(microseconds: 0)
     private var runnerChanges: RunnerChanges = []
-    /// What the others are to be told; empty while there are none.
+    /// Changes for the other processes; empty while there are none.
     var news = News()
-    /// Gates and holds; `nil` until they are asked for.
     private var knownControls: Controls?
-    /// What this transaction has changed of them.
+    /// Changes of gates and holds in this transaction.
     private var controlChanges: ControlChanges = []
     private(set) var openings: [GateOpening] = []
-    /// The counter `opening` as it was when others' openings were last looked for.
+    /// The counter `opening` at the last check for gates that other connections have opened.
     var seenOpening: Int64 = 0
     private var schema = SchemaCheck()
     var life = FileLife()
-    /// What has happened, while somebody observes.
+    /// The events of the transaction, collected while the store is observed.
     let events: EventJournal
     var routeUse = RouteUse()
     let settledActions: SettledActions
-    /// Attempts that the application has settled in transactions of its own.
     let ownSettlements: OwnSettlements
 
     init(
@@ -102,7 +92,7 @@ final class TransactionCore {
         self.clock = clock
         order = WaitingOrder(connection: connection, limits: writeBehind)
         self.events = events
-        // What stands in the file already is no change. Where it cannot be read, the first write says why.
+        // The existing contents are no change. If they cannot be read, the first write reports why.
         toldDataVersion = isJoined ? nil : try? connection.cached("PRAGMA data_version").first { $0.int64(0) }
     }
 }
@@ -112,9 +102,10 @@ final class TransactionCore {
 extension TransactionCore {
     /// Begins the transaction.
     ///
-    /// - Returns: Whether other connections have committed since the last one: all memory is stale.
+    /// - Returns: Whether other connections have committed since the last one. If so, all memory of the file
+    ///   must be forgotten.
     func begin(now: Timestamp?) throws -> Bool {
-        // Whoever needs the order reads it again, and reports what ails the file; others go on without.
+        // An error here is ignored: a later read of the order repeats it and reports the error.
         try? order.loadAhead()
         try connection.beginImmediate()
         before = Before(self)
@@ -130,13 +121,13 @@ extension TransactionCore {
         if mayBeCopy { try beginAnewWithFile() }
         forget()
         if mayBeCopy { runnerChanges.insert(.look) }
-        // What others make of gates and holds is told to those who run the queues.
+        // Changes of gates and holds are recorded only for processes that run the queues.
         if epoch == nil { knownControls = nil }
         dataVersion = version
         return true
     }
 
-    /// Reads what other connections have logged since the last transaction, and who runs the queues.
+    /// Reads the changes that other connections have recorded since the last transaction, and the runners.
     func takeIn() throws(SQLiteError) {
         try life.look(connection)
         try takeInRunners()
@@ -153,7 +144,7 @@ extension TransactionCore {
         order.committed()
     }
 
-    /// Writes what is kept for the end of the transaction: the last number given, and what others are told.
+    /// Writes the last sequence given, and the changes for other processes, at the end of the transaction.
     func writeDown() throws(SQLiteError) {
         if let actionCounter, actionCounter != savedActionCounter {
             try connection.cached("UPDATE sluice_counters SET value = ?1 WHERE name = 'action'")
@@ -174,11 +165,11 @@ extension TransactionCore {
         settledActions.rolledBack()
         order.rolledBack()
         if (epoch != nil) != order.isFollowed { followOrder() }
-        // Read the changes of others again: what was taken in has been rolled back too.
+        // Read the changes of other connections again: reading them was rolled back too.
         dataVersion = nil
     }
 
-    /// What is to be told after the commit; empties it.
+    /// Returns the report of the commit, and empties it.
     func takeReport(isSynced: Bool, dueAt: Timestamp?) -> CommitReport {
         let changes = connection.totalChanges
         if order.takeMissedNewcomers() { runnerChanges.insert(.look) }
@@ -206,8 +197,7 @@ extension TransactionCore {
         )
     }
 
-    /// Queues that may have become ready: first those that others have made so, in the order of their
-    /// commits.
+    /// Queues that may have become ready: first those of foreign changes, in the order of their commits.
     private var queuesInOrder: [QueueID] {
         guard !foreignChanges.isEmpty else { return touchedQueues.sorted() }
         var seen: Set<QueueID> = []
@@ -228,11 +218,12 @@ extension TransactionCore {
         controlChanges = []
     }
 
-    /// Takes in what others have logged for this process; in the middle of a transaction, what triggers have
-    /// logged in it, as if another connection had written it.
+    /// Reads the changes that other connections have recorded for this process.
+    ///
+    /// In the middle of a transaction, it reads the records of triggers in it, as if of another connection.
     func takeInChanges(isOfTransaction: Bool) throws(SQLiteError) {
         guard let epoch else {
-            // Nothing is logged for who does not run the queues: what memory knows of the order is over.
+            // Nothing is recorded for a process that does not run the queues: its order in memory is stale.
             return order.unfollow()
         }
         let changes = try connection.cached(
@@ -267,7 +258,7 @@ extension TransactionCore {
         try connection.cached("DELETE FROM sluice_changes WHERE epoch = ?1").bind(1, epoch).run()
     }
 
-    /// Finds out which other processes run the queues, and whether this one still does.
+    /// Reads which other processes run the queues, and whether this one still does.
     private func takeInRunners() throws(SQLiteError) {
         let epochs = try connection.cached("SELECT epoch FROM sluice_runner_rows").all { $0.int64(0) }
         let known = others
@@ -276,7 +267,7 @@ extension TransactionCore {
         guard let epoch else { return try forgetDeadRunners() }
         guard epochs.contains(epoch) || mutant("taken for dead") else {
             self.epoch = nil
-            // What was logged for it has gone.
+            // The changes recorded for this process are deleted.
             knownControls = nil
             followOrder()
             return noteRunners(.takenOff)
@@ -286,9 +277,7 @@ extension TransactionCore {
         if known.contains(where: { !found.contains($0) }) { noteRunners(.look) }
     }
 
-    /// Tells nothing to those that have died: where nobody runs the queues their rows stay.
-    ///
-    /// It takes a look at the system, and so place at most once a second.
+    /// Forgets dead runners, whose rows remain while no process runs; asks the system at most once a second.
     private func forgetDeadRunners() throws(SQLiteError) {
         guard !others.isEmpty else { return }
         let age = now - lookedForDead
@@ -300,14 +289,13 @@ extension TransactionCore {
         others.removeAll(where: deadRunners.contains)
     }
 
-    /// Notes what has become of those that run the queues, for the commit's report.
+    /// Records a change of the runners for the commit's report.
     func noteRunners(_ change: RunnerChanges) { runnerChanges.insert(change) }
 }
 
 // MARK: - Gates and holds
 
 extension TransactionCore {
-    /// Gates and holds as the file has them.
     func controls() throws(SQLiteError) -> Controls {
         if let knownControls { return knownControls }
         let controls = try Controls.read(connection)
@@ -324,7 +312,7 @@ extension TransactionCore {
 
     func opened(_ opening: GateOpening) { openings.append(opening) }
 
-    /// Finds out which gates others have opened, and whether they have touched a hold.
+    /// Reads which gates other connections have opened, and whether they have changed a hold.
     private func takeInControls(_ changes: Set<String>) throws(SQLiteError) {
         if changes.contains("hold") { controlChanges.insert(.holds) }
         if changes.contains("hold") || changes.contains("gate") { knownControls = nil }
@@ -337,10 +325,9 @@ extension TransactionCore {
     }
 }
 
-// MARK: - What it knows
+// MARK: - Knowledge of the file
 
 extension TransactionCore {
-    /// The next action's sequence.
     func nextActionID() throws(SQLiteError) -> ActionID {
         let last = try lastActionID().rawValue
         guard last < .max else { throw SQLiteError(code: .corrupt, message: "no number is left") }
@@ -349,7 +336,6 @@ extension TransactionCore {
         return next
     }
 
-    /// The last sequence that was given.
     func lastActionID() throws(SQLiteError) -> ActionID {
         if let actionCounter { return ActionID(rawValue: actionCounter) }
         let value = try connection.cached("SELECT value FROM sluice_counters WHERE name = 'action'")
@@ -360,22 +346,21 @@ extension TransactionCore {
         return ActionID(rawValue: value ?? 0)
     }
 
-    /// Whether the order of what waits is to be written behind.
+    /// Whether the order of waiting actions is due to be written to disk.
     var isWriteBehindDue: Bool { order.isWriteBehindDue(lastAction: actionCounter) }
 
-    /// Gives actions their places in the file's order, and removes those of actions that are gone.
+    /// Writes the places of actions to the order on disk, and deletes those of deleted actions.
     func writeBehind() throws(SQLiteError) {
         try order.writeBehind(lastAction: try lastActionID().rawValue)
     }
 
-    /// Leaves the order as it is until as much again has come together.
+    /// Postpones the next write of the order until as many changes again have accumulated.
     func postponeWriteBehind() {
         order.postponeWriteBehind(lastAction: actionCounter)
     }
 }
 
 extension TransactionCore {
-    /// The queue of a name, if the file knows it.
     func knownQueue(named name: QueueName) throws(SQLiteError) -> QueueDirectory.Entry? {
         if let entry = directory[name] { return entry }
         let found = try connection.cached("SELECT queue_id, sort_type FROM sluice_queue_rows WHERE name = ?1")

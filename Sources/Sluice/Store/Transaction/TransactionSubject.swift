@@ -1,16 +1,14 @@
 internal import SluiceSQLite
 
-/// A part of the write transaction with one subject, which owns its memory and its SQL.
+/// One subject of the write transaction, which owns its memory and its SQL.
 protocol TransactionSubject: AnyObject {
     var core: TransactionCore { get }
 
-    /// The transaction has begun.
     func begin()
-    /// It was committed.
     func committed()
-    /// It was rolled back; ``forget()`` follows.
+    /// Called in a roll-back; ``forget()`` follows.
     func rolledBack()
-    /// Forgets what was read of the file: others have changed it, or the transaction was rolled back.
+    /// Forgets everything read from the file, after another connection has changed it or in a roll-back.
     func forget()
 }
 

@@ -1,47 +1,52 @@
 internal import SluiceSQLite
 
-/// Which of several processes of the engine keeps its pin between commits and checkpoints, where SQLite
-/// has the WAL-reset bug; the others pin for a commit each, and leave the log to that one.
+/// Decides which of several processes keeps its pin between commits and checkpoints, if SQLite has the
+/// WAL-reset bug.
 ///
-/// Pins keep the log safe without it. But that of one process keeps the checkpoints of all others from
-/// copying anything: two that both keep theirs would let the log grow without end. So one that commits much
-/// while others run queues too writes its name into the file, in a transaction that commits anyway, before
-/// it has a log to copy; and so does one whose checkpoint has met a pin. Those that run queues are told of
-/// it, as their pins stay where they commit nothing; all others find it in their next transaction. A process
-/// that is alone never writes it. It is taken over from one that has become idle, which copies nothing.
+/// The others pin for each commit only, and leave the WAL to that process.
 ///
-/// Not thread-safe: the writer's leader alone uses it.
+/// Pins keep the WAL safe without the lease. But a pin of one process keeps the checkpoints of all others
+/// from copying anything: if two processes kept theirs, the WAL would grow without bound.
+///
+/// A process takes the lease when it commits much while others also run queues, or when a pin has blocked its
+/// checkpoint. It writes its name into the file in a transaction that commits anyway, before it has a WAL to
+/// copy. Processes that run the queues are notified, since their pins stay while they commit nothing; all
+/// others find the lease in their next transaction. A process that is alone never writes it. The lease of an
+/// idle process, which copies nothing, can be taken over.
+///
+/// Not thread-safe: only the writer's leader uses it.
 struct CheckpointLease {
     static let length: Duration = .seconds(30)
-    /// It is renewed when no more than this is left of it.
+    /// The lease is renewed when at most this much is left of it.
     static let renewal: Duration = .seconds(15)
-    /// For as long the one that had it keeps its pin behind its end: others may reckon it to be longer.
+    /// How long its owner keeps the pin after the end: other processes may compute a later end.
     private static let margin: Duration = .seconds(1)
-    /// How often it is looked whether the process lives that has it.
+    /// How often a process checks whether the owner lives.
     private static let lookInterval: Duration = .seconds(1)
-    /// With so many transactions that follow each other it is to be the one that copies the log.
+    /// The number of successive transactions after which a process takes the lease.
     ///
-    /// They make less of a log than ``CheckpointPolicy/shortWAL``. One that commits now and then must not be
-    /// it: the log would be left to it, and it copies only behind commits.
+    /// They make a shorter WAL than ``CheckpointPolicy/shortWAL``. A process that rarely commits must not
+    /// take it: the WAL would be left to it, and it copies only after commits.
     static let busy = 100
 
-    /// The opening of the file that is this one.
+    /// The nonce of this opening of the file.
     let nonce: Int64
     private let process: ProcessIdentity
     private let clock: any BrokerClock
-    /// Until when another has it, by this process's uptime.
+    /// The end of another process's lease, by this process's uptime.
     private var othersEnd: Duration?
-    /// Until when this one has it.
+    /// The end of this process's lease.
     private var ownEnd: Duration?
     private var writtenEnd: Duration?
-    /// What was read last, and until when it is believed.
+    /// The row that was read last, and until when it is valid.
     private var known: (row: Row, until: Duration)?
-    /// The last checkpoint met something that kept it from copying all.
+    /// Whether the last checkpoint could not copy everything.
     private var isBlocked = false
-    /// Others have committed since the last checkpoint.
+    /// Whether others have committed since the last checkpoint.
     private var hasCompany = false
-    /// Own transactions since the last rest, while others run queues too; where another one has it, since
-    /// anybody else has committed.
+    /// Own transactions since the last rest, while others also run queues.
+    ///
+    /// If another process has the lease, it counts those since the last commit of others.
     private var busyCount = 0
 
     init(nonce: Int64, process: ProcessIdentity, clock: any BrokerClock) {
@@ -50,22 +55,22 @@ struct CheckpointLease {
         self.clock = clock
     }
 
-    /// One of the same opening, which knows nothing of the file yet.
+    /// Returns a lease of the same opening, without memory of the file.
     func anew() -> CheckpointLease { CheckpointLease(nonce: nonce, process: process, clock: clock) }
 
-    /// Whether another process keeps its pin and checkpoints.
+    /// Whether another process has the lease.
     var isOthers: Bool {
         guard let othersEnd else { return false }
         return clock.uptime < othersEnd
     }
 
-    /// Whether this process has it, or had it a moment ago.
+    /// Whether this process has the lease, or had it within the margin.
     var isOwn: Bool {
         guard let ownEnd else { return false }
         return clock.uptime < ownEnd + Self.margin
     }
 
-    /// What stands in the file of another's lease.
+    /// The lease of another process as recorded in the file.
     private struct Row: Equatable {
         let nonce: Int64
         let process: ProcessIdentity
@@ -90,7 +95,7 @@ struct CheckpointLease {
             return
         }
         ownEnd = nil
-        // To look whether a process lives takes longer than all the rest.
+        // To check whether a process lives takes longer than all the rest.
         if known.map({ $0.row != row || clock.uptime >= $0.until }) ?? true {
             known = (row, clock.uptime + Self.lookInterval)
             othersEnd = end(of: row)
@@ -98,27 +103,26 @@ struct CheckpointLease {
         if isOthers { busyCount = 0 }
     }
 
-    /// Until when another has it, by this process's uptime.
+    /// Returns the end of another process's lease, by this process's uptime.
     private func end(of row: Row) -> Duration? {
-        // This process has one store on the file: what it finds of itself, an earlier store has left.
+        // This process has one store on the file: a row of its own is left from an earlier store.
         guard row.process != process, !row.process.isDead(seenFrom: process) else { return nil }
         let left = row.end.timeLeft(of: row.process, at: clock.now)
-        // A jump of the wall clock makes it no longer than it can be.
+        // A jump of the wall clock does not extend it beyond its length.
         return left > .zero ? clock.uptime + min(left, Self.length) : nil
     }
 
-    /// A checkpoint has ended.
     mutating func checkpointed(isComplete: Bool) { isBlocked = !isComplete }
 
-    /// Nothing has been committed for a while.
+    /// Records that nothing was committed for a while.
     mutating func rested() { busyCount = 0 }
 
     /// Takes or renews the lease in the open transaction, if it needs it.
     ///
-    /// Until the one that had it learns that, both keep their pins: that keeps the log safe too.
+    /// Until its former owner reads the change, both keep their pins, which is safe for the WAL.
     ///
-    /// - Parameter besideOthers: Other processes run queues too.
-    /// - Returns: Whether others are to learn of it: until then it was not this one's.
+    /// - Parameter besideOthers: Whether other processes also run queues.
+    /// - Returns: Whether others must be notified, since the lease is new.
     mutating func write(_ connection: Connection, besideOthers: Bool) throws(SQLiteError) -> Bool {
         busyCount = besideOthers ? min(busyCount + 1, Self.busy) : 0
         let isBusy = busyCount == Self.busy
@@ -142,7 +146,7 @@ struct CheckpointLease {
         return ownEnd.map { uptime >= $0 } ?? true
     }
 
-    /// The transaction has been committed.
+    /// Called after the commit.
     mutating func committed() {
         guard let writtenEnd else { return }
         ownEnd = writtenEnd
@@ -150,7 +154,7 @@ struct CheckpointLease {
         (isBlocked, hasCompany) = (false, false)
     }
 
-    /// Gives it up, so that the others keep their own pins from their next commit on.
+    /// Gives the lease up, so that the others keep their own pins from their next commit on.
     mutating func giveUp(_ connection: Connection) throws {
         try connection.immediate {
             _ = try connection.cached("DELETE FROM sluice_checkpointer WHERE nonce = ?1").bind(1, nonce).run()
@@ -158,6 +162,6 @@ struct CheckpointLease {
         ownEnd = nil
     }
 
-    /// The transaction has been undone.
+    /// Called after a roll-back.
     mutating func rolledBack() { writtenEnd = nil }
 }

@@ -1,79 +1,80 @@
 internal import SluiceSQLite
 
-/// Keeps apart, where SQLite has the WAL-reset bug, what must not meet: a checkpoint, of anybody, and a
-/// commit that begins the log anew.
+/// Keeps any checkpoint and a commit that restarts the WAL apart, if SQLite has the WAL-reset bug.
 ///
-/// The bug (<https://www.sqlite.org/wal.html#walresetbug>): a checkpoint notes how long the log is, and
-/// only then looks how much of it was copied. If all was, and a commit of another connection begins the
-/// log anew in between, the checkpoint says of the new log that as much of it was copied as the old one
-/// had. What commits write there is never copied, and is lost when the log begins anew the next time.
+/// The bug (<https://www.sqlite.org/wal.html#walresetbug>): a checkpoint notes the length of the WAL, and
+/// only then checks how much of it was copied. If all of it was, a commit of another connection can restart
+/// the WAL in between. The checkpoint then records that as much of the new WAL was copied as the old one had.
+/// Frames that commits write there are never copied, and are lost when the WAL restarts the next time.
 ///
-/// Three rules keep that from happening to what the engine commits and copies, whatever others do:
+/// Three rules protect the commits and checkpoints of the engine, whatever others do:
 ///
-/// 1. Nothing is committed but under a pin (``WALPin``), which lets no checkpoint and such a commit both
-///    happen.
-/// 2. A checkpoint of the engine's has the pin let go only when it has SQLite's right to be the only
-///    checkpoint already, and goes on holding the write lock; where it does not get that in time, it goes
-///    on under the pin. Most of a long log is copied under a pin at its end before, without the write lock.
-/// 3. Besides, a pin is let go only when no checkpoint of others is under way that could have begun before
-///    the last commit; or when one is under way for so long that it waits for the pin itself, holding the
-///    write lock, which a commit cannot get past either.
+/// 1. Each commit is made under a pin (``WALPin``), which prevents that a checkpoint and such a commit both
+///   happen.
+/// 2. A checkpoint of the engine releases the pin only when it already has SQLite's lock against other
+///   checkpoints, and while it holds the write lock. If it does not get that in time, it continues under the
+///   pin. Most of a long WAL is copied earlier, under a pin at its end, without the write lock.
+/// 3. In all other cases a pin is released only if no checkpoint of others is under way that could have begun
+///   before the last commit. The exception is a checkpoint under way for so long that it waits for the pin
+///   itself: it holds the write lock, which a commit cannot pass either.
 ///
-/// A pin keeps others from copying the log, so it is not kept for long after the last commit; and among
-/// several processes of the engine only one keeps its own between commits (``CheckpointLease``).
+/// A pin keeps others from copying the WAL, so it is released soon after the last commit. Among several
+/// processes of the engine, only one keeps its pin between commits (``CheckpointLease``).
 ///
-/// When a reader keeps a checkpoint of the engine from copying the whole log, the pin is held only during
-/// each commit, until a checkpoint is complete again. That reader may belong to a program that replicates the
-/// log, such as Litestream: it ends its read transaction only for a checkpoint of its own, which the pin
-/// would keep from copying. Neither would then ever copy the log.
+/// If a reader keeps a checkpoint from copying the whole WAL, the pin is held only during each commit, until
+/// a checkpoint is complete. That reader may belong to a program that replicates the WAL, such as Litestream.
+/// It ends its read transaction only for a checkpoint of its own. The pin would keep that one from copying,
+/// so that neither would ever copy the WAL.
 ///
-/// Not thread-safe: the writer's leader alone uses it.
+/// Not thread-safe: only the writer's leader uses it.
 final class WALGuard {
-    /// How long a checkpoint waits for readers and for the pins of others, with the write lock held; what it
-    /// could not copy by then is left to the next one.
-    static let patience: Duration = .milliseconds(50)
-    /// After a checkpoint has waited in vain, how long the next ones do not wait.
+    /// How long a checkpoint waits for readers and for the pins of others, with the write lock held.
     ///
-    /// It doubles each time, so that a reader that never ends delays commits less and less; readers that
-    /// follow each other need one wait.
+    /// Frames not copied by then are left to the next one.
+    static let patience: Duration = .milliseconds(50)
+    /// How long checkpoints do not wait after one has waited in vain.
+    ///
+    /// It doubles each time, so that a reader that never ends delays commits less and less. With successive
+    /// readers one wait is enough.
     static let firstWaitInterval: Duration = .seconds(1)
     static let longestWaitInterval: Duration = .seconds(32)
-    /// Frames at which every process copies the log, whoever should do it.
+    /// Frames at which every process copies the WAL, whichever has the lease.
     static let neglected = 4 * CheckpointPolicy.longWAL
-    /// ``neglected``, in bytes, with SQLite's usual pages.
+    /// ``neglected`` in bytes, with SQLite's usual pages.
     static let neglectedByteCount = neglected * 4_096
-    /// How often most of the log is copied before a checkpoint, if commits make it longer as fast.
+    /// How often most of the WAL is copied before a checkpoint, if commits extend it as fast.
     private static let aheadLimit = 3
-    /// How often, in seconds, it is looked whether the pin is still needed: a commit within this time behind
-    /// the last one finds it in place.
+    /// The interval, in seconds, between checks whether the pin is still needed.
+    ///
+    /// A commit within this time after the last one finds the pin in place.
     static let restInterval = 1
     /// The most frames that SQLite adds to a commit to fill a sector: of 64 KiB, with pages of 512 bytes.
     private static let sectorFrames = 128
-    /// How long a commit waits for the write lock before it looks whether somebody waits for the pin with it.
+    /// How long a commit waits for the write lock before it checks whether its holder waits for the pin.
     static let lockPatience: Duration = .milliseconds(250)
     /// How long a close waits for the end of others' checkpoints.
     static let closePatience: Duration = .seconds(1)
 
     private let connection: Connection
     private let pin: WALPin
-    /// The most frames that are left to a checkpoint which holds the write lock.
+    /// The most frames that are left to a checkpoint with the write lock held.
     private let lockedLimit: Int
     private var lease: CheckpointLease
-    /// Called when ``rest()`` is to be called from then on.
+    /// Called when ``rest()`` must be called from now on.
     var onHold: () -> Void = {}
-    /// Whether it is being called.
+    /// Whether ``rest()`` is being called.
     private var isWatched = false
     private var isIdle = false
-    /// The last checkpoint has copied all.
+    /// Whether the last checkpoint has copied everything.
     private var isComplete = true
-    /// Frames that stand in the database file, as far as the last checkpoint has told.
+    /// Frames that the last checkpoint has reported as copied.
     private var copied = 0
     /// Before this time no checkpoint waits, if the last one was not complete.
     private var nextWait = ContinuousClock.now
     private var waitInterval = firstWaitInterval
-    /// The pin was taken in the open transaction.
+    /// Whether the pin was taken in the open transaction.
     private var isFresh = false
-    /// Another checkpoint was under way at the last call of ``rest()``.
+    /// Whether another checkpoint was under way at the last call of ``rest()``.
     private var hasWaited = false
 
     init(
@@ -88,14 +89,14 @@ final class WALGuard {
         self.lease = lease
     }
 
-    /// The guard of the same log, once it was closed, for a connection that has been opened since.
+    /// Returns the guard of the same WAL for a newly opened connection, after this one was closed.
     func continued(on connection: Connection) -> WALGuard {
         let next = WALGuard(connection, pin: pin, lease: lease.anew(), lockedLimit: lockedLimit)
         next.onHold = onHold
         return next
     }
 
-    /// The guard of a file's log; `nil` in memory, where there is no log.
+    /// Creates the guard of a file's WAL; `nil` in memory, where there is no WAL.
     convenience init?(
         _ connection: Connection,
         _ file: DatabaseFile,
@@ -111,7 +112,7 @@ final class WALGuard {
         )
     }
 
-    /// A transaction has begun and written nothing yet.
+    /// Takes the pin, after a transaction has begun and before it writes.
     ///
     /// - Parameter othersCommitted: Whether other connections have committed since the last one.
     func begun(othersCommitted: Bool) throws {
@@ -122,10 +123,10 @@ final class WALGuard {
         if !mutant("log pin") { try hold() }
     }
 
-    /// Whether the pin may not be held between commits.
+    /// Whether the pin must not be held between commits.
     private var mustYield: Bool { lease.isOthers || !isComplete && !mutant("yielding pin") }
 
-    /// A commit has waited for the write lock for a while, and goes on waiting.
+    /// Releases the pin for a checkpoint of others, while a commit waits long for the write lock.
     func giveWay() throws {
         if try connection.isOtherCheckpointing() { pin.release() }
     }
@@ -137,27 +138,27 @@ final class WALGuard {
         onHold()
     }
 
-    /// The transaction is about to be committed.
+    /// Writes the checkpoint lease before the commit, if it is due.
     ///
-    /// - Parameter besideOthers: Whether other processes run queues too.
-    /// - Returns: Whether the others are to be told: of those that commit nothing the pins are in the way.
+    /// - Parameter besideOthers: Whether other processes also run queues.
+    /// - Returns: Whether the others must be notified: the pins of idle processes block checkpoints.
     func willCommit(besideOthers: Bool) throws(SQLiteError) -> Bool {
         try lease.write(connection, besideOthers: besideOthers)
     }
 
-    /// The transaction is committed.
+    /// Called after the commit.
     ///
-    /// - Throws: What kept it from finding out whether the pin may go, which is held then; syncs may be off.
+    /// - Throws: An error of the check whether the pin may be released. It is then held; syncs may be off.
     func committed() throws {
         lease.committed()
         if mustYield { try yieldPin() }
     }
 
-    /// Lets the pin go after a commit, unless it protects the commit from a checkpoint of others.
+    /// Releases the pin after a commit, unless it protects the commit from a checkpoint of others.
     ///
-    /// Such a checkpoint does harm only if the log has begun anew since it began. While the pin was held,
-    /// only the commit itself can have done that, and then the log holds its pages alone, and some frames
-    /// more where SQLite fills a sector of the disk.
+    /// Such a checkpoint does harm only if the WAL has restarted since it began. While the pin was held, only
+    /// this commit can have restarted it. Then the WAL has only its pages, and some frames more if SQLite
+    /// fills a sector of the disk.
     private func yieldPin() throws {
         let isLonger = connection.walFrames > connection.writtenPages + Self.sectorFrames
         if isFresh, isLonger || mutant("pin under a restart") { return pin.release() }
@@ -166,10 +167,10 @@ final class WALGuard {
 
     func rolledBack() { lease.rolledBack() }
 
-    /// Whether another process sees to a log with so many frames.
+    /// Returns whether another process is responsible for a WAL with so many frames.
     func leavesCheckpoint(of frames: Int) -> Bool { frames < Self.neglected && lease.isOthers }
 
-    /// Copies the log, as far as readers allow.
+    /// Copies the WAL, as far as readers allow.
     func checkpoint() throws(SQLiteError) -> Checkpoint {
         try copyAhead()
         let waits = isComplete || ContinuousClock.now >= nextWait
@@ -181,31 +182,30 @@ final class WALGuard {
         return result
     }
 
-    /// Copies most of a long log without the write lock: commits of others must not wait for that.
+    /// Copies most of a long WAL without the write lock, so that commits of others need not wait.
     ///
-    /// No commit can begin the log anew meanwhile, as the pin stands at its end. What they add is copied by
-    /// the checkpoint that follows, or by another one before it.
+    /// During the copy no commit can restart the WAL, since the pin is at its end. Frames that they add are
+    /// copied by the following checkpoint, or by another one before it.
     private func copyAhead() throws(SQLiteError) {
         for _ in 0..<Self.aheadLimit {
             if connection.walFrames < copied { copied = 0 }
             guard connection.walFrames - copied > lockedLimit else { return }
             do { try pin.renew() } catch { return }
             let result = try connection.checkpoint(.passive)
-            // A reader is in the way: it is for the checkpoint that follows to wait for it.
+            // A reader blocks the copy: the following checkpoint waits for it.
             guard result.copied > copied else { return }
             copied = result.copied
             guard result.frames - copied > lockedLimit else { return }
         }
     }
 
-    /// Copies the log and cuts it to nothing.
+    /// Copies and truncates the WAL.
     func truncate(within patience: Duration) throws(SQLiteError) -> Checkpoint {
         try copyAhead()
         return try checkpoint(.truncate, patience)
     }
 
-    /// After a checkpoint, takes the pin again if other processes rely on it between their commits, or lets
-    /// it go if a reader is in the way.
+    /// Takes the pin again after a checkpoint if this process has the lease; releases it if a reader blocks.
     func checkpointed() throws {
         if isComplete {
             if lease.isOwn { try hold() }
@@ -218,7 +218,7 @@ final class WALGuard {
         let deadline = ContinuousClock.now + patience
         let result = try connection.checkpoint(mode) { [self] in
             if pin.isHeld {
-                // It may be what is in the way, and no other checkpoint is under way now.
+                // The pin may be the obstacle, and no other checkpoint is under way now.
                 pin.release()
                 return true
             }
@@ -226,7 +226,7 @@ final class WALGuard {
                 Connection.pause()
                 return true
             }
-            // It goes on, perhaps without the write lock.
+            // It continues, perhaps without the write lock.
             do { try hold() } catch { connection.interrupt() }
             return false
         }
@@ -237,9 +237,9 @@ final class WALGuard {
         return result
     }
 
-    /// Lets the pin go when nothing has been committed since the last call, and nobody relies on it.
+    /// Releases the pin if nothing was committed since the last call and no process relies on it.
     ///
-    /// - Returns: Whether it is to be called again.
+    /// - Returns: Whether it must be called again.
     func rest() throws -> Bool {
         if pin.isHeld {
             guard isIdle else {
@@ -260,27 +260,26 @@ final class WALGuard {
 
     private func isNeeded() throws -> Bool {
         guard try connection.isOtherCheckpointing() else { return lease.isOwn && isComplete }
-        // One that holds the write lock may wait for the pin: the second time it is let go. Any other may
-        // stand where it must not.
+        // A checkpoint with the write lock may wait for the pin: it is released the second time. Any other
+        // may be at the point where a release does harm.
         guard try connection.isWriteLockTaken() else { return true }
         defer { hasWaited = true }
         return !hasWaited
     }
 
-    /// Whether the pin is held.
     var isPinned: Bool { pin.isHeld }
 
-    /// Nothing is committed any more.
+    /// Releases the pin and the lease, since there are no further commits.
     ///
     /// - Parameter isWritable: Whether the file may still be written.
     func close(isWritable: Bool) {
         if isWritable, lease.isOwn {
             connection.setBusyTimeout(Self.patience)
-            // Where it does not succeed the others rely on this process until they see that it has ended.
+            // If it fails, the others rely on this process until they find that it has ended.
             try? lease.giveUp(connection)
         }
         let deadline = ContinuousClock.now + Self.closePatience
-        // An error lets it go too: the close is not to fail for that.
+        // An error releases it too: the close must not fail for that.
         while pin.isHeld, ContinuousClock.now < deadline, (try? connection.isOtherCheckpointing()) == true {
             Connection.pause()
         }

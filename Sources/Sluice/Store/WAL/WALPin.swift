@@ -1,20 +1,19 @@
 internal import SluiceSQLite
 
-/// A read transaction on a connection of its own, whose use is that it is open.
+/// Holds a read transaction open on a connection of its own, to pin the WAL.
 ///
-/// It is one of two things to a log (`walTryBeginRead` in SQLite's `wal.c`). Where all of the log has been
-/// copied, it holds the lock of those who read the database file alone: then no checkpoint of anybody
-/// copies a page or says that one was copied. Else it holds a mark in the log: then no commit of anybody
-/// can begin the log anew. Either way a checkpoint and a commit that begins the log anew cannot both take
-/// place.
+/// Its effect depends on the WAL (`walTryBeginRead` in SQLite's `wal.c`). If all of the WAL was copied, it
+/// holds the lock of readers of the database file alone: then no checkpoint copies a page or reports one as
+/// copied. Otherwise it holds a mark in the WAL: then no commit can restart the WAL. Either way, a checkpoint
+/// and a commit that restarts the WAL cannot both happen.
 ///
-/// Not thread-safe: the writer's leader alone uses it.
+/// Not thread-safe: only the writer's leader uses it.
 final class WALPin {
     private let open: () throws -> Connection
     private var connection: Connection?
     private(set) var isHeld = false
 
-    /// - Parameter open: Makes the connection, when it is first needed.
+    /// - Parameter open: Creates the connection when it is first needed.
     init(_ open: @escaping () throws -> Connection) {
         self.open = open
     }
@@ -25,7 +24,7 @@ final class WALPin {
         self.connection = connection
         do {
             try connection.beginDeferred()
-            // The first read takes the lock; this one asks for no schema.
+            // The first read takes the lock; this one needs no schema.
             _ = try connection.cached("PRAGMA user_version").first { $0.int64(0) }
         } catch {
             connection.rollback()
@@ -39,7 +38,7 @@ final class WALPin {
         isHeld = false
     }
 
-    /// Holds the end of the log, as it is now, and does not let go in between.
+    /// Pins the current end of the WAL, without a gap in between.
     func renew() throws {
         guard isHeld else { return try hold() }
         let next = WALPin(open)
