@@ -60,7 +60,7 @@ extension Broker {
     /// Returns whether, by all commits so far, nothing is left to do and no queue waits for a time.
     private func isIdleNow() async throws(SluiceError) -> Bool {
         // When this returns, the commit's report has woken the queues that it found.
-        if wakeUps != nil, !mutant("look before idle") { try await store.takeInForeignChanges() }
+        if wakeUps != nil, !mutant("look before idle") { try await store.readForeignChanges() }
         return scheduler.isIdle
     }
 

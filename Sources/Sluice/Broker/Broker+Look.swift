@@ -29,7 +29,7 @@ extension Broker {
                 // A reader has made no commits of its own.
                 if store.isReadOnly { store.interest.noteCommitOfOthers() }
                 if store.waiters.areThere || store.interest.contents != nil && !store.isReadOnly {
-                    try await store.takeInForeignChanges()
+                    try await store.readForeignChanges()
                 }
                 observers.poke(nil)
                 observers.tellCommitOfOthers()
@@ -42,7 +42,7 @@ extension Broker {
             try store.check.look()
             var isNew = try await wakeUps.poll()
             if store.interest.contents != nil, try await store.hasNewCommits() { isNew = true }
-            if isNew { try await store.takeInForeignChanges() }
+            if isNew { try await store.readForeignChanges() }
             observers.tellCommitOfOthers()
         }
     }
@@ -54,7 +54,7 @@ extension Broker {
     private static let queueBatch = 1_000
 
     /// Wakes every queue with work.
-    func lookAround() async throws(SluiceError) {
+    func pollOthers() async throws(SluiceError) {
         let look = life.withLock { $0.look.need() }
         scheduler.suspected(try await store.suspects())
         try await readQueuesWithWork { scheduler.wake($0) }
@@ -66,8 +66,8 @@ extension Broker {
 
     func lookAroundAgain() {
         scheduler.schedule(.admitScheduled, within: .zero)
-        attempt(.lookAround, again: nil) { [weak self] _ in
-            try await self?.lookAround()
+        attempt(.pollOthers, again: nil) { [weak self] _ in
+            try await self?.pollOthers()
             self?.scheduler.askAgain(all: true)
         }
     }

@@ -207,13 +207,13 @@ extension Broker {
             scheduler.schedule(.lookForChanges, after: options.foreignChangeInterval)
         }
         do throws(SluiceError) {
-            try await lookAround()
+            try await pollOthers()
         } catch {
             // Any other error may pass: the broker runs on and tries again.
             if error.stopsBroker {
                 fail(error)
             } else {
-                scheduler.schedule(.lookAround, within: Self.syncInterval)
+                scheduler.schedule(.pollOthers, within: Self.syncInterval)
             }
         }
         watchForStalls()
@@ -259,7 +259,7 @@ extension Broker {
         case .renewLease: attempt(chore, again: options.leases.renewal) { try await $0.renewLease() }
         case .watchRunners: watchRunners()
         case .endTrial: scheduler.endTrial()
-        case .lookAround: lookAroundAgain()
+        case .pollOthers: lookAroundAgain()
         case .lookForChanges: lookForChanges()
         case .endHolds: endHolds()
         case .checkpointWAL: attempt(chore, again: nil) { try await $0.checkpointPinnedWAL() }

@@ -20,7 +20,7 @@ extension Broker {
         if store.runners.hasOthers { scheduler.schedule(.watchRunners, within: options.leases.watch) }
         guard changes.contains(.look) else { return }
         life.withLock { _ = $0.look.need() }
-        scheduler.schedule(.lookAround, within: .zero)
+        scheduler.schedule(.pollOthers, within: .zero)
     }
 
     /// Schedules the chores that renew this process's lease and watch the others.

@@ -30,7 +30,7 @@ extension QueueDiscipline {
     }
 
     /// Whether an action that waits for a time or for its own gate leaves the order until then.
-    var setsAside: Bool { self != .firstInFirstOut }
+    var defersWaiting: Bool { self != .firstInFirstOut }
 
     func validate() throws(SluiceError) {
         guard (1...Self.maximumSlots).contains(slots) else {

@@ -30,7 +30,7 @@ struct StallWatchStateMachine {
     ) -> [QueueStatus] {
         next = isLast ? nil : statuses.last?.queue
         return statuses.filter { status in
-            guard status.standsStill else {
+            guard status.isUnchanged else {
                 marks[status.queue] = nil
                 return false
             }

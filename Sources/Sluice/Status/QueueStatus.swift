@@ -70,7 +70,7 @@ public struct QueueStatus: Sendable, Hashable {
 
 extension QueueStatus {
     /// Whether the queue has stalled if it stays like this.
-    var standsStill: Bool {
+    var isUnchanged: Bool {
         let isScheduled = because.contains { $0.state == .scheduled }
         // The action has run, but its outcome cannot be written.
         let isObstructed = because.contains { $0.isObstruction }

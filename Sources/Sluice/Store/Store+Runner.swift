@@ -50,7 +50,7 @@ extension Store {
 
     /// Asks the others to poll, before this process stops.
     package func askOthersToLook() async throws(SluiceError) {
-        try await write(sync: .later) { try $0.core.tellRunners("look") }
+        try await write(sync: .later) { try $0.core.notifyRunners("look") }
     }
 
     /// Removes processes that have died, and makes suspects of their running actions.

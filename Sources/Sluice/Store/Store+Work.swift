@@ -34,7 +34,7 @@ extension Store {
     }
 
     /// Reads the changes of other connections, which the commit's report then contains.
-    package func takeInForeignChanges() async throws(SluiceError) {
+    package func readForeignChanges() async throws(SluiceError) {
         try await write(sync: .later) { _ in }
     }
 

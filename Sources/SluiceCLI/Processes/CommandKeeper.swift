@@ -139,7 +139,7 @@ final class CommandKeeper: Sendable {
     }
 }
 
-// MARK: - News
+// MARK: - OutgoingChanges
 
 extension CommandKeeper {
     /// - Returns: Whether there may be more.

@@ -197,7 +197,7 @@ extension RoughUse {
         let end = ContinuousClock.now + Self.patience
         while !notes.isOver.load(ordering: .acquiring) && !broker.isAtRest(butFor: 0) {
             // One whose look for work fails makes it again when time has passed.
-            if broker.scheduler.time(of: .lookAround) != nil, broker.scheduler.isAtRest(butFor: 0) { return }
+            if broker.scheduler.time(of: .pollOthers) != nil, broker.scheduler.isAtRest(butFor: 0) { return }
             guard ContinuousClock.now < end else { return notes.fault("it does not come to rest") }
             await Task.yield()
         }

@@ -157,7 +157,7 @@ struct ForeignCommitTests {
     func turns() async throws {
         let fixture = try await StoreFixture()
         let start = fixture.store.turns.count
-        try await fixture.store.takeInForeignChanges()
+        try await fixture.store.readForeignChanges()
         #expect(fixture.store.turns.count == start + 1)
         await #expect(throws: SluiceError.self) {
             try await fixture.store.write(sync: .later) { _ in throw Refusal("rolled back") }
@@ -175,7 +175,7 @@ struct ForeignCommitTests {
         #expect(try !look())
         try fixture.execute(Self.insert("a"))
         #expect(try look())
-        try await fixture.store.takeInForeignChanges()
+        try await fixture.store.readForeignChanges()
         #expect(try !look())
     }
 

@@ -145,9 +145,9 @@ extension QueueNotice<Note> {
                 INSERT INTO sluice_actions (queue, kind, payload) VALUES ('jobs', 'note', '{"text":"b"}')
                 """
             )
-            try await broker.store.takeInForeignChanges()
+            try await broker.store.readForeignChanges()
             try site.shell("DELETE FROM sluice_actions WHERE queue = 'jobs' AND id = 3")
-            try await broker.store.takeInForeignChanges()
+            try await broker.store.readForeignChanges()
             try await #expect(log.wait(forCount: 4) == ["added ?1", "added a", "added b", "cancelled ?3"])
         }
         token.cancel()

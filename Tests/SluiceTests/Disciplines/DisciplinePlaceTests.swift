@@ -56,7 +56,7 @@ struct DisciplinePlaceTests {
         }
         // The first process stops: its slot is free, and the queue is named to the second.
         try await first.store.stopRunning()
-        try await second.store.takeInForeignChanges()
+        try await second.store.readForeignChanges()
         let woken = machine.wake([queue]).claimed + machine.askAgain(all: true).claimed
         #expect(woken == [queue])
     }
@@ -68,7 +68,7 @@ struct DisciplinePlaceTests {
         let head = try await fixture.store.take(by: .by(.passOver))
         await #expect(throws: SluiceError.self) {
             try await fixture.store.write(sync: .later) { transaction in
-                try transaction.core.takeInChanges(isOfTransaction: true)
+                try transaction.core.readForeignChanges(isOfTransaction: true)
                 throw Refusal("as a deferred foreign key at COMMIT")
             }
         }

@@ -95,7 +95,7 @@ struct PassRuleTests {
         case .dead:
             try await store.write(sync: .owed) { transaction in
                 let queue = try #require(try transaction.core.knownQueue(named: "q")).id
-                try transaction.failures.bury(id, of: queue, "skipped", error: "e")
+                try transaction.failures.makeDeadLetter(id, of: queue, "skipped", error: "e")
             }
         case .movedByShell:
             try first.execute("UPDATE sluice_actions SET queue = 'elsewhere' WHERE id = \(id)")

@@ -137,7 +137,7 @@ extension ReferenceBroker {
         guard !queues[queue].entries.contains(where: \.isRunning) else { return }
         // The action that has parked the queue, whatever has come before it since.
         guard let id = parked[queue] ?? nextPlace(in: queue)?.id else { return }
-        bury(id, .skipped)
+        makeDeadLetter(id, .skipped)
         lift(queue, by: id)
     }
 
@@ -257,7 +257,7 @@ extension ReferenceBroker {
             if parked[queue] == nil { parked[queue] = id }
             change(id) { $0.isRunning = false }
             moveOn(id)
-        case .skip: bury(id, cause)
+        case .skip: makeDeadLetter(id, cause)
         case .failQueue where parked[queue] != nil:
             // By one that ran beside it: it is tried again with that.
             change(id) { $0.isRunning = false }
@@ -267,8 +267,8 @@ extension ReferenceBroker {
             let behind = queues[queue].entries.filter { entry in
                 !entry.isRunning && (isReversed ? entry.place < place : entry.place > place)
             }
-            bury(id, cause)
-            for entry in behind { bury(entry.id, .behind) }
+            makeDeadLetter(id, cause)
+            for entry in behind { makeDeadLetter(entry.id, .behind) }
         }
     }
 
@@ -298,7 +298,7 @@ extension ReferenceBroker {
         facts[id] = nil
     }
 
-    private mutating func bury(_ id: Int64, _ cause: DeadLetterCause) {
+    private mutating func makeDeadLetter(_ id: Int64, _ cause: DeadLetterCause) {
         guard let queue = queue(of: id), let entry = entry(id) else { return }
         let attempts = facts[id]?.attempts ?? 0
         dead[id] = Dead(queue: queue, key: entry.key, cause: cause, attempts: attempts, gate: entry.ownGate)

@@ -367,7 +367,7 @@ struct BecauseTests {
             #endif
             let status = try await broker.status(of: queue)
             #expect(status.because == [.locked(since: now, by: processes)])
-            #expect(status.state == .ready && status.standsStill)
+            #expect(status.state == .ready && status.isUnchanged)
             other.rollback()
             try await until {
                 site.clock.advance(by: .seconds(1))

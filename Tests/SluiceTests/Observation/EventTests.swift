@@ -118,10 +118,10 @@ struct EventTests {
                 try site.shell("UPDATE sluice_actions SET payload = '2' WHERE id = 3")
                 try site.shell("INSERT INTO sluice_holds (scope) VALUES ('x')")
                 try site.shell("INSERT INTO sluice_gates (gate) VALUES ('g')")
-                try await broker.store.takeInForeignChanges()
+                try await broker.store.readForeignChanges()
                 try site.shell("DELETE FROM sluice_holds")
                 try site.shell("DELETE FROM sluice_gates")
-                try await broker.store.takeInForeignChanges()
+                try await broker.store.readForeignChanges()
             }
         }
         // The broker takes it in at once or piece by piece; of one piece, gates are told before holds.
@@ -149,7 +149,7 @@ struct EventTests {
             try await running(broker) {
                 try await started.received(2)
                 try site.shell("DELETE FROM sluice_actions WHERE id = 1")
-                try await broker.store.takeInForeignChanges()
+                try await broker.store.readForeignChanges()
                 try await broker.cancel(ActionID(rawValue: 2))
                 goOn.send()
                 await broker.waitUntilIdle()
@@ -221,7 +221,7 @@ struct EventTests {
         }
         #expect(refused == .storage)
         try fixture.execute("INSERT INTO sluice_holds (scope) VALUES ('x')")
-        try await store.takeInForeignChanges()
+        try await store.readForeignChanges()
         let events = fixture.commits.elements.flatMap(\.events)
         #expect(events.map(\.kind) == [.enqueued, .held] && events.last?.pattern == "x")
     }

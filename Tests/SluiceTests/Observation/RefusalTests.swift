@@ -34,7 +34,7 @@ struct RefusalTests {
                 return #expect("\(because)" == "refused")
             }
             #expect(error.contains("planted") && status.because.count == 1)
-            #expect(status.state == .ready && status.standsStill && because.isStall)
+            #expect(status.state == .ready && status.isUnchanged && because.isStall)
             #expect(because.description.hasPrefix("refused since 20") && "\(because)".hasSuffix(error))
             // It is tried again each second, and the time is that of the first try.
             site.clock.advance(by: .seconds(1))
@@ -68,7 +68,7 @@ struct RefusalTests {
                 break
             }
             let because = try #require(found?.because)
-            #expect(found?.standsStill == true)
+            #expect(found?.isUnchanged == true)
             #expect(because.first == .running(since: now, attempt: 1))
             guard case .refused(let error, now) = because[1] else {
                 return #expect("\(because)" == "refused")
@@ -135,7 +135,7 @@ struct RefusalTests {
             guard case .refused(let error, due.date)? = status.because.first else {
                 return #expect("\(status)" == "refused")
             }
-            #expect(error.contains("planted") && status.standsStill)
+            #expect(error.contains("planted") && status.isUnchanged)
             try site.shell("DROP TRIGGER planted")
             site.clock.advance(by: .seconds(1))
             await broker.waitUntilIdle()

@@ -102,7 +102,7 @@ struct EnqueueInTests {
             }
         }
         let count = fixture.commits.elements.count
-        try await fixture.store.takeInForeignChanges()
+        try await fixture.store.readForeignChanges()
         let report = try #require(fixture.commits.elements.dropFirst(count).first)
         var expected: [QueueID] = []
         for name in ["a", "c", "b"] { expected.append(try await fixture.store.queueID(QueueName(name))) }
@@ -122,7 +122,7 @@ struct EnqueueInTests {
         try await running(broker) {
             await broker.waitUntilIdle()
             let receipt = try application.transaction { try broker.enqueue(Note("a"), in: $0) }
-            try await broker.store.takeInForeignChanges()
+            try await broker.store.readForeignChanges()
             try await #expect(receipt.settled() == .succeeded)
         }
         await broker.close()
@@ -267,7 +267,7 @@ struct EnqueueInTests {
         #expect(try await store.drain() == ["x"])
         let before = try await count()
         _ = try application.transaction { try store.enqueue((0..<3).map { ActionDraft("\($0)") }, in: $0) }
-        try await store.takeInForeignChanges()
+        try await store.readForeignChanges()
         #expect(try await count() == before + 3)
         #expect(try await store.drain() == ["0", "1", "2"])
         await store.close()

@@ -30,7 +30,7 @@ struct SucceedInTests {
             async let settled = receipt.settled()
             #expect(try application.rows("SELECT id FROM sluice_actions") == ["2"])
             // The engine learns of the commit, and knows who made it.
-            try await broker.store.takeInForeignChanges()
+            try await broker.store.readForeignChanges()
             #expect(log.elements == ["a"])
             try await #expect(settled == .succeeded)
             go.send()
@@ -128,7 +128,7 @@ struct SucceedInTests {
         }
         async let settled = store.settled(action.receipt.action)
         try application.execute("DELETE FROM sluice_actions WHERE id = 1")
-        try await store.takeInForeignChanges()
+        try await store.readForeignChanges()
         #expect(try await settled == .removed)
         #expect(try await store.settle(action, .success).result == .removed)
         #expect(try await store.drain() == ["b"])

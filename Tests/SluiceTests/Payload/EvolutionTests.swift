@@ -185,7 +185,7 @@ extension Broker {
                 UPDATE sluice_actions SET version = 3, payload = '{"given": "Ada", "family": "Byron"}'
                 """
             )
-            try await broker.store.takeInForeignChanges()
+            try await broker.store.readForeignChanges()
             _ = try await log.wait(forCount: 1)
         }
         #expect(log.elements == ["Ada/Byron v3 #1"])

@@ -78,7 +78,7 @@ import Testing
         try await b.store.takeOffDead()
         #expect(try runners == ["2"])
         clock.advance(by: .seconds(40))
-        try await a.store.takeInForeignChanges()
+        try await a.store.readForeignChanges()
         try await a.store.renewLease()
         #expect(try runners == ["1", "2"])
         for _ in 0..<3 {
@@ -177,7 +177,7 @@ import Testing
         try await a.store.add("1")
         _ = try await a.store.take()
         try await a.store.stopRunning()
-        try await b.store.takeInForeignChanges()
+        try await b.store.readForeignChanges()
         #expect(b.commits.elements.last?.runnerChanges.contains(.look) == true)
         let again = try await b.store.take()
         #expect(again.text == "1" && again.number == 1)
@@ -187,11 +187,11 @@ import Testing
     @Test("G11: one that is suspended has the other look for what waits, and waits for no lock for that")
     func suspension() async throws {
         let looks = "SELECT count(*) FROM sluice_changes WHERE epoch = 2 AND change = 'look'"
-        try await a.store.takeInForeignChanges()
+        try await a.store.readForeignChanges()
         await a.store.suspend()
         #expect(try b.row(looks) == "1")
         try await a.store.resume()
-        try await a.store.takeInForeignChanges()
+        try await a.store.readForeignChanges()
         let shell = try b.connect()
         try shell.beginImmediate()
         await a.store.suspend()
@@ -211,7 +211,7 @@ import Testing
         clock.advance(by: .seconds(15))
         try await b.store.takeOffDead()
         try a.execute("INSERT INTO sluice_holds (scope, reason) VALUES ('*', 'why')")
-        try await a.store.takeInForeignChanges()
+        try await a.store.readForeignChanges()
         try await a.store.renewLease()
         #expect(try await a.store.write(sync: .later) { try $0.core.controls().holds.count } == 1)
     }
@@ -232,7 +232,7 @@ import Testing
 
     @Test("G11: who was taken off is told by a look at the file, before it commits anything")
     func lookout() async throws {
-        try await a.store.takeInForeignChanges()
+        try await a.store.readForeignChanges()
         let lookout = try #require(a.store.lookout)
         #expect(try lookout.queue.sync { try lookout.hasForeignChanges() } == false)
         try b.execute("DELETE FROM sluice_runner_rows WHERE pid = 1; DELETE FROM sluice_changes")
@@ -253,7 +253,7 @@ import Testing
     @Test("G11: a gate that opened is told though the group fails that takes it in")
     func openingOfFailedGroup() async throws {
         try a.execute("INSERT INTO sluice_gates (gate, state) VALUES ('g', 'closed')")
-        try await a.store.takeInForeignChanges()
+        try await a.store.readForeignChanges()
         let before = a.commits.elements.count
         try a.execute("UPDATE sluice_gates SET state = 'open' WHERE gate = 'g'")
         #expect(
@@ -262,7 +262,7 @@ import Testing
                 }
             } == .queueFull
         )
-        try await a.store.takeInForeignChanges()
+        try await a.store.readForeignChanges()
         let openings = a.commits.elements.dropFirst(before).flatMap { $0.openings.map(\.gate) }
         #expect(openings == ["g"])
     }

@@ -26,7 +26,7 @@ import Testing
 
     /// Has the brokers notice what the others have committed.
     private func exchange(_ brokers: Broker...) async throws {
-        for broker in brokers { try await broker.store.takeInForeignChanges() }
+        for broker in brokers { try await broker.store.readForeignChanges() }
     }
 
     /// What kills the process that a broker stands for.

@@ -54,7 +54,7 @@ import Testing
         // More than one claim goes through.
         let count = 2 * Claims.headLimit + 2
         try await a.store.add((1...count).map { ActionDraft("\($0)") })
-        try await b.store.takeInForeignChanges()
+        try await b.store.readForeignChanges()
         let queue = try await a.store.queueID("q")
         let next = ClaimRequest(queue: queue, admission: Admission())
         var running = try await a.store.take()
@@ -124,18 +124,18 @@ import Testing
         try await a.store.add((1...5).map { ActionDraft("\($0)", in: "q/\($0)") })
         #expect(try changes.filter { !$0.hasSuffix("runner") } == ["2 wake"])
         // It finds all of them.
-        try await b.store.takeInForeignChanges()
+        try await b.store.readForeignChanges()
         #expect(b.commits.elements.last?.queues.count == 5)
         #expect(try changes.isEmpty || changes == ["1 runner"])
         // Nor does what it has taken in go back and forth.
-        try await a.store.takeInForeignChanges()
-        try await b.store.takeInForeignChanges()
+        try await a.store.readForeignChanges()
+        try await b.store.readForeignChanges()
         #expect(try changes == [])
     }
 
     @Test("G11: an action for a queue that the other runs wakes nobody, and is found behind what runs")
     func quiet() async throws {
-        try await a.store.takeInForeignChanges()
+        try await a.store.readForeignChanges()
         try await b.store.add("1")
         let running = try await b.store.take()
         try await a.store.add("2")
@@ -156,7 +156,7 @@ import Testing
         _ = try await a.store.move(ids[2], to: "q")
         _ = try await a.store.setExpiry(ids[1], clock.now + .seconds(60))
         #expect(try changes.filter { $0.hasPrefix("2") } == ["2 cancel", "2 wake", "2 update", "2 update"])
-        try await b.store.takeInForeignChanges()
+        try await b.store.readForeignChanges()
         #expect(b.commits.elements.last?.foreignChanges.filter(\.endsRun).map(\.action) == [ids[0]])
     }
 
@@ -208,7 +208,7 @@ import Testing
         "G3: who commits keeps its lease, though its renewals come late; a quick second commit costs nothing"
     )
     func renewsWithCommit() async throws {
-        try await a.store.takeInForeignChanges()
+        try await a.store.readForeignChanges()
         try await a.store.add([ActionDraft("1")])
         let action = try await a.store.take()
         let lease = "SELECT lease_until_us FROM sluice_runner_rows WHERE pid = 1"
@@ -271,14 +271,14 @@ import Testing
 
     @Test("One that stops leaves the queues to the other, and says so")
     func stop() async throws {
-        try await a.store.takeInForeignChanges()
-        try await b.store.takeInForeignChanges()
+        try await a.store.readForeignChanges()
+        try await b.store.readForeignChanges()
         try await a.store.askOthersToLook()
-        try await b.store.takeInForeignChanges()
+        try await b.store.readForeignChanges()
         #expect(b.commits.elements.last?.runnerChanges == .look)
         try await a.store.stopRunning()
         #expect(try changes == ["2 runner"])
-        try await b.store.takeInForeignChanges()
+        try await b.store.readForeignChanges()
         #expect(b.commits.elements.last?.runnerChanges == [.look, .others])
         #expect(!b.store.runners.hasOthers)
         // Nobody is left to be told.
@@ -288,14 +288,14 @@ import Testing
 
     @Test("A change of those who run the queues that was rolled back with its group is told by the next one")
     func rolledBack() async throws {
-        try await b.store.takeInForeignChanges()
+        try await b.store.readForeignChanges()
         try await a.store.stopRunning()
         let refused = await refusal {
             try await b.store.write(sync: .later) { _ in throw SluiceError(.storage, "made up") }
         }
         #expect(refused == .storage)
         #expect(b.store.runners.hasOthers)
-        try await b.store.takeInForeignChanges()
+        try await b.store.readForeignChanges()
         #expect(b.commits.elements.last?.runnerChanges == [.look, .others])
     }
 
@@ -358,17 +358,17 @@ import Testing
         let file = try TemporaryFile()
         let a = try await StoreFixture.process(1, on: file, clock: clock) { $0.hasResetBug = true }
         let b = try await StoreFixture.process(2, on: file, clock: clock) { $0.hasResetBug = true }
-        try await a.store.takeInForeignChanges()
+        try await a.store.readForeignChanges()
         try await b.store.add("1")
-        try await a.store.takeInForeignChanges()
+        try await a.store.readForeignChanges()
         // What changes nothing does not count.
-        for _ in 1...CheckpointLease.busy { try await b.store.takeInForeignChanges() }
+        for _ in 1...CheckpointLease.busy { try await b.store.readForeignChanges() }
         for _ in 1...CheckpointLease.busy {
             try await a.store.write(sync: .later) { try $0.core.writeBarrier() }
         }
         #expect(try a.row("SELECT group_concat(pid) FROM sluice_checkpointer") == "1")
         #expect(try a.rows("SELECT change FROM sluice_changes") == ["runner"])
-        try await b.store.takeInForeignChanges()
+        try await b.store.readForeignChanges()
         try await a.store.checkpointPinnedWAL()
         #expect(!a.store.isWALPinned)
     }

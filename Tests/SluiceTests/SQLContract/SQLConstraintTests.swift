@@ -165,7 +165,7 @@ struct SQLConstraintTests {
         _ = try await store.queuesWithWork(.ordered(after: QueueID(rawValue: 0), limit: 10))
         try await store.settle(try await store.take(), .fail(.failed, .failQueue, error: "e"))
         _ = try await store.requeue(ids[1])
-        try await store.takeInForeignChanges()
+        try await store.readForeignChanges()
         return try await store.write(sync: .later) { $0.connection.cachedTexts }
     }
 

@@ -123,7 +123,7 @@ struct SQLEditTests {
         try await store.settle(try await store.take(), .retry(after: .seconds(60), error: "e"))
         let seen = fixture.commits.elements.count
         try await shell.run("UPDATE sluice_actions SET queue = 'new' WHERE id = 1")
-        try await store.takeInForeignChanges()
+        try await store.readForeignChanges()
         let told = fixture.commits.elements[seen...].reduce(into: Set<QueueID>()) { $0.formUnion($1.queues) }
         #expect(told == [try await store.queueID("q"), try await store.queueID("new")])
         #expect(try await store.drain() == ["b"])

@@ -249,7 +249,7 @@ struct StoreFailureTests {
         )
         #expect(await refusal { try await fixture.store.add("c", by: .text("c")) } == .sortKeyMismatch)
         #expect(fixture.commits.elements.count == count)
-        try await fixture.store.takeInForeignChanges()
+        try await fixture.store.readForeignChanges()
         let reports = fixture.commits.elements.dropFirst(count)
         #expect(reports.flatMap(\.foreignChanges).map(\.action?.rawValue) == [2])
         #expect(try fixture.row("SELECT count(*) FROM sluice_changes") == "0")

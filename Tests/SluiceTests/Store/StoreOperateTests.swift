@@ -133,8 +133,8 @@ struct StoreOperateTests {
         #expect(try await told { _ = try await store.retryNow(.exact("a")) } == [[a]])
         #expect(try await told { _ = try await store.cancel(id) } == [[a]])
         try fixture.execute("INSERT INTO sluice_actions (queue, kind, payload) VALUES ('b', 'note', '1')")
-        #expect(try await told { try await store.takeInForeignChanges() } == [[b]])
-        #expect(try await told { try await store.takeInForeignChanges() } == [])
+        #expect(try await told { try await store.readForeignChanges() } == [[b]])
+        #expect(try await told { try await store.readForeignChanges() } == [])
         #expect(try fixture.row("SELECT count(*) FROM sluice_changes") == "0")
     }
 

@@ -42,19 +42,19 @@ import Testing
         let a = try await StoreFixture.process(1, on: file, clock: clock)
         let b = try await StoreFixture.process(2, on: file, clock: clock)
         try await b.store.add("1", in: "first")
-        try await a.store.takeInForeignChanges()
+        try await a.store.readForeignChanges()
         // Of one of the queues the other process is told.
         try await a.store.add([ActionDraft("2"), ActionDraft("3", in: "second")])
         func fail() async {
             await #expect(throws: SluiceError.self) {
                 try await b.store.write(sync: .later) { transaction in
-                    if isForgotten { try transaction.core.takeInChanges(isOfTransaction: true) }
+                    if isForgotten { try transaction.core.readForeignChanges(isOfTransaction: true) }
                     throw SluiceError(.storage, "the commit fails")
                 }
             }
         }
         await fail()
-        try await b.store.takeInForeignChanges()
+        try await b.store.readForeignChanges()
         let report = try #require(b.commits.elements.last)
         #expect(report.runnerChanges.contains(.look) == isForgotten)
         if !isForgotten { #expect(report.queues.count == 2) }

@@ -7,7 +7,7 @@ package enum Chore: Hashable, Sendable, CaseIterable {
     /// Check whether the other processes that run the queues live, and poll queues that they had taken.
     case watchRunners
     /// Find all queues with work, since another process has left some.
-    case lookAround
+    case pollOthers
     /// Check for commits of other connections.
     case lookForChanges
     /// Place due scheduled actions.

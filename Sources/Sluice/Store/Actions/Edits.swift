@@ -117,7 +117,7 @@ final class Edits: TransactionSubject {
     /// Moves an action that does not run to another queue; a scheduled action remains scheduled.
     func relocate(_ action: ActionID, from queue: QueueID, to target: QueueID) throws(SQLiteError) {
         // A deferred action has no place. If the target's discipline defers, it is deferred again later.
-        try schedule.putBack(action)
+        try schedule.endDeferral(action)
         let place = try order.leaving(action, of: queue)
         let name = try core.events.isOn ? core.events.queueName(target) : nil
         try core.events.record(.moved, action, in: queue) { $0.target = name }
@@ -127,7 +127,7 @@ final class Edits: TransactionSubject {
         order.count(-1, in: queue)
         order.count(1, in: target)
         try keys.moveKey(of: action, to: target)
-        try blocks.came(action, to: target)
+        try blocks.noteArrival(action, to: target)
         try blocks.liftBlock(of: action, in: queue)
         core.touch(queue)
         if let place { try core.restore(place, in: target) } else { core.touch(target) }
@@ -266,7 +266,7 @@ final class Edits: TransactionSubject {
     }
 
     private func skip(_ action: ActionID, of queue: QueueID, error: String) throws(SQLiteError) -> ActionID {
-        try failures.bury(action, of: queue, DeadLetterCause.skipped.rawValue, error: error)
+        try failures.makeDeadLetter(action, of: queue, DeadLetterCause.skipped.rawValue, error: error)
         try blocks.liftBlock(of: action, in: queue)
         core.touch(queue)
         return action

@@ -68,7 +68,7 @@ extension Enqueues {
             .bind(1, action.rawValue).bind(2, extras?.key?.retention.wholeMicroseconds ?? 0).run()
         try groups.setGroups(of: action, in: queue, extras?.groups ?? ActionGroups())
         // It may have been deferred for a gate that it does not need now.
-        try schedule.putBack(action)
+        try schedule.endDeferral(action)
         core.touch(queue)
     }
 }

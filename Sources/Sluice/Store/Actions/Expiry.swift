@@ -125,7 +125,7 @@ final class Expiry: TransactionSubject {
             try blocks.liftBlock(of: row.action, in: row.queue)
         } else if row.isWaiting {
             // Its policy is applied when it is the head, so it must have its place.
-            try schedule.putBack(row.action)
+            try schedule.endDeferral(row.action)
         }
         core.touch(row.queue)
     }

@@ -44,14 +44,14 @@ final class Failures: TransactionSubject {
                 try blocks.block(queue, by: BlockReason(cause), action, error: error)
             }
         case .skip:
-            try bury(action, of: queue, cause.rawValue, error: error)
+            try makeDeadLetter(action, of: queue, cause.rawValue, error: error)
         case .failQueue:
             // Parked for another reason, by one that ran beside this: this is tried again with it.
             if try !blocks.isParked(queue, by: .failing) {
                 if try blocks.isParked(queue) { return }
                 try failAll(of: queue, isReversed: discipline == .lastInFirstOut, through: action, error)
             }
-            try bury(action, of: queue, cause.rawValue, error: error)
+            try makeDeadLetter(action, of: queue, cause.rawValue, error: error)
             try failBatch(of: queue)
         }
     }
@@ -106,7 +106,7 @@ final class Failures: TransactionSubject {
                 limit: Self.failBatchSize
             )
             for place in batch where try isAt(place, of: queue) {
-                try bury(place.action, of: queue, "behind", error: failing.error)
+                try makeDeadLetter(place.action, of: queue, "behind", error: failing.error)
             }
             guard batch.count < Self.failBatchSize else { return true }
         }
@@ -220,7 +220,7 @@ extension Failures {
     }
 
     /// Makes an action of a queue a dead letter, if the queue has it, and keeps its history.
-    func bury(
+    func makeDeadLetter(
         _ action: ActionID,
         of queue: QueueID,
         _ cause: String,
@@ -251,7 +251,7 @@ extension Failures {
         try keys.beginRetention(of: action)
         try order.leaving(action, of: queue)
         try groups.openGroups(of: action)
-        try groups.forgetAside(action)
+        try groups.forgetDeferral(action)
         order.count(-1, in: queue)
         try connection.cached("DELETE FROM sluice_action_rows WHERE id = ?1").bind(1, action.rawValue).run()
         try connection.cached("DELETE FROM sluice_state_rows WHERE action_id = ?1").bind(1, action.rawValue)

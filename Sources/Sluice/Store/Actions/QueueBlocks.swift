@@ -7,7 +7,7 @@ final class QueueBlocks: TransactionSubject {
     init(_ core: TransactionCore) { self.core = core }
 
     /// Records that an action enters a queue from elsewhere, so that it is exempt if the queue is failing.
-    func came(_ action: ActionID, to queue: QueueID) throws(SQLiteError) {
+    func noteArrival(_ action: ActionID, to queue: QueueID) throws(SQLiteError) {
         let isFailing = try connection.cached(
             "SELECT 1 FROM sluice_queue_rows WHERE queue_id = ?1 AND blocked_by = 'failing'"
         )

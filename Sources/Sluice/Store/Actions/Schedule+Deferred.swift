@@ -5,13 +5,13 @@ internal import SluiceSQLite
 /// So no claim has to skip it. The end of its wait is found like the time of a scheduled action.
 extension Schedule {
     /// Defers an action until its next attempt is due.
-    func setAside(_ action: ActionID, until time: Timestamp) throws(SQLiteError) {
+    func deferAction(_ action: ActionID, until time: Timestamp) throws(SQLiteError) {
         try setNotBefore(of: action, time.microseconds)
         noteScheduled(at: time)
         expect(time)
     }
 
-    func setAside(_ action: ActionID, untilOpen gate: GateName) throws(SQLiteError) {
+    func deferAction(_ action: ActionID, untilOpen gate: GateName) throws(SQLiteError) {
         try setNotBefore(of: action, Timestamp.whenOpened.microseconds)
         try connection.cached("INSERT OR REPLACE INTO sluice_aside_rows (action_id, gate) VALUES (?1, ?2)")
             .bind(1, action.rawValue).bind(2, gate.rawValue).run()
@@ -34,7 +34,7 @@ extension Schedule {
     ///   - discipline: The discipline under which it ran.
     ///   - delay: The length of the wait; `nil` if it waits for the gate alone.
     ///   - hasFailed: Whether the attempt failed; a stop of the broker is no failure.
-    func giveWay(
+    func deferAfterAttempt(
         _ place: Place,
         in queue: QueueID,
         by discipline: QueueDiscipline,
@@ -42,18 +42,18 @@ extension Schedule {
         gate: GateName?,
         hasFailed: Bool = true
     ) throws(SQLiteError) {
-        guard discipline.setsAside else { return }
+        guard discipline.defersWaiting else { return }
         // It ran while the queue failed, and so is exempt from the failing.
-        if discipline.slots > 1, try core.exists(place.action) { try blocks.came(place.action, to: queue) }
+        if discipline.slots > 1, try core.exists(place.action) { try blocks.noteArrival(place.action, to: queue) }
         if discipline == .passOver && hasFailed && !mutant("pass") {
             try order.passOver(place, of: queue, wasTried: true)
         }
         if let delay, delay > .zero {
             try order.leaving(place.action, of: queue)
-            try setAside(place.action, until: now + delay)
+            try deferAction(place.action, until: now + delay)
         } else if delay == nil, let gate {
             try order.leaving(place.action, of: queue)
-            try setAside(place.action, untilOpen: gate)
+            try deferAction(place.action, untilOpen: gate)
         } else if discipline.slots > 1 {
             // Another process may have seen it run, and have forgotten its place.
             core.log(ForeignChange(queue: queue, action: place.action, change: "update"))
@@ -61,9 +61,9 @@ extension Schedule {
     }
 
     /// Returns a deferred action to its place.
-    func putBack(_ action: ActionID) throws(SQLiteError) {
+    func endDeferral(_ action: ActionID) throws(SQLiteError) {
         if let aside = try aside(action) { try place(aside) }
-        try waitsForNoGate(action)
+        try forgetGate(action)
     }
 
     /// Returns deferred actions to their places.
@@ -72,11 +72,11 @@ extension Schedule {
     ///
     /// - Returns: The number of actions that are not deferred any more.
     @discardableResult
-    private func putBack(each actions: [ActionID]) throws(SQLiteError) -> Int {
+    private func endDeferral(each actions: [ActionID]) throws(SQLiteError) -> Int {
         var count = 0
         for action in actions {
             if let aside = try aside(action), try !placeIfWritable(aside) { continue }
-            try waitsForNoGate(action)
+            try forgetGate(action)
             count += 1
         }
         return count
@@ -100,7 +100,7 @@ extension Schedule {
         }.first
     }
 
-    private func waitsForNoGate(_ action: ActionID) throws(SQLiteError) {
+    private func forgetGate(_ action: ActionID) throws(SQLiteError) {
         try connection.cached("DELETE FROM sluice_aside_rows WHERE action_id = ?1").bind(1, action.rawValue)
             .run()
     }
@@ -109,7 +109,7 @@ extension Schedule {
     private static let putBackLimit = 1_000
 
     /// Puts back a batch of actions whose gates are open; returns whether there may be more.
-    func putBackOpened() throws(SQLiteError) -> Bool {
+    func placeOpened() throws(SQLiteError) -> Bool {
         while true {
             let limit = Self.putBackLimit + memory.unplaced.count
             let actions = try connection.cached(
@@ -121,13 +121,13 @@ extension Schedule {
                 """
             )
             .bind(1, limit).all { ActionID(rawValue: $0.int64(0)) }
-            let count = try putBack(each: actions)
+            let count = try endDeferral(each: actions)
             if actions.count < limit || count > 0 { return actions.count == limit }
         }
     }
 
     /// Makes the actions deferred for a gate due, since the gate has opened.
-    func expectPutBack(for gate: GateName) throws(SQLiteError) {
+    func expectOpening(for gate: GateName) throws(SQLiteError) {
         guard core.epoch != nil else { return }
         let isAwaited = try connection.cached("SELECT 1 FROM sluice_aside_rows WHERE gate = ?1 LIMIT 1")
             .bind(1, gate.rawValue).hasRow()
@@ -135,7 +135,7 @@ extension Schedule {
     }
 
     /// Puts back actions that wait for a retry in the queues of a pattern, before the wait is ended.
-    func putBackWaiting(_ form: QueuePattern.Form) throws(SQLiteError) {
+    func placeWaiting(_ form: QueuePattern.Form) throws(SQLiteError) {
         let (first, last) = form.bounds
         let actions = try connection.cached(
             """
@@ -147,11 +147,11 @@ extension Schedule {
             """
         )
         .bind(1, first).bind(2, last).all { ActionID(rawValue: $0.int64(0)) }
-        try putBack(each: actions)
+        try endDeferral(each: actions)
     }
 
     /// Puts back released actions, which a restart may allow to run.
-    func putBackReleased() throws(SQLiteError) {
+    func placeReleased() throws(SQLiteError) {
         let actions = try connection.cached(
             """
             SELECT a.id FROM sluice_state_rows AS s
@@ -161,11 +161,11 @@ extension Schedule {
             """
         )
         .all { ActionID(rawValue: $0.int64(0)) }
-        try putBack(each: actions)
+        try endDeferral(each: actions)
     }
 
     /// Shortens deferrals to the requested wait, counted from now, if the wall clock was set back (G8).
-    func shortenAsides() throws(SQLiteError) {
+    func shortenDeferrals() throws(SQLiteError) {
         let asides = try connection.cached(
             """
             SELECT a.id, a.not_before_us, s.retry_delay_us FROM sluice_state_rows AS s
@@ -179,7 +179,7 @@ extension Schedule {
                 Duration.microseconds($0.int64(2))
             )
         }
-        for (action, due, delay) in asides { try waitAside(action, until: now + delay, not: due) }
+        for (action, due, delay) in asides { try moveDeferral(action, until: now + delay, not: due) }
     }
 
     /// Checks, before due actions get their places, whether the wall clock was set back since the last time.
@@ -187,8 +187,8 @@ extension Schedule {
         if let last = lastAdmission {
             let lost = (core.uptime - last.uptime) - (now - last.wall)
             if lost > Self.clockTolerance {
-                try hastenAsides(by: lost, setBefore: last.wall)
-                try shortenAsides()
+                try hastenDeferrals(by: lost, setBefore: last.wall)
+                try shortenDeferrals()
             }
         }
         lastAdmission = (now, core.uptime)
@@ -200,7 +200,7 @@ extension Schedule {
     private static let clockTolerance: Duration = .seconds(1)
 
     /// Shortens deferrals made before `time`, by the wall clock of then, by the time that it has lost since.
-    private func hastenAsides(by lost: Duration, setBefore time: Timestamp) throws(SQLiteError) {
+    private func hastenDeferrals(by lost: Duration, setBefore time: Timestamp) throws(SQLiteError) {
         let asides = try connection.cached(
             """
             SELECT a.id, a.not_before_us FROM sluice_state_rows AS s
@@ -211,13 +211,13 @@ extension Schedule {
         .bind(1, time.microseconds).all {
             (ActionID(rawValue: $0.int64(0)), Timestamp(microseconds: $0.int64(1)))
         }
-        for (action, due) in asides { try waitAside(action, until: due + (.zero - lost), not: due) }
+        for (action, due) in asides { try moveDeferral(action, until: due + (.zero - lost), not: due) }
     }
 
     /// Changes the time until which an action is deferred, if both of its rows can be written.
     ///
     /// Equal times in the two rows mark the action as deferred.
-    private func waitAside(
+    private func moveDeferral(
         _ action: ActionID,
         until time: Timestamp,
         not due: Timestamp
@@ -225,7 +225,7 @@ extension Schedule {
         try core.writeIfPossible { () throws(SQLiteError) in
             try setNextAttempt(of: action, at: time)
             do throws(SQLiteError) {
-                try setAside(action, until: time)
+                try deferAction(action, until: time)
             } catch {
                 if connection.isInTransaction { try setNextAttempt(of: action, at: due) }
                 throw error

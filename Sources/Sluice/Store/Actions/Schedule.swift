@@ -35,7 +35,7 @@ final class Schedule: TransactionSubject {
     /// Forgets known times and expects opened gates, since other connections' changes were read.
     func readChanges() throws(SQLiteError) {
         memory.forgetTimes()
-        for opening in core.openings { try expectPutBack(for: opening.gate) }
+        for opening in core.openings { try expectOpening(for: opening.gate) }
     }
 
     /// Records a time at which an action is due.
@@ -58,7 +58,7 @@ final class Schedule: TransactionSubject {
         try noteAdmission()
         _ = try admit(.all)
         // After `admit`, which forgets the stuck actions and tries them again.
-        let leavesOpened = try putBackOpened()
+        let leavesOpened = try placeOpened()
         let next = try nextScheduled()
         memory.earliest = next ?? Self.never
         if leavesOpened { return now }

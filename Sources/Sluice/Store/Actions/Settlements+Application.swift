@@ -48,7 +48,7 @@ extension Settlements {
         guard try removals.discard(receipt.action, of: receipt.queue, as: .succeeded) else { return .removed }
         try work.perform(core, enqueues)
         // Read the changes that the application's triggers have made.
-        try core.takeInChanges(isOfTransaction: true)
+        try core.readForeignChanges(isOfTransaction: true)
         try schedule.readChanges()
         return .settled
     }

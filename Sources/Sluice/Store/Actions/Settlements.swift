@@ -66,7 +66,7 @@ final class Settlements: TransactionSubject {
             ($0.attempt, $0.error) = (run.number, bounded(error))
             ($0.delay, $0.gate) = (wait.delay, wait.gate)
         }
-        try schedule.giveWay(run.place, in: run.queue, by: run.discipline, delay: wait.delay, gate: wait.gate)
+        try schedule.deferAfterAttempt(run.place, in: run.queue, by: run.discipline, delay: wait.delay, gate: wait.gate)
     }
 
     private func release(_ run: EndedRun, for delay: Duration, _ gate: GateName?, _ error: String?) throws {
@@ -76,13 +76,13 @@ final class Settlements: TransactionSubject {
         try core.events.record(.released, run.action, in: run.queue) {
             ($0.attempt, $0.delay, $0.gate) = (run.number, wait.delay, wait.gate)
         }
-        try schedule.giveWay(run.place, in: run.queue, by: run.discipline, delay: wait.delay, gate: wait.gate)
+        try schedule.deferAfterAttempt(run.place, in: run.queue, by: run.discipline, delay: wait.delay, gate: wait.gate)
     }
 
     private func stop(_ run: EndedRun) throws {
         try core.events.record(.released, run.action, in: run.queue) { $0.attempt = run.number }
         if run.state.isSuspect { try clearSuspicion(run.action) }
-        try giveWay(run)
+        try deferAfterAttempt(run)
     }
 
     private func fail(_ run: EndedRun, _ cause: FailureCause, _ policy: FailurePolicy, _ error: String) throws
@@ -100,12 +100,12 @@ final class Settlements: TransactionSubject {
             error: error,
             attempt: run.number
         )
-        try giveWay(run)
+        try deferAfterAttempt(run)
     }
 
-    private func giveWay(_ run: EndedRun) throws {
+    private func deferAfterAttempt(_ run: EndedRun) throws {
         let (queue, discipline) = (run.queue, run.discipline)
-        try schedule.giveWay(run.place, in: queue, by: discipline, delay: .zero, gate: nil, hasFailed: false)
+        try schedule.deferAfterAttempt(run.place, in: queue, by: discipline, delay: .zero, gate: nil, hasFailed: false)
     }
 
     /// Frees the slot if the receipt holds it, and removes the action.

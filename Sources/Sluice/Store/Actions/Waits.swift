@@ -13,7 +13,7 @@ final class Waits: TransactionSubject {
     /// Ends the retry waits of queues, also of deferred actions; returns the queues that waited.
     func endWaits(_ form: QueuePattern.Form) throws(SQLiteError) -> Set<QueueID> {
         let (first, last) = form.bounds
-        try schedule.putBackWaiting(form)
+        try schedule.placeWaiting(form)
         let waiting = try connection.cached(
             """
             UPDATE sluice_state_rows SET next_attempt_at_us = NULL, retry_delay_us = NULL
@@ -85,7 +85,7 @@ extension QueuePattern.Form {
 extension Waits {
     /// Ends the waits of released heads, which a restart may allow to run.
     func endReleases() throws(SQLiteError) {
-        try schedule.putBackReleased()
+        try schedule.placeReleased()
         let actions = try connection.cached("SELECT action_id FROM sluice_state_rows WHERE is_released = 1")
             .all { $0.int64(0) }
         for action in actions {
@@ -107,7 +107,7 @@ extension Waits {
     ///
     /// A claim does so too; this writes it to the file.
     func shortenWaits() throws(SQLiteError) {
-        try schedule.shortenAsides()
+        try schedule.shortenDeferrals()
         // An action that is still deferred has a row that cannot be written, and its wait is left unchanged.
         let actions = try connection.cached(
             """

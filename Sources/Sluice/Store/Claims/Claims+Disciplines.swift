@@ -96,7 +96,7 @@ extension Claims {
     /// Defers or passes over an action that waits, and returns whether it did.
     ///
     /// The action waits for a gate, its retry or the start of its group, so that later ones run first.
-    func isSetAside(
+    func isDeferred(
         _ row: HeadRow,
         at place: Place,
         _ request: ClaimRequest,
@@ -105,7 +105,7 @@ extension Claims {
     ) throws(SQLiteError) -> Bool {
         let action = row.head.action
         if let gate = row.gates.first(where: { !controls.isOpen($0) }) {
-            try schedule.setAside(action, untilOpen: gate)
+            try schedule.deferAction(action, untilOpen: gate)
         } else if let wait = row.wait, wait.nextAttemptAt > now, !mutant("wait aside") {
             var time = wait.nextAttemptAt
             if time - now > row.retryDelay {
@@ -113,7 +113,7 @@ extension Claims {
                 time = now + row.retryDelay
                 try schedule.setNextAttempt(of: action, at: time)
             }
-            try schedule.setAside(action, until: time)
+            try schedule.deferAction(action, until: time)
         } else if turn.discipline == .passOver, try groups.isGroupClosed(for: place, in: request.queue),
             !mutant("closed group")
         {

@@ -22,7 +22,7 @@ extension Claims {
         _ turn: Turn
     ) throws(SQLiteError) {
         guard row.blockedBy != reason || row.blockedError != detail else { return }
-        try blocks.noteBlock(reason, detail, of: row.head.action, isHead: turn.setsAside, in: queue)
+        try blocks.noteBlock(reason, detail, of: row.head.action, isHead: turn.defersWaiting, in: queue)
     }
 
     /// Deletes the record that the head has no route, since something else blocks it now.

@@ -118,7 +118,7 @@ final class Claims: TransactionSubject {
             try forgetNote(of: row, in: request.queue)
             return .held(end)
         }
-        if turn.setsAside, !head.isExpired, try isSetAside(row, at: place, request, turn, controls) {
+        if turn.defersWaiting, !head.isExpired, try isDeferred(row, at: place, request, turn, controls) {
             return nil
         }
         if !mutant("gate"), !head.isExpired, let gate = row.gates.first(where: { !controls.isOpen($0) }) {

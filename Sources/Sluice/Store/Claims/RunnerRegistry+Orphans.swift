@@ -61,7 +61,7 @@ extension RunnerRegistry {
             try settlements.endOrphan(orphan.run)
             // A process that has seen it run may have forgotten its place.
             guard let (queue, place) = try order.waitingPlace(of: orphan.run.action) else { continue }
-            try blocks.came(place.action, to: queue)
+            try blocks.noteArrival(place.action, to: queue)
             try core.restore(place, in: queue)
         }
     }

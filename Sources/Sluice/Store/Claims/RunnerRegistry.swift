@@ -94,7 +94,7 @@ final class RunnerRegistry: TransactionSubject {
         .run()
         try suspectOrphans(of: [])
         try gatesAndHolds.forgetGates()
-        try core.tellRunners("runner")
+        try core.notifyRunners("runner")
         core.followOrder()
     }
 
@@ -146,7 +146,7 @@ final class RunnerRegistry: TransactionSubject {
         try removeRunner(epoch)
         // Actions that could not be settled: their process has not died, so no other would find them.
         try suspectOrphans(of: [])
-        try core.tellRunners("runner")
+        try core.notifyRunners("runner")
         core.epoch = nil
         core.followOrder()
     }
@@ -173,7 +173,7 @@ final class RunnerRegistry: TransactionSubject {
         for runner in gone { try removeRunner(runner.epoch) }
         try suspectOrphans(of: Set(ended.map(\.epoch)))
         try gatesAndHolds.forgetGates()
-        try core.tellRunners("runner")
+        try core.notifyRunners("runner")
         core.noteRunners(.look)
     }
 

@@ -12,7 +12,7 @@ struct Turn {
     static let plain = Turn(isPlain: true)
 
     var slots: Int { discipline.slots }
-    var setsAside: Bool { discipline.setsAside }
+    var defersWaiting: Bool { discipline.defersWaiting }
     /// The slots left when this one is taken.
     ///
     /// If other processes have slots, it is never full. The next claim then finds them taken elsewhere, and

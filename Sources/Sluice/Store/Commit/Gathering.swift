@@ -26,7 +26,7 @@ struct Gathering {
     var isWorthwhile: Bool { present > 0 && present < expected }
 
     /// Adds a write that must be synced; returns whether it completes the group that the writer waits for.
-    mutating func came() -> Bool {
+    mutating func noteArrival() -> Bool {
         present += 1
         guard isAwaited, present >= expected else { return false }
         isAwaited = false

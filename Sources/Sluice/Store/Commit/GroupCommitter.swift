@@ -96,7 +96,7 @@ final class GroupCommitter {
         do {
             try prepare(isSynced: group.contains { durability.syncs($0.sync) })
             try begin(waitsForLock: waitsForLock)
-            try walGuard?.begun(othersCommitted: transaction.core.hasTakenIn)
+            try walGuard?.begun(othersCommitted: transaction.core.hasReadForeignCommits)
         } catch {
             let isLocked = isLocked(error)
             if !isLocked { rollback() }
@@ -138,7 +138,7 @@ final class GroupCommitter {
         // A transaction that changes nothing must not fail for want of space.
         guard transaction.core.hasChanges else { return }
         let isNew = try walGuard?.willCommit(besideOthers: !transaction.core.others.isEmpty) ?? false
-        if isNew { try transaction.core.tellRunners("runner") }
+        if isNew { try transaction.core.notifyRunners("runner") }
     }
 
     private func yieldPin() {
@@ -196,7 +196,7 @@ final class GroupCommitter {
     /// when the lease ends.
     private func leaveQueuesToOthers() {
         guard !transaction.core.others.isEmpty else { return }
-        let look = Write(sync: .later, body: { try $0.core.tellRunners("look") }, completion: { _ in })
+        let look = Write(sync: .later, body: { try $0.core.notifyRunners("look") }, completion: { _ in })
         _ = commit([look], waitsForLock: false)
     }
 
@@ -282,7 +282,7 @@ final class GroupCommitter {
                 guard isLocked(error) else { throw error }
             }
             do {
-                try walGuard.giveWay()
+                try walGuard.deferAfterAttempt()
             } catch {
                 mustSetSynchronous = true
                 throw error

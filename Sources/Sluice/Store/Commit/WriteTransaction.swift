@@ -109,7 +109,7 @@ package final class WriteTransaction {
         for subject in remembering { subject.forget() }
         try core.takeIn()
         try schedule.readChanges()
-        try core.lookForSettled()
+        try core.findSettled()
     }
 
     func commit() throws(SQLiteError) {

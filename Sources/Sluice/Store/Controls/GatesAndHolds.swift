@@ -40,7 +40,7 @@ final class GatesAndHolds: TransactionSubject {
         core.changedControls(.gates)
         if isOpened {
             core.opened(GateOpening(gate: gate, spread: spread))
-            try schedule.expectPutBack(for: gate)
+            try schedule.expectOpening(for: gate)
         }
         if isOpen != (known?.isOpen ?? false) {
             core.events.record(isOpen ? .gateOpened : .gateClosed) { $0.gate = gate }

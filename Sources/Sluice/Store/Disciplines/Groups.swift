@@ -128,11 +128,11 @@ final class Groups: TransactionSubject {
             try connection.cached("DELETE FROM sluice_group_rows WHERE action_id = ?1")
                 .bind(1, action.rawValue).run()
         }
-        try forgetAside(action)
+        try forgetDeferral(action)
     }
 
     /// Deletes the deferral of an action that has become a dead letter; its groups remain.
-    func forgetAside(_ action: ActionID) throws(SQLiteError) {
+    func forgetDeferral(_ action: ActionID) throws(SQLiteError) {
         guard try hasAnyTraces() else { return }
         try connection.cached("DELETE FROM sluice_aside_rows WHERE action_id = ?1").bind(1, action.rawValue)
             .run()

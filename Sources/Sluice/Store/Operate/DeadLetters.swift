@@ -30,7 +30,7 @@ final class DeadLetters: TransactionSubject {
         guard let (queue, key) = try queueOfDead(action) else { return false }
         try revive(action, as: action, at: key, nonce: nil)
         order.count(1, in: queue)
-        try blocks.came(action, to: queue)
+        try blocks.noteArrival(action, to: queue)
         try core.restore(Place(key: key, action: action), in: queue)
         try core.events.record(.requeued, action, in: queue)
         return true

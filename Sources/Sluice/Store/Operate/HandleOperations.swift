@@ -183,7 +183,7 @@ extension HandleOperations {
         if !action.groups.isEmpty { try groups.setGroups(of: id, in: queue, action.groups) }
         if isFree {
             order.count(1, in: queue)
-            try blocks.came(id, to: queue)
+            try blocks.noteArrival(id, to: queue)
             try core.restore(Place(key: key, action: id), in: queue)
         } else {
             order.added(id, key: key, to: queue, isPlaced: true)

@@ -125,7 +125,7 @@ extension EventJournal {
 
     /// Records which gates and holds other connections have changed since the last commit.
     func recordControls(_ controls: Controls) {
-        guard isOn, let told = toldControls else { return }
+        guard isOn, let told = reportedControls else { return }
         for (name, gate) in controls.gates where gate.isOpen && told.gates[name]?.isOpen != true {
             record(.gateOpened) { $0.gate = name }
         }
@@ -138,7 +138,7 @@ extension EventJournal {
         for hold in told.holds where !controls.holds.contains(where: { $0.id == hold.id }) {
             record(.resumed, hold)
         }
-        toldControls = controls
+        reportedControls = controls
     }
 
     func record(_ kind: QueueEvent.Kind, _ hold: Controls.StandingHold) {
@@ -151,6 +151,6 @@ extension EventJournal {
 
     /// Keeps gates and holds as this transaction leaves them, to compare later changes with.
     func keepControls(_ controls: () throws(SQLiteError) -> Controls) throws(SQLiteError) {
-        if isOn && toldControls == nil { toldControls = try controls() }
+        if isOn && reportedControls == nil { reportedControls = try controls() }
     }
 }

@@ -19,8 +19,8 @@ final class EventJournal {
     /// Queues that this transaction removed from `left`, put back in a roll-back.
     private var taken: [QueueID] = []
     /// Gates and holds as last reported, to compare with the changes of other connections.
-    var toldControls: Controls?
-    /// The value of `toldControls` at the last commit.
+    var reportedControls: Controls?
+    /// The value of `reportedControls` at the last commit.
     private var committedControls: Controls?
 
     private static let leftLimit = 10_000
@@ -31,7 +31,7 @@ final class EventJournal {
 
     init(continuing other: EventJournal, on connection: Connection) {
         (self.connection, interest) = (connection, other.interest)
-        (isOn, left, toldControls) = (other.isOn, other.left, other.toldControls)
+        (isOn, left, reportedControls) = (other.isOn, other.left, other.reportedControls)
         committedControls = other.committedControls
     }
 
@@ -42,7 +42,7 @@ final class EventJournal {
         contents = isOn ? interest.contents : nil
         guard wasOn && !isOn else { return }
         left.removeAll()
-        toldControls = nil
+        reportedControls = nil
         committedControls = nil
     }
 
@@ -71,7 +71,7 @@ final class EventJournal {
         defer { if !events.isEmpty { events = [] } }
         guard isOn else { return events }
         taken.removeAll()
-        committedControls = toldControls
+        committedControls = reportedControls
         return events
     }
 
@@ -82,7 +82,7 @@ final class EventJournal {
         left.formUnion(taken)
         taken.removeAll()
         // Also if a BEGIN failed on a lock: later changes of other connections must still be reported.
-        toldControls = committedControls
+        reportedControls = committedControls
     }
 
     func leaves(_ queue: QueueID) {

@@ -66,7 +66,7 @@ extension TransactionCore {
     /// Checks the file after a change of the schema's version, and forgets the order.
     ///
     /// A copy may have been restored, perhaps one that looks the same.
-    func beginAnewWithFile() throws {
+    func rereadReplacedFile() throws {
         try life.ensure(connection, epoch: epoch, claims: order.claims)
         order.reread()
     }

@@ -73,7 +73,7 @@ extension TransactionCore {
     }
 
     /// Finds awaited actions that other connections have settled.
-    func lookForSettled() throws(SQLiteError) {
+    func findSettled() throws(SQLiteError) {
         guard settledActions.waiters.areThere else { return }
         for action in settledActions.waiters.actions {
             if let end = try end(of: action) { settledActions.note(action, end) }

@@ -37,9 +37,9 @@ final class TransactionCore {
     var hasChanges: Bool { connection.totalChanges != changesBefore }
     private var dataVersion: Int64?
     /// `PRAGMA data_version` at the last foreign commit that observers were notified of; kept in a roll-back.
-    private var toldDataVersion: Int64?
+    private var reportedDataVersion: Int64?
     /// Whether others have committed since the last transaction, so that this one reads their changes.
-    private(set) var hasTakenIn = false
+    private(set) var hasReadForeignCommits = false
     private var actionCounter: Int64?
     private var savedActionCounter: Int64?
     /// The queues whose names were asked for.
@@ -53,7 +53,7 @@ final class TransactionCore {
     private var lookedForDead = Timestamp(microseconds: 0)
     private var runnerChanges: RunnerChanges = []
     /// Changes for the other processes; empty while there are none.
-    var news = News()
+    var outgoing = OutgoingChanges()
     private var knownControls: Controls?
     /// Changes of gates and holds in this transaction.
     private var controlChanges: ControlChanges = []
@@ -93,7 +93,7 @@ final class TransactionCore {
         order = WaitingOrder(connection: connection, limits: writeBehind)
         self.events = events
         // The existing contents are no change. If they cannot be read, the first write reports why.
-        toldDataVersion = isJoined ? nil : try? connection.cached("PRAGMA data_version").first { $0.int64(0) }
+        reportedDataVersion = isJoined ? nil : try? connection.cached("PRAGMA data_version").first { $0.int64(0) }
     }
 }
 
@@ -113,12 +113,12 @@ extension TransactionCore {
         (self.now, uptime, waited) = (now ?? clock.now, clock.uptime, .zero)
         events.begin(now: self.now)
         let version = try connection.cached("PRAGMA data_version").first { $0.int64(0) }
-        hasTakenIn = version != dataVersion && !(mutant("commits of others") && dataVersion != nil)
-        guard hasTakenIn else { return false }
-        if version != toldDataVersion { events.interest.noteCommitOfOthers() }
-        toldDataVersion = version
+        hasReadForeignCommits = version != dataVersion && !(mutant("commits of others") && dataVersion != nil)
+        guard hasReadForeignCommits else { return false }
+        if version != reportedDataVersion { events.interest.noteCommitOfOthers() }
+        reportedDataVersion = version
         let mayBeCopy = try schema.ensure(connection)
-        if mayBeCopy { try beginAnewWithFile() }
+        if mayBeCopy { try rereadReplacedFile() }
         forget()
         if mayBeCopy { runnerChanges.insert(.look) }
         // Changes of gates and holds are recorded only for processes that run the queues.
@@ -130,8 +130,8 @@ extension TransactionCore {
     /// Reads the changes that other connections have recorded since the last transaction, and the runners.
     func takeIn() throws(SQLiteError) {
         try life.look(connection)
-        try takeInRunners()
-        try takeInChanges(isOfTransaction: false)
+        try readRunners()
+        try readForeignChanges(isOfTransaction: false)
     }
 
     func committed() {
@@ -140,7 +140,7 @@ extension TransactionCore {
         settledActions.committed()
         routeUse.committed()
         savedActionCounter = actionCounter
-        if !news.isEmpty { news = News() }
+        if !outgoing.isEmpty { outgoing = OutgoingChanges() }
         order.committed()
     }
 
@@ -150,7 +150,7 @@ extension TransactionCore {
             try connection.cached("UPDATE sluice_counters SET value = ?1 WHERE name = 'action'")
                 .bind(1, actionCounter).run()
         }
-        if !others.isEmpty { try tellOthers(news) }
+        if !others.isEmpty { try notifyOthers(outgoing) }
     }
 
     func rollback() {
@@ -213,7 +213,7 @@ extension TransactionCore {
         foreignChanges.removeAll()
         hasForeignTimes = false
         runnerChanges = []
-        news = News()
+        outgoing = OutgoingChanges()
         openings.removeAll()
         controlChanges = []
     }
@@ -221,7 +221,7 @@ extension TransactionCore {
     /// Reads the changes that other connections have recorded for this process.
     ///
     /// In the middle of a transaction, it reads the records of triggers in it, as if of another connection.
-    func takeInChanges(isOfTransaction: Bool) throws(SQLiteError) {
+    func readForeignChanges(isOfTransaction: Bool) throws(SQLiteError) {
         guard let epoch else {
             // Nothing is recorded for a process that does not run the queues: its order in memory is stale.
             return order.unfollow()
@@ -253,13 +253,13 @@ extension TransactionCore {
             settledActions.note(action, .removed)
         }
         if changes.contains(where: { $0.change == "look" }) { runnerChanges.insert(.look) }
-        try takeInControls(Set(changes.lazy.filter { $0.queue == nil }.map(\.change)))
+        try readForeignControls(Set(changes.lazy.filter { $0.queue == nil }.map(\.change)))
         guard !changes.isEmpty else { return }
         try connection.cached("DELETE FROM sluice_changes WHERE epoch = ?1").bind(1, epoch).run()
     }
 
     /// Reads which other processes run the queues, and whether this one still does.
-    private func takeInRunners() throws(SQLiteError) {
+    private func readRunners() throws(SQLiteError) {
         let epochs = try connection.cached("SELECT epoch FROM sluice_runner_rows").all { $0.int64(0) }
         let known = others
         let found = epochs.filter { $0 != epoch }
@@ -305,15 +305,15 @@ extension TransactionCore {
 
     func changedControls(_ change: ControlChanges) {
         controlChanges.insert(change)
-        if !others.isEmpty { news.controls.insert(change) }
+        if !others.isEmpty { outgoing.controls.insert(change) }
         knownControls = nil
-        events.toldControls = nil
+        events.reportedControls = nil
     }
 
     func opened(_ opening: GateOpening) { openings.append(opening) }
 
     /// Reads which gates other connections have opened, and whether they have changed a hold.
-    private func takeInControls(_ changes: Set<String>) throws(SQLiteError) {
+    private func readForeignControls(_ changes: Set<String>) throws(SQLiteError) {
         if changes.contains("hold") { controlChanges.insert(.holds) }
         if changes.contains("hold") || changes.contains("gate") { knownControls = nil }
         let controls = try controls()

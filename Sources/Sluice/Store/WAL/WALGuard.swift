@@ -127,7 +127,7 @@ final class WALGuard {
     private var mustYield: Bool { lease.isOthers || !isComplete && !mutant("yielding pin") }
 
     /// Releases the pin for a checkpoint of others, while a commit waits long for the write lock.
-    func giveWay() throws {
+    func deferAfterAttempt() throws {
         if try connection.isOtherCheckpointing() { pin.release() }
     }
 

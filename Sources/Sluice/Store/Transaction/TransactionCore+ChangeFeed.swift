@@ -31,7 +31,7 @@ extension TransactionCore {
     }
 
     /// Changes of this transaction that other processes running the queues must learn.
-    struct News {
+    struct OutgoingChanges {
         /// Queues that may have become ready.
         var queues: Set<QueueID> = []
         var queuesOfNew: Set<QueueID> = []
@@ -47,11 +47,11 @@ extension TransactionCore {
     ///
     /// It omits a queue whose only slot is taken: the process that settles the running action then claims the
     /// next one and sees all changes. Of new actions one record is enough, since its reader reads them all.
-    func tellOthers(_ news: News) throws(SQLiteError) {
-        var areTold = !news.actions.isEmpty
-        for queue in news.queues where try wakeOthers(for: queue) { areTold = true }
-        for queue in news.queuesOfNew where !areTold { areTold = try wakeOthers(for: queue) }
-        for change in news.actions {
+    func notifyOthers(_ outgoing: OutgoingChanges) throws(SQLiteError) {
+        var areTold = !outgoing.actions.isEmpty
+        for queue in outgoing.queues where try wakeOthers(for: queue) { areTold = true }
+        for queue in outgoing.queuesOfNew where !areTold { areTold = try wakeOthers(for: queue) }
+        for change in outgoing.actions {
             try connection.cached(
                 """
                 INSERT INTO sluice_changes (epoch, queue_id, action_id, change)
@@ -61,8 +61,8 @@ extension TransactionCore {
             .bind(1, epoch ?? 0).bind(2, change.queue.rawValue).bind(3, change.action?.rawValue)
             .bind(4, change.change).run()
         }
-        for (change, name) in ControlChanges.names where news.controls.contains(change) {
-            try tellRunners(name)
+        for (change, name) in ControlChanges.names where outgoing.controls.contains(change) {
+            try notifyRunners(name)
         }
     }
 
@@ -87,13 +87,13 @@ extension TransactionCore {
     /// Records that a queue may have become ready.
     func touch(_ queue: QueueID) {
         touchedQueues.insert(queue)
-        if !others.isEmpty { news.queues.insert(queue) }
+        if !others.isEmpty { outgoing.queues.insert(queue) }
     }
 
     /// Records that a queue has a new action, with a new sequence.
     func touchNew(_ queue: QueueID) {
         touchedQueues.insert(queue)
-        if !others.isEmpty { news.queuesOfNew.insert(queue) }
+        if !others.isEmpty { outgoing.queuesOfNew.insert(queue) }
     }
 
     /// Places an action in a queue again that was scheduled, in another queue or a dead letter.
@@ -106,13 +106,13 @@ extension TransactionCore {
 
     /// Records a change of an action for the other processes that run the queues.
     func log(_ change: ForeignChange) {
-        if !others.isEmpty { news.actions.append(change) }
+        if !others.isEmpty { outgoing.actions.append(change) }
     }
 }
 
 extension TransactionCore {
     /// Notifies the other processes that the set of runners has changed, or that they are to poll.
-    func tellRunners(_ change: String) throws(SQLiteError) {
+    func notifyRunners(_ change: String) throws(SQLiteError) {
         guard !others.isEmpty else { return }
         try connection.cached(
             """
