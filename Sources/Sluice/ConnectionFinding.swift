@@ -76,7 +76,8 @@ extension ConnectionFinding {
     )
     static let automaticCheckpoints = ConnectionFinding(
         code: .automaticCheckpoints,
-        message: "it checkpoints the WAL by itself, and this version of SQLite can lose a commit when two do: set "
+        message:
+            "it checkpoints the WAL by itself, and this version of SQLite can lose a commit when two do: set "
             + "PRAGMA wal_autocheckpoint = 0 on it, and leave that to the broker"
     )
 

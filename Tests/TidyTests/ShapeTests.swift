@@ -43,7 +43,9 @@ struct ShapeTests {
     @Test("No folder has more than 25 files")
     func folders() {
         let files = Repository.current.files.filter { $0.hasPrefix("Sources/") && $0.hasSuffix(".swift") }
-        let folders = Dictionary(grouping: files) { $0.split(separator: "/").dropLast().joined(separator: "/") }
+        let folders = Dictionary(grouping: files) {
+            $0.split(separator: "/").dropLast().joined(separator: "/")
+        }
         let crowded = folders.filter { $0.value.count > 25 }.keys.sorted()
         #expect(crowded.isEmpty, "\(crowded)")
     }

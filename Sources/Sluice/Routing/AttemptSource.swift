@@ -5,9 +5,10 @@ protocol AttemptSource: AnyObject, Sendable {
     /// It is tried until it is written, whether the caller's task is cancelled or not; `giveUp` ends that.
     ///
     /// - Parameters:
-    ///   - whenWorkFails: Returns what is written instead, if the application's code in the transaction fails.
-    ///   - written: Called with what was written and its result, or `nil` after giving up, before the broker is
-    ///     reported as idle or stopped.
+    ///   - whenWorkFails: Returns the settlement to write instead, if the application's code in the
+    ///     transaction fails.
+    ///   - written: Called with the written settlement and its result, or `nil` after giving up, before the
+    ///     broker is reported as idle or stopped.
     /// - Returns: The next claimed action; `nil` if there is none.
     func settle(
         _ action: ClaimedAction,

@@ -86,7 +86,7 @@ struct Show: AsyncParsableCommand, Look {
         if let head = findings.head {
             facts += [
                 ("head", "\(head.id), \(head.state)"), ("kind", head.kind), ("sort key", head.sortKey ?? ""),
-                ("attempts", String(head.attempts)), ("enqueued at", head.enqueuedAt),
+                ("attempts", String(head.attempts)), ("enqueued at", Times.text(head.enqueuedAt)),
                 ("payload", JSONText.onOneLine(head.payload)),
             ]
         }

@@ -1,3 +1,4 @@
+import Foundation
 import SluiceTestKit
 import Testing
 
@@ -23,7 +24,7 @@ import Testing
         let facts = try await broker.actionSummaries("q")
         #expect(facts.map(\.id) == [first])
         #expect(facts.map(\.attempts) == [2])
-        #expect(facts.map(\.enqueuedAt) == ["1970-01-01T00:00:01.000000Z"])
+        #expect(facts.map(\.enqueuedAt) == [Date(timeIntervalSince1970: 1)])
         await broker.close()
     }
 

@@ -9,7 +9,7 @@ struct GatheringTests {
     @Test("A caller who is alone never waits for others")
     func alone() {
         for _ in 0..<3 {
-            #expect(!gathering.came())
+            #expect(!gathering.noteArrival())
             #expect(gathering.begin() == nil)
             gathering.took(1)
             gathering.committed(1, in: .milliseconds(4))
@@ -19,17 +19,17 @@ struct GatheringTests {
     @Test("After a shared sync, the next waits for as many, and half as long as that took")
     func shared() {
         gathering.committed(3, in: .milliseconds(4))
-        #expect(!gathering.came())
+        #expect(!gathering.noteArrival())
         #expect(gathering.begin() == .milliseconds(2))
-        #expect(!gathering.came())
-        #expect(gathering.came(), "the third is the last that was waited for")
+        #expect(!gathering.noteArrival())
+        #expect(gathering.noteArrival(), "the third is the last that was waited for")
         #expect(gathering.end())
     }
 
     @Test("Where commits are fast, nobody waits for others")
     func fast() {
         gathering.committed(64, in: Gathering.slowCommit - .microseconds(1))
-        _ = gathering.came()
+        _ = gathering.noteArrival()
         #expect(gathering.begin() == nil)
         gathering.committed(64, in: Gathering.slowCommit)
         #expect(gathering.begin() != nil)
@@ -38,43 +38,43 @@ struct GatheringTests {
     @Test("The last one wakes the writer once, and only while it waits")
     func onlyOnce() {
         gathering.committed(2, in: .milliseconds(4))
-        _ = gathering.came()
+        _ = gathering.noteArrival()
         _ = gathering.begin()
-        #expect(gathering.came())
-        #expect(!gathering.came())
+        #expect(gathering.noteArrival())
+        #expect(!gathering.noteArrival())
         #expect(gathering.end())
         gathering.took(3)
-        #expect(!gathering.came())
-        #expect(!gathering.came())
+        #expect(!gathering.noteArrival())
+        #expect(!gathering.noteArrival())
     }
 
     @Test("Who expected others in vain does so once")
     func inVain() {
         gathering.committed(64, in: .milliseconds(4))
-        _ = gathering.came()
+        _ = gathering.noteArrival()
         #expect(gathering.begin() != nil)
         #expect(!gathering.end(), "nobody has told the writer to go on")
         gathering.took(1)
         gathering.committed(1, in: .milliseconds(4))
-        _ = gathering.came()
+        _ = gathering.noteArrival()
         #expect(gathering.begin() == nil)
     }
 
     @Test("A write that was taken back counts no more")
     func takenBack() {
         gathering.committed(2, in: .milliseconds(4))
-        _ = gathering.came()
+        _ = gathering.noteArrival()
         gathering.left()
         #expect(!gathering.isWorthwhile, "nothing that is to be synced stands in line")
-        _ = gathering.came()
+        _ = gathering.noteArrival()
         #expect(gathering.begin() != nil)
-        #expect(gathering.came())
+        #expect(gathering.noteArrival())
     }
 
     @Test("However long a sync takes, the wait is bounded")
     func bounded() {
         gathering.committed(2, in: .seconds(1))
-        _ = gathering.came()
+        _ = gathering.noteArrival()
         #expect(gathering.begin() == Gathering.longestWait)
     }
 }
@@ -85,7 +85,7 @@ private final class Line {
 
     var isWorthwhile: Bool { gathering.isWorthwhile }
 
-    func came() -> Bool { gathering.came() }
+    func noteArrival() -> Bool { gathering.noteArrival() }
 
     func left() { gathering.left() }
 

@@ -78,7 +78,12 @@ extension QueueRows {
                 let error =
                     "its sort key, of the type \(old), cannot be made a key of the type \(kind), by which "
                     + "the options of the application order the queue"
-                try failures.makeDeadLetter(action.id, of: queue, DeadLetterCause.undecodable.rawValue, error: error)
+                try failures.makeDeadLetter(
+                    action.id,
+                    of: queue,
+                    DeadLetterCause.undecodable.rawValue,
+                    error: error
+                )
                 try blocks.liftBlock(of: action.id, in: queue)
                 continue
             }

@@ -44,7 +44,9 @@ extension Schedule {
     ) throws(SQLiteError) {
         guard discipline.defersWaiting else { return }
         // It ran while the queue failed, and so is exempt from the failing.
-        if discipline.slots > 1, try core.exists(place.action) { try blocks.noteArrival(place.action, to: queue) }
+        if discipline.slots > 1, try core.exists(place.action) {
+            try blocks.noteArrival(place.action, to: queue)
+        }
         if discipline == .passOver && hasFailed && !mutant("pass") {
             try order.passOver(place, of: queue, wasTried: true)
         }

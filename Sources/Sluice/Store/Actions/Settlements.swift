@@ -66,7 +66,13 @@ final class Settlements: TransactionSubject {
             ($0.attempt, $0.error) = (run.number, bounded(error))
             ($0.delay, $0.gate) = (wait.delay, wait.gate)
         }
-        try schedule.deferAfterAttempt(run.place, in: run.queue, by: run.discipline, delay: wait.delay, gate: wait.gate)
+        try schedule.deferAfterAttempt(
+            run.place,
+            in: run.queue,
+            by: run.discipline,
+            delay: wait.delay,
+            gate: wait.gate
+        )
     }
 
     private func release(_ run: EndedRun, for delay: Duration, _ gate: GateName?, _ error: String?) throws {
@@ -76,7 +82,13 @@ final class Settlements: TransactionSubject {
         try core.events.record(.released, run.action, in: run.queue) {
             ($0.attempt, $0.delay, $0.gate) = (run.number, wait.delay, wait.gate)
         }
-        try schedule.deferAfterAttempt(run.place, in: run.queue, by: run.discipline, delay: wait.delay, gate: wait.gate)
+        try schedule.deferAfterAttempt(
+            run.place,
+            in: run.queue,
+            by: run.discipline,
+            delay: wait.delay,
+            gate: wait.gate
+        )
     }
 
     private func stop(_ run: EndedRun) throws {
@@ -105,7 +117,14 @@ final class Settlements: TransactionSubject {
 
     private func deferAfterAttempt(_ run: EndedRun) throws {
         let (queue, discipline) = (run.queue, run.discipline)
-        try schedule.deferAfterAttempt(run.place, in: queue, by: discipline, delay: .zero, gate: nil, hasFailed: false)
+        try schedule.deferAfterAttempt(
+            run.place,
+            in: queue,
+            by: discipline,
+            delay: .zero,
+            gate: nil,
+            hasFailed: false
+        )
     }
 
     /// Frees the slot if the receipt holds it, and removes the action.

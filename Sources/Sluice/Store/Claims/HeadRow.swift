@@ -37,7 +37,8 @@ struct HeadRow {
         )
         claim = row.optionalInt64(13)
         let blocked = row.optionalText(1).map(BlockReason.init(stored:))
-        blockedBy = blocked?.isOfHead == true && row.optionalInt64(15) != place.action.rawValue ? nil : blocked
+        blockedBy =
+            blocked?.isOfHead == true && row.optionalInt64(15) != place.action.rawValue ? nil : blocked
         blockedError = blocked == nil ? nil : row.optionalText(20)
         gates =
             row.isNull(17) && row.isNull(18)

@@ -43,7 +43,7 @@ struct Gathering {
         return patience
     }
 
-    /// Ends the wait; returns whether ``came()`` has asked a caller to wake the writer.
+    /// Ends the wait; returns whether ``noteArrival()`` has asked a caller to wake the writer.
     mutating func end() -> Bool {
         defer { isAwaited = false }
         return !isAwaited

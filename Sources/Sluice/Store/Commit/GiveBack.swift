@@ -6,6 +6,7 @@ final class GiveBack: PendingWrite {
     private let isUnderWay: Bool
     /// Whether there may be more; set and read only by the writer's leader, like `failure`.
     private(set) nonisolated(unsafe) var hasMore = false
+    // Set and read only by the writer's leader.
     private(set) nonisolated(unsafe) var failure: SluiceError?
 
     init(isUnderWay: Bool) { self.isUnderWay = isUnderWay }

@@ -123,7 +123,7 @@ package final class Writer: Sendable {
             if waiting.isClosed { return .refuse }
             waiting.writes.append(write)
             if write.isAlone { waiting.aloneCount += 1 }
-            let isComplete = durability.syncs(write.sync) && waiting.gathering.came()
+            let isComplete = durability.syncs(write.sync) && waiting.gathering.noteArrival()
             if waiting.hasLeader { return isComplete ? .completeGathering : .follow }
             if waiting.isSuspended { return .follow }
             waiting.hasLeader = true

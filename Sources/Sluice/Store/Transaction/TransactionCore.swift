@@ -93,7 +93,8 @@ final class TransactionCore {
         order = WaitingOrder(connection: connection, limits: writeBehind)
         self.events = events
         // The existing contents are no change. If they cannot be read, the first write reports why.
-        reportedDataVersion = isJoined ? nil : try? connection.cached("PRAGMA data_version").first { $0.int64(0) }
+        reportedDataVersion =
+            isJoined ? nil : try? connection.cached("PRAGMA data_version").first { $0.int64(0) }
     }
 }
 
