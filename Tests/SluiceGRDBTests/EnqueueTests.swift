@@ -97,7 +97,7 @@ struct EnqueueTests {
         }
         try await #expect(
             application.rows("SELECT kind || coalesce(tag, '') FROM sluice_actions ORDER BY id")
-                == ["notet", "note", "note", "any", "notee", "notef"]
+                == ["notet", "note", "note", "notee", "notef"]
         )
         await broker.close()
     }

@@ -22,16 +22,18 @@ struct Shape {
                 guard declaration.keywordLine > end, Declaration.typeKeywords.contains(declaration.keyword)
                 else { return nil }
                 let code = source.lines[declaration.keywordLine - 1].code
+                // As in `import struct Foundation.Date`.
+                guard !code.contains("import ") else { return nil }
                 let isPrivate = code.contains("private \(declaration.keyword)") || code.hasPrefix("private ")
                 return TopLevel(source: source, declaration: declaration, isPrivate: isPrivate)
             }
         }
     }
 
-    /// The folder of a file below a module's folder; "" for its root.
+    /// The folder of a file below a module's folder, with one sub-folder at most; "" for its root.
     static func folder(of path: String, in module: String) -> String {
         let parts = path.dropFirst(module.count).split(separator: "/").dropLast()
-        return parts.joined(separator: "/")
+        return parts.prefix(2).joined(separator: "/")
     }
 
     /// Types with more lines than allowed, all their extensions and nested types together.

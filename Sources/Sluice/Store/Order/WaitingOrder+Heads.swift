@@ -58,7 +58,7 @@ extension WaitingOrder {
     func take(_ place: Place, for receipt: Receipt, by discipline: QueueDiscipline = .firstInFirstOut) {
         lanes[receipt.queue]?.removeFirst(place)
         undo.append(.untake(receipt.queue, place))
-        running[place.action] = Run(
+        running[place.action] = OrderedRun(
             queue: receipt.queue,
             place: place,
             claim: receipt.claim,

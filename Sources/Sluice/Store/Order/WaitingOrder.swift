@@ -25,7 +25,7 @@ final class WaitingOrder {
     /// Queues whose lanes are read in passes.
     var passQueues: Set<QueueID> = []
     /// The places of running actions, needed when they end.
-    var running: [ActionID: Run] = [:]
+    var running: [ActionID: OrderedRun] = [:]
     /// Places on disk whose actions are deleted.
     var leftovers: [(queue: QueueID, place: Place)] = []
     /// Exact depths of queues whose depth was asked for.
@@ -41,27 +41,13 @@ final class WaitingOrder {
     private var isOfTransaction = false
     /// Whether actions of other connections were read without reporting their queues.
     private var hasMissedNewcomers = false
-    var undo: [Undo] = []
+    var undo: [OrderUndo] = []
     /// The value of `ordered` after the commit.
     var orderedNext: Int64?
     /// The number of leftovers that the commit deletes.
     var leftoversCleared = 0
     /// After a failure: the leftovers and the sequence that must be reached before the next try.
     var dueAgain: (leftovers: Int, action: Int64) = (0, 0)
-
-    struct Run {
-        let queue: QueueID
-        let place: Place
-        let claim: Int64
-        var discipline = QueueDiscipline.firstInFirstOut
-    }
-
-    /// A step that a roll-back undoes.
-    enum Undo {
-        case untake(QueueID, Place)
-        case unpass(QueueID, Place)
-        case resume(Run)
-    }
 
     init(connection: Connection, limits: WriteBehindLimits) {
         self.connection = connection
@@ -198,14 +184,6 @@ extension WaitingOrder {
     func takeMissedNewcomers() -> Bool {
         defer { hasMissedNewcomers = false }
         return hasMissedNewcomers
-    }
-
-    /// Actions that other connections have added.
-    struct Newcomers {
-        /// The queue of each action.
-        var queues: [QueueID] = []
-        /// Whether one of them is scheduled or expires.
-        var haveTimes = false
     }
 
     /// Reads the newest actions before the write lock is taken: they may be tens of thousands, and other

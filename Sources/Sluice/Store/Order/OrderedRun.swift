@@ -1,0 +1,7 @@
+/// The place of an action that runs, for when its run ends.
+struct OrderedRun {
+    let queue: QueueID
+    let place: Place
+    let claim: Int64
+    var discipline = QueueDiscipline.firstInFirstOut
+}
