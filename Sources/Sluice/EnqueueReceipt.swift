@@ -9,7 +9,7 @@
 public struct EnqueueReceipt: Sendable {
     /// The action's number; with a ``DeduplicationKey``, perhaps that of an existing action.
     public let id: ActionID
-    let broker: Broker
+    let broker: any ActionBroker
 
     /// Waits until the action has ended, and returns how.
     ///

@@ -188,7 +188,7 @@ import Testing
             holders.readers = readers.map { LockHolder(pid: $0, name: nil) }
             holders.foreignReaders = foreign.map { LockHolder(pid: $0, name: nil) }
             return Finding.all(facts, holders, path: place.path).first {
-                $0.text.hasPrefix("the log")
+                $0.text.hasPrefix("the WAL")
             }?.text
         }
         #expect(text(170, readBy: 7, 8, butRunners: []) == nil)

@@ -23,7 +23,7 @@ import Testing
             error: .string(limit: 65_536)
         )
         try #require(result.terminationStatus == .exited(0), "\(result.standardError)")
-        #expect(result.standardOutput == "depth 3, summaries 3, log true, left 0\n")
+        #expect(result.standardOutput == "depth 3, summaries 3, WAL true, left 0\n")
         // A relative path of a call means the directory of that call.
         for (path, count) in [
             (first.path, 0), (second.path, 1), (directories[1] + "/copy.sqlite", 3),

@@ -6,7 +6,8 @@ struct PhraseTests {
     /// Turns of phrase that make a page or a comment hard to read: see CONTRIBUTING.md.
     private static let turns =
         #"\b(anew|by and by|meanwhile|by now|no longer|what is|what has|what was|those that|those who|"#
-        + #"who does|behind (?:it|that|this|them)|is told|are told|tells?|stands?|takes? in|gives? way|not meant|"#
+        + #"who does|behind (?:it|that|this|them)|is told|are told|tells?|stands?|takes? in|gives? way|"#
+        + #"not meant|"#
         + #"has (?:the|a|an|its|them|it)\s+\w+\s+(?:go|wait|take|come|stand))\b"#
 
     /// How many there may be in all comments and pages: fewer each time somebody rewrites a page.
@@ -36,7 +37,7 @@ struct PhraseTests {
 
     @Test("Turns of phrase are found, and plain sentences are not")
     func finds() throws {
-        #expect(try Self.count(in: "What is told begins anew; it stands behind that.") == 5)
+        #expect(try Self.count(in: "What is told begins anew; it stands behind that.") == 4)
         #expect(try Self.count(in: "The broker starts the action again after the retry wait.") == 0)
     }
 }

@@ -23,19 +23,6 @@ extension Broker {
         }
     }
 
-    /// Cancels actions, each in a transaction of its own.
-    @discardableResult
-    public func cancel(actions: some Sequence<ActionID>) async throws(SluiceError) -> CancellationCounts {
-        var counts = CancellationCounts()
-        for action in Array(actions) {
-            switch try await cancel(action) {
-            case .removed: counts.removed += 1
-            case .signalled: counts.signalled += 1
-            case .tooLate: counts.tooLate += 1
-            }
-        }
-        return counts
-    }
 
     /// Cancels the actions that have a tag.
     ///

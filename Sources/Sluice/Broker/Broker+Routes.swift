@@ -41,19 +41,6 @@ extension Broker {
         }
     }
 
-    /// Routes the actions of a handler's type in the queues of a pattern to the handler.
-    ///
-    /// See ``route(_:_:_:handler:)``.
-    public func route<H: Handler>(
-        _ pattern: QueuePattern,
-        to handler: H,
-        _ options: RouteOptions = RouteOptions()
-    ) throws(SluiceError) {
-        try route(pattern, H.Input.self, options) { input, attempt in
-            try await handler.handle(input, attempt)
-        }
-    }
-
     /// Routes the actions of a type in the queues of a pattern to a closure with a completion.
     ///
     /// ```swift
@@ -78,19 +65,6 @@ extension Broker {
             case .success(let input):
                 return await runner.complete(attempt) { handler(input, attempt, $0) }
             }
-        }
-    }
-
-    /// Routes the actions of a handler's type in the queues of a pattern to a handler with a completion.
-    ///
-    /// See ``route(_:_:_:handler:)``.
-    public func route<H: CompletionHandler>(
-        _ pattern: QueuePattern,
-        to handler: H,
-        _ options: RouteOptions = RouteOptions()
-    ) throws(SluiceError) {
-        try route(pattern, completing: H.Input.self, options) { input, attempt, completion in
-            handler.handle(input, attempt, completion: completion)
         }
     }
 

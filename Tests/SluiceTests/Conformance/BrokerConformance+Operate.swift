@@ -1,0 +1,198 @@
+import Foundation
+import Sluice
+import SluiceTestKit
+import Testing
+
+/// Holds, gates, dead letters, edits, schedules, keys and the reasons of waiting.
+extension BrokerConformance {
+    private var now: Date { Date(timeIntervalSince1970: Double(engine.clock.wallMicroseconds) / 1e6) }
+
+    func holds(_ broker: Engine) async throws {
+        let log = try log(broker)
+        let hold = try await broker.hold("held/*", by: "a person", reason: "maintenance", for: nil)
+        try await broker.enqueue(Note("waits", in: "held/1"))
+        try await broker.enqueue(Note("runs", in: "free"))
+        try await running(broker) {
+            await broker.waitUntilIdle()
+            #expect(log.elements == ["runs"])
+            let because = try await broker.status(of: "held/1").because
+            #expect(because.first == .held(by: "a person", reason: "maintenance", until: nil))
+            #expect(try await broker.holds().map(\.id) == [hold])
+            #expect(try await broker.endHold(hold))
+            await broker.waitUntilIdle()
+            try await broker.hold("free", by: "b", reason: "", for: .seconds(60))
+            try await broker.enqueue(Note("after", in: "free"))
+            try await until { try await broker.status(of: "free").state == .held }
+            engine.clock.advance(by: .seconds(60))
+            _ = try await log.wait(forCount: 3)
+        }
+        #expect(log.elements == ["runs", "waits", "after"])
+        #expect(try await !broker.endHold(hold))
+    }
+
+    func gates(_ broker: Engine) async throws {
+        let numbers = EventLog<Int>()
+        try broker.route("*", Note.self) { _, attempt in
+            numbers.append(attempt.number)
+            return .success
+        }
+        try await broker.enqueue(Note("a"), EnqueueOptions(gate: "network"))
+        try await running(broker) {
+            await broker.waitUntilIdle()
+            #expect(numbers.elements == [])
+            #expect(try await broker.status(of: "notes").because.first == .gate("network"))
+            try await broker.openGate("network")
+            _ = try await numbers.wait(forCount: 1)
+            #expect(try await broker.gates().map(\.name) == ["network"])
+            await broker.waitUntilIdle()
+            try await broker.closeGate("network", isKept: false)
+            try await broker.enqueue(Note("b"), EnqueueOptions(gate: "network"))
+            await broker.waitUntilIdle()
+        }
+        #expect(numbers.elements == [1])
+    }
+
+    func deadLetters(_ broker: Engine) async throws {
+        let (log, isMended) = (EventLog<String>(), Signal())
+        try broker.route("*", Note.self, RouteOptions(failure: .all(.skip))) { note, _ in
+            log.append(note.text)
+            return isMended.elements.isEmpty ? .fail("refused") : .success
+        }
+        let ids = try await broker.enqueue([Note("a", order: .integer(1)), Note("b", order: .integer(2))])
+        try await drain(broker)
+        #expect(try await Set(broker.deadLetters().map(\.id)) == Set(ids))
+        isMended.send()
+        #expect(try await broker.purge(ids[1]))
+        try await broker.enqueue(Note("c", order: .integer(3)))
+        #expect(try await broker.requeue(ids[0]))
+        #expect(try await !broker.requeue(ids[1]))
+        try await drain(broker)
+        #expect(log.elements == ["a", "b", "a", "c"])
+        #expect(try await broker.deadLetters().isEmpty)
+    }
+
+    func edits(_ broker: Engine) async throws {
+        let log = try log(broker)
+        let ids = try await broker.enqueue(["a", "b", "c"].map { Note($0) })
+        #expect(try await broker.edit(ids[1], to: Note("edited"), ifRunning: .next) == .done)
+        #expect(try await broker.edit(ActionID(rawValue: 999), to: Note("x"), ifRunning: .next) == .missing)
+        #expect(try await broker.setTag(ids[2], "tag") == .done)
+        #expect(try await broker.cancel(tag: "tag").removed == 1)
+        try await drain(broker)
+        #expect(log.elements == ["a", "edited"])
+    }
+
+    func moves(_ broker: Engine) async throws {
+        let log = EventLog<String>()
+        try broker.route("*", Note.self) { note, attempt in
+            log.append("\(attempt.queue) \(note.text)")
+            return .success
+        }
+        let ids = try await broker.enqueue(["a", "b", "c"].map { Note($0) })
+        #expect(try await broker.move(ids[1], to: "other") == .done)
+        #expect(try await broker.moveToFront(ids[2]) == .done)
+        try await drain(broker)
+        #expect(log.elements.filter { $0.hasPrefix("notes") } == ["notes c", "notes a"])
+        #expect(log.elements.contains("other b"))
+    }
+
+    func cancels(_ broker: Engine) async throws {
+        let (started, cancelled) = (Signal(), Signal())
+        try broker.route("*", Note.self) { _, _ in
+            started.send()
+            do { try await untilCancelled() } catch { cancelled.send() }
+            return .success
+        }
+        let ids = try await broker.enqueue(["runs", "waits"].map { Note($0) })
+        try await running(broker) {
+            try await started.received()
+            #expect(try await broker.cancel(ids[1]) == .removed)
+            #expect(try await broker.cancel(ids[0]) == .signalled)
+            try await cancelled.received()
+            await broker.waitUntilIdle()
+            #expect(try await broker.cancel(ids[0]) == .tooLate)
+        }
+        try await broker.enqueue([Note("x", in: "a/1"), Note("y", in: "a/2"), Note("z", in: "b")])
+        #expect(try await broker.cancel(queues: "a/*").removed == 2)
+        #expect(try await broker.actionCount() == 1)
+    }
+
+    func schedules(_ broker: Engine) async throws {
+        let log = try log(broker)
+        let soon = now.addingTimeInterval(60)
+        let late = try await broker.enqueue(Note("late", order: .integer(1)), .init(), notBefore: soon).id
+        try await broker.enqueue(Note("now", order: .integer(2)))
+        try await running(broker) {
+            _ = try await log.wait(forCount: 1)
+            #expect(log.elements == ["now"])
+            #expect(try await broker.status(of: "notes").state == .scheduled)
+            #expect(try await broker.reschedule(late, notBefore: now.addingTimeInterval(120)) == .done)
+            engine.clock.advance(by: .seconds(60))
+            #expect(try await broker.status(of: "notes").state == .scheduled)
+            engine.clock.advance(by: .seconds(60))
+            _ = try await log.wait(forCount: 2)
+        }
+        #expect(log.elements == ["now", "late"])
+    }
+
+    func expiry(_ broker: Engine) async throws {
+        let log = EventLog<String>()
+        try broker.route("*", Note.self, RouteOptions(failure: .all(.skip))) { note, _ in
+            log.append(note.text)
+            return .success
+        }
+        let end = now.addingTimeInterval(60)
+        let ids = try await broker.enqueue(["a", "b"].map { Note($0) }, EnqueueOptions(expiresAt: end))
+        #expect(try await broker.setExpiry(ids[1], end.addingTimeInterval(60)) == .done)
+        engine.clock.advance(by: .seconds(61))
+        try await drain(broker)
+        #expect(log.elements == ["b"])
+        #expect(try await broker.deadLetters().map(\.cause) == [.expired])
+    }
+
+    func keys(_ broker: Engine) async throws {
+        let log = try log(broker)
+        let first = try await broker.enqueue(Note("first"), EnqueueOptions(key: "k")).id
+        #expect(try await broker.enqueue(Note("second"), EnqueueOptions(key: "k")).id == first)
+        let refusing = EnqueueOptions(key: DeduplicationKey("k", policy: .refuse))
+        await #expect(throws: SluiceError.self) { try await broker.enqueue(Note("third"), refusing) }
+        let replacing = EnqueueOptions(key: DeduplicationKey("k", policy: .replace))
+        #expect(try await broker.enqueue(Note("fourth"), replacing).id == first)
+        try await drain(broker)
+        #expect(log.elements == ["fourth"])
+        #expect(try await broker.enqueue(Note("free again"), refusing).id != first)
+    }
+
+    func because(_ broker: Engine) async throws {
+        try await broker.enqueue(Note("a"))
+        #expect(try await broker.status(of: "notes").state == .stopped)
+        #expect(try await broker.status(of: "nothing").state == .empty)
+        try broker.route("notes", Photo.self) { _, _ in .success }
+        try await broker.enqueue(Note("b", in: "elsewhere"))
+        try await running(broker) {
+            await broker.waitUntilIdle()
+            #expect(try await broker.status(of: "notes").because.first == .unknownKind)
+            #expect(try await broker.status(of: "elsewhere").because.first == .noRoute)
+            let stuck = try await broker.statuses(matching: .all, in: [.unknownKind, .noRoute], limit: 10)
+            #expect(Set(stuck.map(\.queue)) == ["notes", "elsewhere"])
+            let log = try log(broker, "notes")
+            _ = try await log.wait(forCount: 1)
+        }
+    }
+
+    func idle(_ broker: Engine) async throws {
+        let log = EventLog<String>()
+        try broker.route("*", Note.self) { [weak broker] note, _ in
+            if note.text == "a" { try await broker?.enqueue(Note("b", in: "second")) }
+            log.append(note.text)
+            return .success
+        }
+        try await broker.enqueue(Note("a", in: "first"))
+        try await running(broker) {
+            await broker.waitUntilIdle()
+            #expect(log.elements == ["a", "b"])
+            await broker.waitUntilIdle()
+        }
+        #expect(try await broker.actionCount() == 0)
+    }
+}

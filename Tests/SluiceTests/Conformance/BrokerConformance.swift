@@ -1,0 +1,115 @@
+import Foundation
+import Sluice
+import SluiceTestKit
+import Testing
+
+/// An engine that the conformance suite is run through.
+protocol ConformingEngine: Sendable {
+    associatedtype Engine: ActionBroker
+
+    /// The clock of its brokers.
+    var clock: ManualClock { get }
+
+    /// Opens a broker without actions.
+    func broker() async throws -> Engine
+}
+
+/// What every broker promises, whatever keeps its queues.
+///
+/// It uses ``ActionBroker`` alone, so that another engine is run through it unchanged.
+struct BrokerConformance<Conforming: ConformingEngine>: Sendable {
+    let engine: Conforming
+
+    init(_ engine: Conforming) { self.engine = engine }
+
+    func check(_ promise: BrokerPromise) async throws {
+        let broker = try await engine.broker()
+        switch promise {
+        case .order: try await order(broker)
+        case .oneSlot: try await oneSlot(broker)
+        case .headBlocks: try await headBlocks(broker)
+        case .receipts: try await receipts(broker)
+        case .retry: try await retry(broker)
+        case .skip: try await skip(broker)
+        case .block: try await block(broker)
+        case .failQueue: try await failQueue(broker)
+        case .holds: try await holds(broker)
+        case .gates: try await gates(broker)
+        case .deadLetters: try await deadLetters(broker)
+        case .edits: try await edits(broker)
+        case .moves: try await moves(broker)
+        case .cancels: try await cancels(broker)
+        case .schedules: try await schedules(broker)
+        case .expiry: try await expiry(broker)
+        case .keys: try await keys(broker)
+        case .because: try await because(broker)
+        case .idle: try await idle(broker)
+        }
+        await broker.close()
+    }
+}
+
+/// The promises, each with guarantees of the contract.
+enum BrokerPromise: String, CaseIterable, CustomTestStringConvertible {
+    case order = "G2: actions run in the order of their keys, those of one key in the order of arrival"
+    case oneSlot = "G3: one handler of a queue runs at a time; queues run beside each other"
+    case headBlocks = "G3: nothing of a queue runs before its head has finished"
+    case receipts = "G6: a receipt reports how its action ended"
+    case retry = "G8: a retry comes after its delay, with the attempt's number and its error"
+    case skip = "G9: a failed action that is skipped is a dead letter, and the queue goes on"
+    case block = "G9: a failed action parks its queue until an operator acts; other queues go on"
+    case failQueue = "G9: the actions after a failed one become dead letters, later arrivals run"
+    case holds = "a hold keeps its queues from starting until it is ended"
+    case gates = "an action waits for its gate without an attempt"
+    case deadLetters = "a dead letter is put back at its old place, or purged"
+    case edits = "an edited action runs with its new payload, at its place"
+    case moves = "a moved action runs in its new queue; one that is moved to the front runs next"
+    case cancels = "a cancelled action is removed, and its handler is cancelled if it runs"
+    case schedules = "a scheduled action blocks nothing before its time"
+    case expiry = "an expired action does not start"
+    case keys = "actions with one key are enqueued once"
+    case because = "G15: the status of a queue says why it does not move"
+    case idle = "waiting until idle ends when nothing is left that could run"
+
+    var testDescription: String { rawValue }
+}
+
+extension BrokerConformance {
+    typealias Engine = Conforming.Engine
+
+    /// Routes notes to a log of their texts; each succeeds.
+    func log(_ broker: Engine, _ pattern: QueuePattern = "*") throws -> EventLog<String> {
+        let log = EventLog<String>()
+        try broker.route(pattern, Note.self) { note, _ in
+            log.append(note.text)
+            return .success
+        }
+        return log
+    }
+
+    /// Runs a broker while `body` is at work, and stops it then.
+    func running(_ broker: Engine, _ body: () async throws -> Void) async throws {
+        // A stop before the start would stop nothing: an action shows that it runs.
+        let isRunning = Signal()
+        try broker.route("conformance-probe", Photo.self) { _, _ in
+            isRunning.send()
+            return .success
+        }
+        try await broker.enqueue(Photo(album: "conformance-probe", width: 0))
+        let run = Task { try await broker.run() }
+        do {
+            try await isRunning.received()
+            try await body()
+        } catch {
+            await broker.stop(grace: .zero)
+            throw error
+        }
+        await broker.stop(grace: .zero)
+        try await run.value
+    }
+
+    /// Runs a broker until nothing is left that could run.
+    func drain(_ broker: Engine) async throws {
+        try await running(broker) { await broker.waitUntilIdle() }
+    }
+}
