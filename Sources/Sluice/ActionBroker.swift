@@ -10,39 +10,48 @@ public import struct Foundation.Date
 /// ``Broker`` keeps queues in a SQLite file or in memory. Code that works with any broker takes
 /// `some ActionBroker`, or `any ActionBroker`. Each operation is described at ``Broker``.
 public protocol ActionBroker: AnyObject, Sendable {
-    // Routes.
+    // MARK: Routes
+
+    /// Sets the options for the queues of a pattern.
     func queues(_ pattern: QueuePattern, _ options: QueueOptions) throws(SluiceError)
+    /// Routes the actions of a type in the queues of a pattern to a closure.
     func route<A: Action>(
         _ pattern: QueuePattern,
         _ type: A.Type,
         _ options: RouteOptions,
         handler: @escaping @Sendable (A, Attempt) async throws -> Outcome
     ) throws(SluiceError)
+    /// Routes the actions of a type in the queues of a pattern to a closure with a completion.
     func route<A: Action>(
         _ pattern: QueuePattern,
         completing type: A.Type,
         _ options: RouteOptions,
         handler: @escaping @Sendable (A, Attempt, Completion) -> Void
     ) throws(SluiceError)
+    /// Routes actions of any kind in the queues of a pattern, unless the pattern has a route for their kind.
     func routeAnyKind(
         _ pattern: QueuePattern,
         _ options: RouteOptions,
         handler: @escaping @Sendable (_ payload: String, Attempt) async throws -> Outcome
     ) throws(SluiceError)
 
-    // Enqueuing.
+    // MARK: Enqueuing
+
+    /// Enqueues an action.
     @discardableResult
     func enqueue<A: Action>(
         _ action: A,
         _ options: EnqueueOptions,
         notBefore date: Date?
     ) async throws -> EnqueueReceipt
+    /// Enqueues actions of one type, all or none, in their order.
     @discardableResult
     func enqueue<A: Action>(
         _ actions: some Sequence<A>,
         _ shared: EnqueueOptions,
         options: ((A) throws -> EnqueueOptions)?
     ) async throws -> [ActionID]
+    /// Enqueues actions whose kinds and payloads are known at run time only, all or none, in their order.
     @discardableResult
     func enqueue(
         raw actions: some Sequence<RawAction>,
@@ -50,53 +59,83 @@ public protocol ActionBroker: AnyObject, Sendable {
         options: ((RawAction) throws -> EnqueueOptions)?
     ) async throws -> [ActionID]
 
-    // Running.
+    // MARK: Running
+
+    /// Runs the queues until ``stop(grace:)`` is called or the task is cancelled.
     func run() async throws
+    /// Stops the broker and waits until no handler runs.
     func stop(grace: Duration?) async
+    /// Stops the broker and closes the file; later calls throw ``SluiceError/Code/closed``.
     func close(grace: Duration?) async
+    /// Waits until a running broker has nothing left to run or to wait for.
     func waitUntilIdle() async
+    /// Waits until the action has ended, and returns how.
     func settled(_ action: ActionID) async throws -> ActionEnd
 
-    // Looking.
+    // MARK: Looking
+
+    /// Returns the state of a queue, with all reasons why it does not move.
     func status(of queue: QueueName) async throws(SluiceError) -> QueueStatus
+    /// Returns the status of queues with work, by name.
     func statuses(
         matching pattern: QueuePattern,
         in states: Set<QueueStatus.State>?,
         limit: Int
     ) async throws(SluiceError) -> [QueueStatus]
+    /// Returns waiting and running actions, by queue, in the order in which each queue runs them.
     func actionSummaries(_ pattern: QueuePattern, limit: Int) async throws(SluiceError) -> [ActionSummary]
+    /// Returns the number of waiting and running actions.
     func actionCount() async throws(SluiceError) -> Int
+    /// Returns the failed attempts of an action or dead letter, the oldest first.
     func failedAttempts(of action: ActionID) async throws(SluiceError) -> [FailedAttempt]
+    /// Returns the events from now on.
     func events(buffering: EventBuffering) -> QueueEvents
 
-    // Actions.
+    // MARK: Actions
+
+    /// Cancels an action.
     @discardableResult func cancel(_ action: ActionID) async throws(SluiceError) -> Cancellation
+    /// Cancels the actions that have a tag.
     @discardableResult func cancel(tag: String) async throws(SluiceError) -> CancellationCounts
+    /// Cancels all waiting and running actions in the queues of a pattern.
     @discardableResult
     func cancel(queues pattern: QueuePattern) async throws(SluiceError) -> CancellationCounts
+    /// Moves an action to another queue, to the place of its sort key and number.
     @discardableResult
     func move(_ action: ActionID, to queue: QueueName) async throws(SluiceError) -> ActionChange
+    /// Makes a waiting action the next to start in its queue, whatever the queue's discipline.
     @discardableResult func moveToFront(_ action: ActionID) async throws(SluiceError) -> ActionChange
+    /// Replaces an action's payload, and its kind by that of the new type.
     @discardableResult
     func edit<A: Action>(
         _ action: ActionID,
         to new: A,
         ifRunning: EditWhileRunning
     ) async throws(SluiceError) -> ActionChange
+    /// Schedules an action for later, or makes a scheduled action due now.
     @discardableResult
     func reschedule(_ action: ActionID, notBefore date: Date?) async throws(SluiceError) -> ActionChange
+    /// Sets or clears the expiry of an action.
     @discardableResult
     func setExpiry(_ action: ActionID, _ date: Date?) async throws(SluiceError) -> ActionChange
+    /// Sets or clears the tag of an action at once, also while it runs.
     @discardableResult
     func setTag(_ action: ActionID, _ tag: String?) async throws(SluiceError) -> ActionChange
+    /// Makes the action that has parked a queue a dead letter, or else the head, and lets the queue continue.
     @discardableResult
     func skipHead(of queue: QueueName, reason: String) async throws(SluiceError) -> HeadSkip
+    /// Ends the retry waits of queues and unparks them, so that their heads are tried now.
     @discardableResult func retryNow(_ pattern: QueuePattern) async throws(SluiceError) -> Int
 
-    // Gates and holds.
+    // MARK: Gates and holds
+
+    /// Opens a gate, so that the actions that wait for it may start.
     func openGate(_ name: GateName, isKept: Bool, spread: Duration) async throws(SluiceError)
+    /// Closes a gate, so that no action that needs it starts.
     func closeGate(_ name: GateName, isKept: Bool) async throws(SluiceError)
+    /// Returns the gates that have been opened or closed, by name.
     func gates() async throws(SluiceError) -> [Gate]
+    /// Holds the queues of a pattern.
     @discardableResult
     func hold(
         _ pattern: QueuePattern,
@@ -104,21 +143,30 @@ public protocol ActionBroker: AnyObject, Sendable {
         reason: String,
         for duration: Duration?
     ) async throws(SluiceError) -> HoldID
+    /// Ends a hold, so that queues without another hold continue.
     @discardableResult func endHold(_ hold: HoldID) async throws(SluiceError) -> Bool
+    /// Ends the holds of a pattern.
     @discardableResult
     func endHolds(matching pattern: QueuePattern, by holder: String?) async throws(SluiceError) -> Int
+    /// Returns the current holds, the oldest first.
     func holds() async throws(SluiceError) -> [Hold]
 
-    // Dead letters.
+    // MARK: Dead letters
+
+    /// Returns dead letters, the newest first.
     func deadLetters(
         _ pattern: QueuePattern,
         cause: DeadLetterCause?,
         after last: DeadLetter?,
         limit: Int
     ) async throws(SluiceError) -> [DeadLetter]
+    /// Puts a dead letter back into its queue, at the place of its sort key and number, with no attempt
+    /// spent.
     @discardableResult func requeue(_ action: ActionID) async throws(SluiceError) -> Bool
+    /// Puts the dead letters of a pattern back, each at its old place.
     @discardableResult
     func requeueAll(_ pattern: QueuePattern, cause: DeadLetterCause?) async throws(SluiceError) -> Int
+    /// Deletes a dead letter with its history.
     @discardableResult func purge(_ action: ActionID) async throws(SluiceError) -> Bool
 }
 

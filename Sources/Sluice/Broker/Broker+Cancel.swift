@@ -23,7 +23,6 @@ extension Broker {
         }
     }
 
-
     /// Cancels the actions that have a tag.
     ///
     /// Actions enqueued during the call are not cancelled. The call works in batches of several hundred, each

@@ -13,7 +13,7 @@ extension BrokerConformance {
         try await drain(broker)
         #expect(log.elements.filter { Int($0) == nil } == ["first", "a", "b", "b again", "c"])
         #expect(log.elements.compactMap { Int($0) } == Array(0..<100))
-        #expect(try await broker.actionCount() == 0)
+        try await #expect(broker.actionCount() == 0)
     }
 
     func oneSlot(_ broker: Engine) async throws {
@@ -29,7 +29,7 @@ extension BrokerConformance {
         try await running(broker) {
             let first = try await started.wait(forCount: 2)
             #expect(Set(first) == ["a 1", "b 1"])
-            #expect(try await broker.status(of: "a").state == .running)
+            try await #expect(broker.status(of: "a").state == .running)
             go.send()
             await broker.waitUntilIdle()
         }
@@ -61,13 +61,13 @@ extension BrokerConformance {
         let good = try await broker.enqueue(Note("good"))
         let bad = try await broker.enqueue(Note("fails"))
         let gone = try await broker.enqueue(Note("gone"), EnqueueOptions(gate: "closed"))
-        #expect(try await broker.cancel(gone.id) == .removed)
+        try await #expect(broker.cancel(gone.id) == .removed)
         try await running(broker) {
-            #expect(try await good.settled() == .succeeded)
-            #expect(try await bad.settled() == .deadLettered(.failed))
-            #expect(try await gone.settled() == .removed)
+            try await #expect(good.settled() == .succeeded)
+            try await #expect(bad.settled() == .deadLettered(.failed))
+            try await #expect(gone.settled() == .removed)
         }
-        #expect(try await broker.settled(ActionID(rawValue: 1_000_000)) == .unknown)
+        try await #expect(broker.settled(ActionID(rawValue: 1_000_000)) == .unknown)
     }
 
     func retry(_ broker: Engine) async throws {
@@ -85,12 +85,14 @@ extension BrokerConformance {
             _ = try await log.wait(forCount: 2)
             try await until { try await broker.status(of: "notes").state == .retry }
             engine.clock.advance(by: .seconds(29))
-            #expect(try await broker.status(of: "notes").state == .retry)
+            try await #expect(broker.status(of: "notes").state == .retry)
             engine.clock.advance(by: .seconds(1))
             await broker.waitUntilIdle()
         }
         #expect(log.elements.count == 3)
-        #expect(log.elements[0] == "1 -" && log.elements[1].hasPrefix("2 ") && log.elements[1].contains("offline"))
+        #expect(
+            log.elements[0] == "1 -" && log.elements[1].hasPrefix("2 ") && log.elements[1].contains("offline")
+        )
     }
 
     func skip(_ broker: Engine) async throws {
@@ -101,7 +103,7 @@ extension BrokerConformance {
         let letters = try await broker.deadLetters()
         #expect(letters.map(\.error) == ["refused"] && letters.first?.cause == .failed)
         let id = try #require(letters.first?.id)
-        #expect(try await broker.failedAttempts(of: id).map(\.error) == ["refused"])
+        try await #expect(broker.failedAttempts(of: id).map(\.error) == ["refused"])
     }
 
     func block(_ broker: Engine) async throws {
@@ -117,7 +119,7 @@ extension BrokerConformance {
                 return
             }
             #expect(action == ids[0])
-            #expect(try await broker.skipHead(of: "notes", reason: "known") == .skipped(ids[0]))
+            try await #expect(broker.skipHead(of: "notes", reason: "known") == .skipped(ids[0]))
             await broker.waitUntilIdle()
         }
         #expect(Set(log.elements) == ["fails", "elsewhere", "b"])

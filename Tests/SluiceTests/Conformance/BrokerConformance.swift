@@ -90,12 +90,12 @@ extension BrokerConformance {
     /// Runs a broker while `body` is at work, and stops it then.
     func running(_ broker: Engine, _ body: () async throws -> Void) async throws {
         // A stop before the start would stop nothing: an action shows that it runs.
-        let isRunning = Signal()
-        try broker.route("conformance-probe", Photo.self) { _, _ in
+        let (isRunning, probe) = (Signal(), "probe/\(UInt64.random(in: 0 ... .max))")
+        try broker.route(QueuePattern(probe), Photo.self) { _, _ in
             isRunning.send()
             return .success
         }
-        try await broker.enqueue(Photo(album: "conformance-probe", width: 0))
+        try await broker.enqueue(Photo(album: probe, width: 0))
         let run = Task { try await broker.run() }
         do {
             try await isRunning.received()
