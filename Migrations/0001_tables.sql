@@ -71,7 +71,7 @@ CREATE TABLE sluice_action_rows (
     sort_key       ANY NOT NULL CHECK (typeof(sort_key) <> 'blob'),
     -- Set while the action is scheduled for later and has no place in the order; cleared when it is due. Where a wait
     -- blocks nothing (QueueDiscipline), an action that waits stands aside likewise: with the time of its next attempt
-    -- here, or, while it waits for a gate, with the largest integer but one and a row in sluice_aside_rows.
+    -- here, or, while it waits for a gate, with the largest integer but one and a row in sluice_deferred_rows.
     not_before_us  INTEGER,
     enqueued_at_us INTEGER NOT NULL,
     -- A random number of the opening that enqueued the action; part of its idempotency key.
@@ -164,7 +164,7 @@ CREATE TABLE sluice_state_rows (
     waits_for_gate     TEXT,
     -- The number that it would have had as a new action when it came to a queue that was failing: it is not set aside
     -- with what was there. Set by a move and a requeue.
-    came_as_id         INTEGER,
+    arrived_as_id         INTEGER,
     -- The claim under which its payload was edited while it ran: that attempt has not seen the edit. Means nothing for
     -- another claim.
     edited_claim       INTEGER,
@@ -175,7 +175,7 @@ CREATE TABLE sluice_state_rows (
 -- For the start: what a dead process may have died of.
 CREATE INDEX sluice_state_suspect ON sluice_state_rows (action_id) WHERE is_suspect = 1;
 
-CREATE INDEX sluice_state_came ON sluice_state_rows (came_as_id) WHERE came_as_id IS NOT NULL;
+CREATE INDEX sluice_state_arrived ON sluice_state_rows (arrived_as_id) WHERE arrived_as_id IS NOT NULL;
 
 -- One row for each slot that is taken. Written before the handler starts, deleted by the settling that names
 -- the same action and claim. What a dead process left behind here are the suspects. So it is also the lease of the
@@ -199,13 +199,13 @@ CREATE TABLE sluice_claim_rows (
 ) STRICT, WITHOUT ROWID;
 
 -- Actions that stand aside until a gate opens. A row goes when the action comes back to its place, or goes.
-CREATE TABLE sluice_aside_rows (
+CREATE TABLE sluice_deferred_rows (
     action_id INTEGER PRIMARY KEY,
     -- The first of the gates that it waits for.
     gate      TEXT NOT NULL
 ) STRICT;
 
-CREATE INDEX sluice_aside_gate ON sluice_aside_rows (gate);
+CREATE INDEX sluice_deferred_gate ON sluice_deferred_rows (gate);
 
 -- Groups that actions start or are members of. Rows are written with their action and go with it; a dead letter keeps
 -- its own. Most actions have none.
@@ -365,7 +365,7 @@ CREATE TABLE sluice_checkpointer (
 ) STRICT;
 
 -- What others have changed, for each process that runs the queues: a row for each of them, which takes it in and
--- deletes it. Written by the triggers of 0003 and 0004 and by the engines of other processes.
+-- deletes it. Written by the triggers of 0003 and by the engines of other processes.
 CREATE TABLE sluice_changes (
     id        INTEGER PRIMARY KEY AUTOINCREMENT,
     -- For whom.

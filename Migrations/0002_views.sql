@@ -316,7 +316,7 @@ SELECT d.id,
 FROM sluice_dead_rows AS d
 JOIN sluice_queue_rows AS q ON q.queue_id = d.queue_id;
 
--- Gates that have been opened or closed. INSERT opens, DELETE closes, UPDATE of the state does either: see 0004. A
+-- Gates that have been opened or closed. INSERT opens, DELETE closes, UPDATE of the state does either: see 0003. A
 -- gate that is not listed is closed.
 CREATE VIEW sluice_gates AS
 SELECT name AS gate,
@@ -327,7 +327,7 @@ SELECT name AS gate,
        owner IS NULL AS is_kept
 FROM sluice_gate_rows;
 
--- Holds that stand. INSERT holds, DELETE resumes: see 0004.
+-- Holds that stand. INSERT holds, DELETE ends the hold: see 0003.
 CREATE VIEW sluice_holds AS
 SELECT x.id, x.scope, x.holder, x.reason,
        strftime('%Y-%m-%dT%H:%M:%S', x.since_us / 1000000, 'unixepoch')

@@ -12,15 +12,10 @@ static const unsigned char triggers[] = {
 #embed "../../Migrations/0003_triggers.sql"
 };
 
-static const unsigned char holds_and_gates[] = {
-#embed "../../Migrations/0004_holds_and_gates.sql"
-};
-
 static const struct sluice_migration sluice_migrations[] = {
     {"0001_tables", tables, sizeof tables},
     {"0002_views", views, sizeof views},
     {"0003_triggers", triggers, sizeof triggers},
-    {"0004_holds_and_gates", holds_and_gates, sizeof holds_and_gates},
 };
 
 const unsigned long sluice_migration_count = sizeof sluice_migrations / sizeof sluice_migrations[0];

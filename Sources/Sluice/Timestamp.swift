@@ -1,3 +1,5 @@
+internal import SluiceJSON
+
 #if canImport(FoundationEssentials)
 package import struct FoundationEssentials.Date
 #else
@@ -49,32 +51,7 @@ package struct Timestamp: Hashable, Comparable, Sendable {
 
 extension Timestamp {
     /// ISO 8601 in UTC with microseconds, as the views show it.
-    package var iso8601: String {
-        let (seconds, fraction) = Self.divide(microseconds, by: 1_000_000)
-        let (day, second) = Self.divide(seconds, by: 86_400)
-        // Days since 0000-03-01 of the Gregorian calendar, which puts a leap day at the end of its year
-        // (<https://howardhinnant.github.io/date_algorithms.html#civil_from_days>).
-        let (era, dayOfEra) = Self.divide(day + 719_468, by: 146_097)
-        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let shifted = (5 * dayOfYear + 2) / 153
-        let month = shifted < 10 ? shifted + 3 : shifted - 9
-        let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-        let date = [(year, 4), (month, 2), (dayOfYear - (153 * shifted + 2) / 5 + 1, 2)].map(Self.digits)
-        let time = [(second / 3_600, 2), (second / 60 % 60, 2), (second % 60, 2)].map(Self.digits)
-        return "\(date.joined(separator: "-"))T\(time.joined(separator: ":")).\(Self.digits(fraction, 6))Z"
-    }
-
-    private static func divide(_ number: Int64, by divisor: Int64) -> (Int64, Int64) {
-        // Rounded down, without a step below the smallest number.
-        let remainder = (number % divisor + divisor) % divisor
-        return (number / divisor - (number % divisor < 0 ? 1 : 0), remainder)
-    }
-
-    private static func digits(_ number: Int64, _ count: Int) -> String {
-        let text = String(number.magnitude)
-        return (number < 0 ? "-" : "") + String(repeating: "0", count: max(count - text.count, 0)) + text
-    }
+    package var iso8601: String { DateTime(microseconds: microseconds).extendedText }
 }
 
 extension Duration {

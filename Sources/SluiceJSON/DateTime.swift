@@ -35,13 +35,17 @@ package struct DateTime: Hashable, Sendable {
 
     /// The time in ISO 8601, in UTC: `2026-05-01T12:00:00.000000Z`; `nil` outside the years 0 to 9999.
     package var text: String? {
-        guard (-62_167_219_200_000_000...253_402_300_799_999_999).contains(microseconds) else { return nil }
+        (-62_167_219_200_000_000...253_402_300_799_999_999).contains(microseconds) ? extendedText : nil
+    }
+
+    /// The same for all times: a year has four digits or more, and a sign if it is before the year 0.
+    package var extendedText: String {
         let (seconds, fraction) = Self.divide(microseconds, 1_000_000)
         let (days, secondOfDay) = Self.divide(seconds, 86_400)
         let (year, month, day) = Self.civil(days)
         func digits(_ value: Int64, _ count: Int) -> String {
-            let text = String(value)
-            return String(repeating: "0", count: max(count - text.count, 0)) + text
+            let text = String(value.magnitude)
+            return (value < 0 ? "-" : "") + String(repeating: "0", count: max(count - text.count, 0)) + text
         }
         let date = "\(digits(year, 4))-\(digits(month, 2))-\(digits(day, 2))"
         let parts = [secondOfDay / 3_600, secondOfDay / 60 % 60, secondOfDay % 60]
@@ -87,8 +91,9 @@ package struct DateTime: Hashable, Sendable {
     }
 
     private static func divide(_ value: Int64, _ divisor: Int64) -> (quotient: Int64, remainder: Int64) {
+        // Rounded down, without a step below the smallest number.
         let remainder = (value % divisor + divisor) % divisor
-        return ((value - remainder) / divisor, remainder)
+        return (value / divisor - (value % divisor < 0 ? 1 : 0), remainder)
     }
 }
 

@@ -18,7 +18,7 @@ package enum OlderSchema {
         INSERT INTO sluice_order_rows VALUES (1, 0, 1);
         INSERT INTO sluice_state_rows (action_id, attempts, last_error) VALUES (2, 3, 'e');
         INSERT INTO sluice_claim_rows VALUES (1, 0, 1, 5, 6, 0, 0, 1);
-        INSERT INTO sluice_aside_rows VALUES (99, 'g');
+        INSERT INTO sluice_deferred_rows VALUES (99, 'g');
         INSERT INTO sluice_group_rows VALUES (99, 'profile', 1, 1);
         INSERT INTO sluice_pass_rows VALUES (1, 0, 1, 1);
         INSERT INTO sluice_closed_group_rows VALUES (1, 'profile');

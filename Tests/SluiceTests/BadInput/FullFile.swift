@@ -180,11 +180,11 @@ extension FullFile {
         WHERE q.name = 'pass/a' ORDER BY a.id LIMIT 1;
         INSERT OR IGNORE INTO sluice_batch_rows (queue_id, due_us, is_open)
         SELECT queue_id, 0, 0 FROM sluice_queue_rows WHERE name = 'batch/a';
-        INSERT OR IGNORE INTO sluice_aside_rows (action_id, gate)
+        INSERT OR IGNORE INTO sluice_deferred_rows (action_id, gate)
         SELECT a.id, 'shut' FROM sluice_action_rows AS a JOIN sluice_queue_rows AS q USING (queue_id)
         WHERE q.name = 'wide/a' LIMIT 1;
         UPDATE sluice_action_rows SET not_before_us = 9223372036854775806
-        WHERE id IN (SELECT action_id FROM sluice_aside_rows);
+        WHERE id IN (SELECT action_id FROM sluice_deferred_rows);
         INSERT OR IGNORE INTO sluice_order_rows (queue_id, sort_key, action_id)
         SELECT queue_id, sort_key, id FROM sluice_action_rows WHERE id <= 60 AND not_before_us IS NULL;
         UPDATE sluice_counters SET value = 60 WHERE name = 'ordered' AND value < 60;

@@ -221,7 +221,7 @@ struct DisciplineRuleTests {
         #expect(fixture.commits.elements.last?.dueAt == fixture.clock.now)
         #expect(try await store.admitScheduled() == nil)
         #expect(try await texts(store, by: .lastInFirstOut) == ["gated"])
-        #expect(try fixture.row("SELECT count(*) FROM sluice_aside_rows") == "0")
+        #expect(try fixture.row("SELECT count(*) FROM sluice_deferred_rows") == "0")
     }
 
     @Test("Each rule is that of the most specific pattern that says it; options of a pattern are set once")

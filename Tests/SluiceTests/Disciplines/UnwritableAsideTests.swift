@@ -24,7 +24,7 @@ import Testing
         let ids = try await store.add((0...count).map { ActionDraft("\($0)", extras: gated) })
         try await store.add("later", in: "other", notBefore: fixture.clock.now + .seconds(10))
         _ = try await store.finishedClaim(by: rules)
-        #expect(try fixture.row("SELECT count(*) FROM sluice_aside_rows") == "\(count + 1)")
+        #expect(try fixture.row("SELECT count(*) FROM sluice_deferred_rows") == "\(count + 1)")
         try fixture.execute(
             Self.plant("UPDATE OF not_before_us ON sluice_action_rows", when: "old.id = \(ids[0])")
         )

@@ -160,7 +160,7 @@ final class Failures: TransactionSubject {
           AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c
                           WHERE c.queue_id = ?1 AND c.action_id = o.action_id)
           AND NOT EXISTS (SELECT 1 FROM sluice_state_rows AS s
-                          WHERE s.action_id = o.action_id AND s.came_as_id > ?2)
+                          WHERE s.action_id = o.action_id AND s.arrived_as_id > ?2)
         LIMIT ?3
         """
 
@@ -169,7 +169,7 @@ final class Failures: TransactionSubject {
         WHERE a.queue_id = ?1 AND a.not_before_us IS NOT NULL AND a.id <= ?2
           AND (a.sort_key, a.id) > (?4, ?5)
           AND NOT EXISTS (SELECT 1 FROM sluice_state_rows AS s
-                          WHERE s.action_id = a.id AND s.came_as_id > ?2)
+                          WHERE s.action_id = a.id AND s.arrived_as_id > ?2)
         LIMIT ?3
         """
 
@@ -181,7 +181,7 @@ final class Failures: TransactionSubject {
           AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c
                           WHERE c.queue_id = ?1 AND c.action_id = o.action_id)
           AND NOT EXISTS (SELECT 1 FROM sluice_state_rows AS s
-                          WHERE s.action_id = o.action_id AND s.came_as_id > ?2)
+                          WHERE s.action_id = o.action_id AND s.arrived_as_id > ?2)
         LIMIT ?3
         """
 
@@ -190,7 +190,7 @@ final class Failures: TransactionSubject {
         WHERE a.queue_id = ?1 AND a.not_before_us IS NOT NULL AND a.id <= ?2
           AND (a.sort_key, a.id) < (?4, ?5)
           AND NOT EXISTS (SELECT 1 FROM sluice_state_rows AS s
-                          WHERE s.action_id = a.id AND s.came_as_id > ?2)
+                          WHERE s.action_id = a.id AND s.arrived_as_id > ?2)
         LIMIT ?3
         """
 
@@ -201,7 +201,7 @@ final class Failures: TransactionSubject {
                 """
                 SELECT s.action_id FROM sluice_state_rows AS s
                 CROSS JOIN sluice_action_rows AS a ON a.id = s.action_id
-                WHERE s.came_as_id > ?2 AND a.queue_id = ?1
+                WHERE s.arrived_as_id > ?2 AND a.queue_id = ?1
                 """
             )
             .bind(1, queue.rawValue).bind(2, last.rawValue).all { ActionID(rawValue: $0.int64(0)) }

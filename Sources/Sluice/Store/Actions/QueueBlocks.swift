@@ -15,8 +15,8 @@ final class QueueBlocks: TransactionSubject {
         guard isFailing else { return }
         try connection.cached(
             """
-            INSERT INTO sluice_state_rows (action_id, came_as_id) VALUES (?1, ?2)
-            ON CONFLICT (action_id) DO UPDATE SET came_as_id = excluded.came_as_id
+            INSERT INTO sluice_state_rows (action_id, arrived_as_id) VALUES (?1, ?2)
+            ON CONFLICT (action_id) DO UPDATE SET arrived_as_id = excluded.arrived_as_id
             """
         )
         .bind(1, action.rawValue).bind(2, try core.nextActionID().rawValue).run()

@@ -13,7 +13,7 @@ extension Schedule {
 
     func deferAction(_ action: ActionID, untilOpen gate: GateName) throws(SQLiteError) {
         try setNotBefore(of: action, Timestamp.whenOpened.microseconds)
-        try connection.cached("INSERT OR REPLACE INTO sluice_aside_rows (action_id, gate) VALUES (?1, ?2)")
+        try connection.cached("INSERT OR REPLACE INTO sluice_deferred_rows (action_id, gate) VALUES (?1, ?2)")
             .bind(1, action.rawValue).bind(2, gate.rawValue).run()
         groups.hasTraces = true
     }
@@ -103,7 +103,7 @@ extension Schedule {
     }
 
     private func forgetGate(_ action: ActionID) throws(SQLiteError) {
-        try connection.cached("DELETE FROM sluice_aside_rows WHERE action_id = ?1").bind(1, action.rawValue)
+        try connection.cached("DELETE FROM sluice_deferred_rows WHERE action_id = ?1").bind(1, action.rawValue)
             .run()
     }
 
@@ -117,7 +117,7 @@ extension Schedule {
             let actions = try connection.cached(
                 """
                 SELECT w.action_id FROM sluice_gate_rows AS g
-                CROSS JOIN sluice_aside_rows AS w ON w.gate = g.name
+                CROSS JOIN sluice_deferred_rows AS w ON w.gate = g.name
                 LEFT JOIN sluice_action_rows AS a ON a.id = w.action_id
                 WHERE g.is_open AND (a.id IS NULL OR typeof(a.sort_key) NOT IN ('blob', 'null')) LIMIT ?1
                 """
@@ -131,7 +131,7 @@ extension Schedule {
     /// Makes the actions deferred for a gate due, since the gate has opened.
     func expectOpening(for gate: GateName) throws(SQLiteError) {
         guard core.epoch != nil else { return }
-        let isAwaited = try connection.cached("SELECT 1 FROM sluice_aside_rows WHERE gate = ?1 LIMIT 1")
+        let isAwaited = try connection.cached("SELECT 1 FROM sluice_deferred_rows WHERE gate = ?1 LIMIT 1")
             .bind(1, gate.rawValue).hasRow()
         if isAwaited { expect(now) }
     }

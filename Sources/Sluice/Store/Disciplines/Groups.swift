@@ -108,7 +108,7 @@ final class Groups: TransactionSubject {
         let found =
             try connection.cached(
                 """
-                SELECT EXISTS (SELECT 1 FROM sluice_group_rows) OR EXISTS (SELECT 1 FROM sluice_aside_rows)
+                SELECT EXISTS (SELECT 1 FROM sluice_group_rows) OR EXISTS (SELECT 1 FROM sluice_deferred_rows)
                     OR EXISTS (SELECT 1 FROM sluice_closed_group_rows)
                 """
             )
@@ -134,7 +134,7 @@ final class Groups: TransactionSubject {
     /// Deletes the deferral of an action that has become a dead letter; its groups remain.
     func forgetDeferral(_ action: ActionID) throws(SQLiteError) {
         guard try hasAnyTraces() else { return }
-        try connection.cached("DELETE FROM sluice_aside_rows WHERE action_id = ?1").bind(1, action.rawValue)
+        try connection.cached("DELETE FROM sluice_deferred_rows WHERE action_id = ?1").bind(1, action.rawValue)
             .run()
     }
 
