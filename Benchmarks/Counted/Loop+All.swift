@@ -26,7 +26,7 @@ extension Loop {
     /// Without syncs, which take time and no instructions, and at a time that is always the same.
     private static var relaxed: BrokerOptions {
         var options = BrokerOptions()
-        options.durability = .relaxed
+        options.file.durability = .relaxed
         options.clock = StoppedClock()
         return options
     }

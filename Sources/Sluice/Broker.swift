@@ -130,8 +130,8 @@ public final class Broker: Sendable {
             let delay = min(max(time - options.clock.now, .zero), Self.scheduleInterval)
             scheduler.schedule(.admitScheduled, within: delay)
         }
-        if options.erasesPayloads && isRunning {
-            scheduler.schedule(.truncateWAL, within: options.walTruncationInterval)
+        if options.file.erasesPayloads && isRunning {
+            scheduler.schedule(.truncateWAL, within: options.file.walTruncationInterval)
         }
         if report.awaitsSync { scheduler.schedule(.sync, within: Self.syncInterval) }
         // Last, so that an observer that asks for a status sees the scheduler's new state.

@@ -1,17 +1,10 @@
 public import Dispatch
 public import Logging
 
-/// How a broker opens its file and runs its queues.
+/// How a broker runs its queues, and how it opens its file.
 public struct BrokerOptions: Sendable {
-    /// How the broker uses the file.
-    ///
-    /// Default: ``BrokerRole/run``.
-    public var role: BrokerRole = .run
-
-    /// How much a loss of power can undo.
-    ///
-    /// Default: ``Durability/standard``.
-    public var durability: Durability = .standard
+    /// How the broker opens and uses its file; most of it has no meaning for queues in memory.
+    public var file = FileOptions()
 
     /// The most handlers that run at the same time, over all queues; 1 to 10,000.
     ///
@@ -56,88 +49,13 @@ public struct BrokerOptions: Sendable {
     /// `true`.
     public var acceptsUnsealedPayloads = true
 
-    /// Whether payloads are erased from the file when their actions are removed, and soon from its WAL.
-    ///
-    /// Deleted data is overwritten with zeros (<https://www.sqlite.org/pragma.html#pragma_secure_delete>).
-    /// While the broker runs, the WAL is copied and truncated ``walTruncationInterval`` after a commit; see
-    /// <doc:Security> for when nothing is left. It costs about twice the WAL for payloads of more than a
-    /// page, and a sync of the file a second. Default: `false`.
-    public var erasesPayloads = false
-
-    /// How long after a commit a running broker truncates the WAL if it ``erasesPayloads``.
-    ///
-    /// Default: 1 second.
-    public var walTruncationInterval: Duration = .seconds(1)
-
-    /// How long a write waits for another connection, such as a shell inside `BEGIN`, to release the write
-    /// lock.
-    ///
-    /// Default: 10 seconds.
-    public var lockTimeout: Duration = .seconds(10)
-
-    /// Registers functions and collations on the engine's writing connection, a `sqlite3 *`; `nil` by
-    /// default.
-    ///
-    /// They serve the application's tables that ``Outcome/success(_:)`` writes to. The closure runs outside a
-    /// transaction when the file is opened, and again at each ``Broker/resume()``. The connection trusts no
-    /// schema: functions in triggers, views, indexes or constraints must be registered with
-    /// `SQLITE_INNOCUOUS`. The engine applies its own settings afterwards, and SQLite's hooks belong to the
-    /// engine. If the closure throws, opening throws ``SluiceError/Code/connectionNotPrepared``.
-    public var prepareConnection: (@Sendable (OpaquePointer) throws -> Void)?
-
-    /// Whether a missing file, its tables and steps of its schema are created; otherwise opening throws.
-    package var makesMissing = true
-
-    /// The SQLite VFS, for tests of disks that fail; `nil` is the system's.
-    package var vfs: String?
-
-    /// Returns facts about the file system; replaced in tests.
-    package var mountFacts: @Sendable (String) -> MountFacts? = { MountFacts.read($0) }
-
-    /// Whether the WAL is protected from SQLite's WAL-reset bug: if the version in use has it, and in tests.
-    package var hasResetBug = FileFacts.hasResetBug
-
-    /// When the order of waiting actions is written to the file.
-    package var writeBehind = WriteBehindLimits()
-
-    /// How long the right to run queues lasts without a renewal.
-    package var leases = LeaseTimes()
-
     /// Waits until nothing is left to do, in tests.
     package var restWaiters: RestWaiters?
-
-    /// The process that the broker runs queues as; `nil` is its real one.
-    package var identity: ProcessIdentity?
-
-    /// Whether the file may be open in this process already, so that tests can use two stores as two
-    /// processes.
-    package var sharesFile = false
 
     /// How long handlers may continue when the broker stops, before they are cancelled.
     ///
     /// Default: 10 seconds.
     public var stopGrace: Duration = .seconds(10)
-
-    /// How often a running broker polls for commits by other connections and processes if the WAL is not
-    /// watched.
-    ///
-    /// It bounds the time until an action of such a commit starts (G11). Default: 100 milliseconds, which
-    /// costs less than one per cent of a core. In addition to the watch, the broker polls once a second, or
-    /// at this interval if it is longer.
-    public var foreignChangeInterval: Duration = .milliseconds(100)
-
-    /// Whether a running broker watches the WAL for commits by other connections and processes.
-    ///
-    /// With the watch, an action of such a commit starts within twice the time of the commit's sync and 100
-    /// milliseconds, mostly in one or two. It costs nothing while there are no commits.
-    ///
-    /// All brokers of a process share one of the user's inotify instances on Linux
-    /// (`fs.inotify.max_user_instances`); on Apple systems each uses a descriptor of the WAL. If none is
-    /// available, the broker polls every ``foreignChangeInterval``. Set this to `false` for a file system
-    /// that does not report writes of others, as only the poll once a second remains there.
-    ///
-    /// Default: `true`.
-    public var watchesWAL = true
 
     /// How long a queue with work may not move before ``QueueEvent/Kind/stalled`` is sent; `nil` is never.
     ///
@@ -218,9 +136,7 @@ public struct BrokerOptions: Sendable {
             "maximumPayloadByteCount is \(maximumPayloadByteCount); give 1 to 500,000,000"
         )
         try check(crashTrialLimit >= .zero, "crashTrialLimit is negative")
-        try check(lockTimeout >= .zero, "lockTimeout is negative")
-        try check(foreignChangeInterval > .zero, "foreignChangeInterval is not positive")
-        try check(walTruncationInterval > .zero, "walTruncationInterval is not positive")
+        try file.validate()
         try check(stopGrace >= .zero, "stopGrace is negative")
         try check(
             blockedHandlerThreshold.map { $0 > .zero } ?? true,
@@ -230,39 +146,5 @@ public struct BrokerOptions: Sendable {
         #if Metrics
         try metrics?.validate()
         #endif
-    }
-}
-
-/// How much a loss of power can undo; a kill of the process undoes nothing at any level.
-///
-/// The levels set SQLite's `synchronous` for each commit
-/// (<https://www.sqlite.org/pragma.html#pragma_synchronous>).
-public struct Durability: Sendable, Hashable {
-    enum Level: Sendable { case everything, standard, relaxed }
-
-    let level: Level
-
-    /// Syncs every commit: loss of power undoes nothing that was reported, and no settled action runs again.
-    public static let everything = Durability(level: .everything)
-
-    /// Syncs enqueued actions, dead letters and parking.
-    ///
-    /// The settling of an attempt is synced within a second, or with the next enqueue. Loss of power before
-    /// that lets the action run again, which G5 allows.
-    public static let standard = Durability(level: .standard)
-
-    /// Syncs no commit: loss of power can lose the enqueues of the last second, and its settled actions run
-    /// again.
-    ///
-    /// The file stays intact.
-    public static let relaxed = Durability(level: .relaxed)
-
-    /// Whether a commit with such a write is synced.
-    func syncs(_ need: SyncNeed) -> Bool {
-        switch need {
-        case .forced: true
-        case .owed: level != .relaxed
-        case .later: level == .everything
-        }
     }
 }

@@ -42,7 +42,7 @@ extension Broker {
     /// other actions the result is ``ActionEnd/unknown``, or ``ActionEnd/deadLettered(_:)`` if there is a
     /// dead letter.
     ///
-    /// A broker that does not run polls for changes by others every ``BrokerOptions/foreignChangeInterval``
+    /// A broker that does not run polls for changes by others every ``FileOptions/foreignChangeInterval``
     /// during the call.
     ///
     /// A handler cannot wait for its own action. Neither can it wait for an action that starts only after it,

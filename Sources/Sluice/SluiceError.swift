@@ -141,7 +141,7 @@ extension SluiceError {
         public static let closed = Code(.closed)
         /// A handler tried to wait for an action that cannot end before the handler has returned.
         public static let waitsForItself = Code(.waitsForItself)
-        /// Another connection held the write lock for longer than ``BrokerOptions/lockTimeout``.
+        /// Another connection held the write lock for longer than ``FileOptions/lockTimeout``.
         public static let databaseLocked = Code(.databaseLocked)
         /// The disk or a quota is full.
         ///
@@ -174,7 +174,7 @@ extension SluiceError {
         public static let staleReceipt = Code(.staleReceipt)
         /// A settling transaction was used outside its closure, or has ended within it.
         public static let transactionOver = Code(.transactionOver)
-        /// ``BrokerOptions/prepareConnection`` threw an error.
+        /// ``FileOptions/prepareConnection`` threw an error.
         public static let connectionNotPrepared = Code(.connectionNotPrepared)
     }
 }

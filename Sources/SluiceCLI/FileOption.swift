@@ -31,7 +31,7 @@ struct FileOption: ParsableArguments {
     /// Opens the file to enqueue; a missing file is created.
     func openToEnqueue() async throws -> Broker {
         var options = BrokerOptions()
-        options.role = .enqueueOnly
+        options.file.role = .enqueueOnly
         return try await open(options)
     }
 
@@ -39,7 +39,7 @@ struct FileOption: ParsableArguments {
     func openExisting(_ options: BrokerOptions = BrokerOptions()) async throws -> Broker {
         try check()
         var options = options
-        options.makesMissing = false
+        options.file.makesMissing = false
         return try await open(options)
     }
 

@@ -141,9 +141,9 @@ extension RunPolicy {
                     + "files open; raise `ulimit -n`, or LimitNOFILE= of the service"
             )
         }
-        options.leases.keeper = .of(Int64(keeper.pid))
+        options.file.leases.keeper = .of(Int64(keeper.pid))
         options.stopGrace = times.grace
-        options.lockTimeout = times.lockTimeout ?? options.lockTimeout
+        options.file.lockTimeout = times.lockTimeout ?? options.file.lockTimeout
         options.logger = RemarkLogHandler.logger
         return options
     }

@@ -56,7 +56,7 @@ extension FileOption {
         _ work: (Broker) async throws -> Output
     ) async throws -> Output {
         var options = options
-        options.role = .readOnly
+        options.file.role = .readOnly
         return try await withBroker(options, work)
     }
 

@@ -36,10 +36,10 @@ extension Broker {
         options: BrokerOptions = BrokerOptions(),
         keepsSettings: Bool = false
     ) async throws(SluiceError) {
-        let path = try await writer.pathOfFile(for: options.role)
+        let path = try await writer.pathOfFile(for: options.file.role)
         try await self.init(file: path, options: options)
         // After the opening: if that throws, the writer and the file are unchanged.
-        guard !keepsSettings, options.role != .readOnly else { return }
+        guard !keepsSettings, options.file.role != .readOnly else { return }
         do {
             try await writer.prepare(for: self, options)
         } catch {
@@ -74,8 +74,8 @@ extension DatabaseWriter {
     }
 
     fileprivate func prepare(for broker: Broker, _ options: BrokerOptions) async throws(SluiceError) {
-        try await prepare(lockTimeout: options.lockTimeout) { db in
-            if options.hasResetBug { try WALObserver.leaveWAL(of: db, to: broker) }
+        try await prepare(lockTimeout: options.file.lockTimeout) { db in
+            if options.file.hasResetBug { try WALObserver.leaveWAL(of: db, to: broker) }
         }
     }
 

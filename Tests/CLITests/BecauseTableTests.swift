@@ -122,7 +122,7 @@ import Testing
         let clock = ManualClock(wallMicroseconds: SystemClock().wallMicroseconds)
         var options = BrokerOptions()
         options.clock = clock
-        options.lockTimeout = .milliseconds(5)
+        options.file.lockTimeout = .milliseconds(5)
         let broker = try await Broker(file: place.path, options: options)
         try route(broker)
         try await running(broker) {

@@ -120,7 +120,7 @@ extension CrashChild {
         }
         await broker.close()
         var options = BrokerOptions()
-        options.role = .readOnly
+        options.file.role = .readOnly
         let reader = try await Broker(file: file, options: options)
         _ = try await reader.actionCount()
         await reader.close()

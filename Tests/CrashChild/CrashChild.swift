@@ -60,8 +60,8 @@ struct CrashChild {
         let everybody = Rendezvous(count: lanes)
         var options = BrokerOptions()
         // So few that a kill also meets the order while it is written to the file.
-        options.writeBehind.newest = 8
-        options.writeBehind.batch = 4
+        options.file.writeBehind.newest = 8
+        options.file.writeBehind.batch = 4
         options.concurrency = lanes
         let broker = try await Broker(file: file, options: options)
         let route = RouteOptions(failure: FailurePolicies(crashed: .skip))

@@ -11,8 +11,8 @@ extension CrashChild {
     static func settle(file: String, inOwnTransaction: Bool, last: Int) async throws {
         var options = BrokerOptions()
         // So few that a kill also meets the order while it is written to the file.
-        options.writeBehind.newest = 8
-        options.writeBehind.batch = 4
+        options.file.writeBehind.newest = 8
+        options.file.writeBehind.batch = 4
         let broker = try await Broker(file: file, options: options)
         let (own, begun) = (try OwnConnection(file), Counter())
         // Of this test's kills none is an action's fault.

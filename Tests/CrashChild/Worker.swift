@@ -18,13 +18,13 @@ struct Worker {
     /// end how many outcomes were stale.
     func work(lease: Duration, untilIdle: Bool) async throws {
         var options = BrokerOptions()
-        options.leases.length = lease
-        options.leases.renewal = lease / 3
-        options.leases.watch = .milliseconds(200)
+        options.file.leases.length = lease
+        options.file.leases.renewal = lease / 3
+        options.file.leases.watch = .milliseconds(200)
         options.concurrency = permits
         // So few that processes write the order behind while others run.
-        options.writeBehind.newest = 32
-        options.writeBehind.batch = 16
+        options.file.writeBehind.newest = 32
+        options.file.writeBehind.batch = 16
         let clock = SystemClock()
         let broker = try await Broker(file: file, options: options)
         let (stopping, stop) = AsyncStream.makeStream(of: Void.self)

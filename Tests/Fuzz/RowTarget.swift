@@ -88,9 +88,9 @@ enum RowTarget {
 
     private static func use() async {
         var options = BrokerOptions()
-        options.durability = .relaxed
-        options.watchesWAL = false
-        options.lockTimeout = .zero
+        options.file.durability = .relaxed
+        options.file.watchesWAL = false
+        options.file.lockTimeout = .zero
         // What is thrown is of the library's own type; that it is thrown, and nothing traps, is what counts.
         _ = try? FileFacts(of: path, isFull: false)
         guard let broker = try? await Broker(file: path, options: options) else { return }

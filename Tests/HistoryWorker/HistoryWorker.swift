@@ -52,15 +52,15 @@ struct HistoryWorker {
     private static var options: BrokerOptions {
         var options = BrokerOptions()
         // So few that a kill also meets the order while it is written to the file.
-        options.writeBehind.newest = 64
-        options.writeBehind.batch = 16
+        options.file.writeBehind.newest = 64
+        options.file.writeBehind.batch = 16
         // So short that within a minute some are stopped for longer; `Workers.takeover` follows from it.
-        options.leases.length = .seconds(3)
-        options.leases.renewal = .seconds(1)
-        options.leases.watch = .milliseconds(300)
+        options.file.leases.length = .seconds(3)
+        options.file.leases.renewal = .seconds(1)
+        options.file.leases.watch = .milliseconds(300)
         // Some are stopped while they have the write lock.
-        options.lockTimeout = .seconds(60)
-        if ProcessInfo.processInfo.environment["SLUICE_LOG_UNGUARDED"] != nil { options.hasResetBug = false }
+        options.file.lockTimeout = .seconds(60)
+        if ProcessInfo.processInfo.environment["SLUICE_LOG_UNGUARDED"] != nil { options.file.hasResetBug = false }
         return options
     }
 

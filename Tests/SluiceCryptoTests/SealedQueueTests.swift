@@ -47,7 +47,7 @@ private struct KeepingLogHandler: LogHandler {
         var options = BrokerOptions()
         // The views ask the machine's clock, and nothing here waits for a time.
         options.clock = ManualClock(wallMicroseconds: 4_102_444_800_000_000)
-        options.foreignChangeInterval = .seconds(365 * 86_400)
+        options.file.foreignChangeInterval = .seconds(365 * 86_400)
         options.payloadSealing = ring
         return options
     }

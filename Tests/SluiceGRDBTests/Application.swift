@@ -38,8 +38,8 @@ struct Application: Sendable {
     func broker(_ change: (inout BrokerOptions) -> Void = { _ in }) async throws -> Broker {
         var options = BrokerOptions()
         options.clock = clock
-        options.foreignChangeInterval = .seconds(365 * 86_400)
-        options.watchesWAL = false
+        options.file.foreignChangeInterval = .seconds(365 * 86_400)
+        options.file.watchesWAL = false
         options.stallThreshold = nil
         change(&options)
         return try await Broker(sharing: database, options: options)

@@ -37,7 +37,7 @@ struct LogTests {
     )
     func bounded(_ role: BrokerRole) async throws {
         let application = try Application(.pool)
-        let broker = try await application.broker { $0.role = role }
+        let broker = try await application.broker { $0.file.role = role }
         while try walByteCount(application) <= Self.limit { try await commit(10, application) }
         try await until {
             application.clock.advance(by: .seconds(1))
@@ -74,7 +74,7 @@ struct LogTests {
     func untouched() async throws {
         let application = try Application(.queue)
         let refusals: [((inout BrokerOptions) -> Void, SluiceError.Code)] = [
-            ({ $0.role = .readOnly }, .schemaMissing), ({ $0.concurrency = 0 }, .invalidOptions),
+            ({ $0.file.role = .readOnly }, .schemaMissing), ({ $0.concurrency = 0 }, .invalidOptions),
         ]
         for (change, expected) in refusals {
             let code = await code { _ = try await application.broker(change) }
@@ -84,7 +84,7 @@ struct LogTests {
         }
         try await application.broker().close()
         try await commit(1, application)
-        let looking = try await application.broker { $0.role = .readOnly }
+        let looking = try await application.broker { $0.file.role = .readOnly }
         try await #expect(checkpointPages(application) == 1_000)
         await looking.close()
     }

@@ -70,7 +70,7 @@ struct SharingTests {
         let code = await code { _ = try await Broker(sharing: reader) }
         #expect(code == .readOnly)
         var options = BrokerOptions()
-        options.role = .readOnly
+        options.file.role = .readOnly
         let error = await #expect(throws: SluiceError.self) {
             try await Broker(sharing: reader, options: options)
         }
@@ -98,7 +98,7 @@ struct SharingTests {
         await broker.close()
 
         let impatient = try Application(.pool, Configuration())
-        let second = try await impatient.broker { $0.lockTimeout = .seconds(7) }
+        let second = try await impatient.broker { $0.file.lockTimeout = .seconds(7) }
         try await #expect(Self.settings(of: impatient).last == "7000")
         await second.close()
     }

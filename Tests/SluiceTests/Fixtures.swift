@@ -40,7 +40,7 @@ extension BrokerOptions {
     /// it up when it gets its turn, and on a busy machine hundreds of tests may have theirs before.
     static func on(_ clock: ManualClock, concurrency: Int = 64) -> BrokerOptions {
         var options = BrokerOptions()
-        options.lockTimeout = patience
+        options.file.lockTimeout = patience
         // Tests hold the lock by connections of their own.
         options.clock = clock
         options.concurrency = concurrency
@@ -52,8 +52,8 @@ extension BrokerOptions {
     /// All of them have one start of the machine in common, and each has a pid namespace of its own, so that
     /// none can tell another dead.
     mutating func standFor(process pid: Int64) {
-        identity = ProcessIdentity(pid: pid, mark: "machine namespace-\(pid) start")
-        sharesFile = true
+        file.identity = ProcessIdentity(pid: pid, mark: "machine namespace-\(pid) start")
+        file.sharesFile = true
     }
 }
 

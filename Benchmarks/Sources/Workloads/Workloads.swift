@@ -34,9 +34,9 @@ enum Level: String, ExpressibleByArgument {
     var options: BrokerOptions {
         var options = BrokerOptions()
         switch self {
-        case .everything: options.durability = .everything
-        case .standard: options.durability = .standard
-        case .relaxed: options.durability = .relaxed
+        case .everything: options.file.durability = .everything
+        case .standard: options.file.durability = .standard
+        case .relaxed: options.file.durability = .relaxed
         }
         return options
     }

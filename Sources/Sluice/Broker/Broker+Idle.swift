@@ -80,7 +80,7 @@ extension Broker {
                 let rests: Bool? = life.withLock { life in
                     if Task.isCancelled || life.stops != stops { return false }
                     if life.state == .closed || life.state == .stopping { return false }
-                    if life.state == .idle && (life.hasThrown || options.role != .run) { return false }
+                    if life.state == .idle && (life.hasThrown || options.file.role != .run) { return false }
                     if life.hasLookedAround && scheduler.isResting && life.rests != seen { return true }
                     life.restWaiters[waiter] = continuation
                     return nil

@@ -16,12 +16,12 @@ extension Broker {
     /// Polls for commits of others while this broker does not run, as long as it is watched.
     func lookAtOthers() {
         guard wakeUps != nil || store.isReadOnly, !isRunning, isWatched else { return }
-        scheduler.schedule(.lookForChanges, within: options.foreignChangeInterval)
+        scheduler.schedule(.lookForChanges, within: options.file.foreignChangeInterval)
     }
 
     /// Processes new commits of other connections, if there are any.
     func lookForChanges() {
-        let interval = options.foreignChangeInterval
+        let interval = options.file.foreignChangeInterval
         guard isRunning else {
             // This broker does not run, and nothing notifies it: commits of others show in the file only.
             return attempt(.lookForChanges, again: interval) { [observers] store in

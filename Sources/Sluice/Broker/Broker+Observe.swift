@@ -53,7 +53,7 @@ extension Broker {
 
     /// Calls back on the committing thread when the file may have changed, whoever changed it.
     ///
-    /// Commits of others are reported within ``BrokerOptions/foreignChangeInterval``, also while this broker
+    /// Commits of others are reported within ``FileOptions/foreignChangeInterval``, also while this broker
     /// does not run.
     ///
     /// - Parameter body: It must not block. One call may represent several changes.

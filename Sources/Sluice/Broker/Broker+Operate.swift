@@ -54,7 +54,7 @@ extension Broker {
 
     /// Copies the WAL into the database and truncates it, so that neither contains deleted payloads.
     ///
-    /// With ``BrokerOptions/erasesPayloads`` the broker does this by itself while it runs and when it is
+    /// With ``FileOptions/erasesPayloads`` the broker does this by itself while it runs and when it is
     /// closed. Without that option, deleted payloads may remain in the database.
     ///
     /// - Returns: `false` when another connection prevented the truncation: call it again.

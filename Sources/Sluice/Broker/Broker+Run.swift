@@ -148,7 +148,7 @@ extension Broker {
         releaseRestWaiters()
         scheduler.silence()
         // If other processes have the file open, closing it does not delete the WAL.
-        if options.erasesPayloads { _ = try? await store.truncateWAL() }
+        if options.file.erasesPayloads { _ = try? await store.truncateWAL() }
         await store.close()
         observers.end()
         routes.drop()
@@ -200,11 +200,11 @@ extension Broker {
         scheduler.schedule(.admitScheduled, within: .zero)
         measure()
         // The last process may have died and left payloads in the WAL.
-        if options.erasesPayloads { scheduler.schedule(.truncateWAL, within: .zero) }
+        if options.file.erasesPayloads { scheduler.schedule(.truncateWAL, within: .zero) }
         if let wakeUps {
             beginBesideOthers()
-            if options.watchesWAL { wakeUps.start() }
-            scheduler.schedule(.lookForChanges, after: options.foreignChangeInterval)
+            if options.file.watchesWAL { wakeUps.start() }
+            scheduler.schedule(.lookForChanges, after: options.file.foreignChangeInterval)
         }
         do throws(SluiceError) {
             try await pollOthers()
@@ -256,7 +256,7 @@ extension Broker {
     func perform(_ chore: Chore) {
         switch chore {
         case .endGrace: runner.cancelAll(.stop)
-        case .renewLease: attempt(chore, again: options.leases.renewal) { try await $0.renewLease() }
+        case .renewLease: attempt(chore, again: options.file.leases.renewal) { try await $0.renewLease() }
         case .watchRunners: watchRunners()
         case .endTrial: scheduler.endTrial()
         case .pollOthers: lookAroundAgain()
@@ -321,7 +321,7 @@ extension Broker {
         attempt(.truncateWAL, again: nil) { [weak self] store in
             guard try await !store.truncateWAL(), let self, isRunning else { return }
             // A reader or writer is in the way: try again until it succeeds.
-            scheduler.schedule(.truncateWAL, within: options.walTruncationInterval)
+            scheduler.schedule(.truncateWAL, within: options.file.walTruncationInterval)
         }
     }
 

@@ -17,7 +17,7 @@ extension Broker {
             )
             scheduler.schedule(.renewLease, within: .zero)
         }
-        if store.runners.hasOthers { scheduler.schedule(.watchRunners, within: options.leases.watch) }
+        if store.runners.hasOthers { scheduler.schedule(.watchRunners, within: options.file.leases.watch) }
         guard changes.contains(.look) else { return }
         life.withLock { _ = $0.look.need() }
         scheduler.schedule(.pollOthers, within: .zero)
@@ -28,9 +28,9 @@ extension Broker {
         // If it was already taken for dead, it renews its lease at once.
         scheduler.schedule(
             .renewLease,
-            after: store.runners.epoch == nil ? .zero : options.leases.renewal
+            after: store.runners.epoch == nil ? .zero : options.file.leases.renewal
         )
-        if store.runners.hasOthers { scheduler.schedule(.watchRunners, after: options.leases.watch) }
+        if store.runners.hasOthers { scheduler.schedule(.watchRunners, after: options.file.leases.watch) }
     }
 
     /// Removes dead processes, and asks again for queues that other processes had claimed.
@@ -38,7 +38,7 @@ extension Broker {
         // When the last other process is gone, check the queues that were refused because of others.
         scheduler.askAgain(all: !store.runners.hasOthers)
         guard store.runners.hasOthers else { return }
-        attempt(.watchRunners, again: options.leases.watch) { try await $0.takeOffDead() }
+        attempt(.watchRunners, again: options.file.leases.watch) { try await $0.takeOffDead() }
     }
 
     /// Asks other processes to run the ready queues, though handlers may still run here.

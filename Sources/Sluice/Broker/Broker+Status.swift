@@ -41,7 +41,7 @@ extension Broker {
     /// is closed or the task is cancelled, and throws errors of the file.
     ///
     /// Changes by other processes are included. While this broker does not run, they arrive within
-    /// ``BrokerOptions/foreignChangeInterval``.
+    /// ``FileOptions/foreignChangeInterval``.
     public func statusUpdates(of queue: QueueName) -> QueueStatusUpdates {
         QueueStatusUpdates(self, queue)
     }

@@ -18,7 +18,7 @@ extension Broker {
     ///   stopped process; then they may also run the actions that ran here.
     ///
     /// The call waits for the current group commit, which waits for another connection's lock for at most
-    /// ``BrokerOptions/lockTimeout``. If SQLite has the WAL-reset bug, it also waits up to a second for
+    /// ``FileOptions/lockTimeout``. If SQLite has the WAL-reset bug, it also waits up to a second for
     /// checkpoints of others. On a suspended broker and in memory, the call has no effect.
     public func suspend() async {
         guard let told = suspension.told else { return await letGo() }
@@ -103,10 +103,10 @@ extension Broker {
 extension Broker {
     func checkRole() throws(SluiceError) {
         try store.check.ensure()
-        guard options.role != .run else { return }
+        guard options.file.role != .run else { return }
         throw SluiceError(
             .wrongRole,
-            "the broker was opened with the role \(options.role) and runs none: open it with the role run"
+            "the broker was opened with the role \(options.file.role) and runs none: open it with the role run"
         )
     }
 

@@ -14,7 +14,7 @@ public enum QueueNoticeKind: String, Sendable, Hashable, CaseIterable {
     case failed
     /// Other processes or connections have committed, and the queue's contents may have changed.
     ///
-    /// The file is polled every ``BrokerOptions/foreignChangeInterval``; while this broker runs, at most once
+    /// The file is polled every ``FileOptions/foreignChangeInterval``; while this broker runs, at most once
     /// a second.
     case changed
 }

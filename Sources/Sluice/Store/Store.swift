@@ -55,15 +55,15 @@ package final class Store: Sendable {
         try options.validate()
         let file = DatabaseFile(try place.absolute(), options)
         (location, self.file) = (file.location, file)
-        (clock, role, interest) = (options.clock, options.role, Interest(options.logger))
+        (clock, role, interest) = (options.clock, options.file.role, Interest(options.logger))
         (executor, logger) = (options.engine.executor, options.logger)
         (backups, runners) = (Backups(options.engine), RunnerState())
-        (identity, mountFacts) = (options.identity ?? .current, options.mountFacts)
+        (identity, mountFacts) = (options.file.identity ?? .current, options.file.mountFacts)
         let entered = try Self.enter(file.location, options)
         let check = FileCheck(entered?.path)
         self.check = check
         do {
-            if options.role == .readOnly {
+            if options.file.role == .readOnly {
                 (reader, writer) = try Self.openToRead(file, entered?.path, check, options)
                 (lookout, walPath) = (nil, nil)
                 registration = entered?.registration
@@ -77,16 +77,16 @@ package final class Store: Sendable {
                 connection: connection,
                 nonce: nonce,
                 identity: identity,
-                leases: options.leases,
+                leases: options.file.leases,
                 clock: options.clock,
-                writeBehind: options.writeBehind,
+                writeBehind: options.file.writeBehind,
                 runners: runners,
                 interest: interest,
                 settledActions: SettledActions(waiters: waiters),
                 ownSettlements: ownSettlements
             )
             let walGuard =
-                options.hasResetBug ? WALGuard(connection, file, nonce, identity, options.clock) : nil
+                options.file.hasResetBug ? WALGuard(connection, file, nonce, identity, options.clock) : nil
             let committer = GroupCommitter(
                 transaction: transaction,
                 turns: turns,
@@ -115,8 +115,8 @@ package final class Store: Sendable {
     ) throws(SluiceError) -> (path: String, registration: OpenFiles.Registration?)? {
         guard case .file(let path) = location else { return nil }
         try DatabaseFile.checkMount(path, options.mountFacts(path))
-        if options.makesMissing, options.role != .readOnly { try DatabaseFile.createPrivateFile(path) }
-        return (path, options.sharesFile ? nil : try OpenFiles.register(path))
+        if options.file.makesMissing, options.file.role != .readOnly { try DatabaseFile.createPrivateFile(path) }
+        return (path, options.file.sharesFile ? nil : try OpenFiles.register(path))
     }
 
     deinit {

@@ -51,8 +51,8 @@ struct Watch: AsyncParsableCommand, Look {
         let events = WatchEvents(readsKeys: terminal != nil)
         var options = BrokerOptions()
         // A key whose action is blocked reports this soon.
-        options.lockTimeout = .seconds(1)
-        if terminal == nil { options.role = .readOnly }
+        options.file.lockTimeout = .seconds(1)
+        if terminal == nil { options.file.role = .readOnly }
         try await file.withBroker(options) { broker in
             if let terminal {
                 try await watch(broker, on: terminal, events)

@@ -31,7 +31,7 @@ internal import Synchronization
 /// nothing; without a notifier the broker does not create the events.
 ///
 /// One notifier is enough for all observations of a database; hold it from before the first until after the
-/// last. Commits of other processes are reported too, within `BrokerOptions.foreignChangeInterval`. A change
+/// last. Commits of other processes are reported too, within `FileOptions.foreignChangeInterval`. A change
 /// by time alone, such as the end of a retry's wait, is reported with the commit that follows from it.
 ///
 /// If GRDB has opened the database for reading only (`Configuration.readonly`), it observes nothing. An

@@ -17,7 +17,7 @@ final class FaultSource: Sendable {
         "open": FAULT_VFS_OPEN, "delete": FAULT_VFS_DELETE, "access": FAULT_VFS_ACCESS,
     ]
 
-    /// The name of the disk, for ``BrokerOptions/vfs``.
+    /// The name of the disk, for ``FileOptions/vfs``.
     static let diskName = "faults"
 
     private let kind: Kind

@@ -35,13 +35,13 @@ struct Scenario: Sendable {
     /// What the defaults are too seldom for.
     static func options(vfs: String? = nil, clock: (any BrokerClock)? = nil) -> BrokerOptions {
         var options = BrokerOptions()
-        options.vfs = vfs
+        options.file.vfs = vfs
         if let clock { options.clock = clock }
         // So few that the order of these few actions is written behind.
-        options.writeBehind.newest = 4
-        options.writeBehind.batch = 3
+        options.file.writeBehind.newest = 4
+        options.file.writeBehind.batch = 3
         // By a clock that runs fast, a moment without the processor is not to end it.
-        options.leases.length = .seconds(36_000)
+        options.file.leases.length = .seconds(36_000)
         return options
     }
 
@@ -200,7 +200,7 @@ extension Scenario {
         )
         // Of a test's kills none is an action's fault.
         options.crashLimit = .max
-        let own = LazyConnection(file, vfs: self.options.vfs)
+        let own = LazyConnection(file, vfs: self.options.file.vfs)
         try broker.route("*", Step.self, options) { [history, weak broker] step, attempt in
             history.append(
                 .runs(

@@ -23,7 +23,7 @@ struct UploadLinkTests {
     )
     func deadline(_ policy: FailurePolicy) async throws {
         let site = try Site()
-        let broker = try await site.broker { $0.durability = .everything }
+        let broker = try await site.broker { $0.file.durability = .everything }
         let (background, system) = try site.background(broker)
         let start = site.clock.now
         let attempts = EventLog<String>()
@@ -85,7 +85,7 @@ struct UploadLinkTests {
     @Test("What has expired is put back with a new link, at its old place")
     func newLink() async throws {
         let site = try Site()
-        let broker = try await site.broker { $0.durability = .everything }
+        let broker = try await site.broker { $0.file.durability = .everything }
         let links = EventLog<String?>()
         try broker.route("uploads", Upload.self) { upload, _ in
             links.append(upload.link)

@@ -29,8 +29,8 @@ struct FullFile: Sendable {
         try begin(path)
         let broker = try await site.broker {
             // So few that some have their order in the file and some have it not.
-            $0.writeBehind.newest = 40
-            $0.writeBehind.batch = 20
+            $0.file.writeBehind.newest = 40
+            $0.file.writeBehind.batch = 20
         }
         try await fill(broker, site.clock)
         await broker.close()

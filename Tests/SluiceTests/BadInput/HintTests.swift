@@ -75,7 +75,7 @@ struct HintTests {
     func ownTransaction() async throws {
         let (site, lines) = (try Site(.file), EventLog<String>())
         let broker = try await site.broker {
-            $0.lockTimeout = .milliseconds(1_100)
+            $0.file.lockTimeout = .milliseconds(1_100)
             $0.logger = .keeping(lines, from: .warning)
         }
         let application = try Application(site)

@@ -51,8 +51,8 @@ struct LeftLog {
         let place = try FullFile.write(file.bytes)
         let path = place.path
         var options = BrokerOptions.on(ManualClock())
-        options.durability = .relaxed
-        options.hasResetBug = false
+        options.file.durability = .relaxed
+        options.file.hasResetBug = false
         let broker = try await Broker(file: path, options: options)
         var commits: [(ActionID, Int)] = []
         for number in 0..<commitCount {

@@ -10,7 +10,7 @@ import Testing
         var errors: [SluiceError] = []
         for role in [BrokerRole.run, .enqueueOnly, .readOnly] {
             var options = BrokerOptions.on(ManualClock())
-            options.role = role
+            options.file.role = role
             do {
                 let broker = try await Broker(file: path, options: options)
                 await broker.close()
@@ -92,7 +92,7 @@ import Testing
         try FileManager.default.createSymbolicLink(atPath: file.path, withDestinationPath: file.path)
         for role in [BrokerRole.run, .readOnly] {
             let error = await #expect(throws: SluiceError.self) {
-                try await openAndClose(file.path) { $0.role = role }
+                try await openAndClose(file.path) { $0.file.role = role }
             }
             #expect(error?.code == .cannotOpen)
         }

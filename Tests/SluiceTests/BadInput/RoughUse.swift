@@ -66,11 +66,11 @@ struct RoughUse: Sendable {
             $0.isDamageFound = facts.map { !$0.damages.isEmpty || !$0.strangers.isEmpty } ?? true
         }
         var options = BrokerOptions.on(ManualClock())
-        options.foreignChangeInterval = .seconds(365 * 86_400)
-        options.durability = .relaxed
-        options.watchesWAL = false
-        options.writeBehind.newest = 40
-        options.writeBehind.batch = 20
+        options.file.foreignChangeInterval = .seconds(365 * 86_400)
+        options.file.durability = .relaxed
+        options.file.watchesWAL = false
+        options.file.writeBehind.newest = 40
+        options.file.writeBehind.batch = 20
         let clock = ManualClock()
         options.clock = clock
         let broker = await ask("open", notes) { [options] in try await Broker(file: path, options: options) }

@@ -26,7 +26,7 @@ import Testing
         let parts = Parts()
         do {
             // A commit that is still to be synced keeps the timer busy.
-            let broker = try await site.broker { $0.durability = .relaxed }
+            let broker = try await site.broker { $0.file.durability = .relaxed }
             parts.note(broker)
             try broker.routeNotes(to: EventLog<String>())
             try await broker.enqueue(Note("a"))

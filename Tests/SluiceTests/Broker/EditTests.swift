@@ -269,7 +269,7 @@ import Testing
     )
     func reschedule(_ place: Place) async throws {
         let site = try Site(place)
-        let broker = try await site.broker { $0.durability = .everything }
+        let broker = try await site.broker { $0.file.durability = .everything }
         let log = EventLog<String>()
         try broker.routeNotes(to: log)
         let ids = try await broker.enqueue([Note("a"), Note("b"), Note("c"), Note("d")])

@@ -28,7 +28,7 @@ import Testing
     @Test("What expires behind a head that runs is swept at its time, whatever its place")
     func sweepBehind() async throws {
         let site = try Site()
-        let broker = try await site.broker { $0.durability = .everything }
+        let broker = try await site.broker { $0.file.durability = .everything }
         let log = EventLog<String>()
         let go = Signal()
         try broker.route("*", Note.self) { note, _ in
@@ -58,7 +58,7 @@ import Testing
     @Test("A head that waits for a retry, or is scheduled, is swept when its end comes before its time")
     func waiting() async throws {
         let site = try Site()
-        let broker = try await site.broker { $0.durability = .everything }
+        let broker = try await site.broker { $0.file.durability = .everything }
         let log = EventLog<String>()
         try broker.route("*", Note.self) { note, _ in
             log.append(note.text)
@@ -83,7 +83,7 @@ import Testing
     @Test("With a policy that blocks, what expires stays until it is the head, and parks the queue then")
     func block() async throws {
         let site = try Site()
-        let broker = try await site.broker { $0.durability = .everything }
+        let broker = try await site.broker { $0.file.durability = .everything }
         let log = EventLog<String>()
         let go = Signal()
         try broker.route("*", Note.self, RouteOptions(failure: .all(.block))) { note, _ in
@@ -114,7 +114,7 @@ import Testing
     @Test("G4: a head that waits at a closed gate parks its queue when its end comes")
     func blockAtGate() async throws {
         let site = try Site()
-        let broker = try await site.broker { $0.durability = .everything }
+        let broker = try await site.broker { $0.file.durability = .everything }
         try broker.route("*", Note.self, RouteOptions(failure: .all(.block))) { _, _ in .success }
         try await running(broker) {
             var options = end(site, in: 5)
@@ -205,7 +205,7 @@ import Testing
     @Test("G11: an end that another connection has set is seen to")
     func foreign() async throws {
         let site = try Site()
-        let broker = try await site.broker { $0.durability = .everything }
+        let broker = try await site.broker { $0.file.durability = .everything }
         let go = Signal()
         let log = EventLog<String>()
         try broker.route("*", Note.self) { note, _ in

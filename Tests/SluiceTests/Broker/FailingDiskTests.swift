@@ -8,7 +8,7 @@ import Testing
     func resumed() async throws {
         let site = try Site()
         let disk = try FaultyDisk()
-        let broker = try await site.broker { $0.vfs = disk.name }
+        let broker = try await site.broker { $0.file.vfs = disk.name }
         let log = EventLog<String>()
         try broker.routeNotes(to: log)
         try await running(broker) {

@@ -74,7 +74,7 @@ struct ForeignCommitTests {
         try await openAndClose(file.path)
         try FileManager.default.createSymbolicLink(atPath: links.path, withDestinationPath: file.path)
         var options = BrokerOptions.on(ManualClock())
-        options.foreignChangeInterval = .seconds(3_600)
+        options.file.foreignChangeInterval = .seconds(3_600)
         let broker = try await Broker(file: links.path, options: options)
         let log = EventLog<String>()
         try broker.routeNotes(to: log)
@@ -92,7 +92,7 @@ struct ForeignCommitTests {
         let clock = RecordingClock()
         var options = BrokerOptions()
         options.clock = clock
-        options.durability = .everything
+        options.file.durability = .everything
         let broker = try await Broker(file: file.path, options: options)
         try await running(broker) {
             await broker.waitUntilIdle()
@@ -134,8 +134,8 @@ struct ForeignCommitTests {
     func polling() async throws {
         let site = try Site()
         let broker = try await site.broker {
-            $0.watchesWAL = false
-            $0.foreignChangeInterval = .milliseconds(100)
+            $0.file.watchesWAL = false
+            $0.file.foreignChangeInterval = .milliseconds(100)
         }
         let log = EventLog<String>()
         try broker.routeNotes(to: log)

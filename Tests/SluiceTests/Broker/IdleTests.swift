@@ -12,7 +12,7 @@ struct IdleTests {
     func foreignCommit() async throws {
         let site = try Site(.file)
         // The engine looks for commits once a year of this clock, and does not watch the log.
-        let broker = try await site.broker { $0.watchesWAL = false }
+        let broker = try await site.broker { $0.file.watchesWAL = false }
         let log = EventLog<String>()
         try broker.routeNotes(to: log)
         let application = try Application(site)
@@ -57,7 +57,7 @@ struct IdleTests {
         func open(_ pid: Int64) async throws -> Broker {
             try await site.broker { options in
                 options.standFor(process: pid)
-                options.watchesWAL = false
+                options.file.watchesWAL = false
             }
         }
         let (mine, other) = (try await open(1), try await open(2))

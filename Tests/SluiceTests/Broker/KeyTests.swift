@@ -183,7 +183,7 @@ import Testing
     @Test("Ended keys are swept while the broker runs, and those of waiting actions are not")
     func sweep() async throws {
         let site = try Site()
-        let broker = try await site.broker { $0.durability = .everything }
+        let broker = try await site.broker { $0.file.durability = .everything }
         try broker.routeNotes("notes", to: EventLog<String>())
         try await running(broker) {
             for number in 0..<3 {

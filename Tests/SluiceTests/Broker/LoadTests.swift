@@ -73,7 +73,7 @@ import Testing
 
     @Test("G12: with many waiting actions the places of the newest alone stand in memory")
     func memory() async throws {
-        let fixture = try await StoreFixture(adjust: { $0.writeBehind = WriteBehindLimits() })
+        let fixture = try await StoreFixture(adjust: { $0.file.writeBehind = WriteBehindLimits() })
         let store = fixture.store
         // Memory follows the file from the first look at a queue on.
         try await store.add("x")

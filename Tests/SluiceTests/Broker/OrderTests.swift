@@ -45,7 +45,7 @@ import Testing
     func foreignDeletion() async throws {
         let clock = ManualClock()
         let site = try Site(clock: clock)
-        let broker = try await site.broker { $0.foreignChangeInterval = .milliseconds(100) }
+        let broker = try await site.broker { $0.file.foreignChangeInterval = .milliseconds(100) }
         let log = EventLog<String>()
         let (cancelled, go) = (Signal(), Signal())
         try broker.route("*", Note.self) { note, _ in

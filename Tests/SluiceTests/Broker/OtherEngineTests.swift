@@ -6,7 +6,7 @@ import Testing
     @Test("G2: what another process schedules for later runs when it is due")
     func scheduled() async throws {
         let site = try Site()
-        let broker = try await site.broker { $0.durability = .everything }
+        let broker = try await site.broker { $0.file.durability = .everything }
         let log = EventLog<String>()
         try broker.routeNotes(to: log)
         try await broker.enqueue(Note("a"))

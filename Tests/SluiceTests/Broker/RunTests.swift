@@ -42,7 +42,7 @@ import Testing
     @Test("G7: handlers that finish within the grace period succeed; nothing new starts meanwhile")
     func graceful() async throws {
         let site = try Site()
-        let broker = try await site.broker { $0.durability = .everything }
+        let broker = try await site.broker { $0.file.durability = .everything }
         let log = EventLog<String>()
         let go = Signal()
         try broker.route("*", Note.self) { note, _ in
@@ -73,7 +73,7 @@ import Testing
     )
     func graceOver(_ place: Place) async throws {
         let site = try Site(place)
-        let broker = try await site.broker { $0.durability = .everything }
+        let broker = try await site.broker { $0.file.durability = .everything }
         let log = EventLog<String>()
         try broker.route("*", Note.self, retrying(.fixed(.zero))) { note, attempt in
             log.append("\(note.text) \(attempt.number)")
@@ -225,7 +225,7 @@ import Testing
     @Test("Closing while it runs stops it first, with its grace period")
     func closeWhileRunning() async throws {
         let site = try Site()
-        let broker = try await site.broker { $0.durability = .everything }
+        let broker = try await site.broker { $0.file.durability = .everything }
         let (started, go) = (Signal(), Signal())
         try broker.route("*", Note.self) { _, _ in
             started.send()
@@ -294,7 +294,7 @@ import Testing
     @Test("Waiting for idleness returns at once behind a run that could not begin")
     func waitUntilIdleAfterRefusal() async throws {
         let site = try Site()
-        let broker = try await site.broker { $0.lockTimeout = .milliseconds(1) }
+        let broker = try await site.broker { $0.file.lockTimeout = .milliseconds(1) }
         let other = try Connection(path: #require(site.file).path, mode: .write)
         try other.beginImmediate()
         defer { other.rollback() }
@@ -342,8 +342,8 @@ import Testing
         let site = try Site(.memory)
         let changes: [@Sendable (inout BrokerOptions) -> Void] = [
             { $0.concurrency = 0 }, { $0.concurrency = 10_001 }, { $0.maximumPayloadByteCount = 0 },
-            { $0.lockTimeout = .seconds(-1) }, { $0.stopGrace = .seconds(-1) },
-            { $0.foreignChangeInterval = .zero },
+            { $0.file.lockTimeout = .seconds(-1) }, { $0.stopGrace = .seconds(-1) },
+            { $0.file.foreignChangeInterval = .zero },
         ]
         for change in changes {
             let error = await #expect(throws: SluiceError.self) { try await site.broker(change) }

@@ -125,7 +125,7 @@ import Testing
     @Test("G11: what another connection deletes is told by its commit, and what another process settles too")
     func foreign() async throws {
         let site = try Site()
-        let broker = try await site.broker { $0.foreignChangeInterval = .milliseconds(100) }
+        let broker = try await site.broker { $0.file.foreignChangeInterval = .milliseconds(100) }
         let go = Signal()
         let log = EventLog<String>()
         try broker.route("*", Note.self) { note, _ in
@@ -187,8 +187,8 @@ import Testing
     func otherEngine() async throws {
         let site = try Site()
         let broker = try await site.broker {
-            $0.foreignChangeInterval = .milliseconds(100)
-            $0.durability = .everything
+            $0.file.foreignChangeInterval = .milliseconds(100)
+            $0.file.durability = .everything
         }
         try broker.routeNotes("never", to: EventLog<String>())
         let id = try await broker.enqueue(Note("a")).id

@@ -11,7 +11,7 @@ import Testing
     )
     func slotStaysTaken(_ place: Place) async throws {
         let site = try Site(place)
-        let broker = try await site.broker { $0.durability = .everything }
+        let broker = try await site.broker { $0.file.durability = .everything }
         let log = EventLog<String>()
         let (cancelled, go) = (Signal(), Signal())
         try broker.route("*", Note.self, Self.options) { note, attempt in

@@ -42,7 +42,7 @@ struct WallClockTests {
     init() throws { site = try Site() }
 
     private func open(_ configure: (Broker) throws -> Void) async throws -> Broker {
-        let broker = try await site.broker { $0.durability = .everything }
+        let broker = try await site.broker { $0.file.durability = .everything }
         try configure(broker)
         return broker
     }

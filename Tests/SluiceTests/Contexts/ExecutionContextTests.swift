@@ -212,7 +212,7 @@ private final class WatchedClock: BrokerClock {
         let broker = try await site.broker {
             $0.engineQueue = engine.queue
             $0.handlerExecutor = DispatchExecutor(handlers.queue)
-            $0.prepareConnection = { _ in opened.append(engine.isHere) }
+            $0.file.prepareConnection = { _ in opened.append(engine.isHere) }
         }
         #expect(opened.elements == [true])
         let log = EventLog<String>()

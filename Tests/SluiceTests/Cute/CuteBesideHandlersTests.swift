@@ -57,7 +57,7 @@ import Testing
     @Test("Cute: many callers and handlers at once get each action once", arguments: Place.allCases)
     func exactlyOnce(_ place: Place) async throws {
         let site = try Site(place)
-        let broker = try await site.broker { $0.durability = .relaxed }
+        let broker = try await site.broker { $0.file.durability = .relaxed }
         let jobs = broker.queue("jobs", of: Note.self)
         let log = EventLog<String>()
         try jobs.route { note, _ in

@@ -61,7 +61,7 @@ import Testing
         let other = try await site.broker {
             $0.standFor(process: 1)
             // The process is taken to have died: it is not to notice what becomes of its right.
-            $0.watchesWAL = false
+            $0.file.watchesWAL = false
         }
         let mine = try await site.broker { $0.standFor(process: 2) }
         let (log, goOn) = (EventLog<String>(), Signal())

@@ -16,9 +16,9 @@ import Testing
         let other = try await site.broker { $0.standFor(process: 2) }
         let mine = try await site.broker {
             $0.standFor(process: 1)
-            $0.role = role
-            $0.watchesWAL = false
-            $0.foreignChangeInterval = .seconds(1)
+            $0.file.role = role
+            $0.file.watchesWAL = false
+            $0.file.foreignChangeInterval = .seconds(1)
         }
         return (mine, other)
     }
@@ -77,7 +77,7 @@ import Testing
     @Test("Cute: what this broker does is told in full, and never as a change")
     func ownChanges() async throws {
         let site = try Site()
-        let broker = try await site.broker { $0.foreignChangeInterval = .seconds(1) }
+        let broker = try await site.broker { $0.file.foreignChangeInterval = .seconds(1) }
         let jobs = broker.queue("jobs", of: Note.self)
         let log = EventLog<String>()
         let token = jobs.observe(on: callbacks) { log.append($0.line) }

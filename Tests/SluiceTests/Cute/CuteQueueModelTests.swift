@@ -55,8 +55,8 @@ import Testing
     func againstModel(runner: String, limits: (newest: Int, batch: Int)) async throws {
         let seed = Reliability.seed
         let adjust = { @Sendable (options: inout BrokerOptions) in
-            options.writeBehind.newest = limits.newest
-            options.writeBehind.batch = limits.batch
+            options.file.writeBehind.newest = limits.newest
+            options.file.writeBehind.batch = limits.batch
         }
         let (file, clock) = (try TemporaryFile(), ManualClock())
         func open() async throws -> StoreFixture {

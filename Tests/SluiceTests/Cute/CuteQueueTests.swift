@@ -96,8 +96,8 @@ extension QueueHandle<Note> {
     func contents() async throws {
         let site = try Site()
         let broker = try await site.broker {
-            $0.writeBehind.newest = 60
-            $0.writeBehind.batch = 25
+            $0.file.writeBehind.newest = 60
+            $0.file.writeBehind.batch = 25
         }
         let jobs = broker.queue("jobs", of: Note.self)
         var expected: [String] = []

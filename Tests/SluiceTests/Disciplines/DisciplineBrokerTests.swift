@@ -161,7 +161,7 @@ struct DisciplineBrokerTests {
     @Test("G11: a gate that opens lets an action go that stands aside, by the broker and by the shell")
     func gates() async throws {
         let site = try Site(.file)
-        let broker = try await site.broker { $0.foreignChangeInterval = .milliseconds(1) }
+        let broker = try await site.broker { $0.file.foreignChangeInterval = .milliseconds(1) }
         let log = EventLog<String>()
         try broker.queues("notes", QueueOptions(discipline: .passOver))
         try broker.routeNotes(to: log)

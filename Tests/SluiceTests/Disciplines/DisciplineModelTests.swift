@@ -76,7 +76,7 @@ struct DisciplineModelTests {
     private func open(_ process: Int, _ pair: Pair) async throws -> Store {
         var options = BrokerOptions.on(pair.clock)
         // So few that actions have their order in the file, in memory and in between.
-        (options.writeBehind.newest, options.writeBehind.batch) = (4, 3)
+        (options.file.writeBehind.newest, options.file.writeBehind.batch) = (4, 3)
         if pair.file != nil { options.standFor(process: Int64(process + 1)) }
         let location = pair.file.map { DatabaseFile.Location.file($0.path) } ?? .memory
         let store = try Store(location, options: options) { _ in }

@@ -84,7 +84,7 @@ struct DisciplineRuleTests {
 
     @Test("A thousand that wait cost a claim no look: they are out of the order")
     func noScan() async throws {
-        let fixture = try await StoreFixture(adjust: { $0.writeBehind = WriteBehindLimits() })
+        let fixture = try await StoreFixture(adjust: { $0.file.writeBehind = WriteBehindLimits() })
         let store = fixture.store
         try await store.add((0..<300).map { ActionDraft("\($0)") })
         for _ in 0..<300 {

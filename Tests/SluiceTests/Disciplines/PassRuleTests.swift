@@ -42,7 +42,7 @@ struct PassRuleTests {
 
     @Test("A process comes to rest before members that wait, while others commit in tables of their own")
     func foreignCommits() async throws {
-        let fixture = try await StoreFixture(adjust: { $0.writeBehind = WriteBehindLimits() })
+        let fixture = try await StoreFixture(adjust: { $0.file.writeBehind = WriteBehindLimits() })
         try fixture.execute("CREATE TABLE app (x)")
         _ = try await block(fixture.store, members: 1_000)
         let count = try await claimsToRest { count in
@@ -54,7 +54,7 @@ struct PassRuleTests {
 
     @Test("What comes behind members that wait costs no other pass", arguments: [false, true])
     func noOtherPass(isInFile: Bool) async throws {
-        let fixture = try await StoreFixture(adjust: { if !isInFile { $0.writeBehind = WriteBehindLimits() } }
+        let fixture = try await StoreFixture(adjust: { if !isInFile { $0.file.writeBehind = WriteBehindLimits() } }
         )
         _ = try await block(fixture.store, members: 1_000)
         _ = try await fixture.store.finishedClaim(by: .by(.passOver))

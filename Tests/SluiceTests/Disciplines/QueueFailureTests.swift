@@ -54,10 +54,10 @@ struct QueueFailureTests {
     func otherProcess() async throws {
         let (file, clock) = (try TemporaryFile(), ManualClock())
         let first = try await StoreFixture.process(1, on: file, clock: clock) {
-            $0.writeBehind = WriteBehindLimits()
+            $0.file.writeBehind = WriteBehindLimits()
         }
         let second = try await StoreFixture.process(2, on: file, clock: clock) {
-            $0.writeBehind = WriteBehindLimits()
+            $0.file.writeBehind = WriteBehindLimits()
         }
         for text in ["a", "b", "c"] { try await first.store.add(text) }
         let a = try await first.store.take(by: .by(.concurrent(2)))
@@ -70,7 +70,7 @@ struct QueueFailureTests {
 
     @Test("A queue that fails as a whole leaves what runs, also where a shell has edited that meanwhile")
     func editedMeanwhile() async throws {
-        let fixture = try await StoreFixture(adjust: { $0.writeBehind = WriteBehindLimits() })
+        let fixture = try await StoreFixture(adjust: { $0.file.writeBehind = WriteBehindLimits() })
         for text in ["a", "b", "c"] { try await fixture.store.add(text) }
         let a = try await fixture.store.take(by: .by(.concurrent(2)))
         let b = try await fixture.store.take(by: .by(.concurrent(2)))

@@ -246,7 +246,7 @@ import Testing
     func fullDisk() async throws {
         let disk = try FaultyDisk()
         let site = try Site()
-        let broker = try await site.broker { $0.vfs = disk.name }
+        let broker = try await site.broker { $0.file.vfs = disk.name }
         let path = try #require(site.file).path + ".copy"
         for _ in 0..<50 { try await broker.enqueue(Note(String(repeating: "x", count: 3_000))) }
         var refusals = 0

@@ -65,7 +65,7 @@ import Testing
     func erased() async throws {
         let site = try Site()
         let path = try #require(site.file).path
-        let broker = try await site.broker { $0.erasesPayloads = true }
+        let broker = try await site.broker { $0.file.erasesPayloads = true }
         try await fill(broker)
         try await drain(broker)
         try await running(broker) {
@@ -92,7 +92,7 @@ import Testing
         for erases in [true, false] {
             let site = try Site()
             let path = try #require(site.file).path
-            let broker = try await site.broker { $0.erasesPayloads = erases }
+            let broker = try await site.broker { $0.file.erasesPayloads = erases }
             try await fill(broker)
             try await drain(broker)
             for queue: QueueName in ["settled", "failed", "edited"] {
@@ -113,8 +113,8 @@ import Testing
         let site = try Site()
         let path = try #require(site.file).path
         let broker = try await site.broker {
-            $0.erasesPayloads = true
-            $0.lockTimeout = .zero
+            $0.file.erasesPayloads = true
+            $0.file.lockTimeout = .zero
         }
         try await broker.enqueue(Note(Self.text(5_000)))
         let reader = try Application(site)
@@ -140,7 +140,7 @@ import Testing
     func close() async throws {
         let site = try Site()
         let path = try #require(site.file).path
-        let broker = try await site.broker { $0.erasesPayloads = true }
+        let broker = try await site.broker { $0.file.erasesPayloads = true }
         let other = try Connection(path: path, mode: .write)
         _ = try other.pragma("page_count")
         let id = try await broker.enqueue(Note(Self.text(5_000))).id
@@ -173,7 +173,7 @@ import Testing
             #expect(result.terminationStatus == .exited(0))
         }
         try await #expect(holdsWord(copyPath + "-wal"))
-        let second = try await copy.broker { $0.erasesPayloads = true }
+        let second = try await copy.broker { $0.file.erasesPayloads = true }
         try await running(second) {
             // A try that another connection is in the way of is followed by the next.
             try await until {
@@ -188,7 +188,7 @@ import Testing
     @Test("An interval that is not positive is refused")
     func interval() async throws {
         let error = await #expect(throws: SluiceError.self) {
-            _ = try await Site().broker { $0.walTruncationInterval = .zero }
+            _ = try await Site().broker { $0.file.walTruncationInterval = .zero }
         }
         #expect(error?.code == .invalidOptions)
     }

@@ -56,7 +56,7 @@ struct HostileFileTests {
                 """
         )
         let broker = try await site.broker {
-            $0.prepareConnection = { Self.register($0, innocuous: isInnocuous) }
+            $0.file.prepareConnection = { Self.register($0, innocuous: isInnocuous) }
         }
         let result = await Task { try await broker.enqueue(Note("secret")) }.result
         switch result {

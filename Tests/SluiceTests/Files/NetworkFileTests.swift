@@ -13,8 +13,8 @@ import Testing
         let file = try TemporaryFile()
         let error = await #expect(throws: SluiceError.self) {
             try await openAndClose(file.path) {
-                $0.role = role
-                $0.mountFacts = { _ in MountFacts(network: "NFS") }
+                $0.file.role = role
+                $0.file.mountFacts = { _ in MountFacts(network: "NFS") }
             }
         }
         #expect(error?.code == .networkFileSystem)
@@ -26,7 +26,7 @@ import Testing
     @Test("A file whose file system the system does not tell is opened")
     func unknown() async throws {
         let file = try TemporaryFile()
-        try await openAndClose(file.path) { $0.mountFacts = { _ in nil } }
+        try await openAndClose(file.path) { $0.file.mountFacts = { _ in nil } }
         #expect(try contents(besides: file.path).count == 1)
     }
 
@@ -63,7 +63,7 @@ import Testing
     func mountPoint() async throws {
         let site = try Site()
         let error = await #expect(throws: SluiceError.self) {
-            _ = try await site.broker { $0.mountFacts = { _ in MountFacts(isMountPoint: true) } }
+            _ = try await site.broker { $0.file.mountFacts = { _ in MountFacts(isMountPoint: true) } }
         }
         #expect(error?.code == .cannotOpen && error?.message.contains("directory") == true)
         let table = #"""

@@ -140,7 +140,7 @@ import Testing
     func reading() async throws {
         let site = try Site()
         try await site.broker().close()
-        let broker = try await site.broker { $0.role = .readOnly }
+        let broker = try await site.broker { $0.file.role = .readOnly }
         try await #expect(broker.actionCount() == 0)
         try Self.migrate(try #require(site.file).path)
         for _ in 0..<2 { #expect(await refusal { try await broker.actionCount() } == .newerSchema) }

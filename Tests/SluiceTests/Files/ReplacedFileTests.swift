@@ -47,8 +47,8 @@ import Testing
         let site = try Site()
         let path = try #require(site.file).path
         let broker = try await site.broker {
-            $0.watchesWAL = false
-            $0.foreignChangeInterval = .seconds(1)
+            $0.file.watchesWAL = false
+            $0.file.foreignChangeInterval = .seconds(1)
         }
         let (started, cancelled) = (Signal(), Signal())
         try broker.route("*", Note.self) { _, _ in
@@ -130,7 +130,7 @@ import Testing
     @Test("Tables that are gone end a broker that runs, and one that is opened again makes them anew")
     func erased() async throws {
         let site = try Site()
-        let broker = try await site.broker { $0.watchesWAL = false }
+        let broker = try await site.broker { $0.file.watchesWAL = false }
         try await broker.enqueue(Note("a"))
         let run = Task { try await broker.run() }
         try await until { broker.hasLookedAround }
@@ -284,8 +284,8 @@ import Testing
         let log = EventLog<String>()
         let broker = try await site.broker {
             $0.standFor(process: 1)
-            $0.watchesWAL = false
-            $0.foreignChangeInterval = .seconds(1)
+            $0.file.watchesWAL = false
+            $0.file.foreignChangeInterval = .seconds(1)
         }
         try broker.routeNotes(to: log)
         /// As a process of its own does, which has the file open for this alone.

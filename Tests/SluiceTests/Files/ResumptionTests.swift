@@ -70,7 +70,7 @@ import Testing
     func cannotOpen() async throws {
         let disk = try FaultyDisk()
         let site = try Site()
-        let broker = try await site.broker { $0.vfs = disk.name }
+        let broker = try await site.broker { $0.file.vfs = disk.name }
         await broker.suspend()
         let write = Task { try await broker.enqueue(Note("1")) }
         try await until { broker.store.writer.load.waiting == 1 }

@@ -25,7 +25,7 @@ import Testing
     @Test("One that enqueues only enqueues and operates, and says its role when it is to run")
     func enqueueOnly() async throws {
         let site = try await filled()
-        let broker = try await site.broker { $0.role = .enqueueOnly }
+        let broker = try await site.broker { $0.file.role = .enqueueOnly }
         try await broker.enqueue(Note("more", in: "a"))
         #expect(try await broker.endHolds(matching: "b") == 1)
         let error = await #expect(throws: SluiceError.self) { try await broker.run() }
@@ -55,9 +55,9 @@ import Testing
         try await runner.enqueue([Note("a"), Note("b")])
         let watcher = try await site.broker {
             $0.standFor(process: 2)
-            $0.role = role
+            $0.file.role = role
             $0.clock = SystemClock()
-            $0.foreignChangeInterval = .milliseconds(5)
+            $0.file.foreignChangeInterval = .milliseconds(5)
         }
         var updates = watcher.statusUpdates(of: "notes").makeAsyncIterator()
         #expect(try await updates.next()?.depth == 2)
@@ -74,7 +74,7 @@ import Testing
         let site = try await filled()
         let path = try #require(site.file).path
         let before = try contents(besides: path)
-        let broker = try await site.broker { $0.role = .readOnly }
+        let broker = try await site.broker { $0.file.role = .readOnly }
         try await #expect(broker.status(of: "b").depth == 1)
         try await #expect(broker.statuses().map(\.queue) == ["b"])
         try await #expect(broker.deadLetters().map(\.queue) == ["a"])
@@ -92,7 +92,7 @@ import Testing
     @Test("One that reads only refuses every write, and says what to do")
     func refusesWrites() async throws {
         let site = try await filled()
-        let broker = try await site.broker { $0.role = .readOnly }
+        let broker = try await site.broker { $0.file.role = .readOnly }
         let writes: [@Sendable () async throws -> Void] = [
             { try await broker.enqueue(Note("x")) }, { try broker.enqueueBlocking(Note("x")) },
             { try await broker.retryNow() }, { _ = try await broker.cancel(ActionID(rawValue: 2)) },
@@ -116,7 +116,7 @@ import Testing
     @Test("One that reads only makes nothing: neither a file nor tables nor steps of the schema")
     func makesNothing() async throws {
         func open(_ file: TemporaryFile) async -> SluiceError.Code? {
-            await refusal { try await openAndClose(file.path) { $0.role = .readOnly } }
+            await refusal { try await openAndClose(file.path) { $0.file.role = .readOnly } }
         }
         let missing = try TemporaryFile()
         #expect(await open(missing) == .cannotOpen)
@@ -134,7 +134,7 @@ import Testing
             #expect(try contents(besides: file.path) == before)
         }
         var options = BrokerOptions()
-        options.role = .readOnly
+        options.file.role = .readOnly
         #expect(await refusal { try await Broker(inMemory: options) } == .invalidOptions)
     }
 
@@ -149,7 +149,7 @@ import Testing
         var before = try contents(besides: copy.path)
         #expect(before["queues.sqlite-wal"]?.isEmpty == false)
         var options = BrokerOptions()
-        options.role = .readOnly
+        options.file.role = .readOnly
         let broker = try await Broker(file: copy.path, options: options)
         try await #expect(broker.actionCount() == 1)
         await broker.close()
@@ -162,7 +162,7 @@ import Testing
     @Test("One that reads only reads beside another process that runs the queues, and sees what it commits")
     func beside() async throws {
         let site = try await filled()
-        let broker = try await site.broker { $0.role = .readOnly }
+        let broker = try await site.broker { $0.file.role = .readOnly }
         for count in 2...4 {
             try site.shell("INSERT INTO sluice_actions (queue, kind, payload) VALUES ('b', 'note', '{}')")
             try await #expect(broker.actionCount() == count)
@@ -179,17 +179,17 @@ import Testing
         for role in [BrokerRole.run, .enqueueOnly] {
             let error = await #expect(throws: SluiceError.self) {
                 try await openAndClose(file.path) {
-                    $0.vfs = disk.name
-                    $0.role = role
+                    $0.file.vfs = disk.name
+                    $0.file.role = role
                 }
             }
             #expect(error?.code == .readOnly)
             #expect(error?.message.contains("BrokerRole.readOnly") == true)
         }
         try await openAndClose(file.path) {
-            $0.vfs = disk.name
-            $0.role = .readOnly
-            $0.mountFacts = { _ in MountFacts(isReadOnly: true) }
+            $0.file.vfs = disk.name
+            $0.file.role = .readOnly
+            $0.file.mountFacts = { _ in MountFacts(isReadOnly: true) }
         }
     }
 }

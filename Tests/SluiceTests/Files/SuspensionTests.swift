@@ -12,7 +12,7 @@ import Testing
     func address() async throws {
         let site = try Site()
         let prepared = EventLog<Int>()
-        let broker = try await site.broker { $0.prepareConnection = { prepared.append(Int(bitPattern: $0)) } }
+        let broker = try await site.broker { $0.file.prepareConnection = { prepared.append(Int(bitPattern: $0)) } }
         #expect(broker.store.writerAddress.load(ordering: .acquiring) == prepared.elements.last)
         await broker.suspend()
         #expect(broker.store.writerAddress.load(ordering: .acquiring) == 0)
@@ -127,7 +127,7 @@ import Testing
     @Test("What others change meanwhile is taken in, and runs")
     func foreignChanges() async throws {
         let site = try Site()
-        let broker = try await site.broker { $0.watchesWAL = false }
+        let broker = try await site.broker { $0.file.watchesWAL = false }
         let log = EventLog<String>()
         try broker.routeNotes(to: log)
         try await broker.enqueue(Note("1", in: "empty"))
@@ -248,7 +248,7 @@ import Testing
         await memory.close()
         let site = try Site()
         try await site.broker().close()
-        let reader = try await site.broker { $0.role = .readOnly }
+        let reader = try await site.broker { $0.file.role = .readOnly }
         await reader.suspend()
         let read = Task { try await reader.actionCount() }
         try await reader.resume()

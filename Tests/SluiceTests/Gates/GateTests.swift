@@ -69,7 +69,7 @@ import Testing
     @Test("An action with a gate of its own waits for it, and what stands behind it too (G4)")
     func ofAction() async throws {
         let site = try Site()
-        let broker = try await site.broker { $0.durability = .everything }
+        let broker = try await site.broker { $0.file.durability = .everything }
         let log = EventLog<String>()
         try broker.routeNotes(to: log)
         try await broker.enqueue([Note("a"), Note("b")])
@@ -170,7 +170,7 @@ import Testing
         let site = try Site()
         let log = EventLog<Int>()
         for isRestarted in [false, true] {
-            let broker = try await site.broker { $0.durability = .everything }
+            let broker = try await site.broker { $0.file.durability = .everything }
             try broker.route("*", Note.self) { _, attempt in
                 log.append(attempt.number)
                 return log.elements.count == 1 ? .release(untilOpen: "network") : .success

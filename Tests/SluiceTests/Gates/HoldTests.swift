@@ -113,12 +113,12 @@ import Testing
     func restart() async throws {
         let site = try Site()
         let log = EventLog<String>()
-        let first = try await site.broker { $0.durability = .everything }
+        let first = try await site.broker { $0.file.durability = .everything }
         try await first.hold("notes", by: "Ada", reason: "the server moves")
         let holds = try await first.holds()
         try await first.enqueue(Note("a"))
         await first.close()
-        let broker = try await site.broker { $0.durability = .everything }
+        let broker = try await site.broker { $0.file.durability = .everything }
         try broker.routeNotes(to: log)
         try await running(broker) { await broker.waitUntilIdle() }
         #expect(log.elements.isEmpty)

@@ -350,7 +350,7 @@ struct BecauseTests {
 
     @Test("G15: waiting for the write lock of another connection, with its process")
     func locked() async throws {
-        let broker = try await site.broker { $0.lockTimeout = .milliseconds(5) }
+        let broker = try await site.broker { $0.file.lockTimeout = .milliseconds(5) }
         try fail(broker, .retry(after: .seconds(100_000)))
         try await broker.enqueue(Note("a"))
         try await whileRunning(broker) {

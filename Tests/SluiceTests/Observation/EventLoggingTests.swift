@@ -103,7 +103,7 @@ struct EventLoggingTests {
         let site = try Site(.file)
         let broker = try await site.broker {
             $0.logger = .keeping(lines, from: .warning)
-            $0.lockTimeout = .milliseconds(1)
+            $0.file.lockTimeout = .milliseconds(1)
         }
         try broker.routeNotes(to: EventLog<String>())
         try await running(broker) {

@@ -247,7 +247,7 @@ struct EventTests {
     @Test("Events of many writers come in the order of commits, the same for every subscriber")
     func order() async throws {
         let site = try Site(.file)
-        let broker = try await site.broker { $0.durability = .relaxed }
+        let broker = try await site.broker { $0.file.durability = .relaxed }
         let count = 400
         try broker.route("*", Note.self) { _, _ in .success }
         let (one, other) = (

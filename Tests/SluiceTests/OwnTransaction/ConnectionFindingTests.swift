@@ -79,7 +79,7 @@ struct ConnectionFindingTests {
     func flush() async throws {
         let (disk, theirs) = (try FaultyDisk(), try FaultyDisk())
         let site = try Site()
-        let broker = try await site.broker { $0.vfs = disk.name }
+        let broker = try await site.broker { $0.file.vfs = disk.name }
         let application = try Application(#require(site.file).path, vfs: theirs.name)
         try application.execute("PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0")
         let (before, theirsBefore) = (disk.syncs, theirs.syncs)

@@ -95,7 +95,7 @@ struct EnqueueInRefusalTests {
     @Test("Who waits for a transaction of its own process is told so, and what to call inside it")
     func ownLock() async throws {
         let site = try Site()
-        let broker = try await site.broker { $0.lockTimeout = .milliseconds(5) }
+        let broker = try await site.broker { $0.file.lockTimeout = .milliseconds(5) }
         let error = try Application(site).transaction { _ in
             thrown { try broker.enqueueBlocking(Note("a")) }
         }

@@ -15,7 +15,7 @@ struct SettlingLimitTests {
         _ work: @escaping @Sendable (SettlingTransaction, _ attempt: Int) throws -> Void
     ) async throws -> (errors: [String], broker: Broker) {
         let broker = try await site.broker {
-            $0.prepareConnection = makeTables
+            $0.file.prepareConnection = makeTables
             adjust(&$0)
         }
         let errors = EventLog<String>()
@@ -204,7 +204,7 @@ struct SettlingLimitTests {
     func prepared() async throws {
         let count = EventLog<Int>()
         let (errors, broker) = try await settle(try Site()) {
-            $0.prepareConnection = { connection in
+            $0.file.prepareConnection = { connection in
                 count.append(1)
                 try makeTables(connection)
                 sqlite3_create_function_v2(
@@ -232,7 +232,7 @@ struct SettlingLimitTests {
         let file = try TemporaryFile()
         let error = await #expect(throws: SluiceError.self) {
             try await openAndClose(file.path) {
-                $0.prepareConnection = { _ in throw Refusal("no collation") }
+                $0.file.prepareConnection = { _ in throw Refusal("no collation") }
             }
         }
         #expect(error?.code == .connectionNotPrepared)

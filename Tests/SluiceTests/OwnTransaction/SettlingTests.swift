@@ -25,7 +25,7 @@ struct SettlingTests {
     )
     func success(_ place: Place) async throws {
         let site = try Site(place)
-        let broker = try await site.broker { $0.prepareConnection = makeTables }
+        let broker = try await site.broker { $0.file.prepareConnection = makeTables }
         let log = EventLog<String>()
         try broker.route("*", Note.self) { note, _ in
             log.append(note.text)
@@ -54,7 +54,7 @@ struct SettlingTests {
     @Test("A closure that throws has nothing written, and is a retry by the policy with its error")
     func throwing() async throws {
         let site = try Site(.memory)
-        let broker = try await site.broker { $0.prepareConnection = makeTables }
+        let broker = try await site.broker { $0.file.prepareConnection = makeTables }
         let log = EventLog<String>()
         try broker.route("*", Note.self, retrying(.fixed(.seconds(5)))) { note, attempt in
             log.append("\(note.text) \(attempt.number) \(attempt.lastError ?? "-")")
@@ -82,7 +82,7 @@ struct SettlingTests {
     @Test("G6: a receipt that no longer holds the slot has its closure not even called")
     func stale() async throws {
         let site = try Site()
-        let broker = try await site.broker { $0.prepareConnection = makeTables }
+        let broker = try await site.broker { $0.file.prepareConnection = makeTables }
         let calls = EventLog<Int>()
         try broker.route("*", Note.self) { note, attempt in
             if calls.elements.isEmpty && broker.statistics.staleCompletions == 0 {
@@ -106,7 +106,7 @@ struct SettlingTests {
     @Test("G6: an action that was deleted while it ran has nothing written; a cancelled one's success stands")
     func removed() async throws {
         let site = try Site()
-        let broker = try await site.broker { $0.prepareConnection = makeTables }
+        let broker = try await site.broker { $0.file.prepareConnection = makeTables }
         try broker.route("*", Note.self) { note, attempt in
             if note.text == "deleted" {
                 try site.shell("DELETE FROM sluice_actions WHERE id = \(attempt.id)")
@@ -158,7 +158,7 @@ struct SettlingTests {
     @Test("G1: a settling that carries the application's writes is synced, a plain one is not")
     func synced() async throws {
         let disk = try FaultyDisk()
-        let fixture = try await StoreFixture(adjust: { $0.vfs = disk.name })
+        let fixture = try await StoreFixture(adjust: { $0.file.vfs = disk.name })
         let store = fixture.store
         try await store.add([ActionDraft("a"), ActionDraft("b")])
         let first = try await store.take()

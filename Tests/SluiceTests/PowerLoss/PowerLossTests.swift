@@ -111,11 +111,11 @@ extension PowerLossTests {
         disk.observe(journal)
         for round in 0..<3 {
             var options = BrokerOptions()
-            options.vfs = disk.name
-            options.durability = durability
+            options.file.vfs = disk.name
+            options.file.durability = durability
             // So few that the order is written behind.
-            options.writeBehind.newest = 16
-            options.writeBehind.batch = 8
+            options.file.writeBehind.newest = 16
+            options.file.writeBehind.batch = 8
             let broker = try await Broker(file: place.path, options: options)
             try await work(on: broker, journal, round, disk)
         }
@@ -130,7 +130,7 @@ extension PowerLossTests {
         _ disk: FaultyDisk
     ) async throws {
         try route(broker, journal)
-        if broker.options.durability != .relaxed { try await beRefused(broker, journal, disk) }
+        if broker.options.file.durability != .relaxed { try await beRefused(broker, journal, disk) }
         try await running(broker) {
             try await withThrowingTaskGroup { group in
                 for lane in 0..<Self.lanes {

@@ -23,7 +23,7 @@ import Testing
         let before = try OlderSchema.rows(of: place.path)
         let start = journal.entries.count
         var options = BrokerOptions()
-        options.vfs = disk.name
+        options.file.vfs = disk.name
         let broker = try await Broker(file: place.path, options: options)
         await broker.close()
         var random = SplitMix(seed: Reliability.seed)

@@ -35,8 +35,8 @@ import Testing
         let site = try Site()
         let trace = Trace()
         let broker = try await site.broker {
-            $0.hasResetBug = hasResetBug
-            $0.prepareConnection = trace.follow
+            $0.file.hasResetBug = hasResetBug
+            $0.file.prepareConnection = trace.follow
         }
         try broker.route("*", Note.self) { _, _ in .success }
         let counts = EventLog<Int>()

@@ -114,14 +114,14 @@ import Testing
     func silent() async throws {
         for store in [a.store, b.store] { try await store.stopRunning() }
         let me = ProcessIdentity.current
-        let runner = try await StoreFixture(file: file, clock: clock, adjust: { $0.sharesFile = true })
+        let runner = try await StoreFixture(file: file, clock: clock, adjust: { $0.file.sharesFile = true })
         let taker = try await StoreFixture(
             file: file,
             clock: clock,
             isRunning: false,
             adjust: {
-                $0.identity = ProcessIdentity(pid: me.pid + 1, mark: me.mark)
-                $0.sharesFile = true
+                $0.file.identity = ProcessIdentity(pid: me.pid + 1, mark: me.mark)
+                $0.file.sharesFile = true
             }
         )
         let ids = try await taker.store.add(["1", "2"].map { ActionDraft($0) })

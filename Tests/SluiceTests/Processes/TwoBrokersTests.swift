@@ -17,9 +17,9 @@ import Testing
     ) async throws -> Broker {
         try await site.broker { options in
             options.standFor(process: pid)
-            options.durability = .everything
+            options.file.durability = .everything
             // The system tells one watch of a process of each write, and these two are of one process.
-            options.watchesWAL = false
+            options.file.watchesWAL = false
             change(&options)
         }
     }

@@ -47,7 +47,7 @@ import Testing
     @Test("A queue that the other works through is left to it at once, whatever it has left behind it there")
     func passed() async throws {
         let file = try TemporaryFile()
-        let known: (inout BrokerOptions) -> Void = { $0.writeBehind.newest = 10_000 }
+        let known: (inout BrokerOptions) -> Void = { $0.file.writeBehind.newest = 10_000 }
         let a = try await StoreFixture.process(1, on: file, clock: clock, adjust: known)
         let b = try await StoreFixture.process(2, on: file, clock: clock, adjust: known)
         for store in [a.store, b.store] { _ = try await store.queuesWithWork(.newest(thenLimit: 10)) }
@@ -356,8 +356,8 @@ import Testing
     @Test("G12: who commits much beside another one copies the log, and has that one let its pin go")
     func busy() async throws {
         let file = try TemporaryFile()
-        let a = try await StoreFixture.process(1, on: file, clock: clock) { $0.hasResetBug = true }
-        let b = try await StoreFixture.process(2, on: file, clock: clock) { $0.hasResetBug = true }
+        let a = try await StoreFixture.process(1, on: file, clock: clock) { $0.file.hasResetBug = true }
+        let b = try await StoreFixture.process(2, on: file, clock: clock) { $0.file.hasResetBug = true }
         try await a.store.readForeignChanges()
         try await b.store.add("1")
         try await a.store.readForeignChanges()

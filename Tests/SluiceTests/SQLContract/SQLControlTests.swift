@@ -9,7 +9,7 @@ struct SQLControlTests {
     private func live() async throws -> (broker: Broker, shell: SQLShell, log: EventLog<String>) {
         let file = try TemporaryFile()
         var options = BrokerOptions()
-        options.foreignChangeInterval = .milliseconds(2)
+        options.file.foreignChangeInterval = .milliseconds(2)
         let broker = try await Broker(file: file.path, options: options)
         let log = EventLog<String>()
         var route = RouteOptions()

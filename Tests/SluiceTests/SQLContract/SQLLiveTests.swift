@@ -37,7 +37,7 @@ struct SQLLiveTests {
         init() async throws {
             file = try TemporaryFile()
             var options = BrokerOptions()
-            options.foreignChangeInterval = .milliseconds(2)
+            options.file.foreignChangeInterval = .milliseconds(2)
             broker = try await Broker(file: file.path, options: options)
             shell = SQLShell(file.path)
             let held = held

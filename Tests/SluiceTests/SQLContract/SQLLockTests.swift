@@ -35,8 +35,8 @@ struct SQLLockTests {
     /// A broker that soon gives up waiting for a lock, and looks at the file each second of its clock.
     private func broker(_ site: Site) async throws -> Broker {
         try await site.broker {
-            $0.lockTimeout = .milliseconds(20)
-            $0.foreignChangeInterval = .seconds(1)
+            $0.file.lockTimeout = .milliseconds(20)
+            $0.file.foreignChangeInterval = .seconds(1)
         }
     }
 

@@ -113,7 +113,7 @@ struct SQLPresenceTests {
         _ others: EventLog<String>,
         _ go: Signal
     ) async throws -> Broker {
-        let broker = try await site.broker { $0.durability = .everything }
+        let broker = try await site.broker { $0.file.durability = .everything }
         try broker.route("q", Note.self) { note, _ in
             log.append(note.text)
             if note.text == "first" { await go.receivedInAnyCase() }

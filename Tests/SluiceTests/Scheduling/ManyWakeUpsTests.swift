@@ -57,7 +57,7 @@ struct ManyWakeUpsTests {
     )
     func answers(_ source: Source) async throws {
         let site = try Site()
-        let broker = try await site.broker { $0.foreignChangeInterval = .seconds(1) }
+        let broker = try await site.broker { $0.file.foreignChangeInterval = .seconds(1) }
         let path = try #require(site.file).path
         let starts = Mailbox<(number: Int, time: Duration)>()
         try broker.route("*", Tick.self) { tick, _ in

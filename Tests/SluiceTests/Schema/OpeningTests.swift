@@ -85,7 +85,7 @@ struct OpeningTests {
     func look() async throws {
         func look(_ file: TemporaryFile) async -> SluiceError? {
             await #expect(throws: SluiceError.self) {
-                try await openAndClose(file.path) { $0.makesMissing = false }
+                try await openAndClose(file.path) { $0.file.makesMissing = false }
             }
         }
         let missing = try TemporaryFile()
@@ -94,7 +94,7 @@ struct OpeningTests {
 
         let older = try TemporaryFile()
         try await openAndClose(older.path)
-        try await openAndClose(older.path) { $0.makesMissing = false }
+        try await openAndClose(older.path) { $0.file.makesMissing = false }
         let connection = try Connection(path: older.path, mode: .write)
         try connection.execute("DELETE FROM sluice_migrations WHERE number = \(Migration.all.count)")
         connection.close()
@@ -107,14 +107,14 @@ struct OpeningTests {
     func readOnlyFileSystem() async throws {
         let file = try TemporaryFile()
         let disk = try FaultyDisk()
-        try await openAndClose(file.path) { $0.vfs = disk.name }
+        try await openAndClose(file.path) { $0.file.vfs = disk.name }
         let before = try contents(besides: file.path)
         disk.setReadOnly()
         for makesMissing in [true, false] {
             let code = await refusal {
                 try await openAndClose(file.path) {
-                    $0.vfs = disk.name
-                    $0.makesMissing = makesMissing
+                    $0.file.vfs = disk.name
+                    $0.file.makesMissing = makesMissing
                 }
             }
             #expect(code == .readOnly)
@@ -221,7 +221,7 @@ struct OpeningTests {
         let file = try TemporaryFile()
         let connection = try Connection(path: file.path, mode: .create)
         try connection.execute("CREATE TABLE own (a); BEGIN EXCLUSIVE")
-        let code = await refusal { try await openAndClose(file.path) { $0.lockTimeout = .zero } }
+        let code = await refusal { try await openAndClose(file.path) { $0.file.lockTimeout = .zero } }
         #expect(code == .databaseLocked)
         connection.rollback()
         try await openAndClose(file.path)

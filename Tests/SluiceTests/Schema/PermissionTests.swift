@@ -98,7 +98,7 @@ final class PermissionTests {
     func role(_ mode: Int, _ directoryMode: Int, _ code: SluiceError.Code?) async throws {
         let file = try await file(mode: mode, directoryMode: directoryMode)
         let before = try contents(besides: file.path)
-        let found = try await openUnprivileged(file.path) { $0.role = .readOnly }
+        let found = try await openUnprivileged(file.path) { $0.file.role = .readOnly }
         #expect(found == code)
         #expect(try contents(besides: file.path) == before)
         let directory = URL(fileURLWithPath: file.path).deletingLastPathComponent().path
@@ -120,8 +120,8 @@ final class PermissionTests {
         let file = try await file(of: 65_533)
         let before = try contents(besides: file.path)
         let store = try await result(opening: file.path, as: 65_534) {
-            $0.role = .readOnly
-            $0.sharesFile = true
+            $0.file.role = .readOnly
+            $0.file.sharesFile = true
         }.get()
         func count() async throws -> Int? {
             try await store.read { try $0.prepare("SELECT count(*) FROM sluice_actions").first { $0.int(0) } }

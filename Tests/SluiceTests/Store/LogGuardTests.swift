@@ -99,7 +99,7 @@ struct LogGuardTests {
     @Test("G1: what a store enqueues under a foreign checkpoint is not lost", arguments: Rule.allCases)
     func store(_ rule: Rule) async throws {
         let disk = try FaultyDisk()
-        let fixture = try await StoreFixture(isRunning: false, adjust: { $0.hasResetBug = rule == .guarded })
+        let fixture = try await StoreFixture(isRunning: false, adjust: { $0.file.hasResetBug = rule == .guarded })
         let store = fixture.store
         let checkpointer = try Connection(path: fixture.file.path, mode: .write, vfs: disk.name)
         _ = try checkpointer.pragma("user_version")
@@ -173,7 +173,7 @@ struct LogGuardTests {
         arguments: Notice.allCases
     )
     func givesWay(_ notice: Notice) async throws {
-        let fixture = try await StoreFixture(isRunning: false, adjust: { $0.hasResetBug = true })
+        let fixture = try await StoreFixture(isRunning: false, adjust: { $0.file.hasResetBug = true })
         let store = fixture.store
         try await store.add("a")
         let foreign = try fixture.connect()
@@ -211,7 +211,7 @@ struct LogGuardTests {
 
     @Test("A log of a store's size is copied while it pins, and its file does not grow")
     func storeCopies() async throws {
-        let fixture = try await StoreFixture(isRunning: false, adjust: { $0.hasResetBug = true })
+        let fixture = try await StoreFixture(isRunning: false, adjust: { $0.file.hasResetBug = true })
         let large = String(repeating: "x", count: 1_000_000)
         for _ in 0..<90 { try await fixture.store.add(large) }
         #expect(fixture.store.writer.trouble.pinnedPages == 0)

@@ -38,7 +38,7 @@ import Testing
 
     @Test("G12: a broker that runs copies it, though no commit is its own")
     func foreignCommits() async throws {
-        let broker = try await site.broker { $0.watchesWAL = true }
+        let broker = try await site.broker { $0.file.watchesWAL = true }
         try await running(broker) { try await commitMuch(broker, enqueues: false) }
         await broker.close()
     }
@@ -47,7 +47,7 @@ import Testing
         "G12: a broker that does not run copies it behind what is enqueued in the application's transactions"
     )
     func enqueueing() async throws {
-        let broker = try await site.broker { $0.role = .enqueueOnly }
+        let broker = try await site.broker { $0.file.role = .enqueueOnly }
         try await commitMuch(broker, enqueues: true)
         await broker.close()
     }

@@ -9,7 +9,7 @@ import Testing
     static let newest = [4, 65_536]
 
     private func fixture(_ newest: Int) async throws -> StoreFixture {
-        try await StoreFixture(adjust: { $0.writeBehind.newest = newest })
+        try await StoreFixture(adjust: { $0.file.writeBehind.newest = newest })
     }
 
     /// Fails `q` by its first action, with three batches behind that by keys from 0 on.
@@ -101,8 +101,8 @@ import Testing
         let batch = Failures.failBatchSize
         // So many that the places of what is moved are still in the file.
         let fixture = try await StoreFixture(adjust: {
-            $0.writeBehind.newest = batch + 100
-            $0.writeBehind.batch = batch + 100
+            $0.file.writeBehind.newest = batch + 100
+            $0.file.writeBehind.batch = batch + 100
         })
         let store = fixture.store
         let ids = try await store.add((0..<(3 * batch)).map { ActionDraft("\($0)") })

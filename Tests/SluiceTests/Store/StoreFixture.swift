@@ -22,8 +22,8 @@ final class StoreFixture: Sendable {
         let file = try file ?? TemporaryFile()
         var options = BrokerOptions.on(clock)
         // So few that tests with few actions have their order in the file, in memory and in between.
-        options.writeBehind.newest = 4
-        options.writeBehind.batch = 3
+        options.file.writeBehind.newest = 4
+        options.file.writeBehind.batch = 3
         adjust(&options)
         self.file = file
         self.clock = clock

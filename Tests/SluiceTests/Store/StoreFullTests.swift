@@ -57,7 +57,7 @@ struct StoreFullTests {
     @Test("G12, G14: on a full disk the log is used again, so that what is stored can be settled")
     func logIsUsedAgain() async throws {
         let disk = try FaultyDisk()
-        let fixture = try await StoreFixture(adjust: { $0.vfs = disk.name })
+        let fixture = try await StoreFixture(adjust: { $0.file.vfs = disk.name })
         let store = fixture.store
         try await store.add((0..<200).map { ActionDraft("\($0)") })
         for _ in 0..<20 { try await store.settle(try await store.take(), .success) }

@@ -7,7 +7,7 @@ import Testing
 @Suite("Locks of other connections", .timeLimit(.minutes(2)))
 struct StoreLockTests {
     private func fixture() async throws -> StoreFixture {
-        try await StoreFixture(adjust: { $0.lockTimeout = .milliseconds(1) })
+        try await StoreFixture(adjust: { $0.file.lockTimeout = .milliseconds(1) })
     }
 
     @Test("G14: BUSY reaches nobody; after the lock timeout the typed error says what happened")
@@ -116,7 +116,7 @@ struct StoreLockTests {
         arguments: [Durability.everything, .standard, .relaxed]
     )
     func levels(_ durability: Durability) async throws {
-        let fixture = try await StoreFixture(adjust: { $0.durability = durability })
+        let fixture = try await StoreFixture(adjust: { $0.file.durability = durability })
         var levels: [String] = []
         for need in [SyncNeed.later, .owed, .forced] {
             levels.append(

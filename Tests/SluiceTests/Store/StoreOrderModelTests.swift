@@ -59,8 +59,8 @@ struct StoreOrderModelTests {
     func againstModel(processes: Int, limits: (newest: Int, batch: Int)) async throws {
         let seed = Reliability.seed
         let adjust = { @Sendable (options: inout BrokerOptions) in
-            options.writeBehind.newest = limits.newest
-            options.writeBehind.batch = limits.batch
+            options.file.writeBehind.newest = limits.newest
+            options.file.writeBehind.batch = limits.batch
         }
         let (file, clock) = (try TemporaryFile(), ManualClock())
         func open(_ process: Int) async throws -> StoreFixture {

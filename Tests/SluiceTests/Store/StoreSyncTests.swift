@@ -8,7 +8,7 @@ import Testing
 @Suite("A disk whose syncs fail", .timeLimit(.minutes(2)))
 struct StoreSyncTests {
     private func fixture(_ disk: FaultyDisk) async throws -> StoreFixture {
-        try await StoreFixture(adjust: { $0.vfs = disk.name })
+        try await StoreFixture(adjust: { $0.file.vfs = disk.name })
     }
 
     private func walSize(_ fixture: StoreFixture) throws -> Int {

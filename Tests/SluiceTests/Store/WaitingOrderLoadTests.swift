@@ -49,7 +49,7 @@ import Testing
 
     @Test("G14: where a damage keeps it from being read, actions are enqueued as before")
     func damaged() async throws {
-        let adjust: (inout BrokerOptions) -> Void = { $0.writeBehind.newest = 1_000 }
+        let adjust: (inout BrokerOptions) -> Void = { $0.file.writeBehind.newest = 1_000 }
         let first = try await StoreFixture(isRunning: false, adjust: adjust)
         let text = String(repeating: "x", count: 500)
         try await first.store.add((0..<100).map { _ in ActionDraft(text) })

@@ -4,7 +4,7 @@ import Testing
 
 /// A disk that fails when a test asks for it.
 struct FaultyDisk: Sendable {
-    /// What ``BrokerOptions/vfs`` calls it.
+    /// What ``FileOptions/vfs`` calls it.
     let name = "fault-\(UUID().uuidString)"
     /// It stays until the process ends, and all that is changed in it is atomic.
     private nonisolated(unsafe) let vfs: OpaquePointer

@@ -23,7 +23,7 @@ struct Site: Sendable {
     /// Opens a broker; in memory, an empty one.
     func broker(_ change: (inout BrokerOptions) -> Void = { _ in }) async throws -> Broker {
         var options = BrokerOptions.on(clock)
-        options.foreignChangeInterval = .seconds(365 * 86_400)
+        options.file.foreignChangeInterval = .seconds(365 * 86_400)
         change(&options)
         guard let file else { return try await Broker(inMemory: options) }
         return try await Broker(file: file.path, options: options)

@@ -171,7 +171,7 @@ import Testing
     @Test("A completion that is never called blocks its queue visibly, and a timeout frees it")
     func completionNeverCalled() async throws {
         let site = try Site(clock: .farAhead())
-        let broker = try await site.broker { $0.durability = .everything }
+        let broker = try await site.broker { $0.file.durability = .everything }
         let log = EventLog<String>()
         let keeper = Keeper()
         let handler = NoteHandler { note, attempt, completion in

@@ -172,7 +172,7 @@ import Testing
     )
     func deletingAndAddingAtOnce() async throws {
         let site = try Site()
-        let broker = try await site.broker { $0.foreignChangeInterval = .milliseconds(100) }
+        let broker = try await site.broker { $0.file.foreignChangeInterval = .milliseconds(100) }
         let log = EventLog<String>()
         try broker.route("queue", Note.self) { note, attempt in
             log.append("\(note.text) \(attempt.number)")

@@ -60,8 +60,8 @@ final class GroupCommitter {
         self.check = check
         self.walGuard = walGuard
         trouble = WriterTrouble()
-        durability = options.durability
-        lockTimeout = options.lockTimeout
+        durability = options.file.durability
+        lockTimeout = options.file.lockTimeout
         clock = options.clock
         logger = options.logger
         self.onCommit = onCommit

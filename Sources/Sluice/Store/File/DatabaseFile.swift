@@ -47,11 +47,11 @@ package struct DatabaseFile {
 
     package init(_ location: Location, _ options: BrokerOptions = BrokerOptions()) {
         self.location = location
-        prepare = options.prepareConnection
-        erasesPayloads = options.erasesPayloads
-        lockTimeout = options.lockTimeout
-        makesMissing = options.makesMissing
-        vfs = options.vfs
+        prepare = options.file.prepareConnection
+        erasesPayloads = options.file.erasesPayloads
+        lockTimeout = options.file.lockTimeout
+        makesMissing = options.file.makesMissing
+        vfs = options.file.vfs
     }
 
     func open(now: Timestamp) throws(SluiceError) -> Connection {
@@ -151,7 +151,7 @@ package struct DatabaseFile {
         do {
             try prepare(connection.rawHandle)
         } catch {
-            throw SluiceError(.connectionNotPrepared, "BrokerOptions.prepareConnection has thrown: \(error)")
+            throw SluiceError(.connectionNotPrepared, "FileOptions.prepareConnection has thrown: \(error)")
         }
     }
 
