@@ -114,7 +114,7 @@ package final class Store: Sendable {
         _ options: BrokerOptions
     ) throws(SluiceError) -> (path: String, registration: OpenFiles.Registration?)? {
         guard case .file(let path) = location else { return nil }
-        try DatabaseFile.checkMount(path, options.mountFacts(path))
+        try DatabaseFile.checkMount(path, options.file.mountFacts(path))
         if options.file.makesMissing, options.file.role != .readOnly { try DatabaseFile.createPrivateFile(path) }
         return (path, options.file.sharesFile ? nil : try OpenFiles.register(path))
     }
