@@ -115,7 +115,9 @@ package final class Store: Sendable {
     ) throws(SluiceError) -> (path: String, registration: OpenFiles.Registration?)? {
         guard case .file(let path) = location else { return nil }
         try DatabaseFile.checkMount(path, options.file.mountFacts(path))
-        if options.file.makesMissing, options.file.role != .readOnly { try DatabaseFile.createPrivateFile(path) }
+        if options.file.makesMissing, options.file.role != .readOnly {
+            try DatabaseFile.createPrivateFile(path)
+        }
         return (path, options.file.sharesFile ? nil : try OpenFiles.register(path))
     }
 

@@ -54,7 +54,9 @@ struct PassRuleTests {
 
     @Test("What comes behind members that wait costs no other pass", arguments: [false, true])
     func noOtherPass(isInFile: Bool) async throws {
-        let fixture = try await StoreFixture(adjust: { if !isInFile { $0.file.writeBehind = WriteBehindLimits() } }
+        let fixture = try await StoreFixture(adjust: {
+            if !isInFile { $0.file.writeBehind = WriteBehindLimits() }
+        }
         )
         _ = try await block(fixture.store, members: 1_000)
         _ = try await fixture.store.finishedClaim(by: .by(.passOver))

@@ -12,7 +12,9 @@ import Testing
     func address() async throws {
         let site = try Site()
         let prepared = EventLog<Int>()
-        let broker = try await site.broker { $0.file.prepareConnection = { prepared.append(Int(bitPattern: $0)) } }
+        let broker = try await site.broker {
+            $0.file.prepareConnection = { prepared.append(Int(bitPattern: $0)) }
+        }
         #expect(broker.store.writerAddress.load(ordering: .acquiring) == prepared.elements.last)
         await broker.suspend()
         #expect(broker.store.writerAddress.load(ordering: .acquiring) == 0)

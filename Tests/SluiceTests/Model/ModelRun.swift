@@ -52,8 +52,8 @@ struct ModelRun {
         let options = route
         var adjusted = BrokerOptions()
         // So few that actions have their order in the file, in memory and in between.
-        (adjusted.writeBehind.newest, adjusted.writeBehind.batch) = (4, 3)
-        adjusted.lockTimeout = patience
+        (adjusted.file.writeBehind.newest, adjusted.file.writeBehind.batch) = (4, 3)
+        adjusted.file.lockTimeout = patience
         let test = try await TestBroker(plan.storage, options: adjusted) { broker in
             try broker.queues("q/*", QueueOptions(discipline: rules.discipline))
             try broker.route("q/*", Note.self, options) { _, _ in .success }

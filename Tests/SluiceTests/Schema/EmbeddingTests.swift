@@ -133,7 +133,8 @@ struct EmbeddingTests {
         let application = try Application(file.path, tables: "SELECT 1")
         try application.execute(begin)
         #expect(
-            await refusal { try await openAndClose(file.path) { $0.file.lockTimeout = .zero } } == .databaseLocked
+            await refusal { try await openAndClose(file.path) { $0.file.lockTimeout = .zero } }
+                == .databaseLocked
         )
         application.connection.rollback()
         #expect(try application.row("PRAGMA journal_mode") == "delete")
@@ -147,7 +148,8 @@ struct EmbeddingTests {
         let application = try Application(file.path, tables: "SELECT 1")
         try application.execute("BEGIN; SELECT * FROM messages")
         #expect(
-            await refusal { try await openAndClose(file.path) { $0.file.lockTimeout = .zero } } == .databaseLocked
+            await refusal { try await openAndClose(file.path) { $0.file.lockTimeout = .zero } }
+                == .databaseLocked
         )
         application.connection.rollback()
         #expect(try application.row("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'sluice%'") == "0")

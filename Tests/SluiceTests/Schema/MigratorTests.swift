@@ -88,7 +88,7 @@ struct MigratorTests {
             let file = try TemporaryFile()
             let errors = Mutex<[String]>([])
             var patient = BrokerOptions()
-            patient.lockTimeout = .seconds(30)
+            patient.file.lockTimeout = .seconds(30)
             let opening = DatabaseFile(.file(file.path), patient)
             try DatabaseFile.createPrivateFile(file.path)
             DispatchQueue.concurrentPerform(iterations: 6) { number in

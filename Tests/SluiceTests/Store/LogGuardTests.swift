@@ -99,7 +99,10 @@ struct LogGuardTests {
     @Test("G1: what a store enqueues under a foreign checkpoint is not lost", arguments: Rule.allCases)
     func store(_ rule: Rule) async throws {
         let disk = try FaultyDisk()
-        let fixture = try await StoreFixture(isRunning: false, adjust: { $0.file.hasResetBug = rule == .guarded })
+        let fixture = try await StoreFixture(
+            isRunning: false,
+            adjust: { $0.file.hasResetBug = rule == .guarded }
+        )
         let store = fixture.store
         let checkpointer = try Connection(path: fixture.file.path, mode: .write, vfs: disk.name)
         _ = try checkpointer.pragma("user_version")

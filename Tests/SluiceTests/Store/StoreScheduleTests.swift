@@ -108,7 +108,7 @@ import Testing
     func unplaceable() async throws {
         let fixture = try await StoreFixture(
             isRunning: false,
-            adjust: { ($0.writeBehind.newest, $0.writeBehind.batch) = (1, 1) }
+            adjust: { ($0.file.writeBehind.newest, $0.file.writeBehind.batch) = (1, 1) }
         )
         let store = fixture.store
         let due = try await store.add("due", by: .integer(0), notBefore: fixture.clock.now + .seconds(10))

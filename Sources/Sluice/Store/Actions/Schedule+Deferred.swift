@@ -103,8 +103,11 @@ extension Schedule {
     }
 
     private func forgetGate(_ action: ActionID) throws(SQLiteError) {
-        try connection.cached("DELETE FROM sluice_deferred_rows WHERE action_id = ?1").bind(1, action.rawValue)
-            .run()
+        try connection.cached("DELETE FROM sluice_deferred_rows WHERE action_id = ?1").bind(
+            1,
+            action.rawValue
+        )
+        .run()
     }
 
     /// The most actions that one transaction puts back after gates have opened.

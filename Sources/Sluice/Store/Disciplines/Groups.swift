@@ -134,8 +134,11 @@ final class Groups: TransactionSubject {
     /// Deletes the deferral of an action that has become a dead letter; its groups remain.
     func forgetDeferral(_ action: ActionID) throws(SQLiteError) {
         guard try hasAnyTraces() else { return }
-        try connection.cached("DELETE FROM sluice_deferred_rows WHERE action_id = ?1").bind(1, action.rawValue)
-            .run()
+        try connection.cached("DELETE FROM sluice_deferred_rows WHERE action_id = ?1").bind(
+            1,
+            action.rawValue
+        )
+        .run()
     }
 
     /// Assigns the groups of an action to its new sequence.
