@@ -127,7 +127,7 @@ public final class Broker: Sendable {
             scheduler.schedule(.admitScheduled, within: .zero)
         }
         if let time = report.dueAt, isRunning {
-            let delay = min(max(time - options.clock.now, .zero), Self.scheduleInterval)
+            let delay = min(max(time - options.clock.now, .zero), Scheduler.scheduleInterval)
             scheduler.schedule(.admitScheduled, within: delay)
         }
         if options.file.erasesPayloads && isRunning {

@@ -32,8 +32,6 @@ extension Broker {
 
     /// The longest time that a commit may remain unsynced.
     static let syncInterval: Duration = .seconds(1)
-    /// The longest wait for something scheduled, so that a wall clock that was set forward is noticed.
-    static let scheduleInterval: Duration = .seconds(60)
 
     /// Whether the broker runs and has found all queues that had work at its start.
     package var hasLookedAround: Bool { life.withLock { $0.hasLookedAround } }
@@ -312,7 +310,7 @@ extension Broker {
     private func endHolds() {
         attempt(.endHolds, again: nil) { [weak self] store in
             guard let next = try await store.endHolds(), let self, self.isRunning else { return }
-            let delay = min(max(next - options.clock.now, .zero), Self.scheduleInterval)
+            let delay = min(max(next - options.clock.now, .zero), Scheduler.scheduleInterval)
             scheduler.schedule(.endHolds, within: delay)
         }
     }
@@ -339,7 +337,7 @@ extension Broker {
 
     private func admitScheduled() {
         // Scheduled again before the first read, so that a broker with scheduled actions is never idle.
-        let mark = options.clock.uptime + Self.scheduleInterval
+        let mark = options.clock.uptime + Scheduler.scheduleInterval
         scheduler.schedule(.admitScheduled, at: mark)
         attempt(.admitScheduled, again: nil) { [weak self, scheduler] store in
             defer { scheduler.endAdmission() }
@@ -350,7 +348,7 @@ extension Broker {
             let delay = next.scheduled.map { max($0 - options.clock.now, .zero) }
             // This must not replace a check that was requested in the meantime: this check may have been too
             // early.
-            scheduler.admitNext(after: delay, noLaterThan: Self.scheduleInterval, insteadOf: mark)
+            scheduler.admitNext(after: delay, noLaterThan: Scheduler.scheduleInterval, insteadOf: mark)
         }
     }
 

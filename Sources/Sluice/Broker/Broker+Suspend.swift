@@ -106,7 +106,8 @@ extension Broker {
         guard options.file.role != .run else { return }
         throw SluiceError(
             .wrongRole,
-            "the broker was opened with the role \(options.file.role) and runs none: open it with the role run"
+            "the broker was opened with the role \(options.file.role) and runs none: "
+                + "open it with the role run"
         )
     }
 

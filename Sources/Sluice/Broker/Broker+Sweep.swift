@@ -11,7 +11,7 @@ extension Broker {
 
     /// Schedules a sweep at a time, or earlier, as the wall clock may be set forward.
     func scheduleSweep(at time: Timestamp) {
-        let delay = min(max(time - options.clock.now, .zero), Self.scheduleInterval)
+        let delay = min(max(time - options.clock.now, .zero), Scheduler.scheduleInterval)
         if isRunning { scheduler.schedule(.sweep, within: delay) }
     }
 }

@@ -7,6 +7,8 @@ internal import Synchronization
 final class Scheduler: AttemptSource {
     /// How long a claim that failed, for a full disk or a lock, waits before it is made again.
     private static let claimRetryDelay: Duration = .seconds(1)
+    /// The longest wait for something scheduled, so that a wall clock that was set forward is noticed.
+    static let scheduleInterval: Duration = .seconds(60)
 
     let machine: Mutex<SchedulerStateMachine>
     let store: Store
@@ -307,7 +309,7 @@ extension Scheduler {
             conclusion = .held
             // No later than the wall clock is trusted: set forward, it ends a hold early.
             if case .at(let time) = end {
-                schedule(.endHolds, noLaterThan: min(time, clock.uptime + Broker.scheduleInterval))
+                schedule(.endHolds, noLaterThan: min(time, clock.uptime + Self.scheduleInterval))
             }
         case .unfinished: conclusion = .unfinished
         case .waiting(let wait, let time), .gathering(let wait, let time):
