@@ -115,9 +115,7 @@ public final class Broker: Sendable {
 
     /// Distributes the report of a commit; called on the committing thread.
     private func committed(_ report: CommitReport) {
-        for change in report.foreignChanges where change.endsRun {
-            if let action = change.action { runner.cancel(action, .removal) }
-        }
+        runner.cancelRuns(endedBy: report.foreignChanges)
         if !report.queues.isEmpty { wakes.add(1, ordering: .releasing) }
         scheduler.wake(report.queues)
         if report.changesHolds { scheduler.holdsChanged() }

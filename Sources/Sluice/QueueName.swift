@@ -6,7 +6,7 @@
 /// A name has 1 to 512 bytes of UTF-8, no NUL and no `*`, which is for patterns. It can be written as a
 /// literal and is checked when it is used: enqueuing under a name outside these limits throws
 /// ``SluiceError/Code/invalidQueueName``.
-public struct QueueName: Sendable {
+public struct QueueName: CheckedName {
     /// The most bytes of UTF-8 that a name can have; names are stored in an index.
     public static let maximumByteCount = 512
 
@@ -51,33 +51,4 @@ public struct QueueName: Sendable {
             )
         }
     }
-}
-
-extension QueueName: Hashable {
-    /// Whether both names have the same bytes.
-    public static func == (left: QueueName, right: QueueName) -> Bool {
-        let (left, right) = (left.rawValue.utf8, right.rawValue.utf8)
-        guard left.count == right.count else { return false }
-        // A Swift string stores its UTF-8 in one piece; only one bridged from elsewhere does not.
-        return left.withContiguousStorageIfAvailable { left in
-            right.withContiguousStorageIfAvailable { right in left.elementsEqual(right) }
-        }.flatMap { $0 } ?? left.elementsEqual(right)
-    }
-
-    /// Feeds the bytes of the name to `hasher`.
-    public func hash(into hasher: inout Hasher) {
-        var text = rawValue
-        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-        hasher.combine(UInt8(0xFF))
-    }
-}
-
-extension QueueName: ExpressibleByStringInterpolation, CustomStringConvertible {
-    /// Makes a name from a literal; it is checked when it is used.
-    public init(stringLiteral value: String) {
-        self.init(value)
-    }
-
-    /// The name as given.
-    public var description: String { rawValue }
 }

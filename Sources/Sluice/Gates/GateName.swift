@@ -2,7 +2,7 @@
 ///
 /// Names are compared by their UTF-8 bytes, as in SQLite. A name has 1 to 255 bytes of UTF-8 and no NUL. It
 /// can be written as a literal and is checked when it is used: ``SluiceError/Code/invalidGate``.
-public struct GateName: Sendable {
+public struct GateName: CheckedName {
     /// The most bytes of UTF-8 that a name can have.
     public static let maximumByteCount = 255
 
@@ -15,34 +15,5 @@ public struct GateName: Sendable {
     }
 
     /// Throws if the name is outside its limits.
-    func validate() throws(SluiceError) {
-        guard (1...Self.maximumByteCount).contains(rawValue.utf8.count), !rawValue.utf8.contains(0) else {
-            throw SluiceError(
-                .invalidGate,
-                "a gate's name must have 1 to \(Self.maximumByteCount) bytes and no NUL"
-            )
-        }
-    }
-}
-
-extension GateName: Hashable {
-    /// Whether both names have the same bytes.
-    public static func == (left: GateName, right: GateName) -> Bool {
-        left.rawValue.utf8.elementsEqual(right.rawValue.utf8)
-    }
-
-    /// Feeds the bytes of the name to `hasher`.
-    public func hash(into hasher: inout Hasher) {
-        QueueName(rawValue).hash(into: &hasher)
-    }
-}
-
-extension GateName: ExpressibleByStringInterpolation, CustomStringConvertible {
-    /// Makes a name from a literal; it is checked when it is used.
-    public init(stringLiteral value: String) {
-        self.init(value)
-    }
-
-    /// The name as given.
-    public var description: String { rawValue }
+    func validate() throws(SluiceError) { try validate(.invalidGate, "gate") }
 }

@@ -29,8 +29,8 @@ package struct PayloadCoder: Sendable {
     ) {
         self.maximumByteCount = maximumByteCount
         self.dates = dates
-        if dates == .iso8601 { encoder.dateEncodingStrategy = .custom(Self.encode) }
-        decoder.dateDecodingStrategy = .custom(Self.date)
+        if dates == .iso8601 { encoder.dateEncodingStrategy = .custom(PayloadDates.encode) }
+        decoder.dateDecodingStrategy = .custom(PayloadDates.date)
         self.sealing = sealing
         self.acceptsUnsealed = acceptsUnsealed
     }
@@ -61,23 +61,6 @@ package struct PayloadCoder: Sendable {
             )
         }
         return text
-    }
-
-    @Sendable private static func encode(_ date: Date, to encoder: any Encoder) throws {
-        if let text = date.iso8601 { return try text.encode(to: encoder) }
-        try date.timeIntervalSinceReferenceDate.encode(to: encoder)
-    }
-
-    /// Reads a date as either form of ``PayloadDates``.
-    @Sendable private static func date(from decoder: any Decoder) throws -> Date {
-        let container = try decoder.singleValueContainer()
-        guard let text = try? container.decode(String.self) else {
-            return Date(timeIntervalSinceReferenceDate: try container.decode(Double.self))
-        }
-        guard let date = Date(iso8601: text) else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "It is no ISO 8601 date.")
-        }
-        return date
     }
 
     /// Checks a payload that is JSON text already.

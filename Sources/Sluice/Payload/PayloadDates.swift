@@ -1,3 +1,10 @@
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+internal import SluiceJSON
+
 /// How a broker writes each `Date` in a payload.
 ///
 /// A broker reads both forms, whichever it writes.
@@ -10,4 +17,24 @@ public enum PayloadDates: Sendable, Hashable {
     case iso8601
     /// The number of seconds since 2001-01-01 00:00:00 UTC, the default of Foundation's `JSONEncoder`.
     case secondsSince2001
+}
+
+/// What Foundation's coders do with dates; ``JSONWriter`` and ``JSONTape`` do the same.
+extension PayloadDates {
+    @Sendable static func encode(_ date: Date, to encoder: any Encoder) throws {
+        if let text = date.iso8601 { return try text.encode(to: encoder) }
+        try date.timeIntervalSinceReferenceDate.encode(to: encoder)
+    }
+
+    /// Reads a date in either form; the accepted texts are those of ``DateTime``.
+    @Sendable static func date(from decoder: any Decoder) throws -> Date {
+        let container = try decoder.singleValueContainer()
+        guard let text = try? container.decode(String.self) else {
+            return Date(timeIntervalSinceReferenceDate: try container.decode(Double.self))
+        }
+        guard let date = Date(iso8601: text) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "It is no ISO 8601 date.")
+        }
+        return date
+    }
 }

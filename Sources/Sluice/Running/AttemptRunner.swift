@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// Runs handlers: one task for each permit in use, which runs actions as long as there are any.
 final class AttemptRunner: Sendable {
-    private struct State {
+    struct State {
         var tasks: [Int64: AttemptTask] = [:]
         /// The claims of running actions, so that a change to an action finds its handler.
         var claims: [ActionID: Int64] = [:]
@@ -17,7 +17,7 @@ final class AttemptRunner: Sendable {
         var isCancelling = false
     }
 
-    private let state: Mutex<State>
+    let state: Mutex<State>
     private let source: any AttemptSource
     private let reader: PayloadReader
     private let drafter: Drafter
@@ -41,58 +41,6 @@ final class AttemptRunner: Sendable {
 
     func count(_ change: (inout Statistics) -> Void) {
         state.withLock { change(&$0.statistics) }
-    }
-}
-
-// MARK: - Cancelling
-
-extension AttemptRunner {
-    /// Cancels the handler of a claim whose time is over.
-    func timeOut(_ claim: Int64) {
-        let task = state.withLock { state in
-            guard let task = state.tasks[claim] else {
-                state.early[claim] = .timeout
-                return nil as AttemptTask?
-            }
-            state.statistics.timeouts += 1
-            return task
-        }
-        task?.cancel(claim, .timeout)
-    }
-
-    /// Cancels the handler of an action, if it runs or is about to.
-    func cancel(_ action: ActionID, _ reason: CancelReason) {
-        let running = state.withLock { state -> (claim: Int64, task: AttemptTask)? in
-            guard let claim = state.claims[action] else { return nil }
-            guard let task = state.tasks[claim] else {
-                state.early[claim] = reason
-                return nil
-            }
-            return (claim, task)
-        }
-        if let running { running.task.cancel(running.claim, reason) }
-    }
-
-    /// Cancels the handlers of all current claims, but not of later ones.
-    func cancelClaimed(_ reason: CancelReason) {
-        for action in state.withLock({ Array($0.claims.keys) }) { cancel(action, reason) }
-    }
-
-    /// Cancels every handler that runs.
-    func cancelAll(_ reason: CancelReason) {
-        let tasks = state.withLock { state in
-            state.isCancelling = true
-            return state.tasks
-        }
-        for (claim, task) in tasks { task.cancel(claim, reason) }
-    }
-
-    /// Ends the cancelling, for the next run of the broker.
-    func reset() {
-        state.withLock { state in
-            state.isCancelling = false
-            state.early = [:]
-        }
     }
 }
 

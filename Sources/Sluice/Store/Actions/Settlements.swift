@@ -9,6 +9,7 @@ final class Settlements: TransactionSubject {
     let failures: Failures
     let edits: Edits
     let enqueues: Enqueues
+    let history: AttemptHistory
 
     init(
         _ core: TransactionCore,
@@ -17,7 +18,8 @@ final class Settlements: TransactionSubject {
         _ groups: Groups,
         _ failures: Failures,
         _ edits: Edits,
-        _ enqueues: Enqueues
+        _ enqueues: Enqueues,
+        _ history: AttemptHistory
     ) {
         self.core = core
         self.removals = removals
@@ -26,6 +28,7 @@ final class Settlements: TransactionSubject {
         self.failures = failures
         self.edits = edits
         self.enqueues = enqueues
+        self.history = history
     }
 
     func settle(_ receipt: Receipt, _ settlement: Settlement) throws -> SettleResult {
@@ -59,7 +62,7 @@ final class Settlements: TransactionSubject {
     }
 
     private func retry(_ run: EndedRun, after delay: Duration, _ gate: GateName?, _ error: String) throws {
-        try record(run.failed, "retry", error: error)
+        try history.record(run.failed, "retry", error: error)
         let wait = try Wait(delay, untilOpen: gate, openedSince: run.opening, core.controls())
         try beginWait(wait, of: run.action, after: run.state, spendingAttempt: true, error: error)
         try core.events.record(.retrying, run.action, in: run.queue) {
@@ -100,7 +103,7 @@ final class Settlements: TransactionSubject {
     private func fail(_ run: EndedRun, _ cause: FailureCause, _ policy: FailurePolicy, _ error: String) throws
     {
         let (action, queue, discipline) = (run.action, run.queue, run.discipline)
-        try record(run.failed, cause.rawValue, error: error)
+        try history.record(run.failed, cause.rawValue, error: error)
         try finish(action, spending: cause == .undecodable ? 0 : 1, error: error)
         try groups.leavePass(action, of: queue, by: discipline, policy)
         try failures.fail(
@@ -318,33 +321,5 @@ private struct Wait {
         let isOpen = state?.isOpen ?? false
         let isOpened = (state?.opening ?? 0) > opening && !mutant("opening during an attempt")
         self.delay = !isOpen ? nil : isOpened ? .zero : max(delay, .zero)
-    }
-}
-
-extension Settlements {
-    /// The most failed attempts kept of an action: the newest.
-    private static let historyLimit = 50
-
-    /// Adds a failed attempt to the action's history.
-    func record(_ run: FailedRun, _ outcome: String, error: String) throws(SQLiteError) {
-        try connection.cached(
-            """
-            INSERT INTO sluice_attempt_rows
-                (action_id, claim, number, outcome, error, started_at_us, ended_at_us)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-            """
-        )
-        .bind(1, run.receipt.action.rawValue).bind(2, run.receipt.claim).bind(3, run.number).bind(4, outcome)
-        .bind(5, bounded(error)).bind(6, run.startedAt.microseconds).bind(7, now.microseconds)
-        .run()
-        // Not by the attempt's number, which restarts with a requeue and stays the same if nothing decodes.
-        try connection.cached(
-            """
-            DELETE FROM sluice_attempt_rows WHERE action_id = ?1 AND claim <= (
-                SELECT claim FROM sluice_attempt_rows WHERE action_id = ?1
-                ORDER BY claim DESC LIMIT 1 OFFSET ?2)
-            """
-        )
-        .bind(1, run.receipt.action.rawValue).bind(2, Self.historyLimit).run()
     }
 }

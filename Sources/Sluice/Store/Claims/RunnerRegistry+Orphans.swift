@@ -44,7 +44,7 @@ extension RunnerRegistry {
             guard let number else { continue }
             let run = FailedRun(receipt: orphan.run, startedAt: orphan.startedAt, number: number)
             let error = "the process died while the action ran alone"
-            try settlements.record(run, "crashed", error: error)
+            try history.record(run, "crashed", error: error)
             try core.events.record(.crashed, orphan.run.action, in: orphan.run.queue) {
                 ($0.attempt, $0.error) = (number, error)
             }

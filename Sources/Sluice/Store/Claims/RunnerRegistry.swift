@@ -4,6 +4,7 @@ internal import SluiceSQLite
 final class RunnerRegistry: TransactionSubject {
     let core: TransactionCore
     let settlements: Settlements
+    let history: AttemptHistory
     let blocks: QueueBlocks
     let gatesAndHolds: GatesAndHolds
     let waits: Waits
@@ -18,6 +19,7 @@ final class RunnerRegistry: TransactionSubject {
     init(
         _ core: TransactionCore,
         _ settlements: Settlements,
+        _ history: AttemptHistory,
         _ blocks: QueueBlocks,
         _ gatesAndHolds: GatesAndHolds,
         _ waits: Waits,
@@ -26,6 +28,7 @@ final class RunnerRegistry: TransactionSubject {
     ) {
         self.core = core
         self.settlements = settlements
+        self.history = history
         self.blocks = blocks
         self.gatesAndHolds = gatesAndHolds
         self.waits = waits

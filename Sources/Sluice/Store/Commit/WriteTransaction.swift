@@ -18,6 +18,7 @@ package final class WriteTransaction {
     let expiry: Expiry
     let edits: Edits
     let enqueues: Enqueues
+    let history: AttemptHistory
     let settlements: Settlements
     let waits: Waits
     let registry: RunnerRegistry
@@ -46,9 +47,10 @@ package final class WriteTransaction {
         expiry = Expiry(core, keys, removals, groups, failures, blocks, schedule)
         edits = Edits(core, queueRows, schedule, groups, keys, blocks, fronts, expiry, failures)
         enqueues = Enqueues(core, keys, queueRows, edits, expiry, groups, schedule)
-        settlements = Settlements(core, removals, schedule, groups, failures, edits, enqueues)
+        history = AttemptHistory(core)
+        settlements = Settlements(core, removals, schedule, groups, failures, edits, enqueues, history)
         waits = Waits(core, schedule)
-        registry = RunnerRegistry(core, settlements, blocks, gatesAndHolds, waits, batches, schedule)
+        registry = RunnerRegistry(core, settlements, history, blocks, gatesAndHolds, waits, batches, schedule)
         claims = Claims(core, batches, groups, schedule, registry, failures, removals, blocks)
         deadLetters = DeadLetters(core, blocks, queueRows, groups, keys)
         cancellations = Cancellations(core, removals)

@@ -1,11 +1,3 @@
-/// A run that did not succeed.
-struct FailedRun {
-    let receipt: Receipt
-    let startedAt: Timestamp
-    /// The attempt's number, counted from 1.
-    let number: Int
-}
-
 /// Returns a text cut, at a character's boundary, to the length that the file keeps of an error.
 func bounded(_ text: String) -> String {
     let limit = SluiceError.maximumTextByteCount

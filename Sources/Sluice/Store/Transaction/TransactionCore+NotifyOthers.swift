@@ -1,35 +1,7 @@
 internal import SluiceSQLite
 
-/// Roll-back of the core's values, and the changes recorded for other processes.
+/// The notices that make other processes read what this transaction has changed.
 extension TransactionCore {
-    /// The values of the core when a transaction began.
-    struct Before {
-        private let epoch: Int64?
-        private let claimCount: Int64
-        private let others: [Int64]
-        private let seenOpening: Int64
-
-        init(_ transaction: TransactionCore) {
-            epoch = transaction.epoch
-            claimCount = transaction.claimCount
-            others = transaction.others
-            seenOpening = transaction.seenOpening
-        }
-
-        /// Restores the values in a roll-back, except counters that are never lowered.
-        func restore(_ transaction: TransactionCore) {
-            transaction.epoch = epoch
-            transaction.claimCount = max(transaction.claimCount, claimCount)
-            transaction.others = others
-            transaction.seenOpening = seenOpening
-        }
-    }
-
-    /// Records that BEGIN had to wait for the write lock since `start`, by the clock's uptime.
-    func hasWaited(since start: Duration) {
-        waited = uptime - start
-    }
-
     /// Changes of this transaction that other processes running the queues must learn.
     struct OutgoingChanges {
         /// Queues that may have become ready.
@@ -79,11 +51,9 @@ extension TransactionCore {
         .bind(1, epoch ?? 0).bind(2, queue.rawValue).run()
         return told > 0
     }
-}
 
-// MARK: - Noting
+    // MARK: Recording
 
-extension TransactionCore {
     /// Records that a queue may have become ready.
     func touch(_ queue: QueueID) {
         touchedQueues.insert(queue)
@@ -121,38 +91,5 @@ extension TransactionCore {
             """
         )
         .bind(1, change).bind(2, epoch ?? 0).run()
-    }
-
-    /// Keeps the order in memory exactly while this process runs the queues.
-    func followOrder() {
-        if epoch != nil { order.follow() } else { order.unfollow() }
-    }
-}
-
-extension TransactionCore {
-    /// Writes a change that concerns one row of many.
-    ///
-    /// If the row cannot be written, as in a damaged file, it stays as it is and delays no other (G9). Its
-    /// contents remain valid, and a full check of the file names it.
-    func writeIfPossible(_ body: () throws(SQLiteError) -> Void) throws(SQLiteError) {
-        do { try body() } catch  where isOfRow(error) { return }
-    }
-
-    /// Returns whether one row refuses to be written, so that the transaction can continue without it.
-    func isOfRow(_ error: SQLiteError) -> Bool {
-        error.code.primary == .constraint && connection.isInTransaction
-    }
-
-    /// Writes a counter, so that the commit has something to sync.
-    ///
-    /// An update that changes no byte writes no page, and SQLite syncs nothing for it.
-    func writeBarrier() throws(SQLiteError) {
-        try connection.cached(
-            """
-            INSERT INTO sluice_counters (name, value) VALUES ('barrier', 1)
-            ON CONFLICT (name) DO UPDATE SET value = value + 1
-            """
-        )
-        .run()
     }
 }

@@ -1,0 +1,47 @@
+/// A name that is compared by its UTF-8 bytes, as in SQLite, and checked when it is used.
+///
+/// Two spellings of `é` that Swift's `String` treats as equal are two names. A name can be written as a
+/// literal.
+public protocol CheckedName: Hashable, Sendable, ExpressibleByStringInterpolation, CustomStringConvertible
+where StringLiteralType == String {
+    /// The most bytes of UTF-8 that a name can have.
+    static var maximumByteCount: Int { get }
+
+    /// The name as given.
+    var rawValue: String { get }
+
+    /// Makes a name; it is checked when it is used.
+    init(_ rawValue: String)
+}
+
+extension CheckedName {
+    /// Whether both names have the same bytes.
+    public static func == (left: Self, right: Self) -> Bool {
+        let (left, right) = (left.rawValue.utf8, right.rawValue.utf8)
+        guard left.count == right.count else { return false }
+        // A Swift string stores its UTF-8 in one piece; only one bridged from elsewhere does not.
+        return left.withContiguousStorageIfAvailable { left in
+            right.withContiguousStorageIfAvailable { right in left.elementsEqual(right) }
+        }.flatMap { $0 } ?? left.elementsEqual(right)
+    }
+
+    /// Feeds the bytes of the name to `hasher`.
+    public func hash(into hasher: inout Hasher) {
+        var text = rawValue
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        hasher.combine(UInt8(0xFF))
+    }
+
+    /// Makes a name from a literal; it is checked when it is used.
+    public init(stringLiteral value: String) { self.init(value) }
+
+    /// The name as given.
+    public var description: String { rawValue }
+
+    /// Throws if a name is empty, too long or has a NUL.
+    func validate(_ code: SluiceError.Code, _ noun: String) throws(SluiceError) {
+        guard (1...Self.maximumByteCount).contains(rawValue.utf8.count), !rawValue.utf8.contains(0) else {
+            throw SluiceError(code, "a \(noun)'s name must have 1 to \(Self.maximumByteCount) bytes and no NUL")
+        }
+    }
+}
