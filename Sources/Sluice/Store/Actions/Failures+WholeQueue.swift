@@ -2,6 +2,9 @@ internal import SluiceSQLite
 
 /// The policy that fails a whole queue: the actions after a failed one become dead letters, in batches.
 extension Failures {
+    /// The most dead letters that one transaction makes when a whole queue fails.
+    static let failBatchSize = 500
+
     /// Marks a queue as failing: all its current actions that sort after an action become dead letters.
     func failAll(
         of queue: QueueID,

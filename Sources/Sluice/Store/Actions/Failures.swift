@@ -19,9 +19,6 @@ final class Failures: TransactionSubject {
         self.groups = groups
     }
 
-    /// The most dead letters that one transaction makes when a whole queue fails.
-    static let failBatchSize = 500
-
     /// Applies a failure policy to an action.
     ///
     /// - Parameter discipline: The discipline of its queue, which defines what sorts after the action.
