@@ -30,7 +30,7 @@ import Testing
         let place = try await parked()
         let result = try await place.sluice("remove", "1", "9")
         #expect(result.status == .exited(1))
-        #expect(result.output == "1 is removed\ntoo late: 9 is not there; `sluice actions` lists what is\n")
+        #expect(result.output == "1 is removed\ntoo late: 9 does not exist; `sluice actions` lists all\n")
         #expect(try await place.actions().map { $0["id"] as? Int } == [2])
         #expect(try await place.queues().first?["state"] as? String == "stopped")
         let again = try await place.sluice("remove", "--json", "2")
