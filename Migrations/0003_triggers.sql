@@ -69,11 +69,11 @@ BEGIN
                       WHERE s.moves_to_queue_id = sluice_queue_rows.queue_id);
 
     SELECT CASE q.sort_type
-        WHEN 'arrival' THEN RAISE(ABORT, 'sluice_actions.sort_key must be left out: the other actions of the queue are in the order of their arrival')
-        WHEN 'date' THEN RAISE(ABORT, 'sluice_actions.sort_key must be a date, as those of the other actions of the queue are: ISO 8601 in UTC, or microseconds since 1970')
-        WHEN 'integer' THEN RAISE(ABORT, 'sluice_actions.sort_key must be an integer, as those of the other actions of the queue are')
-        WHEN 'real' THEN RAISE(ABORT, 'sluice_actions.sort_key must be a number, as those of the other actions of the queue are')
-        ELSE RAISE(ABORT, 'sluice_actions.sort_key must be text, as those of the other actions of the queue are')
+        WHEN 'arrival' THEN RAISE(ABORT, 'sluice_actions.sort_key must be left out: the other actions in the queue have none')
+        WHEN 'date' THEN RAISE(ABORT, 'sluice_actions.sort_key must be a date, like those of the other actions in the queue: ISO 8601 in UTC, or microseconds since 1970')
+        WHEN 'integer' THEN RAISE(ABORT, 'sluice_actions.sort_key must be an integer, like those of the other actions in the queue')
+        WHEN 'real' THEN RAISE(ABORT, 'sluice_actions.sort_key must be a number, like those of the other actions in the queue')
+        ELSE RAISE(ABORT, 'sluice_actions.sort_key must be text, like those of the other actions in the queue')
     END
     FROM sluice_queue_rows AS q
     WHERE q.name = NEW.queue
@@ -243,11 +243,11 @@ BEGIN
                       WHERE s.moves_to_queue_id = sluice_queue_rows.queue_id);
 
     SELECT CASE q.sort_type
-        WHEN 'arrival' THEN RAISE(ABORT, 'sluice_actions.sort_key must be left out: the other actions of the queue are in the order of their arrival')
-        WHEN 'date' THEN RAISE(ABORT, 'sluice_actions.sort_key must be a date, as those of the other actions of the queue are: ISO 8601 in UTC, or microseconds since 1970')
-        WHEN 'integer' THEN RAISE(ABORT, 'sluice_actions.sort_key must be an integer, as those of the other actions of the queue are')
-        WHEN 'real' THEN RAISE(ABORT, 'sluice_actions.sort_key must be a number, as those of the other actions of the queue are')
-        ELSE RAISE(ABORT, 'sluice_actions.sort_key must be text, as those of the other actions of the queue are')
+        WHEN 'arrival' THEN RAISE(ABORT, 'sluice_actions.sort_key must be left out: the other actions in the queue have none')
+        WHEN 'date' THEN RAISE(ABORT, 'sluice_actions.sort_key must be a date, like those of the other actions in the queue: ISO 8601 in UTC, or microseconds since 1970')
+        WHEN 'integer' THEN RAISE(ABORT, 'sluice_actions.sort_key must be an integer, like those of the other actions in the queue')
+        WHEN 'real' THEN RAISE(ABORT, 'sluice_actions.sort_key must be a number, like those of the other actions in the queue')
+        ELSE RAISE(ABORT, 'sluice_actions.sort_key must be text, like those of the other actions in the queue')
     END
     FROM sluice_queue_rows AS q
     WHERE q.name = NEW.queue
@@ -467,7 +467,7 @@ END;
 -- A hold cannot be edited: the end of a hold notifies its waiters.
 CREATE TRIGGER sluice_holds_update INSTEAD OF UPDATE ON sluice_holds
 BEGIN
-    SELECT RAISE(ABORT, 'sluice_holds: a hold is not edited; insert another one and delete this');
+    SELECT RAISE(ABORT, 'sluice_holds: a hold cannot be edited; insert another one and delete this one');
 END;
 
 -- INSERT INTO sluice_gates (gate) VALUES ('network') opens a gate; with the state 'closed' it closes it. The gate may
