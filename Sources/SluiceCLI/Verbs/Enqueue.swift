@@ -43,7 +43,7 @@ struct Enqueue: AsyncParsableCommand {
     @OptionGroup var file: FileOption
 
     @Option(
-        help: ArgumentHelp("The queue; with --from, or --queue-field instead.", valueName: "name"),
+        help: ArgumentHelp("The queue; with --from, --queue-field can replace it.", valueName: "name"),
         completion: .queueNames
     )
     var queue: String?
