@@ -1,13 +1,13 @@
--- The views: what a person reads with the sqlite3 shell, and what 0003 makes writable. Times are ISO 8601 in
--- UTC with microseconds.
+-- The views: for people with the sqlite3 shell. 0003 makes some of them writable. Times are ISO 8601 in UTC with
+-- microseconds.
 
--- The wall clock, in microseconds since 1970 and to the millisecond that SQLite knows. One row.
+-- The wall clock in microseconds since 1970, with SQLite's precision of milliseconds. One row.
 CREATE VIEW sluice_clock AS
 SELECT CAST(strftime('%s', 'now') AS INTEGER) * 1000000
        + CAST(substr(strftime('%f', 'now'), 4) AS INTEGER) * 1000 AS now_us;
 
--- Every action with its queue, in three parts, so that those of one queue are found without a look at all
--- others: what has its place in sluice_order_rows, what is newer than that, what is scheduled for later.
+-- Every action with its queue. It has three parts, so that a search in one queue does not read all others: actions in
+-- sluice_order_rows, newer actions, actions scheduled for later.
 CREATE VIEW sluice_action_facts AS
 SELECT a.id, a.queue_id, q.name, q.sort_type, a.sort_key, a.not_before_us, a.enqueued_at_us, a.kind, a.payload,
        a.version, a.tag, a.expires_at_us, a.gate
@@ -32,11 +32,11 @@ WHERE a.not_before_us IS NOT NULL;
 CREATE VIEW sluice_actions AS
 SELECT a.id,
        a.name AS queue,
-       -- What the order compares; NULL where it is the order of arrival, a time where it is a date.
+       -- The key that orders the queue: NULL for the order of arrival, a time for dates.
        CASE a.sort_type
             WHEN 'arrival' THEN NULL
             WHEN 'date' THEN
-                -- The years 0 to 9999; a time outside them is shown as its number.
+                -- For the years 0 to 9999; a time outside them is shown as a number.
                 CASE WHEN a.sort_key BETWEEN -62167219200000000 AND 253402300799999999
                      THEN strftime('%Y-%m-%dT%H:%M:%S',
                                    (a.sort_key - (a.sort_key % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
@@ -47,13 +47,13 @@ SELECT a.id,
        END AS sort_key,
        a.kind,
        a.payload,
-       -- Claims that count, the running one among them.
+       -- Claims that count, including the running one.
        coalesce(s.attempts, 0) + (c.claim IS NOT NULL) AS attempts,
-       -- When it ran last and failed: not before this.
+       -- The next attempt does not start before this time.
        coalesce(strftime('%Y-%m-%dT%H:%M:%S', s.next_attempt_at_us / 1000000, 'unixepoch')
            || printf('.%06dZ', s.next_attempt_at_us % 1000000), s.next_attempt_at_us) AS next_attempt_at,
-       -- When it is scheduled for later: it has no place in the order until then. What stands aside waits for
-       -- next_attempt_at or for its gate.
+       -- The time for which the action is scheduled: until then it has no place in the order. NULL for a deferred
+       -- action, which waits for next_attempt_at or its gate.
        CASE WHEN a.not_before_us = 9223372036854775806 OR a.not_before_us = s.next_attempt_at_us THEN NULL
             WHEN a.not_before_us BETWEEN -62167219200000000 AND 253402300799999999
             THEN strftime('%Y-%m-%dT%H:%M:%S',
@@ -68,7 +68,7 @@ SELECT a.id,
        s.last_error,
        a.version,
        a.tag,
-       -- The gate that it waits for: its own, or the one that its last attempt named.
+       -- The gate that the action waits for: its own, or the one that its last attempt named.
        coalesce(a.gate, s.waits_for_gate) AS gate,
        CASE WHEN a.expires_at_us BETWEEN -62167219200000000 AND 253402300799999999
             THEN strftime('%Y-%m-%dT%H:%M:%S',
@@ -80,10 +80,10 @@ FROM sluice_action_facts AS a
 LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id
 LEFT JOIN sluice_claim_rows AS c ON c.queue_id = a.queue_id AND c.action_id = a.id;
 
--- One row for each queue that an action has named: how many actions it has, since when, and the first of those
--- with a place in the order. The newest actions are sorted here, once for all queues. In a queue with another
--- discipline than first in, first out the first is what the engine has noted as its head; or, where a pass has gone by
--- a member of a group, the start of the group, which stands aside.
+-- One row for each queue that an action has named: its number of actions, the oldest one's time, and its first action.
+-- The newest actions are sorted here, once for all queues. If the discipline is not first in, first out, the first
+-- action is the head that the engine has recorded. If a pass has passed over a member of a group, it is the deferred
+-- start of that group.
 CREATE VIEW sluice_queue_depths AS
 WITH newest AS MATERIALIZED (
     SELECT queue_id, id, sort_key, depth, oldest_us
@@ -150,14 +150,14 @@ SELECT queue_id, depth, oldest_us,
            placed_id) AS first_id
 FROM counted AS c;
 
--- One row for each queue with work, with the head's facts, for sluice_queues to judge. Of several holds the oldest
--- is told, of several closed gates the action's own first.
+-- One row for each queue with work, with facts about its head; sluice_queues derives the state from them. If there are
+-- several holds, it has the oldest; if several gates are closed, the action's own.
 CREATE VIEW sluice_queue_facts AS
 SELECT q.queue_id, q.name, q.blocked_by, q.blocked_action_id, q.blocked_at_us, q.blocked_error,
        d.depth, d.oldest_us,
        c.claim, c.action_id AS running_id, c.started_at_us,
        h.id AS head_id, h.kind AS head_kind,
-       -- When it is due, or its batch at the latest.
+       -- When the head is due, or its batch at the latest.
        coalesce(iif(h.not_before_us = 9223372036854775806 OR h.not_before_us = s.next_attempt_at_us,
                     NULL, h.not_before_us),
                 (SELECT b.due_us FROM sluice_batch_rows AS b WHERE b.queue_id = q.queue_id AND NOT b.is_open)
@@ -179,15 +179,15 @@ SELECT q.queue_id, q.name, q.blocked_by, q.blocked_action_id, q.blocked_at_us, q
                THEN q.blocked_error
        END AS closed_gate,
        clock.now_us,
-       -- The process that runs its head.
+       -- The process that runs the head.
        (SELECT r.pid FROM sluice_runner_rows AS r WHERE r.epoch = c.claim >> 32) AS claim_pid,
-       -- One that may run it: of several, the one that has run queues longest.
+       -- The process that may run the head: of several, the one that has run queues longest.
        (SELECT r.pid FROM sluice_runner_rows AS r WHERE r.lease_until_us > clock.now_us
         ORDER BY r.epoch LIMIT 1) AS runner_pid
 FROM sluice_queue_rows AS q
 JOIN sluice_queue_depths AS d ON d.queue_id = q.queue_id
 JOIN sluice_clock AS clock
--- What a process left that died is no run. Of several the one in the first slot is told.
+-- Claims of dead processes do not count. Of several claims, the one in the first slot is shown.
 LEFT JOIN sluice_claim_rows AS c
     ON c.queue_id = q.queue_id
    AND c.slot = (SELECT min(x.slot) FROM sluice_claim_rows AS x
@@ -203,7 +203,7 @@ LEFT JOIN sluice_action_rows AS h ON h.id = coalesce(
 LEFT JOIN sluice_state_rows AS s ON s.action_id = h.id
 WHERE c.claim IS NOT NULL OR d.depth > 0;
 
--- One row for each queue with work: its state, why it does not move, and what to look at.
+-- One row for each queue with work: its state, and why it does not move.
 CREATE VIEW sluice_queues AS
 WITH judged AS (
     SELECT f.*, x.holder, x.reason, x.until_us,
@@ -239,7 +239,8 @@ SELECT name AS queue,
            WHEN 'scheduled' THEN 'scheduled for '
                || coalesce(strftime('%Y-%m-%dT%H:%M:%S', not_before_us / 1000000, 'unixepoch')
                || printf('.%06dZ', not_before_us % 1000000), not_before_us)
-           -- Who runs others lacks a permit for this one; who runs none has its own reasons.
+           -- A process that runs other actions has no permit left for this one. An idle process has reasons that SQL
+           -- cannot see.
            WHEN 'ready' THEN CASE WHEN EXISTS (SELECT 1 FROM sluice_claim_rows AS c
                                                JOIN sluice_runner_rows AS r ON r.epoch = c.claim >> 32
                                                WHERE r.lease_until_us > now_us) THEN 'waiting for a permit'
@@ -259,15 +260,14 @@ SELECT name AS queue,
                || printf('.%06dZ', not_before_us % 1000000), not_before_us)
        END AS blocked_until,
        (now_us - oldest_us) / 1000000 AS oldest_age_s,
-       -- Of the head: where another action has parked the queue, because has the error of that.
+       -- The head's error. If another action has parked the queue, because has its error.
        coalesce(last_error,
                 iif(blocked_by <> 'gate' AND (blocked_action_id = head_id OR blocked_by = 'failing'),
                     blocked_error, NULL)) AS last_error,
        claim_pid AS process
 FROM judged;
 
--- The processes that run the queues, those first that have done so longest: how many actions each runs, and until when
--- it runs them without a sign of life.
+-- The processes that run the queues, the longest running first: how many actions each runs, and when its lease ends.
 CREATE VIEW sluice_runners AS
 SELECT r.pid,
        (SELECT count(*) FROM sluice_claim_rows AS c WHERE c.claim >> 32 = r.epoch) AS running,
@@ -276,7 +276,7 @@ SELECT r.pid,
 FROM sluice_runner_rows AS r
 ORDER BY r.epoch;
 
--- Attempts that did not succeed, of actions that wait and of dead letters.
+-- Attempts that did not succeed, of waiting actions and of dead letters.
 CREATE VIEW sluice_attempts AS
 SELECT action_id, number, outcome, error,
        strftime('%Y-%m-%dT%H:%M:%S', started_at_us / 1000000, 'unixepoch')
@@ -316,18 +316,18 @@ SELECT d.id,
 FROM sluice_dead_rows AS d
 JOIN sluice_queue_rows AS q ON q.queue_id = d.queue_id;
 
--- Gates that have been opened or closed. INSERT opens, DELETE closes, UPDATE of the state does either: see 0003. A
--- gate that is not listed is closed.
+-- Gates that were opened or closed; all others are closed. INSERT opens, DELETE closes, UPDATE of the state does
+-- either: see 0003.
 CREATE VIEW sluice_gates AS
 SELECT name AS gate,
        iif(is_open, 'open', 'closed') AS state,
        strftime('%Y-%m-%dT%H:%M:%S', changed_at_us / 1000000, 'unixepoch')
            || printf('.%06dZ', changed_at_us % 1000000) AS since,
-       -- 1: it stays open or closed; 0: the broker that set it has it closed when the file is opened again.
+       -- 1: the state is kept; 0: the gate is closed when the file is opened again.
        owner IS NULL AS is_kept
 FROM sluice_gate_rows;
 
--- Holds that stand. INSERT holds, DELETE ends the hold: see 0003.
+-- Holds that apply now. INSERT holds, DELETE ends the hold: see 0003.
 CREATE VIEW sluice_holds AS
 SELECT x.id, x.scope, x.holder, x.reason,
        strftime('%Y-%m-%dT%H:%M:%S', x.since_us / 1000000, 'unixepoch')

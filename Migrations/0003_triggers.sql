@@ -1,8 +1,8 @@
--- Writing with the plain sqlite3 shell. The engine's own writes go to the tables directly and pass these by.
--- Each trigger logs the change for the brokers that run; without one there is nobody to tell.
+-- Triggers for writes with the plain sqlite3 shell. The engine writes to the tables directly. Each trigger records the
+-- change for each running broker.
 
--- INSERT INTO sluice_actions (queue, kind, payload) VALUES (...) enqueues; sort_key, not_before, expires_at, tag,
--- gate and version may be given.
+-- INSERT INTO sluice_actions (queue, kind, payload) VALUES (...) enqueues. Optional columns: sort_key, not_before,
+-- expires_at, tag, gate and version.
 CREATE TRIGGER sluice_actions_insert INSTEAD OF INSERT ON sluice_actions
 BEGIN
     SELECT CASE
@@ -49,7 +49,7 @@ BEGIN
     SELECT NEW.queue, CASE typeof(NEW.sort_key) WHEN 'null' THEN 'arrival' ELSE typeof(NEW.sort_key) END
     WHERE NOT EXISTS (SELECT 1 FROM sluice_queue_rows WHERE name = NEW.queue);
 
-    -- A queue without actions, and to which none moves, takes the type of its next one.
+    -- If the queue has no actions and none moves to it, it gets the type of this sort key.
     UPDATE sluice_queue_rows
     SET sort_type = CASE typeof(NEW.sort_key) WHEN 'null' THEN 'arrival' ELSE typeof(NEW.sort_key) END
     WHERE name = NEW.queue
@@ -69,11 +69,11 @@ BEGIN
                       WHERE s.moves_to_queue_id = sluice_queue_rows.queue_id);
 
     SELECT CASE q.sort_type
-        WHEN 'arrival' THEN RAISE(ABORT, 'sluice_actions.sort_key must be left out: the other actions of the queue are in the order of their arrival')
-        WHEN 'date' THEN RAISE(ABORT, 'sluice_actions.sort_key must be a date, as those of the other actions of the queue are: ISO 8601 in UTC, or microseconds since 1970')
-        WHEN 'integer' THEN RAISE(ABORT, 'sluice_actions.sort_key must be an integer, as those of the other actions of the queue are')
-        WHEN 'real' THEN RAISE(ABORT, 'sluice_actions.sort_key must be a number, as those of the other actions of the queue are')
-        ELSE RAISE(ABORT, 'sluice_actions.sort_key must be text, as those of the other actions of the queue are')
+        WHEN 'arrival' THEN RAISE(ABORT, 'sluice_actions.sort_key must be left out: the other actions in the queue have none')
+        WHEN 'date' THEN RAISE(ABORT, 'sluice_actions.sort_key must be a date, like those of the other actions in the queue: ISO 8601 in UTC, or microseconds since 1970')
+        WHEN 'integer' THEN RAISE(ABORT, 'sluice_actions.sort_key must be an integer, like those of the other actions in the queue')
+        WHEN 'real' THEN RAISE(ABORT, 'sluice_actions.sort_key must be a number, like those of the other actions in the queue')
+        ELSE RAISE(ABORT, 'sluice_actions.sort_key must be text, like those of the other actions in the queue')
     END
     FROM sluice_queue_rows AS q
     WHERE q.name = NEW.queue
@@ -119,7 +119,7 @@ BEGIN
     FROM sluice_counters AS n JOIN sluice_queue_rows AS q JOIN sluice_clock AS clock
     WHERE n.name = 'action' AND q.name = NEW.queue;
 
-    -- The engine gives the places; this is for a file that none opens for long.
+    -- Usually the engine writes places; this is for a file that no engine opens for a long time.
     INSERT OR IGNORE INTO sluice_order_rows (queue_id, sort_key, action_id)
     SELECT a.queue_id, a.sort_key, a.id
     FROM sluice_counters AS n JOIN sluice_counters AS o
@@ -135,8 +135,8 @@ BEGIN
     WHERE n.name = 'action' AND q.name = NEW.queue;
 END;
 
--- DELETE FROM sluice_actions removes, and unblocks a queue that the action parked. The slot of an action that
--- runs frees when its handler has returned.
+-- DELETE FROM sluice_actions removes an action, and unblocks a queue that the action parked. The slot of a running
+-- action is free when its handler has returned.
 CREATE TRIGGER sluice_actions_delete INSTEAD OF DELETE ON sluice_actions
 BEGIN
     INSERT INTO sluice_changes (epoch, queue_id, action_id, change)
@@ -161,8 +161,8 @@ BEGIN
 END;
 
 -- UPDATE sluice_actions SET column = value edits queue, sort_key, kind, payload, version, tag, gate, expires_at,
--- next_attempt_at or not_before. What is edited while the action runs applies to its next attempt; a move to
--- another queue, when the attempt ends.
+-- next_attempt_at or not_before. If the action runs, the edit applies to its next attempt, and a move to another queue
+-- when the attempt ends.
 CREATE TRIGGER sluice_actions_update INSTEAD OF UPDATE ON sluice_actions
 BEGIN
     SELECT CASE
@@ -216,8 +216,8 @@ BEGIN
     SELECT NEW.queue, CASE typeof(NEW.sort_key) WHEN 'null' THEN 'arrival' ELSE typeof(NEW.sort_key) END
     WHERE NOT EXISTS (SELECT 1 FROM sluice_queue_rows WHERE name = NEW.queue);
 
-    -- A queue without actions, and to which none moves, takes the type of its next one. A key that is moved
-    -- as it is keeps its type: the view shows a date as text.
+    -- If the queue has no actions and none moves to it, it gets the type of this sort key. An unchanged key keeps its
+    -- type when its action moves: the view shows a date as text.
     UPDATE sluice_queue_rows
     SET sort_type = (SELECT o.sort_type FROM sluice_queue_rows AS o WHERE o.name = OLD.queue)
     WHERE name = NEW.queue AND NEW.queue IS NOT OLD.queue AND NEW.sort_key IS OLD.sort_key
@@ -243,11 +243,11 @@ BEGIN
                       WHERE s.moves_to_queue_id = sluice_queue_rows.queue_id);
 
     SELECT CASE q.sort_type
-        WHEN 'arrival' THEN RAISE(ABORT, 'sluice_actions.sort_key must be left out: the other actions of the queue are in the order of their arrival')
-        WHEN 'date' THEN RAISE(ABORT, 'sluice_actions.sort_key must be a date, as those of the other actions of the queue are: ISO 8601 in UTC, or microseconds since 1970')
-        WHEN 'integer' THEN RAISE(ABORT, 'sluice_actions.sort_key must be an integer, as those of the other actions of the queue are')
-        WHEN 'real' THEN RAISE(ABORT, 'sluice_actions.sort_key must be a number, as those of the other actions of the queue are')
-        ELSE RAISE(ABORT, 'sluice_actions.sort_key must be text, as those of the other actions of the queue are')
+        WHEN 'arrival' THEN RAISE(ABORT, 'sluice_actions.sort_key must be left out: the other actions in the queue have none')
+        WHEN 'date' THEN RAISE(ABORT, 'sluice_actions.sort_key must be a date, like those of the other actions in the queue: ISO 8601 in UTC, or microseconds since 1970')
+        WHEN 'integer' THEN RAISE(ABORT, 'sluice_actions.sort_key must be an integer, like those of the other actions in the queue')
+        WHEN 'real' THEN RAISE(ABORT, 'sluice_actions.sort_key must be a number, like those of the other actions in the queue')
+        ELSE RAISE(ABORT, 'sluice_actions.sort_key must be text, like those of the other actions in the queue')
     END
     FROM sluice_queue_rows AS q
     WHERE q.name = NEW.queue
@@ -263,7 +263,7 @@ BEGIN
                     ELSE typeof(NEW.sort_key) = q.sort_type
                 END;
 
-    -- Its place: given up here, and taken anew at the end.
+    -- Deletes the place; the last statement writes the new one.
     DELETE FROM sluice_order_rows
     WHERE queue_id = (SELECT a.queue_id FROM sluice_action_rows AS a WHERE a.id = OLD.id)
       AND sort_key = (SELECT a.sort_key FROM sluice_action_rows AS a WHERE a.id = OLD.id)
@@ -297,10 +297,10 @@ BEGIN
       AND (NEW.kind IS NOT OLD.kind OR NEW.payload IS NOT OLD.payload OR NEW.sort_key IS NOT OLD.sort_key
            OR NEW.not_before IS NOT OLD.not_before OR NEW.queue IS NOT OLD.queue OR NEW.tag IS NOT OLD.tag
            OR NEW.version IS NOT OLD.version OR NEW.gate IS NOT OLD.gate OR NEW.expires_at IS NOT OLD.expires_at
-           -- What stands aside comes back to its place, and waits there for as long as it still has to.
+           -- A deferred action gets its place back, and waits there as long as it must.
            OR NEW.next_attempt_at IS NOT OLD.next_attempt_at);
     UPDATE sluice_state_rows SET waits_for_gate = NULL WHERE action_id = OLD.id AND NEW.gate IS NOT OLD.gate;
-    -- Its key goes along, and counts there from now on.
+    -- The deduplication key moves with the action, and applies in the new queue.
     UPDATE OR REPLACE sluice_key_rows SET queue_id = (SELECT queue_id FROM sluice_queue_rows WHERE name = NEW.queue)
     WHERE action_id = OLD.id AND NEW.queue IS NOT OLD.queue AND until_us IS NULL;
 
@@ -333,7 +333,7 @@ BEGIN
     SET moves_to_queue_id = (SELECT queue_id FROM sluice_queue_rows WHERE name = NEW.queue)
     WHERE action_id = OLD.id AND NEW.queue IS NOT OLD.queue AND OLD.running_since IS NOT NULL;
 
-    -- It was not behind what has failed in a queue that is failing: a number of its own says so.
+    -- A move to a failing queue: a new number spares the action, which did not wait after the failed one.
     UPDATE sluice_counters SET value = value + 1
     WHERE name = 'action' AND NEW.queue IS NOT OLD.queue AND OLD.running_since IS NULL
       AND EXISTS (SELECT 1 FROM sluice_queue_rows WHERE name = NEW.queue AND blocked_by = 'failing');
@@ -346,8 +346,7 @@ BEGIN
     WHERE action_id = OLD.id AND NEW.queue IS NOT OLD.queue AND OLD.running_since IS NULL
       AND EXISTS (SELECT 1 FROM sluice_queue_rows WHERE name = NEW.queue AND blocked_by = 'failing');
 
-    -- An edit is an operator's answer to what blocked the head; its move to another queue also lifts the parking
-    -- that it caused.
+    -- An edit clears a block that it may resolve. A move also clears the parking that the action caused.
     UPDATE sluice_queue_rows
     SET blocked_by = NULL, blocked_action_id = NULL, blocked_at_us = NULL, blocked_error = NULL
     WHERE name = OLD.queue AND blocked_action_id = OLD.id
@@ -371,8 +370,8 @@ BEGIN
       AND a.id <= (SELECT value FROM sluice_counters WHERE name = 'ordered');
 END;
 
--- A time for the next attempt, given to an action, also lifts the parking that the action caused. It does so where the
--- value is what it was: a head that is parked mostly has none, and `next_attempt_at = NULL` still means "now".
+-- Setting next_attempt_at also clears the parking that the action caused, even if the value does not change: a parked
+-- head usually has none, and `next_attempt_at = NULL` means "now".
 CREATE TRIGGER sluice_actions_retry INSTEAD OF UPDATE OF next_attempt_at ON sluice_actions
 BEGIN
     UPDATE sluice_queue_rows
@@ -388,13 +387,14 @@ BEGIN
     DELETE FROM sluice_group_rows WHERE action_id = OLD.id;
 END;
 
--- A queue's name that reads like a pattern could not be addressed alone. Rows of an earlier version stay.
+-- A queue name that is a pattern could not be addressed alone. Rows of an earlier version stay.
 CREATE TRIGGER sluice_queue_name BEFORE INSERT ON sluice_queue_rows WHEN instr(NEW.name, '*') > 0
 BEGIN
     SELECT RAISE(ABORT, 'sluice_actions.queue must not contain ''*'', which only patterns have: leave it out');
 END;
 
--- Arrays and objects inside each other: as many as an enqueue takes. Only what has so many brackets is read for that.
+-- The depth of nested arrays and objects has the same limit as in an enqueue. Only payloads with enough brackets are
+-- parsed for it.
 CREATE TRIGGER sluice_actions_insert_depth INSTEAD OF INSERT ON sluice_actions
 WHEN length(NEW.payload) - length(replace(replace(NEW.payload, '[', ''), '{', '')) > 512 AND json_valid(NEW.payload)
 BEGIN
@@ -419,11 +419,11 @@ BEGIN
            SELECT max(depth) FROM placed) > 512;
 END;
 
--- Holding queues and opening gates with the plain sqlite3 shell. The engine writes to the tables itself. A running
--- broker is told, as with actions.
+-- Triggers that hold queues and open gates from the plain sqlite3 shell. The engine writes to the tables directly. They
+-- notify running brokers.
 
--- INSERT INTO sluice_holds (scope, holder, reason) VALUES ('conversation/*', 'ops', 'server moves') holds; until
--- may be given. holder and reason may be left out.
+-- INSERT INTO sluice_holds (scope, holder, reason) VALUES ('conversation/*', 'ops', 'server moves') holds queues. until
+-- is optional, and so are holder and reason.
 CREATE TRIGGER sluice_holds_insert INSTEAD OF INSERT ON sluice_holds
 BEGIN
     SELECT CASE
@@ -457,21 +457,21 @@ BEGIN
     INSERT INTO sluice_changes (epoch, change) SELECT epoch, 'hold' FROM sluice_runner_rows;
 END;
 
--- DELETE FROM sluice_holds WHERE ... resumes what no other hold stands for.
+-- DELETE FROM sluice_holds WHERE ... ends holds. Queues without another hold continue.
 CREATE TRIGGER sluice_holds_delete INSTEAD OF DELETE ON sluice_holds
 BEGIN
     DELETE FROM sluice_hold_rows WHERE id = OLD.id;
     INSERT INTO sluice_changes (epoch, change) SELECT epoch, 'hold' FROM sluice_runner_rows;
 END;
 
--- A hold is not edited: whoever waits for it to end is told of its end.
+-- A hold cannot be edited: the end of a hold notifies its waiters.
 CREATE TRIGGER sluice_holds_update INSTEAD OF UPDATE ON sluice_holds
 BEGIN
-    SELECT RAISE(ABORT, 'sluice_holds: a hold is not edited; insert another one and delete this');
+    SELECT RAISE(ABORT, 'sluice_holds: a hold cannot be edited; insert another one and delete this one');
 END;
 
--- INSERT INTO sluice_gates (gate) VALUES ('network') opens; with the state 'closed' it closes. It may be there
--- already.
+-- INSERT INTO sluice_gates (gate) VALUES ('network') opens a gate; with the state 'closed' it closes it. The gate may
+-- exist already.
 CREATE TRIGGER sluice_gates_insert INSTEAD OF INSERT ON sluice_gates
 BEGIN
     SELECT CASE
@@ -499,7 +499,7 @@ BEGIN
     INSERT INTO sluice_changes (epoch, change) SELECT epoch, 'gate' FROM sluice_runner_rows;
 END;
 
--- UPDATE sluice_gates SET state = 'closed' WHERE ... is the same as inserting it.
+-- UPDATE sluice_gates SET state = 'closed' WHERE ... works like an INSERT with that state.
 CREATE TRIGGER sluice_gates_update INSTEAD OF UPDATE ON sluice_gates
 BEGIN
     SELECT CASE
@@ -511,7 +511,7 @@ BEGIN
     INSERT INTO sluice_gates (gate, state) VALUES (NEW.gate, NEW.state);
 END;
 
--- DELETE FROM sluice_gates WHERE ... closes.
+-- DELETE FROM sluice_gates WHERE ... closes gates.
 CREATE TRIGGER sluice_gates_delete INSTEAD OF DELETE ON sluice_gates
 BEGIN
     DELETE FROM sluice_gate_rows WHERE name = OLD.gate;

@@ -60,25 +60,25 @@ extension ConnectionFinding {
     static let synchronousBelowFull = ConnectionFinding(
         code: .synchronousBelowFull,
         message:
-            "what is enqueued on it survives a loss of power only after broker.flush(): call that, or set "
+            "its enqueues survive a loss of power only after broker.flush(): call that, or set "
             + "PRAGMA synchronous = FULL"
     )
     static let fullSyncOff = ConnectionFinding(
         code: .fullSyncOff,
-        message: "on this system a sync may end before the disk has what was written: call broker.flush() "
-            + "behind what must survive a loss of power, or set PRAGMA fullfsync = 1"
+        message: "on this system a sync may end before the data is on the disk: call broker.flush() after "
+            + "enqueues that must survive a loss of power, or set PRAGMA fullfsync = 1"
     )
     static let triggersOff = ConnectionFinding(
         code: .triggersOff,
         message:
-            "its triggers or views are switched off, so that rows that it deletes take no actions along, "
-            + "and some enqueues fail: leave SQLITE_DBCONFIG_ENABLE_TRIGGER and _VIEW on"
+            "its triggers or views are switched off, so that its SQL cannot write to the views, and some "
+            + "enqueues fail: leave SQLITE_DBCONFIG_ENABLE_TRIGGER and _VIEW on"
     )
     static let automaticCheckpoints = ConnectionFinding(
         code: .automaticCheckpoints,
         message:
-            "it checkpoints the WAL by itself, and this version of SQLite can lose a commit when two do: set "
-            + "PRAGMA wal_autocheckpoint = 0 on it, and leave that to the broker"
+            "it checkpoints the WAL, and this version of SQLite can lose a commit if two connections do: "
+            + "set PRAGMA wal_autocheckpoint = 0 on it, and leave checkpoints to the broker"
     )
 
     /// Returns the finding about the settings for syncs, if any.

@@ -70,7 +70,7 @@ extension Broker {
         throw SluiceError(
             .waitsForItself,
             "the handler of action \(own.receipt.action) would wait for action \(action) of the same "
-                + "queue, which cannot go before the handler has returned: wait for it elsewhere"
+                + "queue, which cannot start before the handler has returned: wait for it elsewhere"
         )
     }
 }

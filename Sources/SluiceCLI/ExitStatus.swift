@@ -48,29 +48,28 @@ enum ExitStatus: Int32 {
     /// The part of every verb's help about exit statuses.
     static let help = """
         Exit status:
-          0   done, or stopped by a signal; drain says by 1 and 10 what a signal
-              has left
+          0   done, or stopped by a signal; drain exits with 1 or 10 if a signal
+              left work
           1   run --until-empty, run --for, drain: actions are left, in queues
-              that are parked, held or at a closed gate; it comes before 10;
-              doctor: it has found something wrong;
-              else: the action, queue or hold that was named is not there, or it
-              runs and is left as it is; where --queue, --tag or --all finds
-              nothing to do, the status is 0
+              that are parked, held or at a closed gate; 1 wins over 10;
+              doctor: it has found a problem;
+              otherwise: the named action, queue or hold does not exist, or it
+              runs and is not changed; if --queue, --tag or --all finds nothing
+              to do, the status is 0
           10  run --for, drain: work is left that could run, is due later, or runs
               in another process
-          11  it is done, as an action is stored, but standard output could not be
-              written; of what only looks that is 74
+          11  done (an action is stored, for example), but standard output could
+              not be written; verbs that only read exit with 74
           64  the arguments are wrong
-          65  an action, a line or an entry was refused; of enqueue --from and of
-              import from a folder all others are stored, of import of lines with
-              --skip-bad
+          65  an action, a line or an entry was refused; enqueue --from, import
+              from a folder, and import of lines with --skip-bad store all others
           66  the input cannot be read
           70  an error inside the library
           73  the file cannot be opened: no directory, no permission, no database,
               one without queues to list, one of a newer version, or one on a
-              network file system; backup: what stands at the destination is kept
+              network file system; backup: the destination exists, and is kept
           74  input or output failed, the disk is full, or the file is damaged or
-              was replaced meanwhile
+              was replaced while it was open
           75  another process holds the file's lock; try again
         """
 }

@@ -52,8 +52,8 @@ struct RunPolicy: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "What follows when an action cannot go on: block parks its queue, skip makes it a dead letter "
-                + "and goes on, fail-queue sets its whole queue aside.",
+            "When an action fails permanently: block parks its queue, skip makes it a dead letter, "
+                + "fail-queue makes its whole queue dead letters.",
             valueName: "policy"
         )
     )
@@ -112,7 +112,7 @@ extension RunPolicy {
     /// The order in which actions start; queues that a program runs may have another.
     static let orderHelp = """
         ORDER. The tool runs every queue first in, first out. Disciplines, batches and groups are for \
-        programs that use the library: a queue that one runs by them is not for `sluice run` or `drain`.
+        programs that use the library: do not use `sluice run` or `drain` for queues that need them.
         """
 
     var patterns: [QueuePattern] { queue.isEmpty ? [.all] : queue.map { QueuePattern($0) } }

@@ -11,17 +11,17 @@ internal import Sluice
 struct SluiceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sluice",
-        abstract: "Queues of actions in a SQLite file: enqueue, run, look, operate.",
+        abstract: "Queues of actions in a SQLite file: enqueue, run, inspect, operate.",
         discussion: """
             Each queue runs its actions one at a time and in order; separate queues run at the same time. \
             Nothing is lost when a process dies.
 
             WORDS. An action is a piece of work: a kind, which says what is to be done, and a payload, which \
-            is JSON. A queue is a name, such as mail or chat/42, and is there as soon as an action names it; \
-            a pattern is such a name, or a prefix that ends in /* and wants quotes in a shell. The head of a \
-            queue is its next action. A queue is parked when its head has failed for good: nothing of it \
-            runs until the head is tried again, skipped or removed. A dead letter is an action that was set \
-            aside, with its errors. `sluice queues` says of each queue why it does not move.
+            is JSON. A queue is a name, such as mail or chat/42, and exists as soon as an action names it; a \
+            pattern is such a name, or a prefix that ends in /* and needs quotes in a shell. The head of a \
+            queue is its next action. A queue is parked when its head has failed for good: none of its \
+            actions runs until the head is tried again, skipped or removed. A dead letter is an action that \
+            ended without success, kept with its errors. `sluice queues` shows why each queue does not move.
 
             Example:
               sluice enqueue --file q.sqlite --queue hello --kind greet --payload '"Ada"'

@@ -131,7 +131,7 @@ enum Terminal {
         throw Failure(
             status,
             status == .unreported
-                ? "what was asked for is done, but standard output cannot be written: \(error)"
+                ? "the command succeeded, but standard output cannot be written: \(error)"
                 : "standard output cannot be written: \(error)"
         )
     }

@@ -72,7 +72,7 @@ struct HistoryCheck {
         if let last = actions[action]?.queue, last != queue { waiting[last]?.remove(action) }
         var known = actions[action] ?? Known(queue: queue, next: nil)
         known.queue = queue
-        if let end = known.end { complain("G6", "action \(action) started and had gone: \(end)") }
+        if let end = known.end { complain("G6", "action \(action) started after it had ended: \(end)") }
         if known.running != nil { complain("G3", "action \(action) started while it ran") }
         let others = running[queue, default: []].subtracting([action])
         if others.count >= discipline.slotCount {
@@ -116,7 +116,7 @@ struct HistoryCheck {
 
     private mutating func end(_ action: ActionID, _ kind: QueueEvent.Kind) {
         if let end = actions[action]?.end {
-            complain("G6", "action \(action) has gone twice: \(end), then \(kind)")
+            complain("G6", "action \(action) ended twice: \(end), then \(kind)")
         }
         leave(action)
         actions[action]?.end = kind

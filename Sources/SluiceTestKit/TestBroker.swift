@@ -129,7 +129,7 @@ extension TestBroker {
         let gates = try await broker.gates().map { "gate \($0.name): \($0.isOpen ? "open" : "closed")" }
         let queues = try await broker.statuses().map { "\($0), depth \($0.depth)" }
         let held = heldAttempts.map { "held: \($0)" }
-        let time = "the clock stands at \(clock.date)"
+        let time = "the clock is at \(clock.date)"
         return ([time] + (queues.isEmpty ? ["no queue has work"] : queues) + gates + held)
             .joined(separator: "\n")
     }

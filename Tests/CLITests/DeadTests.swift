@@ -48,7 +48,7 @@ import Testing
         let place = try await workplace()
         let result = try await dead(place, "purge", "2", "9")
         #expect(result.status == .exited(1))
-        #expect(result.output == "2 is purged\n9 is no dead letter; `sluice dead list` lists those\n")
+        #expect(result.output == "2 is purged\n9 is not a dead letter; `sluice dead list` lists them\n")
         #expect(try await ids(place) == [1, 3, 4])
         let json = try await dead(place, "purge", "1", "--json")
         #expect(json.output == #"{"id":1,"result":"purged"}"# + "\n")

@@ -121,7 +121,7 @@ import Testing
         // The view cannot know of it, and counts what it ran.
         #expect((answer["states"] as? [String: Int])?["running"] == 1)
         let advice = (answer["findings"] as? [[String: Any]])?.first?["advice"] as? String
-        #expect(advice?.hasSuffix("the line `queues` here, show what it ran as running") == true)
+        #expect(advice?.hasSuffix("the line `queues` here show them as running") == true)
     }
 
     @Test("The processes that run the queues are named, with what each runs")

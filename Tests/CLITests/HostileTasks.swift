@@ -59,7 +59,7 @@ struct HostileTasks {
         try add("array", "[]", "it is no JSON object")
         try add("no-data", #"{"type":"k",\#(runs)}"#, "the field 'data' is missing")
         try add("base", #"{"type":"k","data":"&",\#(runs)}"#, "the field 'data' is no Base64")
-        let noJSON = "what stands in the field 'data' is no JSON"
+        let noJSON = "the field 'data' does not contain JSON"
         try add("image", #"{"type":"k","data":"/9j/",\#(runs)}"#, noJSON)
         try add("words", #"{"type":"k","data":"aGVsbG8=",\#(runs)}"#, noJSON)
         try add("no-type", #"{"data":"MQ==",\#(runs)}"#, "the field 'type' is missing")

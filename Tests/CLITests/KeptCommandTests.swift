@@ -118,7 +118,7 @@ import Testing
         #expect(try await place.queues().last?["because"] as? String == "broker stopped")
         var hasEnded = false
         let next = try await Tool.follow(run + ["--until-empty"]) { line, _ in
-            if line.contains("has died: what it was at waits until process \(keeper)") {
+            if line.contains("has died: its actions wait until process \(keeper)") {
                 hasEnded = true
                 #expect(kill(-leader, SIGKILL) == 0)
             } else if !line.hasPrefix("sluice: ") {

@@ -44,8 +44,8 @@ import Testing
         #expect(
             result.output == """
                 3 is moved to b
-                too late: 9 is not there; `sluice actions` lists what is
-                too late: 1 is a dead letter; `sluice dead` requeues and purges those
+                too late: 9 does not exist; `sluice actions` lists all
+                too late: 1 is a dead letter; `sluice dead` requeues and purges dead letters
 
                 """
         )

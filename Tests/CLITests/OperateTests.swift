@@ -30,7 +30,7 @@ import Testing
         let place = try await parked()
         let result = try await place.sluice("remove", "1", "9")
         #expect(result.status == .exited(1))
-        #expect(result.output == "1 is removed\ntoo late: 9 is not there; `sluice actions` lists what is\n")
+        #expect(result.output == "1 is removed\ntoo late: 9 does not exist; `sluice actions` lists all\n")
         #expect(try await place.actions().map { $0["id"] as? Int } == [2])
         #expect(try await place.queues().first?["state"] as? String == "stopped")
         let again = try await place.sluice("remove", "--json", "2")
@@ -180,7 +180,7 @@ import Testing
         #expect(human.output.contains("the command ended with status 65"))
         let requeued = try await Tool.run(["dead", "requeue", "1", "7"] + file)
         #expect(requeued.status == .exited(1))
-        #expect(requeued.output == "1 is requeued\n7 is no dead letter; `sluice dead list` lists those\n")
+        #expect(requeued.output == "1 is requeued\n7 is not a dead letter; `sluice dead list` lists them\n")
         #expect(try await place.actions().map { $0["id"] as? Int } == [1])
         #expect(try await Tool.run(["dead", "show", "1"] + file).status == .exited(1))
     }

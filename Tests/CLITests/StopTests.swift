@@ -22,7 +22,7 @@ import Testing
         }
         // A drain tells what it has left.
         #expect(status == .exited(command == "run" ? 0 : 10))
-        #expect(lines.prefix(3) == ["started", "sluice: stopping; once more cancels what runs", "go"])
+        #expect(lines.prefix(3) == ["started", "sluice: stopping; a second signal cancels attempts", "go"])
         #expect(command == "drain" || lines.count == 3)
         let actions = try await place.actions()
         #expect(actions.map { $0["id"] as? Int } == [2])
@@ -42,7 +42,7 @@ import Testing
             if line == "started" || line.hasPrefix("sluice: stopping") { try send(.terminate) }
         }
         #expect(status == .exited(0))
-        #expect(lines.prefix(2) == ["started", "sluice: stopping; once more cancels what runs"])
+        #expect(lines.prefix(2) == ["started", "sluice: stopping; a second signal cancels attempts"])
         let actions = try await place.actions()
         #expect(actions.map { $0["attempts"] as? Int } == [0])
         #expect(actions.map { $0["last_error"] is NSNull } == [true])

@@ -153,8 +153,8 @@ import Testing
             result.errors == """
                 sluice: line 2: it is not valid JSON
                 sluice: stopped at line 2: 1 enqueued
-                sluice: the lines before 2 are stored; mend it and go on with --first-line 2, or pass over \
-                such lines with --skip-bad
+                sluice: the lines before 2 are stored; correct line 2 and continue with --first-line 2, or \
+                skip such lines with --skip-bad
 
                 """
         )

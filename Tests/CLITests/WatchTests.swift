@@ -97,7 +97,7 @@ import Testing
             try await session.press("/", "b")
             try await session.wait { $0.contains("filter: b") && !$0.contains(" a  ") }
             try await session.press("Escape", "?")
-            try await session.wait(for: "Any key goes back.")
+            try await session.wait(for: "Any key returns.")
             try await session.press("x")
             try await session.wait(for: "2 queues")
             try await session.press("q")

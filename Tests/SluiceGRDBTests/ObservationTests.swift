@@ -69,7 +69,7 @@ struct ObservationTests {
         configuration.readonly = true
         let reader = try DatabasePool(path: application.file.path, configuration: configuration)
         let notifier = broker.notifier(for: reader)
-        #expect(lines.elements.count { $0.hasPrefix("debug a notifier tells nothing: ") } == 1)
+        #expect(lines.elements.count { $0.hasPrefix("debug a notifier is silent: ") } == 1)
         #expect(!broker.store.interest.isAny)
         notifier.cancel()
         await broker.close()

@@ -49,7 +49,7 @@ extension Broker {
                 hasTold = tell(wait)
             } catch {
                 // The error may pass, like the lock of another connection; until then nothing is known.
-                options.logger.debug("no look at the file", metadata: ["error": "\(error)"])
+                options.logger.debug("polling the file failed", metadata: ["error": "\(error)"])
                 seen = nil
                 let time = options.clock.uptime + Self.syncInterval
                 do { try await options.clock.sleep(untilUptime: time) } catch { return }

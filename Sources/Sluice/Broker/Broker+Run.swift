@@ -237,7 +237,7 @@ extension Broker {
 
     /// Stops the broker because of an error.
     func fail(_ error: SluiceError) {
-        options.logger.error("the broker cannot go on", metadata: ["error": "\(error)"])
+        options.logger.error("the broker cannot continue", metadata: ["error": "\(error)"])
         life.withLock { $0.failure = error }
         requestStop(grace: .zero)
     }

@@ -13,7 +13,7 @@ extension Broker {
         guard life.withLock({ $0.state == .running }) else { return }
         if changes.contains(.takenOff) {
             options.logger.warning(
-                "taken for dead by another process: what ran is cancelled, and the broker begins anew"
+                "taken for dead by another process: attempts are cancelled, and the broker starts again"
             )
             scheduler.schedule(.renewLease, within: .zero)
         }
@@ -48,7 +48,7 @@ extension Broker {
             try await store.askOthersToLook()
         } catch {
             // They will scan the queues when this process has stopped, or when its lease ends.
-            options.logger.debug("others were not told of the stop", metadata: ["error": "\(error)"])
+            options.logger.debug("others were not notified of the stop", metadata: ["error": "\(error)"])
         }
     }
 }

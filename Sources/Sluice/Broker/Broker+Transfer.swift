@@ -29,7 +29,7 @@ extension Broker {
         guard (0...TransferredAction.maximumAttempts).contains(action.attempts) else {
             throw SluiceError(
                 .invalidOptions,
-                "an action comes with 0 to \(TransferredAction.maximumAttempts) attempts"
+                "give an action 0 to \(TransferredAction.maximumAttempts) attempts"
             )
         }
         try coder.check(RawAction(queue: action.queue, kind: action.kind, payload: action.payload))

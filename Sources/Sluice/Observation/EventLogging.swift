@@ -21,7 +21,7 @@ extension Broker {
         }
         for (queue, count) in behind.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             logger.warning(
-                "actions set aside with their queue",
+                "dead letters made of a whole queue",
                 metadata: ["queue": "\(queue)", "count": "\(count)", "cause": "behind"]
             )
         }
@@ -49,7 +49,7 @@ extension QueueEvent {
             return (.debug, kind == .expired ? "action expired" : "action failed")
         case .deadLettered:
             let isAsked = deadLetterCause == .skipped || deadLetterCause == .expired
-            return (isAsked ? .notice : .warning, "action set aside")
+            return (isAsked ? .notice : .warning, "action became a dead letter")
         case .blocked:
             switch because {
             case .noRoute: return (.warning, "no route for the queue")
@@ -57,7 +57,7 @@ extension QueueEvent {
             default: return (.debug, "queue waits for a gate")
             }
         case .crashed: return (.warning, "the process died while an action ran alone")
-        case .editLost: return (.notice, "an attempt has succeeded that had not seen an edit of its action")
+        case .editLost: return (.notice, "an attempt succeeded that had not seen an edit of its action")
         case .started: return (.debug, "attempt started")
         case .succeeded: return (.debug, "attempt succeeded")
         case .retrying: return (.debug, "attempt failed, and is tried again")

@@ -32,7 +32,7 @@ extension Broker {
         precondition(
             HandlerPlace.own(of: runner) == nil || mutant("wait for oneself"),
             "\(call) was called by a handler of its own broker, and would wait for that handler to "
-                + "return: begin a task for it, as in `Task { await attempt.broker.\(call) }`"
+                + "return: start a task for it, as in `Task { await attempt.broker.\(call) }`"
         )
     }
 }

@@ -352,7 +352,7 @@ extension Scheduler {
         if refusals.note(write, of: queue, error, at: clock.now) {
             logger.warning(
                 error.code == .databaseLocked
-                    ? "another connection keeps the write lock" : "the file refuses what is to be written",
+                    ? "another connection keeps the write lock" : "a write to the file fails",
                 metadata: ["error": "\(error)"]
             )
         }

@@ -20,7 +20,7 @@ package struct Migrator {
             throw SluiceError(
                 .schemaMissing,
                 applied.isEmpty
-                    ? "\(connection.path) has no queues; a broker that runs or enqueues makes their tables"
+                    ? "\(connection.path) has no queues; a broker that runs or enqueues creates their tables"
                     : "\(connection.path) is of an older version of Sluice; an enqueue or a run updates it"
             )
         }
@@ -49,7 +49,7 @@ package struct Migrator {
         do {
             try apply(migration, connection, now: SystemClock().now)
         } catch {
-            throw SluiceError(wrapping: error, doing: "making the tables of \(migration.name)")
+            throw SluiceError(wrapping: error, doing: "creating the tables of \(migration.name)")
         }
     }
 

@@ -24,7 +24,7 @@ extension Store {
                 return .failure(
                     SluiceError(
                         .staleReceipt,
-                        "the attempt of action \(action.receipt.action) can settle nothing any more: the "
+                        "the attempt of action \(action.receipt.action) can no longer settle anything: the "
                             + "action was settled, removed or taken over; roll back"
                     )
                 )
@@ -84,7 +84,7 @@ extension Store {
             throw SluiceError(
                 .databaseLocked,
                 "\(task): another connection has the write lock, or has committed since this transaction "
-                    + "first read; begin with BEGIN IMMEDIATE, under a busy timeout, and try it all again",
+                    + "first read; use BEGIN IMMEDIATE and a busy timeout, and try it all again",
                 sqliteCode: error.code.rawValue
             )
         } catch let error as SQLiteError where error.code.primary == .readOnly && connection.isQueryOnly {
@@ -191,7 +191,7 @@ extension Store {
             if pages != "0", FileFacts.hasResetBug { findings.append(.automaticCheckpoints) }
             return findings
         } catch {
-            throw SluiceError(wrapping: error, doing: "looking at the application's connection")
+            throw SluiceError(wrapping: error, doing: "checking the application's connection")
         }
     }
 }

@@ -5,11 +5,11 @@ internal import Sluice
 /// Dead letters.
 struct Dead: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "List, show, requeue and purge dead letters: actions that were set aside.",
+        abstract: "List, show, requeue and purge dead letters: actions that ended without success.",
         discussion: """
             An action becomes a dead letter by a failure policy, such as --on-failure skip of `sluice run`, \
-            by `sluice skip`, or when it expires. It keeps its number, payload and errors until it is put \
-            back or purged.
+            by `sluice skip`, or when it expires. It keeps its number, payload and errors until it is \
+            requeued or purged.
 
             Example:
               sluice dead list --file q.sqlite

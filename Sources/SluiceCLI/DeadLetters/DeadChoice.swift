@@ -23,7 +23,7 @@ struct DeadChoice: ParsableArguments {
         guard ids.isEmpty == (scope.pattern != nil) else {
             throw ValidationError("give numbers of dead letters, or one of --queue and --all")
         }
-        if cause != nil && !ids.isEmpty { throw ValidationError("--cause goes with --queue or --all") }
+        if cause != nil && !ids.isEmpty { throw ValidationError("--cause needs --queue or --all") }
     }
 
     /// Returns the number of dead letters with their verb.
@@ -36,7 +36,7 @@ extension DeadLetterCause {
     private static let words = allCases.map(\.rawValue)
 
     static var help: ArgumentHelp {
-        ArgumentHelp("Only those: \(words.joined(separator: ", ")).", valueName: "cause")
+        ArgumentHelp("Only with this cause: \(words.joined(separator: ", ")).", valueName: "cause")
     }
 
     static var completion: CompletionKind { .list(words) }

@@ -7,8 +7,8 @@ struct DeadList: AsyncParsableCommand, Look {
         commandName: "list",
         abstract: "List dead letters, the newest first.",
         discussion: """
-            With --json: id, queue, kind, cause (failed, exhausted, expired, undecodable, crashed, behind: \
-            it stood behind one that set its queue aside, skipped), error, attempts, died_at, payload.
+            With --json: id, queue, kind, cause (failed, exhausted, expired, undecodable, crashed, skipped, \
+            behind: its queue failed with an earlier action), error, attempts, died_at, payload.
 
             Example:
               sluice dead list --file q.sqlite --queue 'mail/*' --limit 20

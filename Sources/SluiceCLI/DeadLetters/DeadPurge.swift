@@ -11,11 +11,11 @@ internal import Foundation
 struct DeadPurge: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "purge",
-        abstract: "Remove dead letters for ever, with their errors: by number, age, count or cause.",
+        abstract: "Delete dead letters and their errors: by number, age, count or cause.",
         discussion: """
-            By queue, the oldest go first. What --older-than and --keep say holds together: with both, \
-            those go that are older, but for the newest of all. With --json: id, result (purged or \
-            missing); for queues purged, how many.
+            By queue, the oldest are purged first. With both --older-than and --keep, a dead letter is \
+            purged if it is older and is not among the newest. With --json: id, result (purged or missing); \
+            for queues purged, how many.
 
             Example:
               sluice dead purge --file q.sqlite 17 18
@@ -29,18 +29,18 @@ struct DeadPurge: AsyncParsableCommand {
     @OptionGroup var choice: DeadChoice
 
     @Option(
-        help: ArgumentHelp("Only those set aside so long ago: 90s, 15m, 2h, 30d.", valueName: "span")
+        help: ArgumentHelp("Only dead letters at least this old: 90s, 15m, 2h, 30d.", valueName: "span")
     )
     var olderThan: Span?
 
-    @Option(help: ArgumentHelp("So many of the newest stay, however old.", valueName: "number"))
+    @Option(help: ArgumentHelp("How many of the newest to keep, however old.", valueName: "number"))
     var keep: Int?
 
     @OptionGroup var output: OutputOption
 
     func validate() throws {
         if !choice.ids.isEmpty && (olderThan != nil || keep != nil) {
-            throw ValidationError("--older-than and --keep go with --queue or --all")
+            throw ValidationError("--older-than and --keep need --queue or --all")
         }
         if let keep, keep < 0 { throw ValidationError("--keep is \(keep); give 0 or more") }
     }
@@ -67,7 +67,7 @@ struct DeadPurge: AsyncParsableCommand {
             let isThere = try await broker.purge(id)
             isComplete = isComplete && isThere
             output.answer(
-                isThere ? "\(id) is purged" : "\(id) is no dead letter; `sluice dead list` lists those",
+                isThere ? "\(id) is purged" : "\(id) is not a dead letter; `sluice dead list` lists them",
                 [("id", id.description), ("result", JSONText.string(isThere ? "purged" : "missing"))]
             )
         }

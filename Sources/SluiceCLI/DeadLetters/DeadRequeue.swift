@@ -7,11 +7,11 @@ struct DeadRequeue: AsyncParsableCommand {
         commandName: "requeue",
         abstract: "Put dead letters back into their queues, at their old places.",
         discussion: """
-            They keep their numbers, and their attempts count anew. With --at-end each goes behind all that \
-            its queue holds, under a new number and idempotency key. What its queue refuses, as its actions \
-            have another type of sort key by now, is kept and makes the exit status 1; standard error says \
-            why. With --json: id, result (requeued or missing), new_id (the number that it has now, or \
-            null); for queues requeued and kept, how many.
+            They keep their numbers, and their attempts are counted from zero again. With --at-end each is \
+            put after all actions of its queue, under a new number and idempotency key. If a queue now has \
+            another type of sort key, it refuses the dead letter: the dead letter is kept, standard error \
+            has the reason, and the exit status is 1. With --json: id, result (requeued or missing), new_id \
+            (its number now, or null); for queues requeued and kept, how many.
 
             Example:
               sluice dead requeue --file q.sqlite 17 18
@@ -24,13 +24,13 @@ struct DeadRequeue: AsyncParsableCommand {
     @OptionGroup var file: FileOption
     @OptionGroup var choice: DeadChoice
 
-    @Flag(help: "Behind all that the queue holds; with numbers.")
+    @Flag(help: "Put them after all actions of the queue; needs numbers.")
     var atEnd = false
 
     @OptionGroup var output: OutputOption
 
     func validate() throws {
-        if atEnd && choice.ids.isEmpty { throw ValidationError("--at-end goes with numbers of dead letters") }
+        if atEnd && choice.ids.isEmpty { throw ValidationError("--at-end needs numbers of dead letters") }
     }
 
     func run() async throws {
@@ -60,7 +60,7 @@ struct DeadRequeue: AsyncParsableCommand {
             isComplete = isComplete && newID != nil
             output.answer(
                 newID.map { $0 == id ? "\(id) is requeued" : "\(id) is requeued as \($0)" }
-                    ?? "\(id) is no dead letter; `sluice dead list` lists those",
+                    ?? "\(id) is not a dead letter; `sluice dead list` lists them",
                 [
                     ("id", id.description),
                     ("result", JSONText.string(newID == nil ? "missing" : "requeued")),

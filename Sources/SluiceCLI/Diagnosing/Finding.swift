@@ -59,7 +59,7 @@ struct Finding {
             findings.append(
                 .problem(
                     "parts of the schema are not Sluice's: \(strangers.joined(separator: ", "))",
-                    "a trigger among them runs whenever the queues change, and a view answers what it likes: "
+                    "such a trigger runs whenever the queues change, and such a view can show anything: "
                         + "read them in `SELECT name, sql FROM sqlite_schema`, and drop what is not yours"
                 )
             )
@@ -73,8 +73,8 @@ struct Finding {
             findings.append(
                 .problem(
                     "the file is damaged: \(damage)",
-                    "stop what uses it, copy it with its -wal and -shm, and get what is whole into a new "
-                        + "file: "
+                    "end all programs that use it, copy it with its -wal and -shm, and recover the copy "
+                        + "into a new file: "
                         + "`sqlite3 COPY .dump | sed 's/^ROLLBACK;.*/COMMIT;/' | sqlite3 NEW`"
                 )
             )
@@ -83,7 +83,7 @@ struct Finding {
             findings.append(.problem("a newer version of Sluice has written the file", "update this tool"))
         } else if facts.steps.isEmpty, facts.damages.isEmpty {
             findings.append(
-                .problem("there are no queues in the file", "check --file; an enqueue makes them")
+                .problem("there are no queues in the file", "check --file; an enqueue creates them")
             )
         } else if facts.missingStepCount > 0, facts.damages.isEmpty {
             findings.append(
@@ -98,8 +98,8 @@ struct Finding {
             findings.append(
                 facts.isOnReadOnlyMount
                     ? .note(
-                        "the file system is mounted to be read only: the file can be looked at alone",
-                        "mount it anew, or copy the file to another place, to enqueue or run"
+                        "the file system is mounted read-only: the file can be read, and not changed",
+                        "remount it for writing, or copy the file to another place, to enqueue or run"
                     )
                     : .problem(
                         "the file cannot be written",
@@ -122,8 +122,8 @@ struct Finding {
         if facts.linkCount > 1 {
             findings.append(
                 .problem(
-                    "the file has \(facts.linkCount) names, by hard links: who opens it by another one has "
-                        + "another WAL, and commits are lost",
+                    "the file has \(facts.linkCount) names, by hard links: a program that opens another "
+                        + "name uses another WAL, and commits are lost",
                     "have all programs use the same name, and copy the file with `sluice backup` instead of "
                         + "linking it; `find DIRECTORY -samefile FILE` lists the names"
                 )
@@ -132,8 +132,8 @@ struct Finding {
         if facts.isMountPoint {
             findings.append(
                 .problem(
-                    "the file is mounted by itself, without its WAL: no broker opens it here",
-                    "mount the directory that it lies in"
+                    "the file is mounted as a single file, without its WAL: no broker opens it here",
+                    "mount its directory instead"
                 )
             )
         }
@@ -141,7 +141,7 @@ struct Finding {
             findings.append(
                 .problem(
                     "the file lies on a network file system (\(network)): no broker opens it there",
-                    "stop what uses it, and move it to a disk of this machine"
+                    "end all programs that use it, and move it to a disk of this machine"
                 )
             )
         }
@@ -155,7 +155,7 @@ struct Finding {
                 .problem(
                     "\(Doctor.names(holders.writers)) \(verb("hold", of: holders.writers)) the write lock: "
                         + "nothing can be enqueued or settled",
-                    "a running broker gives it up at once, so look again; a shell inside BEGIN needs its "
+                    "a running broker releases it at once, so check again; a shell inside BEGIN must "
                         + "COMMIT or ROLLBACK"
                 )
             )
@@ -169,7 +169,7 @@ struct Finding {
                 .problem(
                     "the WAL has grown to \(facts.walByteCount / 1_024 / 1_024) MiB while "
                         + "\(Doctor.names(readers)) \(verb("read", of: readers))",
-                    "a reader keeps it from beginning anew: end its transaction, if it is a shell "
+                    "a reader keeps the WAL from being reset: end its transaction, if it is a shell "
                         + "inside BEGIN; a running broker then checkpoints and truncates the WAL"
                 )
             )
@@ -177,8 +177,8 @@ struct Finding {
             findings.append(
                 .problem(
                     "the WAL has grown to \(facts.walByteCount / 1_024 / 1_024) MiB",
-                    "a reader keeps it from beginning anew: end shells inside BEGIN and long queries; "
-                        + "without any, a run of the queues copies it back"
+                    "a reader keeps the WAL from being reset: end shells inside BEGIN and long queries; "
+                        + "if there are none, a run of the queues checkpoints the WAL"
                 )
             )
         }
@@ -187,7 +187,7 @@ struct Finding {
 
     private static func ofQueues(_ facts: FileFacts) -> [Finding] {
         let advice = [
-            "parked": "`sluice queues` says why; mend it, then `sluice retry` or `sluice remove`",
+            "parked": "`sluice queues` shows why; fix the cause, then `sluice retry` or `sluice remove`",
             "undecodable": "ship code that reads the payloads, or remove the actions",
             "unknown kind": "run a program that has a route for the kind",
             "no route": "run a program that has a route for the queues",
@@ -196,8 +196,8 @@ struct Finding {
             advice[state].map { problem("\(queues(count)) \(count == 1 ? "is" : "are") \(state)", $0) }
         }
         for (state, text, advice) in [
-            ("held", "held", "`sluice holds` says by whom and why; `sluice resume` ends it"),
-            ("gate", "waiting for a gate", "`sluice queues` says which; `sluice gate open` opens it"),
+            ("held", "held", "`sluice holds` shows who holds them and why; `sluice resume` ends a hold"),
+            ("gate", "waiting for a gate", "`sluice queues` shows which; `sluice gate open` opens it"),
         ] {
             guard let count = facts.states.first(where: { $0.state == state })?.count else { continue }
             findings.append(.note("\(queues(count)) \(count == 1 ? "is" : "are") \(text)", advice))
@@ -224,15 +224,15 @@ struct Finding {
                 return .note(
                     "process \(runner.pid), which ran the queues, has died, and process \(keeper) still ends "
                         + "its commands",
-                    "what they were at starts again when all of them have gone: SIGTERM comes first, and "
+                    "their actions start again when all commands have ended: they get SIGTERM first, and "
                         + "SIGKILL after the --kill-after of the run; `ps --ppid \(keeper)` lists them"
                 )
             }
             if runner.isDead {
                 return .problem(
                     "process \(runner.pid), which ran the queues, has died",
-                    "start it again, unless another one runs them: what ran then is tried first; "
-                        + "until then SQL, and the line `queues` here, show what it ran as running"
+                    "start it again, unless another process runs the queues: its actions are tried first; "
+                        + "until then, SQL and the line `queues` here show them as running"
                 )
             }
             return runner.isLeaseOver ? ofSilence(runner) : ofDescriptors(runner)
@@ -242,9 +242,9 @@ struct Finding {
     private static func ofDescriptors(_ runner: RunningProcess) -> Finding? {
         guard let use = DescriptorUse(of: runner.pid), use.isNearlyAll else { return nil }
         return problem(
-            "process \(runner.pid), which runs the queues, has \(use.open) of \(use.limit) files open that "
-                + "it may: what needs more waits",
-            "raise its limit (`ulimit -n`, LimitNOFILE=), or have it run less at the same time"
+            "process \(runner.pid), which runs the queues, has \(use.open) of at most \(use.limit) "
+                + "files open: attempts that need more wait",
+            "raise its limit (`ulimit -n`, LimitNOFILE=), or let it run fewer actions at the same time"
         )
     }
 
@@ -252,14 +252,14 @@ struct Finding {
         let since = "since its lease ended at \(Times.text(runner.leaseUntil))"
         if runner.lives == true {
             return problem(
-                "process \(runner.pid), which runs the queues, is there, but has written nothing \(since)",
-                "see to the write lock or the disk if they are named here; else it is stopped: continue or "
-                    + "end it. Another one that runs the queues takes them over"
+                "process \(runner.pid), which runs the queues, lives, but has written nothing \(since)",
+                "if the write lock or the disk is named here, fix that; otherwise the process is stopped: "
+                    + "continue or end it. Another process that runs the queues takes them over"
             )
         }
         return problem(
             "process \(runner.pid), which runs the queues, has given no sign of life \(since)",
-            "see whether it is stopped, and whether it runs in another container; one that begins to run the "
+            "check whether it is stopped, or runs in another container; a process that starts to run the "
                 + "queues takes them over after 30 seconds"
         )
     }
@@ -269,8 +269,8 @@ struct Finding {
         return [
             .note(
                 "SQLite \(FileFacts.libraryVersion) has the WAL-reset bug (https://www.sqlite.org/wal.html): "
-                    + "commits of other programs that meet a checkpoint can be lost",
-                "use SQLite 3.51.3 or later, 3.50.7 or 3.44.6; what is enqueued by Sluice is safe"
+                    + "commits of other programs during a checkpoint can be lost",
+                "use SQLite 3.51.3 or later, 3.50.7 or 3.44.6; actions enqueued by Sluice are safe"
             )
         ]
     }

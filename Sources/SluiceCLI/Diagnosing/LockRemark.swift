@@ -18,7 +18,7 @@ extension Broker {
             let name = LockTable.programName(of: process).map { " (\($0))" } ?? ""
             Terminal.remark(
                 "process \(process)\(name) holds the write lock: nothing starts and no outcome is written "
-                    + "before it gives it up"
+                    + "until it releases the lock"
             )
         }
         return output

@@ -131,7 +131,7 @@ struct CustomerIOFolder {
         guard let encoded = try task.text("data") else { throw Refusal("the field 'data' is missing") }
         guard let data = Data(base64Encoded: encoded) else { throw Refusal("the field 'data' is no Base64") }
         guard let payload = String(validating: data, as: UTF8.self), JSONGrammar.accepts(payload) else {
-            throw Refusal("what stands in the field 'data' is no JSON")
+            throw Refusal("the field 'data' does not contain JSON")
         }
         return payload
     }
@@ -174,7 +174,7 @@ struct CustomerIOFolder {
             for name in try PlainFile.names(in: tasks) where !named.contains(name) {
                 let reason =
                     isBroken
-                    ? "it is not in what is left of the inventory"
+                    ? "it is not in the inventory's readable part"
                     : "it is not in the inventory: it was never added, or it has run"
                 items.append(.ignored(name: "\(Self.tasksName)/\(name)", reason: reason))
             }

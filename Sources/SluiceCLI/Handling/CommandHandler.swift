@@ -74,8 +74,8 @@ struct CommandHandler: Sendable {
         output.stop()
         guard !hasLeftOutput.exchange(true) else { return }
         Terminal.remark(
-            "a command has ended, and something that it has started still has its standard output open: "
-                + "that is not waited for, and what it writes there is lost; redirect it"
+            "a command has ended, but a process that it started still has its standard output open: "
+                + "sluice does not wait for it, and its output is lost; redirect it"
         )
     }
 

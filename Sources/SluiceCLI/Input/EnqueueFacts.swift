@@ -16,18 +16,18 @@ struct EnqueueFacts: ParsableArguments {
     )
     var tag: String?
 
-    @Option(help: ArgumentHelp("A gate that must be open for it to start.", valueName: "name"))
+    @Option(help: ArgumentHelp("A gate that must be open when the action starts.", valueName: "name"))
     var gate: String?
 
     @Option(
         help: ArgumentHelp(
-            "When it takes its place in the order; until then it blocks nothing.",
+            "When the action gets its place in the order; until then it blocks nothing.",
             valueName: "time"
         )
     )
     var notBefore: DateTime?
 
-    @Option(help: ArgumentHelp("After this it is not started any more.", valueName: "time"))
+    @Option(help: ArgumentHelp("The action does not start after this time.", valueName: "time"))
     var expiresAt: DateTime?
 
     @Option(

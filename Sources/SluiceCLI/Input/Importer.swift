@@ -94,8 +94,8 @@ struct Importer<Item: Sendable> {
         guard !work.passesOverRefused, case .line(let number) = place else { return }
         throw Failure(
             .refused,
-            "the lines before \(number) are stored; mend it and go on with --first-line \(number), or pass "
-                + "over such lines with --skip-bad"
+            "the lines before \(number) are stored; correct line \(number) and continue with "
+                + "--first-line \(number), or skip such lines with --skip-bad"
         )
     }
 
@@ -146,7 +146,7 @@ extension Importer {
             return Terminal.remark("stopped at line \(line): \(enqueued) enqueued")
         }
         Terminal.remark(
-            "stopped by signal \(stopped.signal) behind line \(line): \(enqueued) enqueued, "
+            "stopped by signal \(stopped.signal) after line \(line): \(enqueued) enqueued, "
                 + "\(refused) refused"
         )
         Signals.end(by: stopped.signal)

@@ -66,7 +66,7 @@ extension Broker {
         for runner in runners {
             guard let keeper = runner.keeper else { continue }
             Terminal.remark(
-                "process \(runner.pid), which ran the queues, has died: what it was at waits until process "
+                "process \(runner.pid), which ran the queues, has died: its actions wait until process "
                     + "\(keeper) has ended its commands"
             )
         }

@@ -100,7 +100,7 @@ final class StopRequests: Sendable {
 
     private func tell(_ receiver: (Int) -> Void, _ number: Int) {
         receiver(number)
-        if number == 1 { Terminal.remark("stopping; once more cancels what runs") }
+        if number == 1 { Terminal.remark("stopping; a second signal cancels attempts") }
     }
 }
 #endif

@@ -7,10 +7,10 @@ struct Backup: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Copy the file while it is in use; the copy runs at once.",
         discussion: """
-            The copy is of one moment, and whoever runs or enqueues goes on meanwhile. What runs in the file \
-            waits in the copy, with its attempt given back; dead letters, holds, gates and the application's \
-            own tables are in it too. It is readable by its owner only, and stands at its name when all of \
-            it is on the disk. What stands there already is left as it is (status 73). With --json: \
+            The copy is of one moment; other processes can run and enqueue in the meantime. Running actions \
+            wait in the copy, with their attempts given back. Dead letters, holds, gates and the \
+            application's own tables are copied too. Only the owner can read the copy. It gets its name when \
+            all of it is on the disk, and never replaces an existing file (status 73). With --json: \
             destination, bytes.
 
             Example:
@@ -23,7 +23,7 @@ struct Backup: AsyncParsableCommand {
     @OptionGroup var file: FileOption
 
     @Argument(
-        help: ArgumentHelp("Where the copy is to stand; its directory must exist.", valueName: "destination"),
+        help: ArgumentHelp("The path of the copy; its directory must exist.", valueName: "destination"),
         completion: .file()
     )
     var destination: String

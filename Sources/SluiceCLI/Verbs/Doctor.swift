@@ -11,13 +11,13 @@ internal import Foundation
 /// Checks the health of a file.
 struct Doctor: AsyncParsableCommand, Look {
     static let configuration = CommandConfiguration(
-        abstract: "Check the file, the library and who is in the way, and say what to do.",
+        abstract: "Check the file, the library and other processes, and say what to do.",
         discussion: """
-            Makes and migrates nothing. Problems, marked with !, make the exit status 1; notes, marked with \
-            -, do not. With --json: file, version, sqlite, schema (the steps), pragmas, bytes, wal_bytes, \
-            integrity (what is damaged), write_lock (held, pids), readers (pids), runners (pid, is_dead, \
-            running), actions, dead, holds, states (queues by state), findings (is_problem, finding, \
-            advice), is_healthy.
+            Creates and migrates nothing. Problems, marked with !, make the exit status 1; notes, marked \
+            with -, do not. With --json: file, version, sqlite, schema (the steps), pragmas, bytes, \
+            wal_bytes, integrity (what is damaged), write_lock (held, pids), readers (pids), runners (pid, \
+            is_dead, running), actions, dead, holds, states (queues by state), findings (is_problem, \
+            finding, advice), is_healthy.
 
             Example:
               sluice doctor --file q.sqlite --full
@@ -57,8 +57,8 @@ struct Doctor: AsyncParsableCommand, Look {
         let names = Self.names(owners.map { LockHolder(pid: $0, name: LockTable.programName(of: $0)) })
         throw Failure(
             .locked,
-            "\(error.description); \(names) has the file for itself, as by PRAGMA locking_mode = EXCLUSIVE; "
-                + "end it, or have it share the file"
+            "\(error.description); \(names) uses the file alone, as by PRAGMA locking_mode = EXCLUSIVE; "
+                + "end it, or let it share the file"
         )
     }
 

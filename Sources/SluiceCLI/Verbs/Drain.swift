@@ -5,25 +5,26 @@ internal import Sluice
 /// Runs the actions that can run, for a limited time, and exits.
 struct Drain: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Run what can run, until nothing is in progress or a deadline has come.",
+        abstract: "Run all actions that can run, until none is left or a deadline passes.",
         discussion: """
-            For a timer: a process that is started now and then, works off what has come, and ends in time. \
-            The commands of --exec and --pipe are those of `sluice run`: its help says how they are told \
-            of an action and answer.
+            For a timer: a process that starts now and then, runs the actions that wait, and ends in time. \
+            The commands of --exec and --pipe are those of `sluice run`: its help says how they get actions \
+            and answer.
 
-            It ends when nothing is left that could run. It waits for retries and schedules that are due \
-            before it stops starting, for all of them without a deadline, and for no hold or gate.
+            It ends when no action is left that could run. It waits for retries and schedules that are due \
+            before it stops starting actions (without a deadline, for all of them), but not for holds and \
+            gates.
 
             THE DEADLINE is a span from the start, such as 50s or 10m, or a time, such as \
-            2026-05-01T06:00:00Z; by then all has ended. So long before it that all can, nothing is \
-            started any more: with the defaults in the last third, at most 25 seconds. What runs gets \
-            --grace to finish; what has not is cancelled and released, which costs no attempt. SIGTERM, \
+            2026-05-01T06:00:00Z; everything has ended by then. Before it, no more actions start, early \
+            enough for all to end: with the defaults in the last third, at most 25 seconds. Running actions \
+            get --grace to finish; then they are cancelled and released, which costs no attempt. SIGTERM, \
             SIGINT, SIGQUIT and SIGHUP do the same at once, a second one without the grace. Only another \
             connection that keeps the file's write lock delays the end, by some seconds.
 
-            What is left runs the next time. The exit status says whether anything is, also when a \
-            signal has ended it: 0 nothing, 1 actions that somebody must see to, else 10 work that could \
-            run, is due later, or runs in another process. Standard error says all that there is.
+            The next run continues with the actions that are left. The exit status shows whether there are \
+            any, also after a signal: 0 none, 1 actions that need an operator, otherwise 10 work that could \
+            run, is due later, or runs in another process. Standard error reports all of them.
 
             \(RunPolicy.orderHelp)
 
@@ -40,7 +41,7 @@ struct Drain: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Have ended by then, with all that runs: a span, 50s or 10m, or a time in ISO 8601.",
+            "End by then, with all commands: a span, 50s or 10m, or a time in ISO 8601.",
             valueName: "span or time"
         )
     )

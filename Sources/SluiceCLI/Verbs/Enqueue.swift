@@ -13,21 +13,21 @@ struct Enqueue: AsyncParsableCommand {
             of its own: '"Ada"'. The action's number is written to standard output when it is durable.
 
             MANY ACTIONS. With --from each line of the file is one JSON value, and becomes a payload as it \
-            is; empty lines are passed over. The queue is --queue, or the field of the line that \
-            --queue-field names, behind --queue-prefix; the order is that of the lines, or of the field \
-            --sort-field. Lines are stored in batches; a line that has come is durable within a second, \
-            also where others are still to come, as from `tail -f`. Each line that is refused is reported \
-            on standard error with its number and the reason, and the others are stored. SIGTERM, SIGINT, \
-            SIGHUP and SIGQUIT store what has come, say how much that was, and end the command as they end \
-            others; a last line without a line break is not stored then.
+            is; empty lines are skipped. The queue is --queue, or --queue-prefix followed by the field of \
+            the line that --queue-field names. The order is that of the lines, or of the field --sort-field. \
+            Lines are stored in batches; each line is durable within a second, even if the input continues, \
+            as from `tail -f`. Each refused line is reported on standard error with its number and the \
+            reason, and the others are stored. SIGTERM, SIGINT, SIGHUP and SIGQUIT store the lines read so \
+            far, report how many there were, and end the command like any other; a last line without a line \
+            break is not stored then.
 
-            SORT KEYS. A date is ISO 8601, such as 2017-05-11T15:46:08.512661: without a zone it is UTC, \
-            and digits behind the microseconds are cut off. With --sort-type auto a text that is such a \
-            date is a date, other text is text, and a number is an integer or a real. All actions of a \
-            queue have one type; others are refused.
+            SORT KEYS. A date is ISO 8601, such as 2017-05-11T15:46:08.512661: without a zone it is UTC, and \
+            digits after the microseconds are cut off. With --sort-type auto a text that is such a date is a \
+            date, other text is text, and a number is an integer or a real. All actions of a queue have one \
+            type; others are refused.
 
-            TIMES are written as dates are. --tag, --gate, --not-before, --expires-at and --payload-version \
-            hold for each action that is enqueued.
+            TIMES are written like dates. --tag, --gate, --not-before, --expires-at and --payload-version \
+            apply to each enqueued action.
 
             With --json: id; with --from enqueued and refused, how many.
 
@@ -43,7 +43,7 @@ struct Enqueue: AsyncParsableCommand {
     @OptionGroup var file: FileOption
 
     @Option(
-        help: ArgumentHelp("The queue; with --from perhaps --queue-field instead.", valueName: "name"),
+        help: ArgumentHelp("The queue; with --from, --queue-field can replace it.", valueName: "name"),
         completion: .queueNames
     )
     var queue: String?
@@ -57,7 +57,7 @@ struct Enqueue: AsyncParsableCommand {
     // Unconditional: a key may be a negative number.
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("The place in the queue's order; without it, behind the last.", valueName: "key")
+        help: ArgumentHelp("The place in the queue's order; without it, after the last.", valueName: "key")
     )
     var sortKey: String?
 
@@ -78,7 +78,7 @@ struct Enqueue: AsyncParsableCommand {
     )
     var queueField: String?
 
-    @Option(help: ArgumentHelp("What stands before the name in the queue field.", valueName: "text"))
+    @Option(help: ArgumentHelp("Text to put before the name in the queue field.", valueName: "text"))
     var queuePrefix: String?
 
     @Option(help: ArgumentHelp("The field that holds the sort key, at the top level.", valueName: "field"))
@@ -97,17 +97,17 @@ struct Enqueue: AsyncParsableCommand {
         try refuse(!(1...100_000).contains(batchSize), "--batch-size is \(batchSize); give 1 to 100,000")
         if from != nil {
             try refuse(payload != nil, "--payload and --from exclude each other")
-            try refuse(sortKey != nil, "with --from the sort key comes from --sort-field")
+            try refuse(sortKey != nil, "with --from, give --sort-field instead of --sort-key")
             try refuse(
                 (queue == nil) == (queueField == nil),
                 "with --from, give one of --queue and --queue-field"
             )
-            try refuse(queuePrefix != nil && queueField == nil, "--queue-prefix goes with --queue-field")
+            try refuse(queuePrefix != nil && queueField == nil, "--queue-prefix needs --queue-field")
         } else {
             try refuse(
                 queueField != nil || sortField != nil || queuePrefix != nil,
                 "--queue-field, "
-                    + "--queue-prefix and --sort-field go with --from"
+                    + "--queue-prefix and --sort-field need --from"
             )
             try refuse(queue == nil, "--queue is missing")
         }

@@ -8,14 +8,15 @@ struct Export: AsyncParsableCommand, Look {
         abstract: "Write the actions that wait or run as JSON lines, for `sluice import`.",
         discussion: """
             One object a line, in the order in which the actions were enqueued: queue, kind, sort_type and \
-            sort_key (missing in order of arrival), version (missing where it is 1), tag, gate, not_before, \
-            expires_at, starts_groups, member_of and trace (missing where there is none), payload, and the \
-            id that the action has here. A payload stands there as it is, but for line breaks between its \
-            parts. Sort keys that are dates are ISO 8601 in UTC; infinite ones are the texts "inf" and "-inf".
+            sort_key (missing in order of arrival), version (missing if it is 1), tag, gate, not_before, \
+            expires_at, starts_groups, member_of and trace (missing if there is none), payload, and the \
+            action's id in this file. Payloads are unchanged, except for line breaks between their parts. \
+            Sort keys that are dates are ISO 8601 in UTC; infinite ones are the texts "inf" and "-inf".
 
-            Attempts, errors and idempotency keys stay behind, as do holds, gates and dead letters. Actions \
-            come in pages: what is enqueued meanwhile may be among them, what is settled meanwhile may be \
-            missing. To move a queue, hold it first (`sluice hold`) and see that nothing of it runs.
+            Attempts, errors, idempotency keys, holds, gates and dead letters are not exported. Actions are \
+            read in pages: the output may include actions enqueued during the export, and lack actions \
+            settled during it. To move a queue, hold it first (`sluice hold`) and check that none of its \
+            actions runs.
 
             Example:
               sluice export --file q.sqlite --queue 'mail/*' > mail.jsonl

@@ -8,9 +8,9 @@ struct Gate: AsyncParsableCommand {
         abstract: "Open, close or list gates: named conditions that actions wait for.",
         discussion: """
             An action waits for a gate that it was enqueued with (`sluice enqueue --gate`), or that the \
-            program's route for it names. A gate that was never opened is closed. What the tool opens or \
-            closes stays so until somebody says otherwise, also when the program that runs the queues starts \
-            anew.
+            program's route for it names. A gate that was never opened is closed. If the tool opens or \
+            closes a gate, it stays so until somebody changes it, even if the program that runs the queues \
+            restarts.
 
             Example:
               sluice gate open --file q.sqlite network
@@ -26,8 +26,8 @@ struct Gate: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the gates that have been opened or closed.",
             discussion: """
-                With --json: gate, state (open or closed), since, is_kept (whether it stays so at the next \
-                start of a broker).
+                With --json: gate, state (open or closed), since, is_kept (whether a restart of the broker \
+                keeps the state).
 
                 Example:
                   sluice gate list --file q.sqlite
@@ -72,7 +72,7 @@ struct Gate: AsyncParsableCommand {
 
     struct Open: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Open a gate: all that waits for it may start.",
+            abstract: "Open a gate: actions that wait for it may start.",
             discussion: """
                 With --json: gate, state.
 
@@ -98,7 +98,7 @@ struct Gate: AsyncParsableCommand {
 
     struct Close: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Close a gate: nothing that asks for it starts; what runs goes on.",
+            abstract: "Close a gate: actions that need it do not start; running ones continue.",
             discussion: """
                 With --json: gate, state.
 

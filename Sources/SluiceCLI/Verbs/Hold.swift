@@ -13,11 +13,11 @@ internal import Musl
 /// Pauses queues.
 struct Hold: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Pause a queue, those with a prefix, or all, until `sluice resume`.",
+        abstract: "Pause a queue, all with a prefix, or all queues, until `sluice resume`.",
         discussion: """
-            Nothing of the queues is started; what runs goes on. A hold stands in the file and outlasts \
-            every process. Several can stand at once: a queue moves when none is left that covers it. \
-            The answer is the number of the hold. With --json: id, queue, holder, reason.
+            No action of these queues starts; running ones continue. A hold is stored in the file and \
+            outlasts every process. Several can apply at once: a queue continues when none is left that \
+            covers it. The answer is the number of the hold. With --json: id, queue, holder, reason.
 
             Example:
               sluice hold --file q.sqlite --queue 'mail/*' --reason 'server moves' --for 2h
@@ -37,7 +37,7 @@ struct Hold: AsyncParsableCommand {
 
     @Option(
         name: .customLong("for"),
-        help: ArgumentHelp("When it ends by itself: 90s, 15m, 2h, 1d.", valueName: "span")
+        help: ArgumentHelp("When the hold ends: 90s, 15m, 2h, 1d.", valueName: "span")
     )
     var span: Span?
 

@@ -5,7 +5,7 @@ internal import Sluice
 /// Lists holds.
 struct Holds: AsyncParsableCommand, Look {
     static let configuration = CommandConfiguration(
-        abstract: "List the holds that stand: who holds which queues, since when and why.",
+        abstract: "List the holds: who holds which queues, since when and why.",
         discussion: """
             With --json: id, queue, holder, reason, since, until.
 

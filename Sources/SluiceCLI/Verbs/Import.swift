@@ -10,31 +10,31 @@ struct Import: AsyncParsableCommand {
             LINES. Each line is an object with queue, kind and payload, and perhaps sort_type (arrival, \
             integer, date, real or text) and sort_key, version, tag, gate, not_before, expires_at, \
             starts_groups and member_of (arrays of names) and trace; id is not read. The actions are \
-            enqueued in the order of the lines, behind what is there, with numbers and idempotency keys of \
-            their own and no attempts. Lines are stored in batches, and within a second; empty ones are \
-            passed over, and signals end it, as in `sluice enqueue --from`.
+            enqueued in the order of the lines, after the existing ones, with new numbers and idempotency \
+            keys and no attempts. Lines are stored in batches, within a second; empty lines are skipped, and \
+            signals end the import, as in `sluice enqueue --from`.
 
-            The first line that is refused ends the import: the lines before it are stored, and the message \
-            says how to go on. With --skip-bad all others are stored.
+            The first refused line ends the import: the lines before it are stored, and the message says how \
+            to continue. With --skip-bad all others are stored.
 
-            FOLDERS. With --format auto a folder is read as what stands in it says:
+            FOLDERS. With --format auto the contents of a folder decide how it is read:
               customer-io  the folder of the iOS SDK's queue, with inventory.json
                            and tasks, or the folder around it, with queue
               cute         the folder of one queue of Cute, with a file a job
 
-            The app that writes to a folder must not run meanwhile. The order is that of Customer.io's \
-            inventory, and for Cute that of the jobs' dates, by which it loads them. The actions stand \
-            behind what is there, all in one queue: --queue, else customer-io or the name of Cute's folder. \
-            Their kind is --kind, else the task's type or the job's action (job, if that is empty). The \
-            payload of a task is its data, that of a job its whole file. Runs count as attempts; groups \
-            and the time of an entry are those of its action.
+            The app that writes to a folder must not run during the import. The order is that of \
+            Customer.io's inventory; for Cute it is that of the jobs' dates, by which Cute loads them. The \
+            actions are enqueued after the existing ones, all in one queue: --queue, otherwise customer-io \
+            or the name of Cute's folder. Their kind is --kind, otherwise the task's type or the job's \
+            action (job, if that is empty). The payload of a task is its data, that of a job its whole file. \
+            Runs count as attempts; an entry's groups and time become those of its action.
 
-            Each entry that cannot be read is reported with the reason, and the others are stored. What is \
-            no entry, such as a task that the inventory does not name, is reported and ignored. Tasks that \
-            Customer.io would have deleted for their age are imported. Nothing in the folder is changed, \
-            and no link in it is followed. Run again, an import stores only what it has not stored before in \
+            Each entry that cannot be read is reported with the reason, and the others are stored. Files \
+            that are not entries, such as a task that the inventory does not name, are reported and ignored. \
+            Tasks that Customer.io would have deleted for their age are imported. Nothing in the folder is \
+            changed, and links in it are not followed. A repeated import stores only entries that are new in \
             the same queue: entries are known, by their names alone, for 90 days after their actions have \
-            gone. Folders with different jobs of one name want queues of their own.
+            ended. Import folders with different jobs of one name into separate queues.
 
             With --json: enqueued, refused; for a folder also known and ignored.
 
@@ -64,10 +64,10 @@ struct Import: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Of a folder: the kind of all actions.", valueName: "name"))
     var kind: String?
 
-    @Flag(help: "Of lines: pass over those that are refused; each is reported.")
+    @Flag(help: "Of lines: skip refused lines; each is reported.")
     var skipBad = false
 
-    @Option(help: ArgumentHelp("Of lines: the one to begin with, counted from 1.", valueName: "number"))
+    @Option(help: ArgumentHelp("Of lines: the first one to import, counted from 1.", valueName: "number"))
     var firstLine = 1
 
     @Option(help: ArgumentHelp("The most actions stored at once.", valueName: "number"))
@@ -86,12 +86,12 @@ struct Import: AsyncParsableCommand {
         let source = try ImportSource(from, as: format)
         if var reader = try FolderReader(source, kind: kind) {
             guard !skipBad && firstLine == 1 else {
-                throw Failure(.usage, "--skip-bad and --first-line go with lines, not with a folder")
+                throw Failure(.usage, "--skip-bad and --first-line are for lines, not for a folder")
             }
             try await enqueueEntries(of: &reader, in: queueName(for: source))
         } else {
             guard queue == nil && kind == nil else {
-                throw Failure(.usage, "--queue and --kind go with a folder; each line has its own")
+                throw Failure(.usage, "--queue and --kind are for a folder; each line has its own")
             }
             try await enqueueLines()
         }
@@ -145,7 +145,7 @@ extension Import {
             try await importer.run(&reader) { $0.action(in: queue, kind: kind) }
         } catch {
             await broker.close()
-            Terminal.remark("stopped: \(importer.enqueued) enqueued; the same command goes on from there")
+            Terminal.remark("stopped: \(importer.enqueued) enqueued; the same command continues from there")
             throw error
         }
         await broker.close()

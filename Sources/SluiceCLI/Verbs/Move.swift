@@ -7,12 +7,12 @@ struct Move: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Move actions to another queue, or to the front of their own.",
         discussion: """
-            With --to, sort key and number give the action its place in the other queue; one that runs \
-            moves when its attempt ends. With --front it is the next to start, of several the one that is \
-            named first; it gets a smaller sort key, and one that runs is left as it is. Attempts and \
-            retry waits stay. The answer for each is done, deferred (it moves later), running (it is left \
-            as it is) or too late (it is not there). With --json: id, result (done, deferred, running or \
-            too_late). An action that is refused ends the command; those before it have moved.
+            With --to, sort key and number define the action's place in the other queue; a running action \
+            moves when its attempt ends. With --front the action starts next (of several, the first one \
+            named): it gets a smaller sort key. A running action is not changed. Attempts and retry waits \
+            are kept. The answer for each is done, deferred (it moves later), running (it is not changed) or \
+            too late (it does not exist). With --json: id, result (done, deferred, running or too_late). A \
+            refused action ends the command; those before it have moved.
 
             Example:
               sluice move --file q.sqlite 17 18 --to conversation/42
@@ -28,13 +28,13 @@ struct Move: AsyncParsableCommand {
     var ids: [ActionID]
 
     @Option(
-        help: ArgumentHelp("The queue that they go to.", valueName: "queue"),
+        help: ArgumentHelp("The queue to move them to.", valueName: "queue"),
         completion: .queueNames,
         transform: QueueName.argument
     )
     var to: QueueName?
 
-    @Flag(help: "To the front of the queue that each stands in.")
+    @Flag(help: "Move each to the front of its queue.")
     var front = false
 
     @OptionGroup var output: OutputOption

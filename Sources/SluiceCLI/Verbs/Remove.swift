@@ -7,12 +7,12 @@ struct Remove: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Remove actions, by their numbers, by a tag, or all of a queue.",
         discussion: """
-            What waits is gone for ever (`sluice skip` keeps it as a dead letter), and the queue goes on, \
-            its parking lifted if the action had caused it. What runs is cancelled: it is removed when its \
-            attempt ends, unless that ends with success. For each number the answer is removed, signalled \
-            (it runs) or too late (it is not there). By tag and by queue only what is there is found, and \
-            what comes meanwhile stays. With --json: id, result (removed, signalled or too_late); by tag and \
-            queue removed and signalled, how many.
+            A waiting action is deleted (`sluice skip` keeps it as a dead letter instead). If it had parked \
+            its queue, the queue continues. A running action is cancelled: it is removed when its attempt \
+            ends, unless the attempt succeeds. For each number the answer is removed, signalled (it runs) or \
+            too late (it does not exist). By tag and by queue, actions enqueued during the command stay. \
+            With --json: id, result (removed, signalled or too_late); by tag and queue removed and \
+            signalled, how many.
 
             Example:
               sluice remove --file q.sqlite 17 18
@@ -28,7 +28,7 @@ struct Remove: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("The numbers of actions.", valueName: "id"), transform: ActionID.argument)
     var ids: [ActionID] = []
 
-    @Option(help: ArgumentHelp("The tag of actions, of whatever queues.", valueName: "text"))
+    @Option(help: ArgumentHelp("The tag of actions, in any queue.", valueName: "text"))
     var tag: String?
 
     @OptionGroup var scope: Scope
@@ -84,9 +84,9 @@ struct Remove: AsyncParsableCommand {
     /// Explains why an action does not exist, and what can be done.
     static func absence(of id: ActionID, _ broker: Broker) async throws -> String {
         guard try await broker.deadLetter(id) != nil else {
-            return "too late: \(id) is not there; `sluice actions` lists what is"
+            return "too late: \(id) does not exist; `sluice actions` lists all"
         }
-        return "too late: \(id) is a dead letter; `sluice dead` requeues and purges those"
+        return "too late: \(id) is a dead letter; `sluice dead` requeues and purges dead letters"
     }
 }
 #endif

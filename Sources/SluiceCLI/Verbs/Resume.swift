@@ -7,9 +7,9 @@ struct Resume: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "End holds, by their numbers or by the queues that they name.",
         discussion: """
-            --queue is the pattern that was held, as it was given: a queue that is held through a prefix \
-            moves when the hold of the prefix ends. `sluice holds` lists what stands. With --json: holds, \
-            the number of those that ended.
+            --queue is the pattern that was held, exactly as given: a queue that is held through a prefix \
+            continues when the hold of the prefix ends. `sluice holds` lists the holds. With --json: holds, \
+            how many have ended.
 
             Example:
               sluice resume --file q.sqlite --queue 'mail/*'
@@ -30,10 +30,10 @@ struct Resume: AsyncParsableCommand {
     )
     var queue: String?
 
-    @Flag(help: "All holds, of whatever queues.")
+    @Flag(help: "All holds, of all queues.")
     var all = false
 
-    @Option(help: ArgumentHelp("Only what this one holds; with --queue.", valueName: "name"))
+    @Option(help: ArgumentHelp("Only the holds of this holder; with --queue.", valueName: "name"))
     var by: String?
 
     @OptionGroup var output: OutputOption
@@ -42,7 +42,7 @@ struct Resume: AsyncParsableCommand {
         guard [!ids.isEmpty, queue != nil, all].count(where: { $0 }) == 1 else {
             throw ValidationError("give numbers of holds, or one of --queue and --all")
         }
-        if by != nil && queue == nil { throw ValidationError("--by goes with --queue") }
+        if by != nil && queue == nil { throw ValidationError("--by needs --queue") }
     }
 
     func run() async throws {

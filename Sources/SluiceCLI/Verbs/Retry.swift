@@ -5,10 +5,10 @@ internal import Sluice
 /// Tries heads again now.
 struct Retry: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Try again now: end retry waits and lift the parking of queues.",
+        abstract: "Try again now: end retry waits and unpark queues.",
         discussion: """
-            No attempt is lost or given back, and what runs is not touched. A hold or a closed gate stays \
-            what it is: see `sluice resume` and `sluice gate`. A running process starts the heads at once.
+            No attempt is lost or given back, and running actions are not affected. Holds and closed gates \
+            stay: see `sluice resume` and `sluice gate`. A running process starts the heads at once.
 
             Example:
               sluice retry --file q.sqlite --queue conversation/42

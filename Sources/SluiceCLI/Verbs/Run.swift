@@ -13,70 +13,70 @@ struct Run: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Run the queues through a command, or through one long-lived handler process.",
         discussion: """
-            The actions of a queue run one at a time and in order; an action that fails holds up its \
-            queue, and no other. An action can run more than once: when a process dies, what it had not \
-            finished runs again, with the same idempotency key.
+            The actions of a queue run one at a time and in order; an action that fails blocks its queue, \
+            and no other. An action can run more than once: after a process has died, its unfinished actions \
+            run again, with the same idempotency keys.
 
             WITH --exec, /bin/sh -c runs the command once for each attempt. It gets the payload on standard \
             input, without a line's end, and in its environment SLUICE_QUEUE, SLUICE_ID, SLUICE_KIND, \
-            SLUICE_ATTEMPT (counted from 1) and SLUICE_IDEMPOTENCY_KEY. Its exit status tells the outcome:
+            SLUICE_ATTEMPT (counted from 1) and SLUICE_IDEMPOTENCY_KEY. Its exit status is the outcome:
               0      success: the action is removed
               65     permanent failure: --on-failure decides
-              75     retry, after as long as a line `retry-after: SECONDS` on
-                     standard output says, or else by the policy
-              other  retry by the policy, as when a signal ended it
+              75     retry, after the time of a line `retry-after: SECONDS` on
+                     standard output, otherwise by the policy
+              other  retry by the policy, also if a signal ended it
             The policy is that of --retry-delay, --retry-limit and --max-attempts. \
-            Other lines of standard output are passed on; what a command leaves running with its output open \
-            is not waited for. Standard input is a file, which holds the whole \
-            payload before the command starts. Commands run in process groups of their own and have no \
-            terminal: a Ctrl-C reaches sluice alone. One that is cancelled, by --timeout or a stop, gets \
-            SIGTERM and after --kill-after SIGKILL; its attempt is over when all of its group is. If sluice \
-            itself is killed, a process that it has started for that, command-keeper, ends its commands in \
-            the same way, and nothing that they were at starts again before all of them are gone.
+            Other lines of standard output are passed on. sluice does not wait for processes that a command \
+            leaves running with its output open. Standard input is a file, which holds the whole payload \
+            before the command starts. Commands run in process groups of their own and have no terminal: a \
+            Ctrl-C reaches sluice alone. A command cancelled by --timeout or a stop gets SIGTERM, and after \
+            --kill-after SIGKILL; its attempt is over when its whole group has ended. If sluice itself is \
+            killed, its process command-keeper ends the commands in the same way. Their actions start again \
+            only when all of them have ended.
 
             WITH --pipe, /bin/sh -c starts the command once, and it handles many actions at the same time. \
-            Requests come on its standard input, one JSON object a line:
+            It gets requests on its standard input, one JSON object a line:
               {"id":7,"queue":"q","kind":"k","attempt":1,"idempotency_key":"…","payload":…}
             It answers on standard output, one JSON object a line, in any order; it must flush each line, \
-            which many languages do not do on a pipe by themselves:
+            which many languages do not do on a pipe by default:
               {"id":7,"outcome":"success"}
               {"id":7,"outcome":"retry","after":1.5}   seconds; may be missing
               {"id":7,"outcome":"retry","reason":"…"}  by the policy; the reason is kept
               {"id":7,"outcome":"fail","reason":"…"}   permanent: --on-failure decides
-              {"id":7,"outcome":"release"}             not now, and no attempt is spent
-            An answer may also hold the request's "attempt": then it counts for that attempt alone. Without \
-            it, a handler must not answer an action twice: a second answer may meet the action's next attempt.
-            When an attempt is cancelled, by --timeout or a stop, the line {"cancel":7} follows; the \
-            process should answer soon. If it has not after --kill-after it is ended, since its queue \
-            cannot go on before. Lines that are no answer are reported on standard error; one whose \
-            "id" can be read ends that attempt as a retry, as nothing else would. When the \
-            process ends, what it had in work is retried by the policy, and it is started again, after a \
-            delay that doubles up to \(Int(HandlerProcess.longestRestartDelay.components.seconds)) seconds \
-            while it answers nothing. When its standard input ends it should finish and exit, as sluice \
-            stops; if sluice has been killed, SIGTERM comes at once. A last line without a line break is no \
-            request.
+              {"id":7,"outcome":"release"}             not now; no attempt is spent
+            An answer may contain the request's "attempt": then it is only for that attempt. Without it, a \
+            handler must not answer an action twice: the second answer may settle the action's next attempt.
+            When an attempt is cancelled, by --timeout or a stop, the line {"cancel":7} follows; the process \
+            should answer soon. If it has not answered after --kill-after, sluice ends it, since its queue \
+            cannot continue before. Lines that are not answers are reported on standard error; if the "id" \
+            of such a line can be read, its attempt ends as a retry. When the process ends, its unanswered \
+            actions are retried by the policy. It is started again, after a delay that doubles up to \
+            \(Int(HandlerProcess.longestRestartDelay.components.seconds)) seconds while it answers nothing. \
+            When its standard input ends it should finish and exit, since sluice stops; if sluice was \
+            killed, it gets SIGTERM at once. A last line without a line break is not a request.
 
-            WITHOUT DESCRIPTORS, processes or memory no command starts: its action waits a second and is \
-            tried again, which costs no attempt, and says why as its last error. Of --concurrency only as \
-            many commands run as `ulimit -n` allows, which is raised as far as it may be; commands have the \
-            limit that sluice was started with.
+            WITHOUT DESCRIPTORS, processes or memory no command can start: the action waits a second and is \
+            tried again, which costs no attempt; its last error has the reason. Only as many of the \
+            --concurrency commands run as `ulimit -n` allows. sluice raises its own limit as far as it may; \
+            commands have the limit that sluice was started with.
 
-            AFTER A FAILURE. What --on-failure skip and fail-queue set aside is listed by `sluice dead \
-            list`; it does not count for the exit status. A parked queue stays parked at the next run, until \
-            its head is removed (`sluice remove 7`) or tried again (`sluice retry --queue NAME`).
+            AFTER A FAILURE. `sluice dead list` lists the dead letters of --on-failure skip and fail-queue; \
+            they do not count for the exit status. A parked queue stays parked at the next run, until its \
+            head is removed (`sluice remove 7`) or tried again (`sluice retry --queue NAME`).
 
-            A LIMITED TIME. With --for, starting ends so early that all that runs can end within it, with \
-            the defaults in the last third, at most 25 seconds: actions get --grace to finish, those that \
-            have not are cancelled and released without an attempt being spent, and their commands get \
-            --kill-after up to three times. Only another connection that keeps the file's write lock delays \
-            the end, by some seconds. The exit status says whether work is left. With --until-empty it ends \
-            earlier when nothing is left, and waits for what is due later as long as it has time; `sluice \
-            drain` waits only for what is due within it, and takes a deadline.
+            A LIMITED TIME. With --for, starts end early enough for all attempts to end in time: with the \
+            defaults in the last third, at most 25 seconds. Running actions get --grace to finish; then they \
+            are cancelled and released, which costs no attempt, and their commands get --kill-after up to \
+            three times. Only another connection that keeps the file's write lock delays the end, by some \
+            seconds. The exit status shows whether work is left. With --until-empty the run ends earlier \
+            when nothing is left, and waits for later actions as long as it has time; `sluice drain` waits \
+            only for actions due in that time, and takes a deadline.
 
-            SIGNALS. SIGTERM, SIGINT, SIGQUIT and SIGHUP (unless it was ignored, as by nohup) start no more \
-            actions and let those that run finish, up to --grace; a second signal cancels them at once. \
-            Neither costs an attempt, and nor does what a command ends with at that time but for 0, 65 and \
-            75, as when a service manager signals all processes. The exit status is 0 then, whatever is left.
+            SIGNALS. After SIGTERM, SIGINT, SIGQUIT and SIGHUP (unless it was ignored, as by nohup) no more \
+            actions start, and running ones get --grace to finish; a second signal cancels them at once. \
+            Neither costs an attempt. If a command ends at that time with another status than 0, 65 and 75, \
+            that costs no attempt either, since a service manager may signal all processes. The exit status \
+            is then 0, even if actions are left.
 
             \(RunPolicy.orderHelp)
 
@@ -95,8 +95,8 @@ struct Run: AsyncParsableCommand {
 
     @Flag(
         help: ArgumentHelp(
-            "End when nothing runs, could run, or waits for a retry or its time; what is parked, held or "
-                + "waits for a gate is left."
+            "End when nothing runs, could run, or waits for a retry or its time; actions parked, held or "
+                + "at a closed gate are left."
         )
     )
     var untilEmpty = false
@@ -104,7 +104,7 @@ struct Run: AsyncParsableCommand {
     @Option(
         name: .customLong("for"),
         help: ArgumentHelp(
-            "Have ended within so long, with all that runs: 25s, 10m, 2h, 1d; a number alone is seconds.",
+            "End within this time, with all commands: 25s, 10m, 2h, 1d; a number alone is seconds.",
             valueName: "span"
         )
     )

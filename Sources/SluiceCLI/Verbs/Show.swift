@@ -5,11 +5,11 @@ internal import Sluice
 /// Shows everything about one queue.
 struct Show: AsyncParsableCommand, Look {
     static let configuration = CommandConfiguration(
-        abstract: "Show one queue: all reasons why it stands, its head with all errors, what follows.",
+        abstract: "Show one queue: why it does not move, its head with all errors, the next actions.",
         discussion: """
-            With --json: the fields of `sluice queues`, and holds (those that cover the queue, as `sluice \
-            holds` has them), head_action (as `sluice actions` has it, or null), history (the head's failed \
-            attempts: number, outcome, error, started_at, ended_at) and next (actions).
+            With --json: the fields of `sluice queues`, and holds (those of the queue, as in `sluice \
+            holds`), head_action (as in `sluice actions`, or null), history (the head's failed attempts: \
+            number, outcome, error, started_at, ended_at) and next (actions).
 
             Example:
               sluice show --file q.sqlite conversation/42

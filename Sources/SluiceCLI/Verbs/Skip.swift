@@ -5,12 +5,12 @@ internal import Sluice
 /// Makes the head of a queue a dead letter.
 struct Skip: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Make the action that parked a queue, or its head, a dead letter, so that it goes on.",
+        abstract: "Make the action that parked a queue, or its head, a dead letter; the queue continues.",
         discussion: """
-            In a queue that is parked it is the action that parked it, whatever has arrived since. The \
-            action keeps its number, payload and errors: `sluice dead requeue` puts it back. A head that \
-            runs is left as it is; `sluice remove` cancels it. With --json: queue, result (skipped, running \
-            or empty), id (null if the queue is empty).
+            In a parked queue this skips the action that parked it, even if another one is the head now. The \
+            action keeps its number, payload and errors: `sluice dead requeue` puts it back. A running head \
+            is not changed; `sluice remove` cancels it. With --json: queue, result (skipped, running or \
+            empty), id (null if the queue is empty).
 
             Example:
               sluice skip --file q.sqlite conversation/42 --reason 'the room is gone'
@@ -28,7 +28,7 @@ struct Skip: AsyncParsableCommand {
     )
     var queue: QueueName
 
-    @Option(help: ArgumentHelp("The error that the dead letter has.", valueName: "text"))
+    @Option(help: ArgumentHelp("The error of the dead letter.", valueName: "text"))
     var reason = Skip.defaultReason
 
     @OptionGroup var output: OutputOption

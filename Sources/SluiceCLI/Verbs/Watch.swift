@@ -13,14 +13,14 @@ struct Watch: AsyncParsableCommand, Look {
     static let configuration = CommandConfiguration(
         abstract: "Watch the queues live, and act on them by keys.",
         discussion: """
-            On a terminal: a screen with a line for each queue, those that ask for somebody first, and the \
-            keys at the bottom: up and down select, p pauses or resumes, r tries again now, s skips the \
-            head after a question, / filters, ? helps, q leaves. It is drawn when something changes, at \
+            On a terminal: a screen with a line for each queue, first the queues that need an operator, and \
+            the keys at the bottom: up and down select, p pauses or resumes, r tries again now, s skips the \
+            head after a question, / filters, ? helps, q leaves. It is updated when something changes, at \
             most ten times a second.
 
-            Elsewhere, and with --plain or --json: a line for each change of a queue's state, beginning \
-            with how things stand, until a signal. With --json: time, queue, state (or drained, when no \
-            action is left), depth, because.
+            Elsewhere, and with --plain or --json: a line for the state of each queue, then one for each \
+            change, until a signal. With --json: time, queue, state (or drained, when no action is left), \
+            depth, because.
 
             Example:
               sluice watch --file q.sqlite

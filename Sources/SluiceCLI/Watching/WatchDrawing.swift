@@ -185,9 +185,9 @@ struct WatchDrawing {
             ["Keys", ""] + WatchModel.keys.map { DisplayWidth.fit($0.key, 10) + $0.long }
             + [
                 "",
-                "Queues that ask for somebody stand first: parked, held, waiting; then the others,",
-                "the oldest first. Rates are of what came and went since the look before.", "",
-                "Any key goes back.",
+                "Queues that need an operator are first: parked, held, waiting; then the others,",
+                "the oldest first. Rates count actions added and removed since the last poll.", "",
+                "Any key returns.",
             ]
         return lines.map { DisplayWidth.cut($0, size.columns) }
     }
@@ -198,8 +198,8 @@ extension WatchModel {
     static let keys = [
         (key: "↑↓", short: "select", long: "select a queue; also j, k, PgUp, PgDn, Home, End"),
         (key: "p", short: "pause/resume", long: "hold the queue, or end its hold"),
-        (key: "r", short: "retry", long: "try its head again now, and lift its parking"),
-        (key: "s", short: "skip", long: "make its head a dead letter and go on; asks before it does"),
+        (key: "r", short: "retry", long: "try its head again now, and unpark it"),
+        (key: "s", short: "skip", long: "make its head a dead letter and continue; asks first"),
         (key: "/", short: "filter", long: "show only queues whose name or state holds a text"),
         (key: "?", short: "help", long: "this page"),
         (key: "q", short: "quit", long: "leave"),

@@ -43,7 +43,7 @@ public final class DatabaseNotifier: Sendable {
     fileprivate init(_ broker: Broker, _ writer: some DatabaseWriter) {
         guard !writer.configuration.readonly else {
             token = nil
-            broker.note("a notifier tells nothing: GRDB observes no database opened for reading only")
+            broker.note("a notifier is silent: GRDB does not observe a database opened for reading only")
             return
         }
         let notices = Notices { done in

@@ -38,7 +38,7 @@ extension Row {
     }
 
     private func unreadable(_ column: String) -> SluiceError {
-        SluiceError(.unsupportedDatabase, "the view's column \(column) holds what this version does not know")
+        SluiceError(.unsupportedDatabase, "the view's column \(column) has a value unknown to this version")
     }
 }
 

@@ -9,10 +9,10 @@ import Testing
     @Test(
         "The advice fits the system's error, and speaks of permissions where they are at fault alone",
         arguments: [
-            (EMFILE, SluiceError.Code.cannotOpen, "ulimit -n"), (ENFILE, .cannotOpen, "whole machine"),
+            (EMFILE, SluiceError.Code.cannotOpen, "ulimit -n"), (ENFILE, .cannotOpen, "the machine"),
             (ENOENT, .cannotOpen, "directory exists"), (ENAMETOOLONG, .cannotOpen, "shorter path"),
             (ENOMEM, .outOfMemory, "memory"), (ENOSPC, .diskFull, "free some space"),
-            (EROFS, .readOnly, "read only"), (EIO, .inputOutput, "disk"),
+            (EROFS, .readOnly, "read-only"), (EIO, .inputOutput, "disk"),
             (EACCES, .cannotOpen, "check the permissions"), (EPERM, .cannotOpen, "check the permissions"),
         ]
     )

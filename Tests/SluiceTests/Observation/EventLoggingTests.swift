@@ -48,7 +48,7 @@ struct EventLoggingTests {
                     + "error=\(try await reason(broker)) kind=note queue=parked/2",
             ]
         )
-        #expect(logged("queue=skipping").filter { $0.hasPrefix("warning action set aside") }.count == 1)
+        #expect(logged("queue=skipping").filter { $0.hasPrefix("warning action became a dead") }.count == 1)
         #expect(logged("queue=failing").count == 2, "\(logged("queue=failing"))")
         #expect(logged("count=29").count == 1)
         #expect(logged("no route for the queue").count == 1 && logged("no route for the kind").count == 1)

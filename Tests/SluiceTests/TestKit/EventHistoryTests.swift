@@ -126,7 +126,7 @@ struct EventHistoryTests {
         let start = [event(.enqueued, 1), event(.started, 1, attempt: 1), event(.succeeded, 1, attempt: 1)]
         #expect(
             violations(start + [event(.started, 1, attempt: 1)])
-                == ["G6: action 1 started and had gone: succeeded"]
+                == ["G6: action 1 started after it had ended: succeeded"]
         )
         #expect(
             violations(start + [event(.retrying, 1, attempt: 1)])
@@ -134,7 +134,7 @@ struct EventHistoryTests {
         )
         #expect(
             violations([event(.enqueued, 1), event(.removed, 1), event(.removed, 1)])
-                == ["G6: action 1 has gone twice: removed, then removed"]
+                == ["G6: action 1 ended twice: removed, then removed"]
         )
     }
 }

@@ -46,7 +46,7 @@ struct FailingTests {
         let history = try String(contentsOfFile: "\(folder)/events.txt", encoding: .utf8)
         let words = [
             "Fails, when asked to\n", "enqueued: action 1 of notes\n", "started", "succeeded",
-            "blocked: action 2 of other: unknown kind\n", "the clock stands at 2026-01-01",
+            "blocked: action 2 of other: unknown kind\n", "the clock is at 2026-01-01",
             "\nother: unknown kind, depth 1\n", "gate network: closed",
         ]
         for word in words { #expect(history.contains(word), "\(word): \(history)") }

@@ -130,7 +130,7 @@ extension QueueFronts {
                     SluiceError(
                         .noSmallerSortKey,
                         "no sort key is greater than that of action \(next.action), the last of its queue, "
-                            + "which runs its last first"
+                            + "which is last in, first out"
                     )
                 )
             }

@@ -183,7 +183,7 @@ final class Schedule: TransactionSubject {
             memory.stuck[action] = nil
             return true
         } catch  where core.isOfRow(error) {
-            let error = SluiceError(wrapping: error, doing: "giving what is due its place")
+            let error = SluiceError(wrapping: error, doing: "giving due actions their places")
             memory.stuck[action] = UnplacedAction(action: action, queue: due.queue, error: error)
             return false
         }

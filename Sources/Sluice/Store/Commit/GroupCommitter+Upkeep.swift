@@ -64,7 +64,7 @@ extension GroupCommitter {
         _ = commit([write], waitsForLock: true)
         guard let error = write.failure else { return }
         transaction.core.postponeWriteBehind()
-        logger.debug("writing the order behind failed", metadata: ["error": "\(error.code)"])
+        logger.debug("writing the order to the file failed", metadata: ["error": "\(error.code)"])
     }
 
     /// Cuts off a step of free pages; the last step requests a checkpoint, which shortens the file.

@@ -233,7 +233,7 @@ final class GroupCommitter {
             if isLockOwn {
                 logger.warning(
                     """
-                    a write waits for a transaction of this process: if the call stands inside it, end it \
+                    a write waits for a transaction of this process: if the call is inside it, end it \
                     first, or call enqueue(_:in:)
                     """
                 )

@@ -11,8 +11,8 @@ extension DatabaseFile {
         if mount?.isMountPoint == true {
             throw SluiceError(
                 .cannotOpen,
-                "\(path) is mounted as a file, without its WAL, which would lie elsewhere and be lost or "
-                    + "missed by others: mount the directory that it lies in"
+                "\(path) is mounted as a single file, without its WAL, which others could not see and which "
+                    + "could be lost: mount its directory instead"
             )
         }
         guard let name = mount?.network, !mutant("network file") else { return }

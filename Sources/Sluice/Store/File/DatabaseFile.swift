@@ -77,7 +77,7 @@ package struct DatabaseFile {
         guard Connection.libraryVersionNumber >= Self.oldestLibraryVersion else {
             throw SluiceError(
                 .unsupportedSQLite,
-                "SQLite \(Connection.libraryVersion) is in use and 3.37 is the oldest that will do"
+                "SQLite \(Connection.libraryVersion) is too old: use 3.37 or later"
             )
         }
     }
@@ -160,7 +160,7 @@ package struct DatabaseFile {
         let readOnly = SluiceError(
             .readOnly,
             "\(path) cannot be written; check its permissions and its directory's, "
-                + "or only look at it, with BrokerRole.readOnly, as `sluice queues` does"
+                + "or only read it, with BrokerRole.readOnly, as `sluice queues` does"
         )
         let pages = Result { () throws(SQLiteError) in try connection.pragma("page_count") }
         if case .failure(let error) = pages {
@@ -211,7 +211,7 @@ extension DatabaseFile {
         // There is probably no such folder: a shell would have expanded the ~.
         if path == "~" || path.hasPrefix("~/"), !isThere("~") {
             throw refusal(
-                "\(path) begins with a ~, which shells expand and files do not: give the whole path, as from "
+                "\(path) begins with a ~, which only a shell expands: give the whole path, as from "
                     + "FileManager.default.homeDirectoryForCurrentUser"
             )
         }

@@ -68,7 +68,7 @@ final class FileCheck: Sendable {
             SluiceError(
                 .fileReplaced,
                 "\(path) \(isThere ? "was replaced" : "was renamed or removed") while it was open: close the "
-                    + "broker, see to the file and open it again"
+                    + "broker, check the file and open it again"
             )
         )
         try ensure()
@@ -95,7 +95,7 @@ final class FileCheck: Sendable {
             SluiceError(
                 .fileReplaced,
                 "\(lost.path) was removed or replaced while its file was open, so that others write to "
-                    + "another WAL: end all programs that use the file, see to it, and open it again"
+                    + "another WAL: end all programs that use the file, check it, and open it again"
             )
         )
         try ensure()

@@ -38,8 +38,8 @@ struct SchemaCheck {
         } catch let error as SluiceError where error.code == .schemaMissing {
             throw SluiceError(
                 .fileReplaced,
-                "the queues' tables have gone from \(connection.path), as when a database is erased: "
-                    + "close the broker and open it again, which makes them anew"
+                "the queues' tables were removed from \(connection.path), as when a database is erased: "
+                    + "close the broker and open it again, which creates them"
             )
         }
         let madeAt = try connection.prepare(
@@ -50,7 +50,7 @@ struct SchemaCheck {
             // Sequences start again there: an action that this process runs may be another one now.
             throw SluiceError(
                 .fileReplaced,
-                "the queues' tables of \(connection.path) were made anew, as when a database is erased: "
+                "the queues' tables of \(connection.path) were created again, as when a database is erased: "
                     + "close the broker and open it again"
             )
         }

@@ -35,16 +35,16 @@ struct SystemRefusal {
     private var advice: String {
         switch number {
         case EMFILE:
-            "this process has as many files open as it may: close some, or raise its limit (`ulimit -n`)"
-        case ENFILE: "the whole machine has as many files open as it may: end what has too many"
+            "this process has reached its limit of open files: close some, or raise it (`ulimit -n`)"
+        case ENFILE: "the machine has reached its limit of open files: end a program that has many"
         case ENOENT: "check that its directory exists"
         case ENOTDIR: "a part of its path is no directory"
         case ENAMETOOLONG: "use a shorter path"
-        case ELOOP: "symbolic links in its path lead in a circle"
-        case EROFS: "its file system is mounted to be read only: mount it anew, or use another place"
+        case ELOOP: "symbolic links in its path form a loop"
+        case EROFS: "its file system is mounted read-only: remount it for writing, or use another place"
         case ENOSPC, EDQUOT: "free some space and try again"
         case ENOMEM: "free some memory and try again"
-        case EIO: "look at the system's log and the disk"
+        case EIO: "check the system's log and the disk"
         case EISDIR: "give the path of a file"
         default: "check the permissions of it and of its directory"
         }

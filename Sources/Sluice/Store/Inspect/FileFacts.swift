@@ -80,7 +80,7 @@ package struct FileFacts: Sendable {
         } catch let error as SQLiteError where error.code == .corrupt {
             damages.append(error.message)
         } catch {
-            throw SluiceError(wrapping: error, doing: "looking at \(path)")
+            throw SluiceError(wrapping: error, doing: "reading \(path)")
         }
     }
 

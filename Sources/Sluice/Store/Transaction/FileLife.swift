@@ -40,8 +40,8 @@ struct FileLife {
         guard try isOlder(connection, epoch, claims), !mutant("older copy") else { return }
         throw SluiceError(
             .fileReplaced,
-            "an older copy was read back into \(connection.path) while it was open, so that numbers would be "
-                + "given twice: close the broker and open it again"
+            "an older copy was restored over \(connection.path) while it was open, so that numbers would "
+                + "be used twice: close the broker and open it again"
         )
     }
 
