@@ -41,7 +41,10 @@ extension CheckedName {
     /// Throws if a name is empty, too long or has a NUL.
     func validate(_ code: SluiceError.Code, _ noun: String) throws(SluiceError) {
         guard (1...Self.maximumByteCount).contains(rawValue.utf8.count), !rawValue.utf8.contains(0) else {
-            throw SluiceError(code, "a \(noun)'s name must have 1 to \(Self.maximumByteCount) bytes and no NUL")
+            throw SluiceError(
+                code,
+                "a \(noun)'s name must have 1 to \(Self.maximumByteCount) bytes and no NUL"
+            )
         }
     }
 }

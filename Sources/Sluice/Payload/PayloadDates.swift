@@ -1,9 +1,10 @@
+internal import SluiceJSON
+
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials
 #else
 internal import Foundation
 #endif
-internal import SluiceJSON
 
 /// How a broker writes each `Date` in a payload.
 ///
