@@ -18,8 +18,10 @@ final class Drafter: Sendable {
         in queue: QueueName,
         _ options: EnqueueOptions
     ) throws(SluiceError) -> ActionDraft {
+        let notBefore = options.notBefore.map(Timestamp.init)
+        guard options.hasExtras else { return try draft(action, in: queue, notBefore: notBefore, nil) }
         try options.validate()
-        return try draft(action, in: queue, notBefore: options.notBefore.map(Timestamp.init), options.extras)
+        return try draft(action, in: queue, notBefore: notBefore, options.extras)
     }
 
     func draft<A: Action>(

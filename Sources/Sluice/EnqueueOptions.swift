@@ -155,11 +155,15 @@ extension EnqueueOptions {
         }
     }
 
+    /// Whether there are values for columns that most actions leave empty.
+    var hasExtras: Bool {
+        expiresAt != nil || tag != nil || gate != nil || key != nil || !startsGroups.isEmpty || !memberOf.isEmpty
+    }
+
     /// The values for columns that most actions leave empty; `nil` when there are none.
     var extras: DraftExtras? {
+        guard hasExtras else { return nil }
         let groups: ActionGroups? = self.groups.isEmpty ? nil : self.groups
-        let hasSome = expiresAt != nil || tag != nil || gate != nil || key != nil
-        guard hasSome || groups != nil else { return nil }
         return DraftExtras(
             expiresAt: expiresAt.map(Timestamp.init),
             tag: tag,
