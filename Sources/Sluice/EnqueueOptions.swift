@@ -157,7 +157,8 @@ extension EnqueueOptions {
 
     /// Whether there are values for columns that most actions leave empty.
     var hasExtras: Bool {
-        expiresAt != nil || tag != nil || gate != nil || key != nil || !startsGroups.isEmpty || !memberOf.isEmpty
+        expiresAt != nil || tag != nil || gate != nil || key != nil || !startsGroups.isEmpty
+            || !memberOf.isEmpty
     }
 
     /// The values for columns that most actions leave empty; `nil` when there are none.
