@@ -42,7 +42,7 @@ import Testing
         #expect(status == .exited(128 + signal.rawValue))
         #expect(
             output.filter { $0.hasPrefix("sluice:") } == [
-                "sluice: stopped by signal \(signal.rawValue) behind line 3: 3 enqueued, 0 refused"
+                "sluice: stopped by signal \(signal.rawValue) after line 3: 3 enqueued, 0 refused"
             ]
         )
         #expect(try await place.actions().count == 3)
