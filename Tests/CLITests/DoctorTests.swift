@@ -135,8 +135,8 @@ import Testing
 
     @Test("The last line counts problems and notes, with their marks")
     func verdict() {
-        let problem = Finding(isProblem: true, text: "p", advice: "a")
-        let note = Finding(isProblem: false, text: "n", advice: "a")
+        let problem = DoctorFinding(isProblem: true, text: "p", advice: "a")
+        let note = DoctorFinding(isProblem: false, text: "n", advice: "a")
         #expect(Doctor.verdict([]) == "healthy")
         #expect(Doctor.verdict([note]) == "healthy, 1 note (-)")
         #expect(Doctor.verdict([problem, note, note]) == "1 problem (!), 2 notes (-)")
@@ -187,7 +187,7 @@ import Testing
             var holders = LockHolders()
             holders.readers = readers.map { LockHolder(pid: $0, name: nil) }
             holders.foreignReaders = foreign.map { LockHolder(pid: $0, name: nil) }
-            return Finding.all(facts, holders, path: place.path).first {
+            return DoctorFinding.all(facts, holders, path: place.path).first {
                 $0.text.hasPrefix("the WAL")
             }?.text
         }

@@ -37,7 +37,7 @@ struct Doctor: AsyncParsableCommand, Look {
         try file.check()
         let facts = try facts()
         let holders = LockHolders(facts)
-        let findings = Finding.all(facts, holders, path: file.path)
+        let findings = DoctorFinding.all(facts, holders, path: file.path)
         if output.json {
             Terminal.answer(json(facts, holders, findings))
         } else {
@@ -62,7 +62,7 @@ struct Doctor: AsyncParsableCommand, Look {
         )
     }
 
-    private func lines(_ facts: FileFacts, _ holders: LockHolders, _ findings: [Finding]) -> [String] {
+    private func lines(_ facts: FileFacts, _ holders: LockHolders, _ findings: [DoctorFinding]) -> [String] {
         let paint = output.paint
         let known = facts.steps.count + facts.missingStepCount
         let lines = Facts.lines(
@@ -110,7 +110,7 @@ struct Doctor: AsyncParsableCommand, Look {
     }
 
     /// Sums up the findings, with the marks that they have above.
-    static func verdict(_ findings: [Finding]) -> String {
+    static func verdict(_ findings: [DoctorFinding]) -> String {
         func count(_ count: Int, _ noun: String, _ mark: String) -> String? {
             count == 0 ? nil : "\(count) \(noun)\(count == 1 ? "" : "s") (\(mark))"
         }
@@ -119,7 +119,7 @@ struct Doctor: AsyncParsableCommand, Look {
         return ((problems == 0 ? ["healthy"] : []) + parts.compactMap { $0 }).joined(separator: ", ")
     }
 
-    private func json(_ facts: FileFacts, _ holders: LockHolders, _ findings: [Finding]) -> String {
+    private func json(_ facts: FileFacts, _ holders: LockHolders, _ findings: [DoctorFinding]) -> String {
         let runners = facts.runners.map {
             JSONText.object([
                 ("pid", String($0.pid)), ("is_dead", String($0.isDead)),
