@@ -106,8 +106,8 @@ struct CheckerTests {
     @Test("A summary with a claim that does not hold says so, with the reasons but not with all of a hundred")
     func summary() {
         let findings = [
-            Checker.DoctorFinding(claim: "this holds", problems: []),
-            Checker.DoctorFinding(claim: "this does not", problems: (1...100).map { "reason \($0)" }),
+            Checker.Finding(claim: "this holds", problems: []),
+            Checker.Finding(claim: "this does not", problems: (1...100).map { "reason \($0)" }),
         ]
         let summary = Summary(findings: findings, costs: [], elapsed: .seconds(1), seed: 3)
         #expect(!summary.holds)
