@@ -1,6 +1,5 @@
 #if canImport(Testing)
 public import Sluice
-internal import Synchronization
 public import Testing
 
 extension Trait where Self == BrokerTrait {

@@ -1,5 +1,4 @@
 public import Sluice
-internal import Synchronization
 
 /// Waiting until nothing moves, without a sleep.
 extension TestBroker {

@@ -1,4 +1,3 @@
-internal import DequeModule
 internal import Synchronization
 
 /// A registration for the actions of a queue's events, which ends once.

@@ -1,5 +1,3 @@
-internal import DequeModule
-
 /// A notice whose actions are not decoded yet.
 struct NoticeDraft: Sendable {
     /// An action, as far as it is known.

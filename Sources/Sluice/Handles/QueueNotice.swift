@@ -1,5 +1,3 @@
-internal import DequeModule
-
 /// A change of actions of a queue, in one commit.
 ///
 /// Every action that enters the queue is reported as ``QueueNoticeKind/added``, and every action that leaves

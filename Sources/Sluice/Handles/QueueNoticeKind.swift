@@ -1,5 +1,3 @@
-internal import DequeModule
-
 /// A kind of change of a queue's actions.
 public enum QueueNoticeKind: String, Sendable, Hashable, CaseIterable {
     /// They were enqueued, put back, or moved here.

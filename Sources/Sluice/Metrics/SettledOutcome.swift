@@ -1,7 +1,4 @@
 #if Metrics
-internal import Metrics
-internal import Synchronization
-
 /// The outcome of an attempt, as it was written.
 enum SettledOutcome: String, CaseIterable {
     case succeeded, retrying, failed, released, removed, stale

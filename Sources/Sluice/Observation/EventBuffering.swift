@@ -1,5 +1,3 @@
-internal import DequeModule
-
 /// How many events wait for an observer that is slower than the queues, and which are lost beyond that.
 ///
 /// An observer never delays a commit: an event without room is lost, and ``ObservedEvent/gap(lost:)``

@@ -1,5 +1,3 @@
-internal import DequeModule
-
 /// An event, or the mark of a gap.
 public enum ObservedEvent: Sendable, Hashable {
     /// An event.

@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// The handler that the current task runs, so that no handler waits for itself.
 struct HandlerPlace: Sendable {
     @TaskLocal static var current: HandlerPlace?

@@ -1,5 +1,3 @@
-internal import Dispatch
-
 /// Decides whether handlers block their threads: checks and answers in, decisions out; no clock, no thread.
 ///
 /// While handlers run, an empty probe is scheduled on their executor at intervals. If a probe has not run

@@ -1,5 +1,4 @@
 internal import SluiceSQLite
-internal import Synchronization
 
 #if canImport(Darwin)
 internal import Darwin

@@ -1,7 +1,6 @@
 #if CommandLineTool
 internal import CSluiceCommands
 internal import Sluice
-internal import Synchronization
 internal import SystemPackage
 
 #if canImport(Darwin)

@@ -1,5 +1,4 @@
 #if CommandLineTool
-internal import Synchronization
 internal import SystemPackage
 
 /// A pipe between this process and a command.

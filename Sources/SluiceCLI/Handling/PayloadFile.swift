@@ -1,7 +1,6 @@
 #if CommandLineTool
 internal import CSluiceCommands
 internal import Sluice
-internal import Synchronization
 internal import SystemPackage
 
 /// A payload as a command's standard input: a file without a name, at its first byte.

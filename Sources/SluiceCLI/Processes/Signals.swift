@@ -1,7 +1,4 @@
 #if CommandLineTool
-internal import Dispatch
-internal import Synchronization
-
 #if canImport(Darwin)
 internal import Darwin
 #elseif canImport(Glibc)

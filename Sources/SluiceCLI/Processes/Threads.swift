@@ -1,6 +1,4 @@
 #if CommandLineTool
-internal import Synchronization
-
 #if canImport(Darwin)
 internal import Darwin
 #elseif canImport(Glibc)

@@ -1,5 +1,3 @@
-internal import HeapModule
-
 /// A task that the engine performs at intervals or at a time.
 package enum Chore: Hashable, Sendable, CaseIterable {
     /// Renew the lease of this process.

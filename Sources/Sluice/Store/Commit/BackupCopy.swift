@@ -1,6 +1,4 @@
-internal import Dispatch
 internal import SluiceSQLite
-internal import Synchronization
 
 #if canImport(Darwin)
 internal import Darwin

@@ -1,14 +1,5 @@
 internal import Dispatch
-internal import SluiceSQLite
 internal import Synchronization
-
-#if canImport(Darwin)
-internal import Darwin
-#elseif canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 
 /// Runs the copies of the file that are being made, each on a connection of its own.
 final class Backups: Sendable {

@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import Synchronization
 
 /// Counts how often the writer has held the write lock and read the commits of others.

@@ -1,4 +1,3 @@
-internal import SluiceSQLite
 internal import Synchronization
 
 /// What the writer meets at the file, for others to read.

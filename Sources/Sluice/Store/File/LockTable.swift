@@ -1,6 +1,3 @@
-internal import SluiceSQLite
-internal import Synchronization
-
 #if canImport(Darwin)
 internal import Darwin
 #elseif canImport(Glibc)

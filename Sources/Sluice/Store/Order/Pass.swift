@@ -1,6 +1,3 @@
-internal import DequeModule
-internal import HeapModule
-
 // MARK: - Passes
 
 /// The progress of the pass through a queue.
