@@ -16,6 +16,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "Sluice", targets: ["Sluice"]),
+        .library(name: "SluiceBackground", targets: ["SluiceBackground"]),
         .library(name: "SluiceGRDB", targets: ["SluiceGRDB"]),
         .library(name: "SluiceCrypto", targets: ["SluiceCrypto"]),
         .library(name: "SluiceTestKit", targets: ["SluiceTestKit"]),
@@ -92,6 +93,11 @@ let package = Package(
                 ),
             ]
         ),
+        // Runs a broker while the system lets the application work.
+        .target(
+            name: "SluiceBackground",
+            dependencies: ["Sluice", .product(name: "Logging", package: "swift-log")]
+        ),
         // Queues in the database of an application that uses GRDB; empty without the trait.
         .target(
             name: "SluiceGRDB",
@@ -121,6 +127,7 @@ let package = Package(
                 "CSluiceCommands",
                 "CSluiceTerminal",
                 "Sluice",
+                "SluiceBackground",
                 "SluiceJSON",
                 argumentParser,
                 .product(name: "Logging", package: "swift-log"),
@@ -169,6 +176,7 @@ let package = Package(
                 "FaultVFS",
                 "SluiceSQLite",
                 "Sluice",
+                "SluiceBackground",
                 "SluiceTestKit",
                 "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
@@ -292,7 +300,7 @@ let package = Package(
 if let fuzzer = Context.environment["SLUICE_FUZZ"] {
     package.products.removeAll { $0.name == "sluice" }
     package.targets = package.targets.filter { $0.type != .test }.map { target in
-        guard ["SluiceSQLite", "SluiceJSON", "Sluice", "SluiceCLI"].contains(target.name) else {
+        guard ["SluiceSQLite", "SluiceJSON", "Sluice", "SluiceBackground", "SluiceCLI"].contains(target.name) else {
             return target
         }
         return .target(

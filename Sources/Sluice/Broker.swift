@@ -88,7 +88,7 @@ public final class Broker: Sendable {
     }
 
     /// How many commits have reported queues that may be ready.
-    var wakeCount: Int { wakes.load(ordering: .acquiring) }
+    package var wakeCount: Int { wakes.load(ordering: .acquiring) }
 
     /// What the broker has done since it was opened.
     public var statistics: Statistics { runner.statistics }

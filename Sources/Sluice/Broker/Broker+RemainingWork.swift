@@ -28,7 +28,8 @@ extension Broker {
     }
 
     /// Returns the work left; `nil` while the broker is suspended, when reading would wait for its resume.
-    func remainingWorkUnlessSuspended(until end: Duration) async throws(SluiceError) -> RemainingWork? {
+    package func remainingWorkUnlessSuspended() async throws(SluiceError) -> RemainingWork? {
+        let end = options.clock.uptime + Suspension.readingLimit
         // Runs in order with suspend and resume, so that neither happens during the read.
         try await suspension.pass { [self] () async -> Result<RemainingWork?, SluiceError> in
             guard !suspension.isOn else { return .success(nil) }
@@ -76,7 +77,7 @@ extension Broker {
     }
 
     /// The work of a running broker, as far as it knows without reading the file.
-    var workAhead: RemainingWork {
+    package var workAhead: RemainingWork {
         life.withLock { life in
             if life.state == .closed { return .none }
             return life.hasLookedAround ? scheduler.workAhead : .now

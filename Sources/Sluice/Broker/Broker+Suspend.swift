@@ -21,24 +21,23 @@ extension Broker {
     /// ``FileOptions/lockTimeout``. If SQLite has the WAL-reset bug, it also waits up to a second for
     /// checkpoints of others. On a suspended broker and in memory, the call has no effect.
     public func suspend() async {
-        guard let told = suspension.told else { return await letGo() }
+        guard let report = suspension.workReport else { return await releaseFile() }
         // If the broker does not run, actions enqueued here are left for its next run.
         var work: RemainingWork?
         if !isRunning && !isSuspended {
             do throws(SluiceError) {
-                let end = options.clock.uptime + Suspension.readingLimit
-                work = try await remainingWorkUnlessSuspended(until: end)
+                work = try await remainingWorkUnlessSuspended()
             } catch {
                 options.logger.debug("the work left is unknown", metadata: ["error": "\(error)"])
                 work = .now
             }
         }
-        await letGo()
-        if let work { told(work) }
+        await releaseFile()
+        if let work { report(work) }
     }
 
-    /// Suspends without notifying the background runner, which calls this itself.
-    func letGo() async {
+    /// Suspends without reporting the work left.
+    package func releaseFile() async {
         guard wakeUps != nil || store.isReadOnly, !store.check.isForked else { return }
         await suspension.pass { [self] in
             guard !suspension.isOn, !suspension.isOver else { return }
@@ -101,6 +100,17 @@ extension Broker {
 }
 
 extension Broker {
+    /// Calls a closure with the work left when the broker is suspended while it does not run.
+    package func onSuspension(_ report: @escaping @Sendable (RemainingWork) -> Void) {
+        suspension.workReport = report
+    }
+
+    /// The executor of the engine's own work.
+    package var engineExecutor: DispatchExecutor? { options.engine.executor }
+
+    /// Whether a run is ending.
+    package var isStopping: Bool { life.withLock { $0.state == .stopping } }
+
     func checkRole() throws(SluiceError) {
         try store.check.ensure()
         guard options.file.role != .run else { return }

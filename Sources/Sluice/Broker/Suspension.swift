@@ -6,21 +6,20 @@ final class Suspension: Sendable {
     private let end = Atomic(false)
     private let last = Mutex<Task<Void, Never>?>(nil)
     private let executor: DispatchExecutor?
-    private let listener = Mutex<Listener?>(nil)
+    private let report = Mutex<Report?>(nil)
 
     /// A struct, so that the closure is not wrapped at each read.
-    private struct Listener {
-        let tell: @Sendable (RemainingWork) -> Void
+    private struct Report {
+        let send: @Sendable (RemainingWork) -> Void
     }
 
     /// The longest time that queues are read to find out how much work is left.
     static let readingLimit: Duration = .seconds(2)
 
-    /// The listener that learns how much work is left when a broker that does not run is suspended.
-    var told: (@Sendable (RemainingWork) -> Void)? { listener.withLock { $0?.tell } }
-
-    func tell(_ tell: @escaping @Sendable (RemainingWork) -> Void) {
-        listener.withLock { $0 = Listener(tell: tell) }
+    /// Receives how much work is left when a broker that does not run is suspended.
+    var workReport: (@Sendable (RemainingWork) -> Void)? {
+        get { report.withLock { $0?.send } }
+        set { report.withLock { $0 = newValue.map(Report.init) } }
     }
 
     init(_ engine: EngineContext) { executor = engine.executor }

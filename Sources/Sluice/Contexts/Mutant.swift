@@ -2,11 +2,11 @@
 internal import SluiceSQLite
 
 /// Returns whether the guard of this name is disabled, to check that a test fails.
-func mutant(_ name: StaticString) -> Bool { SluiceSQLite.mutant(name) }
+package func mutant(_ name: StaticString) -> Bool { SluiceSQLite.mutant(name) }
 #else
 /// Returns whether the guard of this name is disabled: only in the builds of `.ci/mutants`.
 ///
 /// Optimised code contains nothing of it.
 @inline(__always)
-func mutant(_ name: StaticString) -> Bool { false }
+package func mutant(_ name: StaticString) -> Bool { false }
 #endif

@@ -1,7 +1,7 @@
 internal import Synchronization
 
 /// An event that happens once, and that any number of tasks wait for.
-final class Event: Sendable {
+package final class Event: Sendable {
     private struct State {
         var hasHappened = false
         var waiters: [CheckedContinuation<Void, Never>] = []
@@ -9,8 +9,10 @@ final class Event: Sendable {
 
     private let state = Mutex(State())
 
+    package init() {}
+
     /// Resumes all current and later waiters.
-    func happen() {
+    package func happen() {
         let waiters = state.withLock { state in
             state.hasHappened = true
             defer { state.waiters = [] }
@@ -20,7 +22,7 @@ final class Event: Sendable {
     }
 
     /// Waits until it has happened, even if the task is cancelled.
-    func wait() async {
+    package func wait() async {
         await withCheckedContinuation { continuation in
             let hasHappened = state.withLock { state in
                 if !state.hasHappened { state.waiters.append(continuation) }

@@ -13,7 +13,7 @@ public enum RemainingWork: Sendable, Hashable {
 
 extension RemainingWork {
     /// Returns the earlier of two.
-    func sooner(_ other: RemainingWork) -> RemainingWork {
+    package func sooner(_ other: RemainingWork) -> RemainingWork {
         switch (self, other) {
         case (.now, _), (_, .now): .now
         case (.none, let work), (let work, .none): work

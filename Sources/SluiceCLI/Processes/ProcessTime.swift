@@ -1,5 +1,6 @@
 #if CommandLineTool
 internal import Sluice
+internal import SluiceBackground
 internal import Synchronization
 
 /// The time of one process, from its start to its deadline, as processing time for a coordinator.

@@ -1,6 +1,7 @@
 #if CommandLineTool
 internal import ArgumentParser
 internal import Sluice
+internal import SluiceBackground
 
 /// Runs the actions that can run, for a limited time, and exits.
 struct Drain: AsyncParsableCommand {

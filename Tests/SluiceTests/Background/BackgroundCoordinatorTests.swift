@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import Sluice
+@testable import SluiceBackground
 
 @Suite("Background Operations: the coordinator", .timeLimit(.minutes(2))) struct BackgroundCoordinatorTests {
     @Test("It asks for an extension, then for processing time as long as work is left, then for nothing")

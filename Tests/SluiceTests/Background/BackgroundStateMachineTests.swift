@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Sluice
+@testable import SluiceBackground
 
 @Suite("Background Operations: the rules") struct BackgroundStateMachineTests {
     private func machine(in state: BackgroundState) throws -> BackgroundStateMachine {

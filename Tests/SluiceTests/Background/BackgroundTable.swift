@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Sluice
+@testable import SluiceBackground
 
 /// The table of transitions that stands in the documentation.
 struct BackgroundTable {

@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import Sluice
+@testable import SluiceBackground
 
 @Suite("Background Operations: what goes wrong", .timeLimit(.minutes(2))) struct BackgroundTroubleTests {
     @Test(

@@ -3,6 +3,7 @@ import Synchronization
 import TestSupport
 
 @testable import Sluice
+@testable import SluiceBackground
 
 /// A system that gives time and takes it when a test says so, and notes what it is asked for.
 final class FakeSystem: BackgroundExtension, BackgroundProcessing {

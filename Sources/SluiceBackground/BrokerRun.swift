@@ -1,6 +1,7 @@
+internal import Sluice
 internal import Synchronization
 
-/// One call of ``Broker/run()``.
+/// One call of `Broker.run()`.
 final class BrokerRun: Sendable {
     private struct State {
         var task: Task<Void, Never>?

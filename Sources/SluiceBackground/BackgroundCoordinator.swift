@@ -1,4 +1,5 @@
 internal import Logging
+public import Sluice
 internal import Synchronization
 
 /// Runs a broker while the application may work, and releases its file while it may not.
@@ -22,9 +23,9 @@ internal import Synchronization
 /// - A return to the foreground cancels the request, and the broker runs at once.
 ///
 /// An extension and processing time are never held at the same time. Before either is given back, the broker
-/// is suspended (``Broker/suspend()``): no transaction is open and no lock is held. Enqueues then wait until
+/// is suspended (`Broker.suspend()`): no transaction is open and no lock is held. Enqueues then wait until
 /// the broker runs again. Code that the system wakes for another reason, such as a push, calls
-/// ``Broker/resume()`` before it enqueues. It then calls ``Broker/suspend()``, which requests processing
+/// `Broker.resume()` before it enqueues. It then calls `Broker.suspend()`, which requests processing
 /// time.
 public final class BackgroundCoordinator: Sendable {
     /// A command for the task of ``run()``.
@@ -65,12 +66,12 @@ public final class BackgroundCoordinator: Sendable {
     /// Makes a coordinator, which does nothing before ``run()``.
     ///
     /// - Parameters:
-    ///   - broker: A broker of the role ``BrokerRole/run`` that no other code runs or stops.
+    ///   - broker: A broker of the role `BrokerRole.run` that no other code runs or stops.
     ///   - extensionTime: Requested if work is in progress when the application leaves the foreground.
     ///   - processingTime: Requested if work is left. Processing time that the system has already begun
     ///     counts.
     ///   - options: How the time is used.
-    /// - Throws: ``SluiceError/Code/invalidOptions``.
+    /// - Throws: `SluiceError.Code.invalidOptions`.
     public init(
         _ broker: Broker,
         extension extensionTime: any BackgroundExtension,
@@ -84,7 +85,7 @@ public final class BackgroundCoordinator: Sendable {
         self.processingTime = processingTime
         life = Mutex(Life(machine: BackgroundStateMachine(options: options)))
         (commands, command) = AsyncStream.makeStream()
-        broker.suspension.tell { [weak self] in self?.handle(.workCame($0)) }
+        broker.onSuspension { [weak self] in self?.handle(.workCame($0)) }
         processingTime.connect { [weak self] in
             self?.handle(.processingBegan)
         } expired: { [weak self] in
@@ -218,8 +219,7 @@ extension BackgroundCoordinator {
         await withTaskGroup(of: Void.self) { [broker] group in
             group.addTask { do { try await clock.sleep(untilUptime: time) } catch {} }
             // During the end of an earlier run, `waitUntilIdle()` returns at once.
-            let isEnding = broker.life.withLock { $0.state == .stopping }
-            if !isEnding { group.addTask { await broker.waitUntilIdle() } }
+            if !broker.isStopping { group.addTask { await broker.waitUntilIdle() } }
             await group.next()
             group.cancelAll()
         }

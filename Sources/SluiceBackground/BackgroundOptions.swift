@@ -1,3 +1,5 @@
+internal import Sluice
+
 /// How a ``BackgroundCoordinator`` uses the time that the system gives.
 public struct BackgroundOptions: Sendable, Hashable {
     /// The shortest delay of a request for processing time.

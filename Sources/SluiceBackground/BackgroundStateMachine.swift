@@ -1,8 +1,10 @@
+internal import Sluice
+
 /// Decides when a broker runs and what to request from the system: events in, effects out; no clock, no
 /// waiting.
 ///
 /// Each state holds at most one thing of the system: an extension, processing time, or a request for that.
-/// The page <doc:BackgroundWork> shows all states and transitions; a test compares it with this type.
+/// The page "Background work" of `Sluice` shows all states and transitions; a test compares it with this type.
 struct BackgroundStateMachine: Sendable {
     enum Event: Sendable, Hashable {
         case enteredForeground

@@ -1,16 +1,17 @@
 internal import Logging
+public import Sluice
 
 /// Running and stopping the broker, one after the other.
 extension BackgroundCoordinator {
     /// Runs the broker while the application may work, until the task is cancelled or the broker cannot
     /// continue.
     ///
-    /// Call it instead of ``Broker/run()``. Until there is time to run, the broker is suspended. Cancelling
+    /// Call it instead of `Broker.run()`. Until there is time to run, the broker is suspended. Cancelling
     /// the task cancels running handlers, too. The call returns when all have returned; the broker is then
     /// not suspended. It can be called again.
     ///
-    /// - Throws: ``SluiceError/Code/alreadyRunning``; errors of ``Broker/run()`` and ``Broker/resume()``.
-    ///   Being cancelled is a normal return, and so is a ``Broker/stop(grace:)`` by other code.
+    /// - Throws: `SluiceError.Code.alreadyRunning`; errors of `Broker.run()` and `Broker.resume()`.
+    ///   Being cancelled is a normal return, and so is a `Broker.stop(grace:)` by other code.
     public func run() async throws {
         guard let number = beginRun() else {
             throw SluiceError(.alreadyRunning, "the background coordinator is run already")
@@ -28,10 +29,10 @@ extension BackgroundCoordinator {
     }
 
     /// The executor of the coordinator's own work: that of the engine.
-    var executor: DispatchExecutor? { broker.options.engine.executor }
+    var executor: DispatchExecutor? { broker.engineExecutor }
 
     private func followCommands(_ number: Int) async throws {
-        if !state.isRunning { await broker.letGo() }
+        if !state.isRunning { await broker.releaseFile() }
         var current: BrokerRun?
         var isToRun = false
         for await command in commands {
@@ -48,7 +49,7 @@ extension BackgroundCoordinator {
                 if let current { await stop(current) }
                 let wakes = broker.wakeCount
                 let work = await workLeft()
-                await broker.letGo()
+                await broker.releaseFile()
                 // Work that has arrived since need not be among the work that was read.
                 handle(.stopped(number, broker.wakeCount == wakes ? work : .now))
             case .brokerEnded(let run) where run === current:
@@ -94,9 +95,8 @@ extension BackgroundCoordinator {
     /// Returns the work left; `.now` if it is unknown or cannot be read in time.
     private func workLeft() async -> RemainingWork {
         do throws(SluiceError) {
-            let end = broker.options.clock.uptime + Suspension.readingLimit
             // The time may be over before the broker was resumed for it.
-            return try await broker.remainingWorkUnlessSuspended(until: end) ?? .now
+            return try await broker.remainingWorkUnlessSuspended() ?? .now
         } catch {
             broker.options.logger.debug("the work left is unknown", metadata: ["error": "\(error)"])
             return .now
