@@ -5,7 +5,7 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples \
 	Benchmarks/Package.swift Benchmarks/Sources Benchmarks/Benchmarks Benchmarks/Counted)
 
 .DEFAULT_GOAL := help
-.PHONY: demo test test-wake-ups test-processes test-log test-mutants test-sanitizers test-reliability \
+.PHONY: demo test test-wake-ups test-processes test-wal test-mutants test-sanitizers test-reliability \
 	bench bench-quick bench-check build format lint docs \
 	setup setup-tests setup-bench setup-counts clean help
 
@@ -27,8 +27,8 @@ test-wake-ups: setup-tests  ## Have 100,000 commits of another process answered,
 test-processes: setup-tests  ## Have 2 to 8 processes on a file killed and stopped for ten minutes
 	.ci/reliability 100 processes
 
-test-log: setup-tests  ## Have many commit to and checkpoint a file for five minutes
-	.ci/reliability 100 log
+test-wal: setup-tests  ## Have many commit to and checkpoint a file for five minutes
+	.ci/reliability 100 wal
 
 test-mutants: setup-tests  ## Take out one guard after the other, and see a test go red for each
 	.ci/reliability 100 mutants

@@ -60,7 +60,7 @@ struct HistoryWorker {
         options.file.leases.watch = .milliseconds(300)
         // Some are stopped while they have the write lock.
         options.file.lockTimeout = .seconds(60)
-        if ProcessInfo.processInfo.environment["SLUICE_LOG_UNGUARDED"] != nil {
+        if ProcessInfo.processInfo.environment["SLUICE_WAL_UNGUARDED"] != nil {
             options.file.hasResetBug = false
         }
         return options

@@ -9,7 +9,7 @@ import Testing
 struct CheckpointLeaseTests {
     @Test("G12: of several processes that commit one keeps its pin, and its checkpoints copy all")
     func lease() throws {
-        let site = try LogSite()
+        let site = try WALSite()
         let clock = ManualClock()
         let first = try site.guarded(nonce: 1, clock: clock)
         let second = try site.guarded(nonce: 2, clock: clock)
@@ -37,7 +37,7 @@ struct CheckpointLeaseTests {
 
     @Test("G12: who commits much beside others takes it before its first checkpoint, and the others are told")
     func busy() throws {
-        let site = try LogSite()
+        let site = try WALSite()
         let clock = ManualClock()
         let guarded = try site.guarded(clock: clock)
         func commit(_ count: Int, besideOthers: Bool = true) {
@@ -67,12 +67,12 @@ struct CheckpointLeaseTests {
 
     @Test("G12: who commits much leaves it to one that commits too, and takes it over from one that is idle")
     func busyBesideHolder() throws {
-        let site = try LogSite()
+        let site = try WALSite()
         let clock = ManualClock()
         let (first, second) = (
             try site.guarded(nonce: 1, clock: clock), try site.guarded(nonce: 2, clock: clock)
         )
-        func commit(_ count: Int, by guarded: LogSite.Guarded, othersCommitted: Bool = false) {
+        func commit(_ count: Int, by guarded: WALSite.Guarded, othersCommitted: Bool = false) {
             for _ in 0..<count {
                 site.commit(rows: 1...1, by: guarded, othersCommitted: othersCommitted, besideOthers: true)
             }
@@ -103,7 +103,7 @@ struct CheckpointLeaseTests {
         "G1: the one that has the lease keeps its pin while it is idle, and gives the lease up at its close"
     )
     func idleHolder() throws {
-        let site = try LogSite()
+        let site = try WALSite()
         let clock = ManualClock()
         let (first, second) = (
             try site.guarded(nonce: 1, clock: clock), try site.guarded(nonce: 2, clock: clock)
@@ -128,7 +128,7 @@ struct CheckpointLeaseTests {
 
     @Test("The lease is renewed while others commit, at half of its time, and not without them")
     func renewal() throws {
-        let site = try LogSite()
+        let site = try WALSite()
         let clock = ManualClock()
         let guarded = try site.guarded(clock: clock)
         let reader = try site.connect()
@@ -161,7 +161,7 @@ struct CheckpointLeaseTests {
         ]
     )
     func freeLease(_ change: String) throws {
-        let site = try LogSite()
+        let site = try WALSite()
         let me = ProcessIdentity.current
         try site.foreign.execute(
             """
@@ -175,7 +175,7 @@ struct CheckpointLeaseTests {
     }
 }
 
-extension LogSite {
+extension WALSite {
     /// The nonce of the one that checkpoints.
     fileprivate func checkpointer() throws -> [String] {
         try connect().prepare("SELECT nonce FROM sluice_checkpointer").all { $0.text(0) }

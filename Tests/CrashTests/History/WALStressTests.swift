@@ -10,11 +10,11 @@ import Testing
 /// Processes of the engine, shells, a GRDB pool and a program with SQLite of its own on one file, all of
 /// which commit and checkpoint: what SQLite's WAL-reset bug needs.
 ///
-/// `SLUICE_LOG_SECONDS` says for how long, and nothing else runs beside it: 15 seconds in `make test`, five
-/// minutes in `make test-log`. With `SLUICE_LOG_UNGUARDED` set
+/// `SLUICE_WAL_SECONDS` says for how long, and nothing else runs beside it: 15 seconds in `make test`, five
+/// minutes in `make test-wal`. With `SLUICE_WAL_UNGUARDED` set
 /// the engine does nothing about the bug, to see what the test finds then.
-@Suite("Many who commit and checkpoint", .timeLimit(.minutes(30))) struct LogStressTests {
-    private static let seconds = ProcessInfo.processInfo.environment["SLUICE_LOG_SECONDS"].flatMap { Int($0) }
+@Suite("Many who commit and checkpoint", .timeLimit(.minutes(30))) struct WALStressTests {
+    private static let seconds = ProcessInfo.processInfo.environment["SLUICE_WAL_SECONDS"].flatMap { Int($0) }
 
     @Test(
         "G1, G12: nothing is lost where processes, shells and programs commit and checkpoint",
@@ -47,7 +47,7 @@ import Testing
         let lost = acknowledged.filter { !stored.contains($0) }
         #expect(lost.isEmpty, "seed \(seed): \(lost.count) commits of others, such as \(lost.prefix(10))")
         Reliability.report(
-            "log",
+            "wal",
             "\(seconds) seconds, \(history.runs.count) runs; \(acknowledged.count) commits of others, "
                 + "\(lost.count) lost"
         )

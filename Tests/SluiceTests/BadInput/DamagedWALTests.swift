@@ -9,10 +9,10 @@ import Testing
 /// The log that a process has left behind is cut or damaged.
 ///
 /// `SLUICE_BAD_INPUT` sets how many damages are tried; 0 is all of them. `SLUICE_SEED` repeats which.
-@Suite("Damaged logs", .timeLimit(.minutes(60))) struct DamagedLogTests {
+@Suite("Damaged WALs", .timeLimit(.minutes(60))) struct DamagedWALTests {
     @Test("G1, G10: of a log that is cut or damaged the commits before that are there, all, and none behind")
     func anyFrame() async throws {
-        let left = try await LeftLog.make()
+        let left = try await LeftWAL.make()
         var random = SplitMix(seed: Reliability.seed)
         let all = left.damages(using: &random)
         let damages = BadInput.sample(all, 30, using: &random)
@@ -28,7 +28,7 @@ import Testing
             #expect(report.ran.isSuperset(of: left.file.runnable) && report.newRan, seed)
         }
         Reliability.report(
-            "damaged logs",
+            "damaged WALs",
             "\(damages.count) of \(all.count) damages to \(left.frameCount) frames of \(left.enqueued.count) "
                 + "commits; \(found.count) prefixes found; seed \(Reliability.seed)"
         )

@@ -6,9 +6,9 @@ import SluiceGRDB
 import SluiceTestKit
 import Testing
 
-@Suite("The log behind what GRDB commits", .timeLimit(.minutes(2)))
-struct LogTests {
-    /// What the log is cut to.
+@Suite("The WAL after commits by GRDB", .timeLimit(.minutes(2)))
+struct WALTests {
+    /// The size to which the WAL is truncated.
     private static let limit = 64 * 1_024 * 1_024
 
     private func walByteCount(_ application: Application) throws -> Int {

@@ -8,7 +8,7 @@ import Testing
 /// in it.
 ///
 /// Confined to its test.
-final class LogSite {
+final class WALSite {
     let file: TemporaryFile
     /// The disk under connections whose checkpoints the test steps into.
     let disk: FaultyDisk

@@ -6,7 +6,7 @@ import Testing
 
 /// The WAL-reset bug, provoked without luck, and what keeps it away.
 @Suite("The guard of the log", .timeLimit(.minutes(2)))
-struct LogGuardTests {
+struct WALGuardTests {
     /// What is done about the bug.
     enum Rule: String, CaseIterable, Sendable { case none, guarded }
 
@@ -17,7 +17,7 @@ struct LogGuardTests {
         .enabled(if: FileFacts.hasResetBug, "this version of SQLite has been mended")
     )
     func bug() throws {
-        let site = try LogSite()
+        let site = try WALSite()
         let checkpointer = try site.connect(site.disk.name)
         try site.fill()
         #expect(try checkpointer.checkpoint(.passive).isComplete)
@@ -30,7 +30,7 @@ struct LogGuardTests {
 
     @Test("G1: a commit of ours that begins the log anew under a foreign checkpoint is not lost")
     func ownCommit() throws {
-        let site = try LogSite()
+        let site = try WALSite()
         let guarded = try site.guarded()
         let checkpointer = try site.connect(site.disk.name)
         try site.fill()
@@ -47,7 +47,7 @@ struct LogGuardTests {
 
     @Test("G1: a checkpoint of ours lets no foreign commit begin the log anew", arguments: Rule.allCases)
     func ownCheckpoint(_ rule: Rule) throws {
-        let site = try LogSite()
+        let site = try WALSite()
         let guarded = try site.guarded(site.disk.name)
         site.commit(rows: 1...40, by: guarded)
         try guarded.letGo()
@@ -72,7 +72,7 @@ struct LogGuardTests {
 
     @Test("G1: a checkpoint of ours that does not get the write lock loses nothing either")
     func lockedCheckpoint() throws {
-        let site = try LogSite()
+        let site = try WALSite()
         let guarded = try site.guarded(site.disk.name)
         site.commit(rows: 1...40, by: guarded)
         try guarded.letGo()
@@ -129,7 +129,7 @@ struct LogGuardTests {
 
     @Test("G12: the pin is let go behind the last commit; until then foreign checkpoints copy nothing")
     func rests() throws {
-        let site = try LogSite()
+        let site = try WALSite()
         let guarded = try site.guarded()
         site.commit(rows: 1...40, by: guarded)
         #expect(try guarded.log.checkpoint().isComplete)
@@ -148,7 +148,7 @@ struct LogGuardTests {
 
     @Test("The pin stays while a foreign checkpoint is under way, and the question copies and syncs nothing")
     func staysForCheckpoint() throws {
-        let site = try LogSite()
+        let site = try WALSite()
         let guarded = try site.guarded()
         let checkpointer = try site.connect(site.disk.name)
         site.commit(rows: 1...40, by: guarded)
@@ -199,7 +199,7 @@ struct LogGuardTests {
 
     @Test("A truncating checkpoint cuts the log that its own pin keeps, and waits for the write lock")
     func truncates() throws {
-        let site = try LogSite()
+        let site = try WALSite()
         let guarded = try site.guarded()
         site.commit(rows: 1...40, by: guarded)
         let result = try guarded.log.truncate(within: .seconds(60))
@@ -230,7 +230,7 @@ struct LogGuardTests {
 
     @Test("G1: the pin stays while a checkpoint is under way that does not wait for it with the write lock")
     func strangersCheckpoint() throws {
-        let site = try LogSite()
+        let site = try WALSite()
         let guarded = try site.guarded()
         let checkpointer = try site.connect(site.disk.name)
         site.commit(rows: 1...40, by: guarded)

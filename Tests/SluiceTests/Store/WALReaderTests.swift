@@ -6,13 +6,13 @@ import Testing
 
 /// Readers that keep the log from being copied, for a while or for ever.
 @Suite("Readers of the log", .timeLimit(.minutes(2)))
-struct LogReaderTests {
-    private let site: LogSite
-    private let guarded: LogSite.Guarded
+struct WALReaderTests {
+    private let site: WALSite
+    private let guarded: WALSite.Guarded
     private let reader: Connection
 
     init() throws {
-        site = try LogSite()
+        site = try WALSite()
         guarded = try site.guarded()
         reader = try site.connect()
     }

@@ -6,7 +6,7 @@ import Testing
 @testable import Sluice
 
 /// A file and the log that a process has left beside it.
-struct LeftLog {
+struct LeftWAL {
     static let headerSize = 32
     static let frameSize = 24 + FullFile.pageSize
     private static let commitCount = 12
@@ -46,7 +46,7 @@ struct LeftLog {
         }
     }
 
-    static func make() async throws -> LeftLog {
+    static func make() async throws -> LeftWAL {
         let file = try await FullFile.make()
         let place = try FullFile.write(file.bytes)
         let path = place.path
@@ -66,7 +66,7 @@ struct LeftLog {
         let index = try bytes("-shm")
         // It leaves the log to the next opening.
         await broker.suspend()
-        let left = LeftLog(
+        let left = LeftWAL(
             file: file,
             bytes: try bytes(""),
             log: try bytes("-wal"),
