@@ -5,19 +5,15 @@ struct GrowingBuffer<Element: BitwiseCopyable> {
     private var isOwned = false
     var count = 0
 
-    init(_ first: UnsafeMutablePointer<Element>, capacity: Int) {
-        start = first
+    init(_ first: UnsafeMutableRawPointer, capacity: Int) {
+        start = first.bindMemory(to: Element.self, capacity: capacity)
         self.capacity = capacity
     }
 
-    func deallocate() {
-        if isOwned { start.deallocate() }
-    }
+    func deallocate() { if isOwned { start.deallocate() } }
 
     @inline(__always)
-    mutating func reserve(_ more: Int) {
-        if capacity &- count < more { grow(more) }
-    }
+    mutating func reserve(_ more: Int) { if capacity &- count < more { grow(more) } }
 
     @inline(never)
     private mutating func grow(_ more: Int) {

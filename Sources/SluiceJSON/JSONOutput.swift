@@ -44,38 +44,17 @@ struct JSONOutput {
         let frames = MemoryLayout<JSONOutput>.stride
         let hashes = frames + ownFrames * MemoryLayout<Frame>.stride
         let bytes = hashes + ownHashes * MemoryLayout<UInt32>.stride
-        let memory = UnsafeMutableRawPointer.allocate(
-            byteCount: bytes + ownBytes,
-            alignment: MemoryLayout<JSONOutput>.alignment
-        )
+        let alignment = MemoryLayout<JSONOutput>.alignment
+        let memory = UnsafeMutableRawPointer.allocate(byteCount: bytes + ownBytes, alignment: alignment)
         let output = memory.bindMemory(to: JSONOutput.self, capacity: 1)
         output.initialize(
             to: JSONOutput(
-                bytes: GrowingBuffer(
-                    (memory + bytes).bindMemory(to: UInt8.self, capacity: ownBytes),
-                    capacity: ownBytes
-                ),
-                frames: GrowingBuffer(
-                    (memory + frames).bindMemory(to: Frame.self, capacity: ownFrames),
-                    capacity: ownFrames
-                ),
-                hashes: GrowingBuffer(
-                    (memory + hashes).bindMemory(to: UInt32.self, capacity: ownHashes),
-                    capacity: ownHashes
-                )
+                bytes: GrowingBuffer(memory + bytes, capacity: ownBytes),
+                frames: GrowingBuffer(memory + frames, capacity: ownFrames),
+                hashes: GrowingBuffer(memory + hashes, capacity: ownHashes)
             )
         )
         return output
-    }
-
-    private init(
-        bytes: GrowingBuffer<UInt8>,
-        frames: GrowingBuffer<Frame>,
-        hashes: GrowingBuffer<UInt32>
-    ) {
-        self.bytes = bytes
-        self.frames = frames
-        self.hashes = hashes
     }
 
     static func destroy(_ output: UnsafeMutablePointer<JSONOutput>) {
@@ -90,14 +69,10 @@ struct JSONOutput {
         String(decoding: UnsafeBufferPointer(start: bytes.start, count: bytes.count), as: UTF8.self)
     }
 
-    mutating func giveUp() {
-        isOrdinary = false
-    }
-}
+    mutating func giveUp() { isOrdinary = false }
 
-// MARK: - Values inside each other
+    // MARK: - Values inside each other
 
-extension JSONOutput {
     struct Outer {
         let slot: UInt32
         let floor: Int
@@ -196,18 +171,20 @@ extension JSONOutput {
             frames.count &-= 1
             let frame = frames.start[frames.count]
             bytes.append(frame.isObject ? UInt8(ascii: "}") : UInt8(ascii: "]"))
-            let keys = UnsafeMutableBufferPointer(
-                start: hashes.start + frame.hashes,
-                count: hashes.count - frame.hashes
-            )
+            let count = hashes.count - frame.hashes
+            let keys = UnsafeMutableBufferPointer(start: hashes.start + frame.hashes, count: count)
             if KeyHash.hasDuplicate(keys) { giveUp() }
             hashes.count = frame.hashes
         }
     }
 
-    /// Returns the keys of the frames that are open below an index.
-    func path(below index: Int) -> [PathKey] {
-        (0..<max(min(index, frames.count), 0)).map { index in
+    /// Returns the path of an open container, or of the value that is being encoded, for user code.
+    ///
+    /// Gives up, since the keys are not of the type that the code knows.
+    mutating func path(of container: FrameID? = nil) -> [any CodingKey] {
+        giveUp()
+        let depth = container.map { Int($0.index) } ?? floor
+        return (0..<max(min(depth, frames.count), 0)).map { index in
             let frame = frames.start[index]
             guard frame.isObject else { return PathKey(intValue: max(frame.count - 1, 0)) }
             let start = min(frame.key, bytes.count)
@@ -217,13 +194,8 @@ extension JSONOutput {
         }
     }
 
-    /// The path of the value that is being encoded.
-    var path: [PathKey] { path(below: floor) }
-}
+    // MARK: - Bytes
 
-// MARK: - Bytes
-
-extension JSONOutput {
     /// Writes a key and a colon.
     private mutating func putKey(_ key: UnsafeBufferPointer<UInt8>) {
         guard let start = key.baseAddress, let hash = KeyHash.of(start, count: key.count) else {
@@ -246,19 +218,11 @@ extension JSONOutput {
         for byte in digits.utf8 { bytes.append(byte) }
     }
 
-    mutating func put(_ value: Double) {
+    mutating func put(_ value: some BinaryFloatingPoint & CustomStringConvertible) {
         guard value.isFinite else { return giveUp() }
-        putNumber(Self.shortened(value.description))
-    }
-
-    mutating func put(_ value: Float) {
-        guard value.isFinite else { return giveUp() }
-        putNumber(Self.shortened(value.description))
-    }
-
-    /// Returns a whole number in Foundation's format.
-    private static func shortened(_ number: String) -> String {
-        number.hasSuffix(".0") ? String(number.dropLast(2)) : number
+        let digits = value.description
+        // Whole numbers in Foundation's format.
+        putNumber(digits.hasSuffix(".0") ? String(digits.dropLast(2)) : digits)
     }
 
     mutating func put(negative: Bool, _ magnitude: UInt64) {
