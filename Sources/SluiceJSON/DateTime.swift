@@ -1,14 +1,8 @@
 /// A date, or a date and a time, in ISO 8601, as whole microseconds since 1970 (UTC).
 ///
-/// | text | meaning |
-/// | --- | --- |
-/// | `2017-05-11T15:46:08.512661` | without a zone: UTC |
-/// | `2017-05-11T15:46:08Z`, `…+02:00`, `…+0200`, `…+02` | with a zone |
-/// | `2017-05-11 15:46` | a space for the `T`, no seconds |
-/// | `2017-05-11` | midnight |
-///
-/// Digits after the sixth of a second are cut off. All arithmetic is in integers: a `Double` of seconds since
-/// 1970 cannot represent every microsecond.
+/// As in `2017-05-11T15:46:08.512661`, with `Z`, `+02:00`, `+0200`, `+02` or no zone, which is UTC; in
+/// `2017-05-11 15:46`; and in `2017-05-11`, at midnight. Digits after the sixth of a second are cut off. All
+/// arithmetic is in integers: a `Double` of seconds since 1970 cannot represent every microsecond.
 package struct DateTime: Hashable, Sendable {
     package let microseconds: Int64
 
@@ -121,7 +115,7 @@ private struct ASCIIReader {
         bytes = bytes.dropFirst(fraction.count)
         // Six places, of which missing ones are zeros.
         let zeros = Array(repeating: UInt8(ascii: "0"), count: 6)
-        return (seconds, Self.number((fraction + zeros).prefix(6)))
+        return (seconds, Self.number((fraction.prefix(6) + zeros).prefix(6)))
     }
 
     /// Reads seconds east of UTC; no zone is UTC.

@@ -16,15 +16,10 @@ package enum JSONGrammar {
         var text = text
         return text.withUTF8 { text in
             // No token is written.
-            withUnsafeTemporaryAllocation(of: Token.self, capacity: 1) { tokens in
-                guard let bytes = text.baseAddress, let tokens = tokens.baseAddress else { return false }
-                var parser = TapeParser<Never>(
-                    bytes: bytes,
-                    end: text.count,
-                    maximumDepth: depth,
-                    tokens: tokens,
-                    capacity: 1
-                )
+            withUnsafeTemporaryAllocation(of: Token.self, capacity: 1) { memory in
+                guard let bytes = text.baseAddress, let memory = memory.baseAddress else { return false }
+                let none = GrowingBuffer<Token>(memory, capacity: 1)
+                var parser = TapeParser<Never>(bytes: bytes, end: text.count, depthLimit: depth, tokens: none)
                 return parser.parse()
             }
         }

@@ -6,7 +6,6 @@ struct JSONOutput {
     struct FrameID {
         let index: Int32
         let serial: UInt32
-
         static let none = FrameID(index: -1, serial: 0)
     }
 
@@ -71,8 +70,6 @@ struct JSONOutput {
 
     mutating func giveUp() { isOrdinary = false }
 
-    // MARK: - Values inside each other
-
     struct Outer {
         let slot: UInt32
         let floor: Int
@@ -99,19 +96,14 @@ struct JSONOutput {
     /// Returns whether an encoder may write its value now; it may once.
     @inline(__always)
     mutating func take(_ slot: UInt32) -> Bool {
-        guard isOrdinary, pending == slot else {
-            giveUp()
-            return false
-        }
+        isOrdinary = isOrdinary && pending == slot
         pending = 0
-        return true
+        return isOrdinary
     }
 
     mutating func open(isObject: Bool) -> FrameID {
-        guard isOrdinary, frames.count < Self.maximumDepth else {
-            giveUp()
-            return .none
-        }
+        isOrdinary = isOrdinary && frames.count < Self.maximumDepth
+        guard isOrdinary else { return .none }
         serial &+= 1
         bytes.append(isObject ? UInt8(ascii: "{") : UInt8(ascii: "["))
         frames.append(Frame(serial: serial, isObject: isObject, hashes: hashes.count))
@@ -125,24 +117,31 @@ struct JSONOutput {
         return true
     }
 
-    /// Prepares for the value of a key.
+    /// Writes a key and a colon, for a value to follow.
     mutating func member(_ key: String, of frame: FrameID) -> Bool {
         guard goOn(frame) else { return false }
         let index = Int(frame.index)
         separate(index)
         frames.start[index].key = bytes.count + 1
         var key = key
-        key.withUTF8 { putKey($0) }
+        key.withUTF8 { key in
+            guard let start = key.baseAddress, let hash = KeyHash.of(start, count: key.count) else {
+                return giveUp()
+            }
+            hashes.append(hash)
+            bytes.reserve(key.count &+ 3)
+            bytes.append(JSONBytes.quote)
+            bytes.append(start, count: key.count)
+            bytes.append(JSONBytes.quote)
+            bytes.append(UInt8(ascii: ":"))
+        }
         return isOrdinary
     }
 
     /// Returns how many elements an array has.
     mutating func count(of frame: FrameID) -> Int {
-        guard isOrdinary, isOpen(frame) else {
-            giveUp()
-            return 0
-        }
-        return frames.start[Int(frame.index)].count
+        isOrdinary = isOrdinary && isOpen(frame)
+        return isOrdinary ? frames.start[Int(frame.index)].count : 0
     }
 
     private func isOpen(_ frame: FrameID) -> Bool {
@@ -152,11 +151,8 @@ struct JSONOutput {
 
     /// Returns whether a container may continue; closes containers opened inside it.
     private mutating func goOn(_ frame: FrameID) -> Bool {
-        guard isOrdinary, pending == 0, frame.index >= floor, isOpen(frame) else {
-            giveUp()
-            return false
-        }
-        close(downTo: Int(frame.index) + 1)
+        isOrdinary = isOrdinary && pending == 0 && frame.index >= floor && isOpen(frame)
+        if isOrdinary { close(downTo: Int(frame.index) + 1) }
         return isOrdinary
     }
 
@@ -171,8 +167,8 @@ struct JSONOutput {
             frames.count &-= 1
             let frame = frames.start[frames.count]
             bytes.append(frame.isObject ? UInt8(ascii: "}") : UInt8(ascii: "]"))
-            let count = hashes.count - frame.hashes
-            let keys = UnsafeMutableBufferPointer(start: hashes.start + frame.hashes, count: count)
+            let ownCount = hashes.count - frame.hashes
+            let keys = UnsafeMutableBufferPointer(start: hashes.start + frame.hashes, count: ownCount)
             if KeyHash.hasDuplicate(keys) { giveUp() }
             hashes.count = frame.hashes
         }
@@ -196,20 +192,6 @@ struct JSONOutput {
 
     // MARK: - Bytes
 
-    /// Writes a key and a colon.
-    private mutating func putKey(_ key: UnsafeBufferPointer<UInt8>) {
-        guard let start = key.baseAddress, let hash = KeyHash.of(start, count: key.count) else {
-            return giveUp()
-        }
-        hashes.append(hash)
-        bytes.reserve(key.count &+ 3)
-        bytes.append(JSONBytes.quote)
-        bytes.append(start, count: key.count)
-        bytes.append(JSONBytes.quote)
-        bytes.append(UInt8(ascii: ":"))
-    }
-
-    /// Writes text unchanged.
     mutating func putLiteral(_ text: StaticString) {
         bytes.append(text.utf8Start, count: text.utf8CodeUnitCount)
     }
@@ -245,23 +227,19 @@ struct JSONOutput {
 
     mutating func putString(_ string: String) {
         var string = string
-        string.withUTF8 { putString($0) }
-    }
-
-    private mutating func putString(_ source: UnsafeBufferPointer<UInt8>) {
-        bytes.reserve(source.count &+ 2)
-        bytes.append(JSONBytes.quote)
-        if let start = source.baseAddress {
+        string.withUTF8 { source in
+            bytes.reserve(source.count &+ 2)
+            bytes.append(JSONBytes.quote)
             var copied = 0
-            while true {
+            while let start = source.baseAddress {
                 let end = JSONBytes.firstSpecial(in: start, from: copied, to: source.count)
                 bytes.append(start + copied, count: end &- copied)
                 guard end < source.count else { break }
                 putEscape(of: start[end])
                 copied = end &+ 1
             }
+            bytes.append(JSONBytes.quote)
         }
-        bytes.append(JSONBytes.quote)
     }
 
     private mutating func putEscape(of byte: UInt8) {

@@ -13,22 +13,20 @@ package final class JSONTape {
     private var bytes: UnsafePointer<UInt8>
     private let byteCount: Int
     let tokens: UnsafeMutablePointer<Token>
-    private let count: Int
+    /// The token of a missing value.
+    let nothing: Int
     /// A copy of the text, after the original text is gone.
     private var copy: UnsafeMutablePointer<UInt8>?
 
     private init?(_ text: UnsafeBufferPointer<UInt8>) {
         guard let start = text.baseAddress else { return nil }
-        var parser = TapeParser<Token>(
-            bytes: start,
-            end: text.count,
-            maximumDepth: JSONOutput.maximumDepth,
-            tokens: .allocate(capacity: 32),
-            capacity: 32
-        )
+        let first = UnsafeMutablePointer<Token>.allocate(capacity: 32)
+        let buffer = GrowingBuffer<Token>(first, capacity: 32, isOwned: true)
+        let depth = JSONOutput.maximumDepth
+        var parser = TapeParser<Token>(bytes: start, end: text.count, depthLimit: depth, tokens: buffer)
         let isOrdinary = parser.parse()
-        tokens = parser.tokens
-        count = parser.count
+        tokens = parser.tokens.start
+        nothing = parser.tokens.count - 1
         bytes = start
         byteCount = text.count
         if !isOrdinary { return nil }
@@ -74,14 +72,9 @@ package final class JSONTape {
         return .dataCorrupted(.init(codingPath: [], debugDescription: "The value is not an ordinary one."))
     }
 
-    /// The token of a missing value.
-    var nothing: Int { count - 1 }
-
     private func text(of token: Token) -> UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(start: bytes + Int(token.start), count: Int(token.length))
     }
-
-    // MARK: - Values
 
     func isNull(_ index: Int) -> Bool { tokens[index].kind == .null }
 
@@ -184,30 +177,27 @@ package final class JSONTape {
         return try foreign(Double.self, at: index)
     }
 
-    // MARK: - Members
-
     /// Returns the value of a key in an object, or nil if there is no such key.
-    func find(_ key: String, in object: Int) -> Int? {
-        var key = key
-        return key.withUTF8 { find($0, in: object) }
-    }
-
+    ///
     /// Searches after the key found last first, since keys are mostly read in the order of the text.
-    private func find(_ wanted: UnsafeBufferPointer<UInt8>, in object: Int) -> Int? {
-        let last = Int(tokens[object].start)
-        let end = Int(tokens[object].next)
-        var key = last == 0 ? object &+ 1 : Int(tokens[last &+ 1].next)
-        for _ in 0..<tokens[object].length {
-            if key == end { key = object &+ 1 }
-            if matches(key, wanted) {
-                tokens[object].start = UInt32(truncatingIfNeeded: key)
-                return key &+ 1
+    func find(_ wanted: String, in object: Int) -> Int? {
+        var wanted = wanted
+        return wanted.withUTF8 { wanted -> Int? in
+            let last = Int(tokens[object].start)
+            let end = Int(tokens[object].next)
+            var key = last == 0 ? object &+ 1 : Int(tokens[last &+ 1].next)
+            for _ in 0..<tokens[object].length {
+                if key == end { key = object &+ 1 }
+                if matches(key, wanted) {
+                    tokens[object].start = UInt32(truncatingIfNeeded: key)
+                    return key &+ 1
+                }
+                key = Int(tokens[key &+ 1].next)
             }
-            key = Int(tokens[key &+ 1].next)
+            // Swift treats a few characters as equal to one of ASCII.
+            if wanted.contains(where: { $0 >= 0x80 }) { isOrdinary = false }
+            return nil
         }
-        // Swift treats a few characters as equal to one of ASCII.
-        if wanted.contains(where: { $0 >= 0x80 }) { isOrdinary = false }
-        return nil
     }
 
     @inline(__always)

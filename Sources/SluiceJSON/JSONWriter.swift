@@ -10,16 +10,11 @@ internal import Foundation
 /// the rest of the value is not written, and Foundation's encoder starts over.
 package final class JSONWriter {
     // On the heap by itself, so that the compiler needs no checks of exclusive access at each byte.
-    let output: UnsafeMutablePointer<JSONOutput>
-
+    let output = JSONOutput.make()
     /// Whether dates are written as text in ISO 8601; else as Foundation writes them.
     private let writesDatesAsText: Bool
 
-    private init(writesDatesAsText: Bool) {
-        output = JSONOutput.make()
-        self.writesDatesAsText = writesDatesAsText
-    }
-
+    private init(writesDatesAsText: Bool) { self.writesDatesAsText = writesDatesAsText }
     deinit { JSONOutput.destroy(output) }
 
     /// Returns the value as JSON text, or nil if Foundation has to encode it.
@@ -52,9 +47,7 @@ package final class JSONWriter {
         }
     }
 
-    func writeNil(slot: UInt32? = nil) {
-        if begin(slot) { output.pointee.putLiteral("null") }
-    }
+    func writeNil(slot: UInt32? = nil) { if begin(slot) { output.pointee.putLiteral("null") } }
 
     @inline(__always)
     private func begin(_ slot: UInt32?) -> Bool {
@@ -91,8 +84,7 @@ package final class JSONWriter {
             if begin(slot) { output.pointee.putNumber(unsafeBitCast(value, to: Int128.self).description) }
         case _ where Value.self == UInt128.self:
             if begin(slot) { output.pointee.putNumber(unsafeBitCast(value, to: UInt128.self).description) }
-        default:
-            try nest(value, slot)
+        default: try nest(value, slot)
         }
     }
 

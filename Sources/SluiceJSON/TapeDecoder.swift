@@ -13,11 +13,11 @@ struct TapeDecoder: Decoder, SingleValueDecodingContainer {
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
         guard tape.tokens[index].kind == .array else { throw tape.refusal() }
-        return TapeArray(tape: tape, array: index)
+        let array = UInt32(truncatingIfNeeded: index)
+        return TapeArray(tape: tape, array: array, next: array + 1)
     }
 
     func singleValueContainer() -> any SingleValueDecodingContainer { self }
-
     func decodeNil() -> Bool { tape.isNull(index) }
 
     @inline(__always)
@@ -83,15 +83,9 @@ private struct TapeObject<Key: CodingKey>: KeyedDecodingContainerProtocol {
 private struct TapeArray: UnkeyedDecodingContainer {
     let tape: JSONTape
     // Small, so that it fits into an existential without being allocated.
-    private let array: UInt32
-    private var next: UInt32
-    private var position: UInt32 = 0
-
-    init(tape: JSONTape, array: Int) {
-        self.tape = tape
-        self.array = UInt32(truncatingIfNeeded: array)
-        next = self.array + 1
-    }
+    let array: UInt32
+    var next: UInt32
+    var position: UInt32 = 0
 
     var codingPath: [any CodingKey] { tape.path(to: Int(array)) }
     var count: Int? { Int(tape.tokens[Int(array)].length) }

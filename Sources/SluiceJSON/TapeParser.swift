@@ -5,11 +5,9 @@
 struct TapeParser<Output>: ~Copyable {
     let bytes: UnsafePointer<UInt8>
     let end: Int
-    let maximumDepth: Int
-    /// Memory that is replaced when it is full; its last one is the caller's to deallocate.
-    private(set) var tokens: UnsafeMutablePointer<Token>
-    private(set) var capacity: Int
-    private(set) var count = 0
+    let depthLimit: Int
+    /// Deallocated by the caller.
+    private(set) var tokens: GrowingBuffer<Token>
     private(set) var index = 0
 
     /// A constant wherever the compiler specialises the type.
@@ -28,23 +26,10 @@ struct TapeParser<Output>: ~Copyable {
     @inline(__always)
     private mutating func append(_ kind: Token.Kind, start: Int, length: Int, next: UInt32? = nil) {
         guard Self.makesTokens else { return }
-        if count == capacity { grow() }
-        let token = Token(
-            kind: kind,
-            start: UInt32(truncatingIfNeeded: start),
-            length: UInt32(truncatingIfNeeded: length),
-            next: next ?? UInt32(truncatingIfNeeded: count &+ 1)
-        )
-        (tokens + count).initialize(to: token)
-        count &+= 1
-    }
-
-    private mutating func grow() {
-        let larger = UnsafeMutablePointer<Token>.allocate(capacity: capacity * 2)
-        larger.moveInitialize(from: tokens, count: count)
-        tokens.deallocate()
-        tokens = larger
-        capacity *= 2
+        let start = UInt32(truncatingIfNeeded: start)
+        let length = UInt32(truncatingIfNeeded: length)
+        let next = next ?? UInt32(truncatingIfNeeded: tokens.count &+ 1)
+        tokens.append(Token(kind: kind, start: start, length: length, next: next))
     }
 
     /// The next byte; at the end 0, which never occurs outside of strings.
@@ -87,10 +72,10 @@ struct TapeParser<Output>: ~Copyable {
     /// Inlined into its two callers, so that what they differ in costs nothing.
     @inline(__always)
     private mutating func container(_ kind: Token.Kind, _ depth: Int) -> Bool {
-        guard depth < maximumDepth else { return false }
+        guard depth < depthLimit else { return false }
         let isObject = kind == .object
         let close = isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")
-        let container = count
+        let container = tokens.count
         append(kind, start: 0, length: 0)
         index &+= 1
         skipSpace()
@@ -109,8 +94,8 @@ struct TapeParser<Output>: ~Copyable {
             } while skip(UInt8(ascii: ","))
         }
         guard Self.makesTokens else { return skip(close) }
-        tokens[container].length = length
-        tokens[container].next = UInt32(truncatingIfNeeded: count)
+        tokens.start[container].length = length
+        tokens.start[container].next = UInt32(truncatingIfNeeded: tokens.count)
         return skip(close) && (!isObject || hasUniqueKeys(container, Int(length)))
     }
 
@@ -121,8 +106,8 @@ struct TapeParser<Output>: ~Copyable {
         return withUnsafeTemporaryAllocation(of: UInt32.self, capacity: members) { hashes in
             var key = object + 1
             for index in 0..<members {
-                hashes.initializeElement(at: index, to: tokens[key].next)
-                key = Int(tokens[key + 1].next)
+                hashes.initializeElement(at: index, to: tokens.start[key].next)
+                key = Int(tokens.start[key + 1].next)
             }
             return !KeyHash.hasDuplicate(hashes)
         }

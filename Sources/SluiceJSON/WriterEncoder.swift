@@ -17,7 +17,6 @@ struct WriterEncoder: Encoder, SingleValueEncodingContainer {
     }
 
     func singleValueContainer() -> any SingleValueEncodingContainer { self }
-
     func encodeNil() { writer.writeNil(slot: slot) }
 
     @inline(__always)
