@@ -49,9 +49,8 @@ package struct Row {
         case SQLITE_TEXT: return .text(text(column))
         case SQLITE_BLOB:
             let count = Int(sqlite3_column_bytes(handle, column))
-            return .blob(
-                [UInt8](UnsafeRawBufferPointer(start: sqlite3_column_blob(handle, column), count: count))
-            )
+            let start = sqlite3_column_blob(handle, column)
+            return .blob([UInt8](UnsafeRawBufferPointer(start: start, count: count)))
         default: return .null
         }
     }

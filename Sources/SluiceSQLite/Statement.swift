@@ -23,15 +23,11 @@ package final class Statement {
         self.sql = sql
     }
 
-    deinit {
-        sqlite3_finalize(handle)
-    }
-}
+    deinit { sqlite3_finalize(handle) }
 
-// MARK: - Running
+    // MARK: - Running
 
-extension Statement {
-    /// Runs a statement that returns no rows, and returns how many it changed.
+    /// Runs a statement that returns no rows.
     ///
     /// - Returns: `changes()` of this statement: rows inserted, updated or deleted by it, not by triggers.
     ///   The number is meaningless for statements that change nothing.
@@ -83,14 +79,12 @@ extension Statement {
         SQLiteError(code: .corrupt, message: "a row holds a value that its table does not allow", sql: sql)
     }
 
-    /// Moves to the next row.
+    /// Moves to the next row, or returns `false` if there is none.
     ///
-    /// Returns `false` if there is none. The statement is then reset, as after an error, and can be used
-    /// again.
+    /// The statement is then reset, as after an error, and can be used again.
     private func step() throws(SQLiteError) -> Bool {
         switch sqlite3_step(handle) {
-        case SQLITE_ROW:
-            return true
+        case SQLITE_ROW: return true
         case SQLITE_DONE:
             sqlite3_reset(handle)
             return false
@@ -100,11 +94,9 @@ extension Statement {
             throw error
         }
     }
-}
 
-// MARK: - Binding
+    // MARK: - Binding
 
-extension Statement {
     /// Binds an integer at a position counted from 1; `nil` binds NULL.
     @discardableResult
     package func bind(_ index: Int32, _ value: Int64?) throws(SQLiteError) -> Statement {
@@ -123,9 +115,7 @@ extension Statement {
         try check(sqlite3_bind_int64(handle, index, value ? 1 : 0))
     }
 
-    /// Binds a real number.
-    ///
-    /// SQLite stores NaN as NULL, so callers refuse it.
+    /// Binds a real number; SQLite stores NaN as NULL, so callers refuse it.
     @discardableResult
     package func bind(_ index: Int32, _ value: Double) throws(SQLiteError) -> Statement {
         try check(sqlite3_bind_double(handle, index, value))
@@ -147,26 +137,23 @@ extension Statement {
     @discardableResult
     package func bind(_ index: Int32, _ value: Value) throws(SQLiteError) -> Statement {
         switch value {
-        case .null: try check(sqlite3_bind_null(handle, index))
-        case .integer(let integer): try bind(index, integer)
-        case .real(let real): try bind(index, real)
-        case .text(let text): try bind(index, text)
+        case .null: return try check(sqlite3_bind_null(handle, index))
+        case .integer(let integer): return try bind(index, integer)
+        case .real(let real): return try bind(index, real)
+        case .text(let text): return try bind(index, text)
         case .blob(let bytes):
-            try check(
-                bytes.withUnsafeBytes {
-                    $0.isEmpty
-                        ? sqlite3_bind_zeroblob(handle, index, 0)
-                        : csqlite_bind_blob_copy(handle, index, $0.baseAddress, Int32(clamping: $0.count))
-                }
-            )
+            let code = bytes.withUnsafeBytes {
+                $0.isEmpty
+                    ? sqlite3_bind_zeroblob(handle, index, 0)
+                    : csqlite_bind_blob_copy(handle, index, $0.baseAddress, Int32(clamping: $0.count))
+            }
+            return try check(code)
         }
     }
 
     @discardableResult
     private func check(_ code: Int32) throws(SQLiteError) -> Statement {
-        guard code == SQLITE_OK else {
-            throw SQLiteError(code, on: connection, sql: sql)
-        }
+        guard code == SQLITE_OK else { throw SQLiteError(code, on: connection, sql: sql) }
         return self
     }
 }
