@@ -93,11 +93,9 @@ extension Connection {
         let code = sqlite3_wal_checkpoint_v2(handle, "main", SQLITE_CHECKPOINT_PASSIVE, nil, nil)
         let error = code & 0xFF == SQLITE_OK ? nil : SQLiteError(code, on: handle)
         try set(Pragma("synchronous", level))
-        switch error?.code.primary {
-        case nil, .interrupted: return false
-        case .busy: return true
-        case _?: throw error ?? SQLiteError(code, on: handle)
-        }
+        guard let error, error.code.primary != .interrupted else { return false }
+        guard error.code.primary == .busy else { throw error }
+        return true
     }
 
     /// Waits a millisecond, as SQLite does between two tries to get a lock.

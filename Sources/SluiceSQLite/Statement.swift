@@ -89,9 +89,8 @@ package final class Statement {
             sqlite3_reset(handle)
             return false
         case let code:
-            let error = SQLiteError(code, on: connection, sql: sql)
-            sqlite3_reset(handle)
-            throw error
+            defer { sqlite3_reset(handle) }
+            throw SQLiteError(code, on: connection, sql: sql)
         }
     }
 
@@ -103,7 +102,7 @@ package final class Statement {
         try check(value.map { sqlite3_bind_int64(handle, index, $0) } ?? sqlite3_bind_null(handle, index))
     }
 
-    /// Binds an integer at a position counted from 1.
+    /// Binds an integer.
     @discardableResult
     package func bind(_ index: Int32, _ value: Int) throws(SQLiteError) -> Statement {
         try check(sqlite3_bind_int64(handle, index, Int64(value)))
