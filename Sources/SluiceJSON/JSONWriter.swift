@@ -30,7 +30,7 @@ package final class JSONWriter {
         return writer.output.pointee.text
     }
 
-    /// Writes a value where one is expected; `slot` is the encoder whose value it is, unless the encoder is new.
+    /// Writes a value where one is expected; `slot` is its encoder, unless that is new.
     @inline(__always)
     func write<Value: Encodable>(_ value: Value, slot: UInt32? = nil) throws {
         if Value.self == String.self {

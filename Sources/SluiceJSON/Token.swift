@@ -1,5 +1,5 @@
 /// A value in a JSON text, or a key.
-struct Token {
+struct Token: BitwiseCopyable {
     /// Integers have neither a fraction nor an exponent; other numbers do.
     enum Kind: UInt8 {
         case null, isTrue, isFalse, integer, number, string, escapedString, key, array, object
