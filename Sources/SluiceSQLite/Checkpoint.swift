@@ -70,7 +70,7 @@ extension Connection {
 
     /// Syncs the WAL to the disk, including its truncation, which SQLite does not sync.
     ///
-    /// It uses SQLite's own file (`SQLITE_FCNTL_JOURNAL_POINTER`), and does nothing without one, as in memory.
+    /// It uses SQLite's own file (`SQLITE_FCNTL_JOURNAL_POINTER`); in memory, without one, it does nothing.
     package func syncWAL() throws(SQLiteError) {
         var log: UnsafeMutablePointer<sqlite3_file>?
         let found = sqlite3_file_control(handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log)
@@ -129,7 +129,6 @@ extension Connection {
 
     /// Begins to count for ``writtenPages``.
     package func countWrittenPages() { _ = cacheWrites(resetting: true) }
-
     /// Pages that this connection has written since ``countWrittenPages()``; some may count twice.
     package var writtenPages: Int { cacheWrites(resetting: false) }
 

@@ -24,7 +24,7 @@ package final class Connection {
     let handle: OpaquePointer
     /// The path it was opened with, or `:memory:`.
     package let path: String
-    /// By the address of the text: a literal has only one.
+    /// By the address of the text, so that texts are not compared: a literal has only one.
     private var statements: [UnsafePointer<UInt8>: Statement] = [:]
     private var isOpen = true
     /// The busy handler's settings, which live as long as the connection; `nil` for a borrowed handle.
@@ -122,8 +122,6 @@ package final class Connection {
     // MARK: - Statements
 
     /// Returns a prepared statement that is kept for the next call with the same literal.
-    ///
-    /// The text is identified by its address, so a call does not compare texts.
     package func cached(_ sql: StaticString) throws(SQLiteError) -> Statement {
         if let statement = statements[sql.utf8Start] { return statement }
         let statement = try Statement(connection: handle, sql: sql.description, isCached: isOwner)
@@ -176,10 +174,8 @@ package final class Connection {
 
     /// The path of the WAL, whether it exists or not; `nil` in memory.
     package var walPath: String? {
-        guard let file = sqlite3_db_filename(handle, "main"), file.pointee != 0,
-            let log = sqlite3_filename_wal(file)
-        else { return nil }
-        return String(cString: log)
+        guard let file = sqlite3_db_filename(handle, "main"), file.pointee != 0 else { return nil }
+        return sqlite3_filename_wal(file).map { String(cString: $0) }
     }
 
     /// Whether a writing statement is in progress, such as one with `RETURNING` whose rows were not all read.
@@ -215,12 +211,10 @@ package final class Connection {
 
     /// Refuses writes to the schema's own tables and to shadow tables, and double-quoted string literals.
     package func harden() {
-        for (option, value) in [
-            (SQLITE_DBCONFIG_DEFENSIVE, Int32(1)), (SQLITE_DBCONFIG_DQS_DML, 0), (SQLITE_DBCONFIG_DQS_DDL, 0),
-        ] {
-            // Fails only for options unknown to the library, which then has nothing to harden.
-            _ = csqlite_db_config(handle, option, value, nil)
-        }
+        // They fail only for options unknown to the library, which then has nothing to harden.
+        _ = csqlite_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nil)
+        _ = csqlite_db_config(handle, SQLITE_DBCONFIG_DQS_DML, 0, nil)
+        _ = csqlite_db_config(handle, SQLITE_DBCONFIG_DQS_DDL, 0, nil)
     }
 
     /// Whether triggers fire and views can be read, which is SQLite's default.

@@ -2,8 +2,7 @@ internal import CSluiceSQLite
 
 /// A prepared statement of one connection.
 ///
-/// Bind, then call `run`, `first` or `all`; each resets it. A statement is used where its connection is used,
-/// by one caller at a time.
+/// Bind, then call `run`, `first` or `all`; each resets it. Like its connection, it has one caller at a time.
 package final class Statement {
     let handle: OpaquePointer
     private let connection: OpaquePointer
