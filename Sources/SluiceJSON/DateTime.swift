@@ -1,14 +1,8 @@
 /// A date, or a date and a time, in ISO 8601, as whole microseconds since 1970 (UTC).
 ///
-/// | text | meaning |
-/// | --- | --- |
-/// | `2017-05-11T15:46:08.512661` | without a zone: UTC |
-/// | `2017-05-11T15:46:08Z`, `…+02:00`, `…+0200`, `…+02` | with a zone |
-/// | `2017-05-11 15:46` | a space for the `T`, no seconds |
-/// | `2017-05-11` | midnight |
-///
-/// Digits after the sixth of a second are cut off. All arithmetic is in integers: a `Double` of seconds since
-/// 1970 cannot represent every microsecond.
+/// As in `2017-05-11T15:46:08.512661`, with `Z`, `+02:00`, `+0200`, `+02` or no zone, which is UTC; in
+/// `2017-05-11 15:46`; and in `2017-05-11`, at midnight. Digits after the sixth of a second are cut off. All
+/// arithmetic is in integers: a `Double` of seconds since 1970 cannot represent every microsecond.
 package struct DateTime: Hashable, Sendable {
     package let microseconds: Int64
 
@@ -19,10 +13,12 @@ package struct DateTime: Hashable, Sendable {
         var rest = ASCIIReader(text)
         guard
             let year = rest.digits(4), rest.skip("-"), let month = rest.digits(2), rest.skip("-"),
-            let day = rest.digits(2), (1...12).contains(month),
-            (1...Self.days(inMonth: month, of: year)).contains(day)
+            let day = rest.digits(2)
         else { return nil }
-        var seconds = Self.daysSince1970(year, month, day) * 86_400
+        let days = Self.daysSince1970(year, month, day)
+        // There is no such month or day if it counts as another.
+        guard Self.civil(days) == (year, month, day) else { return nil }
+        var seconds = days * 86_400
         var fraction: Int64 = 0
         if rest.skip("T") || rest.skip("t") || rest.skip(" ") {
             guard let time = rest.timeOfDay(), let zone = rest.zone() else { return nil }
@@ -53,28 +49,15 @@ package struct DateTime: Hashable, Sendable {
         return "\(date)T\(time).\(digits(fraction, 6))Z"
     }
 
-    private static func days(inMonth month: Int64, of year: Int64) -> Int64 {
-        switch month {
-        case 2: isLeap(year) ? 29 : 28
-        case 4, 6, 9, 11: 30
-        default: 31
-        }
-    }
-
-    private static func isLeap(_ year: Int64) -> Bool {
-        year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-    }
-
     /// Returns the days from 1970-01-01 in the proleptic Gregorian calendar.
     ///
-    /// The year begins in March here, so that the leap day is its last. There are 719,468 days from the first
-    /// of March of the year 0 to 1970.
+    /// The year begins in March here, so that the leap day is its last; the first of March of the year 0 is
+    /// 719,468 days before 1970.
     private static func daysSince1970(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
         let shifted = month > 2 ? year : year - 1
         let monthFromMarch = (month + 9) % 12
         let leapDays =
-            divide(shifted, 4).quotient - divide(shifted, 100).quotient
-            + divide(shifted, 400).quotient
+            divide(shifted, 4).quotient - divide(shifted, 100).quotient + divide(shifted, 400).quotient
         return shifted * 365 + leapDays + (153 * monthFromMarch + 2) / 5 + day - 1 - 719_468
     }
 
@@ -90,8 +73,8 @@ package struct DateTime: Hashable, Sendable {
         return (year, month, dayOfYear - (153 * monthFromMarch + 2) / 5 + 1)
     }
 
+    /// Rounds down, without a step below the smallest number.
     private static func divide(_ value: Int64, _ divisor: Int64) -> (quotient: Int64, remainder: Int64) {
-        // Rounded down, without a step below the smallest number.
         let remainder = (value % divisor + divisor) % divisor
         return (value / divisor - (value % divisor < 0 ? 1 : 0), remainder)
     }
@@ -101,9 +84,7 @@ package struct DateTime: Hashable, Sendable {
 private struct ASCIIReader {
     private var bytes: ArraySlice<UInt8>
 
-    init(_ text: String) {
-        bytes = Array(text.utf8)[...]
-    }
+    init(_ text: String) { bytes = Array(text.utf8)[...] }
 
     var isAtEnd: Bool { bytes.isEmpty }
 
@@ -112,7 +93,7 @@ private struct ASCIIReader {
         let digits = bytes.prefix(count)
         guard digits.count == count, digits.allSatisfy(Self.isDigit) else { return nil }
         bytes = bytes.dropFirst(count)
-        return digits.reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
+        return Self.number(digits)
     }
 
     mutating func skip(_ scalar: Unicode.Scalar) -> Bool {
@@ -123,9 +104,8 @@ private struct ASCIIReader {
 
     /// Reads `15:46`, `15:46:08`, `15:46:08.5`; a leap second is the first of the next minute.
     mutating func timeOfDay() -> (seconds: Int64, microseconds: Int64)? {
-        guard let hour = digits(2), skip(":"), let minute = digits(2), hour < 24, minute < 60 else {
-            return nil
-        }
+        guard let hour = digits(2), hour < 24, skip(":") else { return nil }
+        guard let minute = digits(2), minute < 60 else { return nil }
         guard skip(":") else { return (hour * 3_600 + minute * 60, 0) }
         guard let second = digits(2), second <= 60 else { return nil }
         let seconds = hour * 3_600 + minute * 60 + second
@@ -133,9 +113,9 @@ private struct ASCIIReader {
         let fraction = bytes.prefix(while: Self.isDigit)
         guard !fraction.isEmpty else { return nil }
         bytes = bytes.dropFirst(fraction.count)
-        let six =
-            Array(fraction.prefix(6)) + Array(repeating: UInt8(ascii: "0"), count: max(6 - fraction.count, 0))
-        return (seconds, six.reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) })
+        // Six places, of which missing ones are zeros.
+        let zeros = Array(repeating: UInt8(ascii: "0"), count: 6)
+        return (seconds, Self.number((fraction.prefix(6) + zeros).prefix(6)))
     }
 
     /// Reads seconds east of UTC; no zone is UTC.
@@ -150,7 +130,9 @@ private struct ASCIIReader {
         return sign * (hours * 3_600 + minutes * 60)
     }
 
-    private static func isDigit(_ byte: UInt8) -> Bool {
-        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+
+    private static func number(_ digits: ArraySlice<UInt8>) -> Int64 {
+        digits.reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
     }
 }

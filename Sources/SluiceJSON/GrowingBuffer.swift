@@ -1,27 +1,24 @@
-/// Elements in growing memory; the first memory is borrowed.
+/// Elements in growing memory; the first memory may be borrowed.
 struct GrowingBuffer<Element: BitwiseCopyable> {
     private(set) var start: UnsafeMutablePointer<Element>
-    private(set) var capacity: Int
-    private var isOwned = false
+    private var capacity: Int
+    private var isOwned: Bool
     var count = 0
 
-    init(_ first: UnsafeMutablePointer<Element>, capacity: Int) {
-        start = first
+    init(_ first: UnsafeMutableRawPointer, capacity: Int, isOwned: Bool = false) {
+        start = first.bindMemory(to: Element.self, capacity: capacity)
         self.capacity = capacity
+        self.isOwned = isOwned
     }
 
-    func deallocate() {
-        if isOwned { start.deallocate() }
-    }
+    func deallocate() { if isOwned { start.deallocate() } }
 
     @inline(__always)
-    mutating func reserve(_ more: Int) {
-        if capacity &- count < more { grow(more) }
-    }
+    mutating func reserve(_ more: Int) { if capacity &- count < more { grow(more) } }
 
     @inline(never)
     private mutating func grow(_ more: Int) {
-        // With room for the bytes after a long string, such as the end of its object.
+        // With room for what follows a long string, such as the end of its object.
         capacity = max(capacity * 2, count + more + 64)
         let larger = UnsafeMutablePointer<Element>.allocate(capacity: capacity)
         larger.update(from: start, count: count)

@@ -1,11 +1,9 @@
-/// Code shared by the writer and the parser of JSON: scanning many bytes of a string at once.
+/// What the writer and the parser of JSON share: scanning many bytes of a string at once, and escapes.
 enum JSONBytes {
     static let quote = UInt8(ascii: "\"")
     static let backslash = UInt8(ascii: "\\")
 
-    /// Finds the first byte that a JSON string must escape: a quote, a backslash or a control character.
-    ///
-    /// - Returns: Its index, or `end`.
+    /// Returns the index of the first quote, backslash or control character, which need escapes, or `end`.
     @inline(__always)
     static func firstSpecial(in bytes: UnsafePointer<UInt8>, from start: Int, to end: Int) -> Int {
         let raw = UnsafeRawPointer(bytes)
@@ -33,13 +31,12 @@ enum JSONBytes {
             let special = specials(in: word)
             return special == 0 ? end : end &- 8 &+ special.trailingZeroBitCount &>> 3
         }
-        while index < end, !isSpecial(bytes[index]) { index &+= 1 }
+        while index < end {
+            let byte = bytes[index]
+            if byte < 0x20 || byte == quote || byte == backslash { break }
+            index &+= 1
+        }
         return index
-    }
-
-    @inline(__always)
-    static func isSpecial(_ byte: UInt8) -> Bool {
-        byte < 0x20 || byte == quote || byte == backslash
     }
 
     /// Returns the highest bit of each special byte; bits above the lowest one that is set may be wrong.
@@ -51,9 +48,7 @@ enum JSONBytes {
         let borrows = (word &- ones &* 0x20) | (quotes &- ones) | (backslashes &- ones)
         return borrows & ~word & (ones &* 0x80)
     }
-}
 
-extension JSONBytes {
     /// Returns the number of four hexadecimal digits.
     static func hexadecimal(_ digits: UnsafePointer<UInt8>) -> UInt16? {
         var result: UInt16 = 0

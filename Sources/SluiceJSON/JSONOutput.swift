@@ -6,7 +6,6 @@ struct JSONOutput {
     struct FrameID {
         let index: Int32
         let serial: UInt32
-
         static let none = FrameID(index: -1, serial: 0)
     }
 
@@ -44,38 +43,17 @@ struct JSONOutput {
         let frames = MemoryLayout<JSONOutput>.stride
         let hashes = frames + ownFrames * MemoryLayout<Frame>.stride
         let bytes = hashes + ownHashes * MemoryLayout<UInt32>.stride
-        let memory = UnsafeMutableRawPointer.allocate(
-            byteCount: bytes + ownBytes,
-            alignment: MemoryLayout<JSONOutput>.alignment
-        )
+        let alignment = MemoryLayout<JSONOutput>.alignment
+        let memory = UnsafeMutableRawPointer.allocate(byteCount: bytes + ownBytes, alignment: alignment)
         let output = memory.bindMemory(to: JSONOutput.self, capacity: 1)
         output.initialize(
             to: JSONOutput(
-                bytes: GrowingBuffer(
-                    (memory + bytes).bindMemory(to: UInt8.self, capacity: ownBytes),
-                    capacity: ownBytes
-                ),
-                frames: GrowingBuffer(
-                    (memory + frames).bindMemory(to: Frame.self, capacity: ownFrames),
-                    capacity: ownFrames
-                ),
-                hashes: GrowingBuffer(
-                    (memory + hashes).bindMemory(to: UInt32.self, capacity: ownHashes),
-                    capacity: ownHashes
-                )
+                bytes: GrowingBuffer(memory + bytes, capacity: ownBytes),
+                frames: GrowingBuffer(memory + frames, capacity: ownFrames),
+                hashes: GrowingBuffer(memory + hashes, capacity: ownHashes)
             )
         )
         return output
-    }
-
-    private init(
-        bytes: GrowingBuffer<UInt8>,
-        frames: GrowingBuffer<Frame>,
-        hashes: GrowingBuffer<UInt32>
-    ) {
-        self.bytes = bytes
-        self.frames = frames
-        self.hashes = hashes
     }
 
     static func destroy(_ output: UnsafeMutablePointer<JSONOutput>) {
@@ -90,14 +68,8 @@ struct JSONOutput {
         String(decoding: UnsafeBufferPointer(start: bytes.start, count: bytes.count), as: UTF8.self)
     }
 
-    mutating func giveUp() {
-        isOrdinary = false
-    }
-}
+    mutating func giveUp() { isOrdinary = false }
 
-// MARK: - Values inside each other
-
-extension JSONOutput {
     struct Outer {
         let slot: UInt32
         let floor: Int
@@ -124,19 +96,14 @@ extension JSONOutput {
     /// Returns whether an encoder may write its value now; it may once.
     @inline(__always)
     mutating func take(_ slot: UInt32) -> Bool {
-        guard isOrdinary, pending == slot else {
-            giveUp()
-            return false
-        }
+        isOrdinary = isOrdinary && pending == slot
         pending = 0
-        return true
+        return isOrdinary
     }
 
     mutating func open(isObject: Bool) -> FrameID {
-        guard isOrdinary, frames.count < Self.maximumDepth else {
-            giveUp()
-            return .none
-        }
+        isOrdinary = isOrdinary && frames.count < Self.maximumDepth
+        guard isOrdinary else { return .none }
         serial &+= 1
         bytes.append(isObject ? UInt8(ascii: "{") : UInt8(ascii: "["))
         frames.append(Frame(serial: serial, isObject: isObject, hashes: hashes.count))
@@ -150,24 +117,31 @@ extension JSONOutput {
         return true
     }
 
-    /// Prepares for the value of a key.
+    /// Writes a key and a colon, for a value to follow.
     mutating func member(_ key: String, of frame: FrameID) -> Bool {
         guard goOn(frame) else { return false }
         let index = Int(frame.index)
         separate(index)
         frames.start[index].key = bytes.count + 1
         var key = key
-        key.withUTF8 { putKey($0) }
+        key.withUTF8 { key in
+            guard let start = key.baseAddress, let hash = KeyHash.of(start, count: key.count) else {
+                return giveUp()
+            }
+            hashes.append(hash)
+            bytes.reserve(key.count &+ 3)
+            bytes.append(JSONBytes.quote)
+            bytes.append(start, count: key.count)
+            bytes.append(JSONBytes.quote)
+            bytes.append(UInt8(ascii: ":"))
+        }
         return isOrdinary
     }
 
     /// Returns how many elements an array has.
     mutating func count(of frame: FrameID) -> Int {
-        guard isOrdinary, isOpen(frame) else {
-            giveUp()
-            return 0
-        }
-        return frames.start[Int(frame.index)].count
+        isOrdinary = isOrdinary && isOpen(frame)
+        return isOrdinary ? frames.start[Int(frame.index)].count : 0
     }
 
     private func isOpen(_ frame: FrameID) -> Bool {
@@ -177,11 +151,8 @@ extension JSONOutput {
 
     /// Returns whether a container may continue; closes containers opened inside it.
     private mutating func goOn(_ frame: FrameID) -> Bool {
-        guard isOrdinary, pending == 0, frame.index >= floor, isOpen(frame) else {
-            giveUp()
-            return false
-        }
-        close(downTo: Int(frame.index) + 1)
+        isOrdinary = isOrdinary && pending == 0 && frame.index >= floor && isOpen(frame)
+        if isOrdinary { close(downTo: Int(frame.index) + 1) }
         return isOrdinary
     }
 
@@ -196,18 +167,20 @@ extension JSONOutput {
             frames.count &-= 1
             let frame = frames.start[frames.count]
             bytes.append(frame.isObject ? UInt8(ascii: "}") : UInt8(ascii: "]"))
-            let keys = UnsafeMutableBufferPointer(
-                start: hashes.start + frame.hashes,
-                count: hashes.count - frame.hashes
-            )
+            let ownCount = hashes.count - frame.hashes
+            let keys = UnsafeMutableBufferPointer(start: hashes.start + frame.hashes, count: ownCount)
             if KeyHash.hasDuplicate(keys) { giveUp() }
             hashes.count = frame.hashes
         }
     }
 
-    /// Returns the keys of the frames that are open below an index.
-    func path(below index: Int) -> [PathKey] {
-        (0..<max(min(index, frames.count), 0)).map { index in
+    /// Returns the path of an open container, or of the value that is being encoded, for user code.
+    ///
+    /// Gives up, since the keys are not of the type that the code knows.
+    mutating func path(of container: FrameID? = nil) -> [any CodingKey] {
+        giveUp()
+        let depth = container.map { Int($0.index) } ?? floor
+        return (0..<max(min(depth, frames.count), 0)).map { index in
             let frame = frames.start[index]
             guard frame.isObject else { return PathKey(intValue: max(frame.count - 1, 0)) }
             let start = min(frame.key, bytes.count)
@@ -217,27 +190,8 @@ extension JSONOutput {
         }
     }
 
-    /// The path of the value that is being encoded.
-    var path: [PathKey] { path(below: floor) }
-}
+    // MARK: - Bytes
 
-// MARK: - Bytes
-
-extension JSONOutput {
-    /// Writes a key and a colon.
-    private mutating func putKey(_ key: UnsafeBufferPointer<UInt8>) {
-        guard let start = key.baseAddress, let hash = KeyHash.of(start, count: key.count) else {
-            return giveUp()
-        }
-        hashes.append(hash)
-        bytes.reserve(key.count &+ 3)
-        bytes.append(JSONBytes.quote)
-        bytes.append(start, count: key.count)
-        bytes.append(JSONBytes.quote)
-        bytes.append(UInt8(ascii: ":"))
-    }
-
-    /// Writes text unchanged.
     mutating func putLiteral(_ text: StaticString) {
         bytes.append(text.utf8Start, count: text.utf8CodeUnitCount)
     }
@@ -246,19 +200,11 @@ extension JSONOutput {
         for byte in digits.utf8 { bytes.append(byte) }
     }
 
-    mutating func put(_ value: Double) {
+    mutating func put(_ value: some BinaryFloatingPoint & CustomStringConvertible) {
         guard value.isFinite else { return giveUp() }
-        putNumber(Self.shortened(value.description))
-    }
-
-    mutating func put(_ value: Float) {
-        guard value.isFinite else { return giveUp() }
-        putNumber(Self.shortened(value.description))
-    }
-
-    /// Returns a whole number in Foundation's format.
-    private static func shortened(_ number: String) -> String {
-        number.hasSuffix(".0") ? String(number.dropLast(2)) : number
+        let digits = value.description
+        // Whole numbers in Foundation's format.
+        putNumber(digits.hasSuffix(".0") ? String(digits.dropLast(2)) : digits)
     }
 
     mutating func put(negative: Bool, _ magnitude: UInt64) {
@@ -281,23 +227,19 @@ extension JSONOutput {
 
     mutating func putString(_ string: String) {
         var string = string
-        string.withUTF8 { putString($0) }
-    }
-
-    private mutating func putString(_ source: UnsafeBufferPointer<UInt8>) {
-        bytes.reserve(source.count &+ 2)
-        bytes.append(JSONBytes.quote)
-        if let start = source.baseAddress {
+        string.withUTF8 { source in
+            bytes.reserve(source.count &+ 2)
+            bytes.append(JSONBytes.quote)
             var copied = 0
-            while true {
+            while let start = source.baseAddress {
                 let end = JSONBytes.firstSpecial(in: start, from: copied, to: source.count)
                 bytes.append(start + copied, count: end &- copied)
                 guard end < source.count else { break }
                 putEscape(of: start[end])
                 copied = end &+ 1
             }
+            bytes.append(JSONBytes.quote)
         }
-        bytes.append(JSONBytes.quote)
     }
 
     private mutating func putEscape(of byte: UInt8) {

@@ -13,16 +13,20 @@ package final class JSONTape {
     private var bytes: UnsafePointer<UInt8>
     private let byteCount: Int
     let tokens: UnsafeMutablePointer<Token>
-    private let count: Int
+    /// The token of a missing value.
+    let nothing: Int
     /// A copy of the text, after the original text is gone.
     private var copy: UnsafeMutablePointer<UInt8>?
 
     private init?(_ text: UnsafeBufferPointer<UInt8>) {
         guard let start = text.baseAddress else { return nil }
-        var parser = TapeParser(text, start: start)
+        let first = UnsafeMutablePointer<Token>.allocate(capacity: 32)
+        let buffer = GrowingBuffer<Token>(first, capacity: 32, isOwned: true)
+        let depth = JSONOutput.maximumDepth
+        var parser = TapeParser<Token>(bytes: start, end: text.count, depthLimit: depth, tokens: buffer)
         let isOrdinary = parser.parse()
-        tokens = parser.tokens
-        count = parser.count
+        tokens = parser.tokens.start
+        nothing = parser.tokens.count - 1
         bytes = start
         byteCount = text.count
         if !isOrdinary { return nil }
@@ -38,25 +42,19 @@ package final class JSONTape {
         var text = text
         return try text.withUTF8 { bytes in
             guard var tape = JSONTape(bytes) else { throw NotOrdinary() }
+            let value: Value
             do {
-                let value = try tape.value(type, at: 0)
-                keepText(ofShared: &tape)
-                guard tape.isOrdinary else { throw NotOrdinary() }
-                return value
-            } catch {
-                keepText(ofShared: &tape)
-                throw error
+                defer { if !isKnownUniquelyReferenced(&tape) { tape.keepText() } }
+                value = try tape.value(type, at: 0)
             }
+            guard tape.isOrdinary else { throw NotOrdinary() }
+            return value
         }
     }
 
     private struct NotOrdinary: Error {}
 
     /// Copies the text for a decoder that outlives its value; its later use falls back to Foundation.
-    private static func keepText(ofShared tape: inout JSONTape) {
-        if !isKnownUniquelyReferenced(&tape), tape.copy == nil { tape.keepText() }
-    }
-
     private func keepText() {
         let kept = UnsafeMutablePointer<UInt8>.allocate(capacity: byteCount)
         kept.initialize(from: bytes, count: byteCount)
@@ -65,30 +63,19 @@ package final class JSONTape {
         isOrdinary = false
     }
 
-    func giveUp() {
-        isOrdinary = false
-    }
+    func giveUp() { isOrdinary = false }
 
-    /// Gives up, and returns an error.
-    ///
-    /// Its text never reaches anyone: Foundation's decoder makes its own.
+    /// Gives up, and returns an error that no one sees: Foundation's decoder makes its own.
     @inline(never)
     func refusal() -> DecodingError {
         isOrdinary = false
         return .dataCorrupted(.init(codingPath: [], debugDescription: "The value is not an ordinary one."))
     }
 
-    /// The token of a missing value.
-    var nothing: Int { count - 1 }
-
-    func text(of token: Token) -> UnsafeBufferPointer<UInt8> {
+    private func text(of token: Token) -> UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(start: bytes + Int(token.start), count: Int(token.length))
     }
-}
 
-// MARK: - Values
-
-extension JSONTape {
     func isNull(_ index: Int) -> Bool { tokens[index].kind == .null }
 
     @inline(__always)
@@ -120,9 +107,7 @@ extension JSONTape {
             guard let date = Date(iso8601: try string(at: index)) else { throw refusal() }
             return unsafeBitCast(date, to: type)
         }
-        do {
-            return try Value(from: TapeDecoder(tape: self, index: index))
-        } catch {
+        do { return try Value(from: TapeDecoder(tape: self, index: index)) } catch {
             isOrdinary = false
             throw error
         }
@@ -137,17 +122,9 @@ extension JSONTape {
         case .integer, .number: quotes = 0
         default: throw refusal()
         }
-        let whole = Token(
-            kind: token.kind,
-            start: token.start - quotes,
-            length: token.length + 2 * quotes,
-            next: 0
-        )
-        do {
-            return try JSONDecoder().decode(type, from: Data(text(of: whole)))
-        } catch {
-            throw refusal()
-        }
+        let start = bytes + Int(token.start - quotes)
+        let text = UnsafeBufferPointer(start: start, count: Int(token.length + 2 * quotes))
+        do { return try JSONDecoder().decode(type, from: Data(text)) } catch { throw refusal() }
     }
 
     private func string(at index: Int) throws -> String {
@@ -160,22 +137,17 @@ extension JSONTape {
     }
 
     private func bool(at index: Int) throws -> Bool {
-        switch tokens[index].kind {
-        case .isTrue: return true
-        case .isFalse: return false
-        default: throw refusal()
-        }
+        let kind = tokens[index].kind
+        guard kind == .isTrue || kind == .isFalse else { throw refusal() }
+        return kind == .isTrue
     }
 
     @inline(__always)
-    private func integer<Value: FixedWidthInteger & Decodable>(
-        _ type: Value.Type,
-        at index: Int
-    ) throws -> Value {
+    private func integer<I: FixedWidthInteger & Decodable>(_ type: I.Type, at index: Int) throws -> I {
         let token = tokens[index]
         if token.kind == .integer, let (isNegative, magnitude) = small(token) {
             let signed = isNegative ? -Int64(magnitude) : Int64(magnitude)
-            if !isNegative || magnitude > 0, let value = Value(exactly: signed) { return value }
+            if !isNegative || magnitude > 0, let value = I(exactly: signed) { return value }
         }
         return try foreign(type, at: index)
     }
@@ -199,39 +171,33 @@ extension JSONTape {
             return isNegative ? -Double(magnitude) : Double(magnitude)
         }
         guard token.kind == .integer || token.kind == .number else { throw refusal() }
+        let value = Double(String(decoding: text(of: token), as: UTF8.self))
         // Zero and infinity may result from a number that is out of range.
-        if let value = Double(String(decoding: text(of: token), as: UTF8.self)), value.isNormal {
-            return value
-        }
+        if let value, value.isNormal { return value }
         return try foreign(Double.self, at: index)
     }
-}
 
-// MARK: - Members
-
-extension JSONTape {
     /// Returns the value of a key in an object, or nil if there is no such key.
-    func find(_ key: String, in object: Int) -> Int? {
-        var key = key
-        return key.withUTF8 { find($0, in: object) }
-    }
-
+    ///
     /// Searches after the key found last first, since keys are mostly read in the order of the text.
-    private func find(_ wanted: UnsafeBufferPointer<UInt8>, in object: Int) -> Int? {
-        let last = Int(tokens[object].start)
-        let end = Int(tokens[object].next)
-        var key = last == 0 ? object &+ 1 : Int(tokens[last &+ 1].next)
-        for _ in 0..<tokens[object].length {
-            if key == end { key = object &+ 1 }
-            if matches(key, wanted) {
-                tokens[object].start = UInt32(truncatingIfNeeded: key)
-                return key &+ 1
+    func find(_ wanted: String, in object: Int) -> Int? {
+        var wanted = wanted
+        return wanted.withUTF8 { wanted -> Int? in
+            let last = Int(tokens[object].start)
+            let end = Int(tokens[object].next)
+            var key = last == 0 ? object &+ 1 : Int(tokens[last &+ 1].next)
+            for _ in 0..<tokens[object].length {
+                if key == end { key = object &+ 1 }
+                if matches(key, wanted) {
+                    tokens[object].start = UInt32(truncatingIfNeeded: key)
+                    return key &+ 1
+                }
+                key = Int(tokens[key &+ 1].next)
             }
-            key = Int(tokens[key &+ 1].next)
+            // Swift treats a few characters as equal to one of ASCII.
+            if wanted.contains(where: { $0 >= 0x80 }) { isOrdinary = false }
+            return nil
         }
-        // Swift treats a few characters as equal to one of ASCII.
-        if wanted.contains(where: { $0 >= 0x80 }) { isOrdinary = false }
-        return nil
     }
 
     @inline(__always)
@@ -246,13 +212,18 @@ extension JSONTape {
         var key = object + 1
         return (0..<tokens[object].length).map { _ in
             defer { key = Int(tokens[key + 1].next) }
-            return String(decoding: text(of: tokens[key]), as: UTF8.self)
+            return self.key(at: key)
         }
     }
 
-    /// Returns the keys that lead to a value, from the outermost.
-    func path(to wanted: Int) -> [PathKey] {
-        var path: [PathKey] = []
+    private func key(at index: Int) -> String { String(decoding: text(of: tokens[index]), as: UTF8.self) }
+
+    /// Returns the keys that lead to a value, for user code.
+    ///
+    /// Gives up, since the keys are not of the type that the code knows.
+    func path(to wanted: Int) -> [any CodingKey] {
+        giveUp()
+        var path: [any CodingKey] = []
         var container = 0
         while container < wanted, wanted < Int(tokens[container].next) {
             let isObject = tokens[container].kind == .object
@@ -262,8 +233,7 @@ extension JSONTape {
                 child = Int(tokens[child].next) + (isObject ? 1 : 0)
                 index += 1
             }
-            let name = isObject ? String(decoding: text(of: tokens[child - 1]), as: UTF8.self) : nil
-            path.append(name.map(PathKey.init(stringValue:)) ?? PathKey(intValue: index))
+            path.append(isObject ? PathKey(stringValue: key(at: child - 1)) : PathKey(intValue: index))
             container = child
         }
         return path

@@ -3,50 +3,34 @@ struct KeyedWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
     let writer: JSONWriter
     let frame: JSONOutput.FrameID
 
-    var codingPath: [any CodingKey] {
-        writer.giveUp()
-        return writer.output.pointee.path(below: Int(frame.index))
-    }
+    var codingPath: [any CodingKey] { writer.output.pointee.path(of: frame) }
 
-    func encodeNil(forKey key: Key) {
-        if writer.output.pointee.member(key.stringValue, of: frame) { writer.writeNil() }
-    }
+    @inline(__always)
+    private func begin(_ key: Key) -> Bool { writer.output.pointee.member(key.stringValue, of: frame) }
+
+    func encodeNil(forKey key: Key) { if begin(key) { writer.writeNil() } }
 
     @inline(__always)
     func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
-        if writer.output.pointee.member(key.stringValue, of: frame) { try writer.write(value) }
+        if begin(key) { try writer.write(value) }
     }
 
     // The standard library has throwing defaults for these two.
-    func encode(_ value: Int128, forKey key: Key) throws {
-        if writer.output.pointee.member(key.stringValue, of: frame) { try writer.write(value) }
-    }
+    func encode(_ value: Int128, forKey key: Key) throws { if begin(key) { try writer.write(value) } }
+    func encode(_ value: UInt128, forKey key: Key) throws { if begin(key) { try writer.write(value) } }
 
-    func encode(_ value: UInt128, forKey key: Key) throws {
-        if writer.output.pointee.member(key.stringValue, of: frame) { try writer.write(value) }
-    }
-
-    func nestedContainer<NestedKey: CodingKey>(
-        keyedBy type: NestedKey.Type,
-        forKey key: Key
-    ) -> KeyedEncodingContainer<NestedKey> {
-        KeyedEncodingContainer(KeyedWriter<NestedKey>(writer: writer, frame: open(key, isObject: true)))
+    func nestedContainer<K: CodingKey>(keyedBy type: K.Type, forKey key: Key) -> KeyedEncodingContainer<K> {
+        writer.object(if: begin(key))
     }
 
     func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
-        UnkeyedWriter(writer: writer, frame: open(key, isObject: false))
+        writer.array(if: begin(key))
     }
 
-    private func open(_ key: Key, isObject: Bool) -> JSONOutput.FrameID {
-        let isTurn = writer.output.pointee.member(key.stringValue, of: frame)
-        return isTurn ? writer.output.pointee.open(isObject: isObject) : .none
-    }
+    func superEncoder() -> any Encoder { encoder(of: PathKey(stringValue: "super")) }
+    func superEncoder(forKey key: Key) -> any Encoder { encoder(of: key) }
 
-    func superEncoder() -> any Encoder {
-        WriterEncoder(writer: writer, slot: 0, pathOfNothing: codingPath + [PathKey(stringValue: "super")])
-    }
-
-    func superEncoder(forKey key: Key) -> any Encoder {
+    private func encoder(of key: any CodingKey) -> any Encoder {
         WriterEncoder(writer: writer, slot: 0, pathOfNothing: codingPath + [key])
     }
 }

@@ -4,7 +4,7 @@ struct TapeDecoder: Decoder, SingleValueDecodingContainer {
     let index: Int
 
     var userInfo: [CodingUserInfoKey: Any] { [:] }
-    var codingPath: [any CodingKey] { tape.told(index) }
+    var codingPath: [any CodingKey] { tape.path(to: index) }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
         guard tape.tokens[index].kind == .object else { throw tape.refusal() }
@@ -13,29 +13,19 @@ struct TapeDecoder: Decoder, SingleValueDecodingContainer {
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
         guard tape.tokens[index].kind == .array else { throw tape.refusal() }
-        return TapeArray(tape: tape, array: index)
+        let array = UInt32(truncatingIfNeeded: index)
+        return TapeArray(tape: tape, array: array, next: array + 1)
     }
 
     func singleValueContainer() -> any SingleValueDecodingContainer { self }
-
     func decodeNil() -> Bool { tape.isNull(index) }
 
     @inline(__always)
-    func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-        try tape.value(type, at: index)
-    }
+    func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try tape.value(type, at: index) }
 
     // The standard library has throwing defaults for these two.
     func decode(_ type: Int128.Type) throws -> Int128 { try tape.value(type, at: index) }
     func decode(_ type: UInt128.Type) throws -> UInt128 { try tape.value(type, at: index) }
-}
-
-extension JSONTape {
-    /// Returns a path for user code, and gives up: its keys are not of the type that the code knows.
-    fileprivate func told(_ index: Int) -> [any CodingKey] {
-        giveUp()
-        return path(to: index)
-    }
 }
 
 /// The members of an object.
@@ -43,25 +33,21 @@ private struct TapeObject<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let tape: JSONTape
     let object: Int
 
-    var codingPath: [any CodingKey] { tape.told(object) }
+    var codingPath: [any CodingKey] { tape.path(to: object) }
     var allKeys: [Key] { tape.keys(of: object).compactMap(Key.init(stringValue:)) }
 
     func contains(_ key: Key) -> Bool { tape.find(key.stringValue, in: object) != nil }
-
-    func decodeNil(forKey key: Key) throws -> Bool { tape.isNull(try find(key)) }
+    func decodeNil(forKey key: Key) throws -> Bool { try tape.isNull(find(key)) }
 
     @inline(__always)
     func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
-        try tape.value(type, at: try find(key))
+        try tape.value(type, at: find(key))
     }
 
     // The standard library has throwing defaults for these two.
-    func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 {
-        try tape.value(type, at: try find(key))
-    }
-
+    func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try tape.value(type, at: find(key)) }
     func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 {
-        try tape.value(type, at: try find(key))
+        try tape.value(type, at: find(key))
     }
 
     @inline(__always)
@@ -76,19 +62,15 @@ private struct TapeObject<Key: CodingKey>: KeyedDecodingContainerProtocol {
         return index
     }
 
-    func nestedContainer<NestedKey: CodingKey>(
-        keyedBy type: NestedKey.Type,
-        forKey key: Key
-    ) throws -> KeyedDecodingContainer<NestedKey> {
-        try TapeDecoder(tape: tape, index: try find(key)).container(keyedBy: type)
+    func nestedContainer<K>(keyedBy type: K.Type, forKey key: Key) throws -> KeyedDecodingContainer<K> {
+        try TapeDecoder(tape: tape, index: find(key)).container(keyedBy: type)
     }
 
     func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
-        try TapeDecoder(tape: tape, index: try find(key)).unkeyedContainer()
+        try TapeDecoder(tape: tape, index: find(key)).unkeyedContainer()
     }
 
     func superDecoder() -> any Decoder { decoder(of: "super") }
-
     func superDecoder(forKey key: Key) -> any Decoder { decoder(of: key.stringValue) }
 
     /// Returns the decoder of a key's value; of null if there is no such key.
@@ -101,17 +83,11 @@ private struct TapeObject<Key: CodingKey>: KeyedDecodingContainerProtocol {
 private struct TapeArray: UnkeyedDecodingContainer {
     let tape: JSONTape
     // Small, so that it fits into an existential without being allocated.
-    private let array: UInt32
-    private var next: UInt32
-    private var position: UInt32 = 0
+    let array: UInt32
+    var next: UInt32
+    var position: UInt32 = 0
 
-    init(tape: JSONTape, array: Int) {
-        self.tape = tape
-        self.array = UInt32(truncatingIfNeeded: array)
-        next = self.array + 1
-    }
-
-    var codingPath: [any CodingKey] { tape.told(Int(array)) }
+    var codingPath: [any CodingKey] { tape.path(to: Int(array)) }
     var count: Int? { Int(tape.tokens[Int(array)].length) }
     var currentIndex: Int { Int(position) }
     var isAtEnd: Bool { position >= tape.tokens[Int(array)].length }
@@ -127,7 +103,7 @@ private struct TapeArray: UnkeyedDecodingContainer {
     }
 
     mutating func decodeNil() throws -> Bool {
-        guard tape.isNull(try current()) else { return false }
+        guard try tape.isNull(current()) else { return false }
         advance()
         return true
     }
@@ -141,7 +117,7 @@ private struct TapeArray: UnkeyedDecodingContainer {
 
     @inline(__always)
     private mutating func next<Value: Decodable>(_ type: Value.Type) throws -> Value {
-        let value = try tape.value(type, at: try current())
+        let value = try tape.value(type, at: current())
         advance()
         return value
     }
@@ -155,23 +131,19 @@ private struct TapeArray: UnkeyedDecodingContainer {
         return try decodeNil() ? nil : try decode(type)
     }
 
-    mutating func nestedContainer<NestedKey: CodingKey>(
-        keyedBy type: NestedKey.Type
-    ) throws -> KeyedDecodingContainer<NestedKey> {
-        let container = try TapeDecoder(tape: tape, index: try current()).container(keyedBy: type)
+    private mutating func nested<Result>(_ make: (TapeDecoder) throws -> Result) throws -> Result {
+        let result = try make(TapeDecoder(tape: tape, index: current()))
         advance()
-        return container
+        return result
+    }
+
+    mutating func nestedContainer<K: CodingKey>(keyedBy type: K.Type) throws -> KeyedDecodingContainer<K> {
+        try nested { try $0.container(keyedBy: type) }
     }
 
     mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
-        let container = try TapeDecoder(tape: tape, index: try current()).unkeyedContainer()
-        advance()
-        return container
+        try nested { try $0.unkeyedContainer() }
     }
 
-    mutating func superDecoder() throws -> any Decoder {
-        let decoder = TapeDecoder(tape: tape, index: try current())
-        advance()
-        return decoder
-    }
+    mutating func superDecoder() throws -> any Decoder { try nested { $0 } }
 }

@@ -1,27 +1,20 @@
-/// Splits a JSON text into tokens, in the order of the text, if all of it is ordinary.
-struct TapeParser: ~Copyable {
-    /// More than user types nest; deeper values are left to Foundation.
-    private static let maximumDepth = 128
-    /// Keys are searched one after the other, which is too slow in larger objects.
-    private static let maximumMembers = 4_096
+/// Checks a JSON text.
+///
+/// `TapeParser<Token>` splits it into tokens, in the order of the text, if all of it is ordinary.
+/// `TapeParser<Never>` makes no tokens, and accepts every text of the grammar.
+struct TapeParser<Output>: ~Copyable {
+    let bytes: UnsafePointer<UInt8>
+    let end: Int
+    let depthLimit: Int
+    /// Deallocated by the caller.
+    private(set) var tokens: GrowingBuffer<Token>
+    private(set) var index = 0
 
-    private let bytes: UnsafePointer<UInt8>
-    private let end: Int
-    private var index = 0
-    private var capacity: Int
-    private(set) var tokens: UnsafeMutablePointer<Token>
-    private(set) var count = 0
+    /// A constant wherever the compiler specialises the type.
+    @inline(__always)
+    private static var makesTokens: Bool { Output.self == Token.self }
 
-    init(_ text: UnsafeBufferPointer<UInt8>, start: UnsafePointer<UInt8>) {
-        bytes = start
-        end = text.count
-        capacity = 32
-        tokens = .allocate(capacity: capacity)
-    }
-
-    /// Returns whether the text is one value of JSON, all of it ordinary.
-    ///
-    /// The caller owns the tokens in any case.
+    /// Returns whether the text is one value of JSON; of tokens, whether all of it is ordinary.
     mutating func parse() -> Bool {
         guard end < UInt32.max, value(depth: 0) else { return false }
         skipSpace()
@@ -32,23 +25,11 @@ struct TapeParser: ~Copyable {
 
     @inline(__always)
     private mutating func append(_ kind: Token.Kind, start: Int, length: Int, next: UInt32? = nil) {
-        if count == capacity { grow() }
-        let token = Token(
-            kind: kind,
-            start: UInt32(truncatingIfNeeded: start),
-            length: UInt32(truncatingIfNeeded: length),
-            next: next ?? UInt32(truncatingIfNeeded: count &+ 1)
-        )
-        (tokens + count).initialize(to: token)
-        count &+= 1
-    }
-
-    private mutating func grow() {
-        let larger = UnsafeMutablePointer<Token>.allocate(capacity: capacity * 2)
-        larger.moveInitialize(from: tokens, count: count)
-        tokens.deallocate()
-        tokens = larger
-        capacity *= 2
+        guard Self.makesTokens else { return }
+        let start = UInt32(truncatingIfNeeded: start)
+        let length = UInt32(truncatingIfNeeded: length)
+        let next = next ?? UInt32(truncatingIfNeeded: tokens.count &+ 1)
+        tokens.append(Token(kind: kind, start: start, length: length, next: next))
     }
 
     /// The next byte; at the end 0, which never occurs outside of strings.
@@ -85,61 +66,55 @@ struct TapeParser: ~Copyable {
         }
     }
 
-    private mutating func array(depth: Int) -> Bool {
-        guard depth < Self.maximumDepth else { return false }
-        let array = count
-        append(.array, start: index, length: 0)
-        index &+= 1
-        skipSpace()
-        var elements: UInt32 = 0
-        if current != UInt8(ascii: "]") {
-            repeat {
-                guard value(depth: depth + 1) else { return false }
-                elements += 1
-                skipSpace()
-            } while skip(UInt8(ascii: ","))
-        }
-        tokens[array].length = elements
-        tokens[array].next = UInt32(truncatingIfNeeded: count)
-        return skip(UInt8(ascii: "]"))
-    }
+    private mutating func array(depth: Int) -> Bool { container(.array, depth) }
+    private mutating func object(depth: Int) -> Bool { container(.object, depth) }
 
-    private mutating func object(depth: Int) -> Bool {
-        guard depth < Self.maximumDepth else { return false }
-        let object = count
-        append(.object, start: 0, length: 0)
+    /// Inlined into its two callers, so that what they differ in costs nothing.
+    @inline(__always)
+    private mutating func container(_ kind: Token.Kind, _ depth: Int) -> Bool {
+        guard depth < depthLimit else { return false }
+        let isObject = kind == .object
+        let close = isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")
+        let container = tokens.count
+        append(kind, start: 0, length: 0)
         index &+= 1
         skipSpace()
-        var members: UInt32 = 0
-        if current != UInt8(ascii: "}") {
+        var length: UInt32 = 0
+        if current != close {
             repeat {
-                skipSpace()
-                guard key() else { return false }
-                skipSpace()
-                guard skip(UInt8(ascii: ":")), value(depth: depth + 1) else { return false }
-                members += 1
+                if isObject {
+                    skipSpace()
+                    guard key() else { return false }
+                    skipSpace()
+                    guard skip(UInt8(ascii: ":")) else { return false }
+                }
+                guard value(depth: depth + 1) else { return false }
+                length += 1
                 skipSpace()
             } while skip(UInt8(ascii: ","))
         }
-        tokens[object].length = members
-        tokens[object].next = UInt32(truncatingIfNeeded: count)
-        return skip(UInt8(ascii: "}")) && hasUniqueKeys(object, Int(members))
+        guard Self.makesTokens else { return skip(close) }
+        tokens.start[container].length = length
+        tokens.start[container].next = UInt32(truncatingIfNeeded: tokens.count)
+        return skip(close) && (!isObject || hasUniqueKeys(container, Int(length)))
     }
 
     private func hasUniqueKeys(_ object: Int, _ members: Int) -> Bool {
         guard members > 1 else { return true }
-        guard members <= Self.maximumMembers else { return false }
+        // Keys are searched one after the other, which is too slow in larger objects.
+        guard members <= 4_096 else { return false }
         return withUnsafeTemporaryAllocation(of: UInt32.self, capacity: members) { hashes in
             var key = object + 1
             for index in 0..<members {
-                hashes.initializeElement(at: index, to: tokens[key].next)
-                key = Int(tokens[key + 1].next)
+                hashes.initializeElement(at: index, to: tokens.start[key].next)
+                key = Int(tokens.start[key + 1].next)
             }
             return !KeyHash.hasDuplicate(hashes)
         }
     }
 
     private mutating func key() -> Bool {
+        guard Self.makesTokens else { return current == JSONBytes.quote && string() }
         guard skip(JSONBytes.quote) else { return false }
         let start = index
         index = JSONBytes.firstSpecial(in: bytes, from: index, to: end)
@@ -178,6 +153,7 @@ struct TapeParser: ~Copyable {
         case UInt8(ascii: "u"):
             index &+= 1
             guard let unit = hexadecimal() else { return false }
+            guard Self.makesTokens else { return true }
             if UTF16.isTrailSurrogate(unit) { return false }
             guard UTF16.isLeadSurrogate(unit) else { return true }
             guard skip(JSONBytes.backslash), skip(UInt8(ascii: "u")), let trail = hexadecimal() else {

@@ -1,15 +1,8 @@
 /// A value in a JSON text, or a key.
-struct Token {
+struct Token: BitwiseCopyable {
+    /// Integers have neither a fraction nor an exponent; other numbers do.
     enum Kind: UInt8 {
-        case null, isTrue, isFalse
-        /// A number without a fraction and an exponent.
-        case integer
-        case number
-        case string
-        case escapedString
-        case key
-        case array
-        case object
+        case null, isTrue, isFalse, integer, number, string, escapedString, key, array, object
     }
 
     let kind: Kind

@@ -3,45 +3,26 @@ struct UnkeyedWriter: UnkeyedEncodingContainer {
     let writer: JSONWriter
     let frame: JSONOutput.FrameID
 
-    var codingPath: [any CodingKey] {
-        writer.giveUp()
-        return writer.output.pointee.path(below: Int(frame.index))
-    }
-
+    var codingPath: [any CodingKey] { writer.output.pointee.path(of: frame) }
     var count: Int { writer.output.pointee.count(of: frame) }
 
-    func encodeNil() {
-        if writer.output.pointee.element(of: frame) { writer.writeNil() }
-    }
+    @inline(__always)
+    private func begin() -> Bool { writer.output.pointee.element(of: frame) }
+
+    func encodeNil() { if begin() { writer.writeNil() } }
 
     @inline(__always)
-    func encode<Value: Encodable>(_ value: Value) throws {
-        if writer.output.pointee.element(of: frame) { try writer.write(value) }
-    }
+    func encode<Value: Encodable>(_ value: Value) throws { if begin() { try writer.write(value) } }
 
     // The standard library has throwing defaults for these two.
-    func encode(_ value: Int128) throws {
-        if writer.output.pointee.element(of: frame) { try writer.write(value) }
+    func encode(_ value: Int128) throws { if begin() { try writer.write(value) } }
+    func encode(_ value: UInt128) throws { if begin() { try writer.write(value) } }
+
+    func nestedContainer<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+        writer.object(if: begin())
     }
 
-    func encode(_ value: UInt128) throws {
-        if writer.output.pointee.element(of: frame) { try writer.write(value) }
-    }
-
-    func nestedContainer<NestedKey: CodingKey>(
-        keyedBy type: NestedKey.Type
-    ) -> KeyedEncodingContainer<NestedKey> {
-        KeyedEncodingContainer(KeyedWriter<NestedKey>(writer: writer, frame: open(isObject: true)))
-    }
-
-    func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer {
-        UnkeyedWriter(writer: writer, frame: open(isObject: false))
-    }
-
-    private func open(isObject: Bool) -> JSONOutput.FrameID {
-        let isTurn = writer.output.pointee.element(of: frame)
-        return isTurn ? writer.output.pointee.open(isObject: isObject) : .none
-    }
+    func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { writer.array(if: begin()) }
 
     func superEncoder() -> any Encoder {
         let index = PathKey(intValue: count)

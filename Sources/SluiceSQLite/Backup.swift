@@ -11,7 +11,6 @@ extension Connection {
     ///
     /// - Parameters:
     ///   - destination: A connection with no transaction open.
-    ///   - pages: How many pages are copied at a time.
     ///   - between: Called between two steps with the number of remaining pages; if it throws, the copy ends.
     package func copy(
         to destination: Connection,
@@ -21,18 +20,13 @@ extension Connection {
         guard let backup = sqlite3_backup_init(destination.handle, "main", handle, "main") else {
             throw SQLiteError(sqlite3_extended_errcode(destination.handle), on: destination.handle)
         }
-        do {
-            while true {
-                let code = sqlite3_backup_step(backup, Int32(clamping: pages))
-                if code == SQLITE_DONE { break }
-                guard code == SQLITE_OK else { throw SQLiteError(code, on: destination.handle) }
-                try between(Int(sqlite3_backup_remaining(backup)))
-            }
-        } catch {
-            sqlite3_backup_finish(backup)
-            throw error
+        // Its code is the last step's, which is checked below.
+        defer { sqlite3_backup_finish(backup) }
+        while true {
+            let code = sqlite3_backup_step(backup, Int32(clamping: pages))
+            if code == SQLITE_DONE { return }
+            guard code == SQLITE_OK else { throw SQLiteError(code, on: destination.handle) }
+            try between(Int(sqlite3_backup_remaining(backup)))
         }
-        let code = sqlite3_backup_finish(backup)
-        guard code == SQLITE_OK else { throw SQLiteError(code, on: destination.handle) }
     }
 }

@@ -24,9 +24,7 @@ package struct Checkpoint: Hashable, Sendable {
 }
 
 extension Connection {
-    /// Copies the WAL into the database file.
-    ///
-    /// Being blocked is a normal result: see `wasBlocked`.
+    /// Copies the WAL into the database file; being blocked is a normal result: see `wasBlocked`.
     package func checkpoint(_ mode: Checkpoint.Mode) throws(SQLiteError) -> Checkpoint {
         var frames: Int32 = 0
         var copied: Int32 = 0
@@ -72,8 +70,7 @@ extension Connection {
 
     /// Syncs the WAL to the disk, including its truncation, which SQLite does not sync.
     ///
-    /// It uses SQLite's own file (`SQLITE_FCNTL_JOURNAL_POINTER`). Without one, as in memory, it does
-    /// nothing.
+    /// It uses SQLite's own file (`SQLITE_FCNTL_JOURNAL_POINTER`); in memory, without one, it does nothing.
     package func syncWAL() throws(SQLiteError) {
         var log: UnsafeMutablePointer<sqlite3_file>?
         let found = sqlite3_file_control(handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log)
@@ -96,15 +93,18 @@ extension Connection {
         let code = sqlite3_wal_checkpoint_v2(handle, "main", SQLITE_CHECKPOINT_PASSIVE, nil, nil)
         let error = code & 0xFF == SQLITE_OK ? nil : SQLiteError(code, on: handle)
         try set(Pragma("synchronous", level))
-        switch error?.code.primary {
-        case nil, .interrupted: return false
-        case .busy: return true
-        case _?: throw error ?? SQLiteError(code, on: handle)
-        }
+        guard let error, error.code.primary != .interrupted else { return false }
+        guard error.code.primary == .busy else { throw error }
+        return true
     }
 
     /// Waits a millisecond, as SQLite does between two tries to get a lock.
     package static func pause() { sqlite3_sleep(1) }
+
+    /// The target of the WAL hook, a C function without context of its own.
+    final class WALFrameCounter {
+        var frames = 0
+    }
 
     /// Counts the frames of the WAL for ``walFrames`` after each commit of this connection.
     ///
@@ -126,12 +126,9 @@ extension Connection {
 
     /// Frames in the WAL after the last commit of this connection; 0 before the first.
     package var walFrames: Int { walFrameCounter.frames }
-}
 
-extension Connection {
     /// Begins to count for ``writtenPages``.
     package func countWrittenPages() { _ = cacheWrites(resetting: true) }
-
     /// Pages that this connection has written since ``countWrittenPages()``; some may count twice.
     package var writtenPages: Int { cacheWrites(resetting: false) }
 
@@ -147,8 +144,5 @@ extension Connection {
 /// The closure of the busy handler, a C function without context of its own.
 private final class BusyQuestion {
     let waits: () -> Bool
-
-    init(_ waits: @escaping () -> Bool) {
-        self.waits = waits
-    }
+    init(_ waits: @escaping () -> Bool) { self.waits = waits }
 }

@@ -22,15 +22,15 @@ package final class Connection {
     }
 
     let handle: OpaquePointer
-    /// Whether it closes its handle; otherwise the handle belongs to other code.
-    let isOwner: Bool
     /// The path it was opened with, or `:memory:`.
     package let path: String
-    /// By the address of the text: a literal has only one.
+    /// By the address of the text, so that texts are not compared: a literal has only one.
     private var statements: [UnsafePointer<UInt8>: Statement] = [:]
     private var isOpen = true
     /// The busy handler's settings, which live as long as the connection; `nil` for a borrowed handle.
     private let patience: UnsafeMutablePointer<csqlite_patience>?
+    /// Whether it closes its handle; otherwise the handle belongs to other code.
+    private var isOwner: Bool { patience != nil }
     /// The process that opened it, as a count of ``ForkCounter``.
     private let forks: Int
     let walFrameCounter = WALFrameCounter()
@@ -43,25 +43,19 @@ package final class Connection {
     ///
     /// SQLite does not read the file yet: the first statement finds a file that is not a database.
     ///
-    /// - Parameter vfs: The name of the SQLite VFS (<https://www.sqlite.org/vfs.html>); `nil` is the
-    ///   system's.
+    /// - Parameter vfs: The SQLite VFS's name (<https://www.sqlite.org/vfs.html>); `nil` is the system's.
     package init(path: String, mode: Mode, vfs: String? = nil) throws(SQLiteError) {
-        let access =
+        let (name, access) =
             switch mode {
-            case .create: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
-            case .write: SQLITE_OPEN_READWRITE
-            case .read: SQLITE_OPEN_READONLY
-            case .immutable, .readShared: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
+            case .create: (path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
+            case .write: (path, SQLITE_OPEN_READWRITE)
+            case .read: (path, SQLITE_OPEN_READONLY)
+            case .readShared: (Self.uri(path, "readonly_shm"), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)
+            case .immutable: (Self.uri(path, "immutable"), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)
             }
         ForkCounter.install()
         forks = ForkCounter.current
         var handle: OpaquePointer?
-        let name =
-            switch mode {
-            case .immutable: Self.uri(path, "immutable")
-            case .readShared: Self.uri(path, "readonly_shm")
-            case .create, .write, .read: path
-            }
         let code = sqlite3_open_v2(name, &handle, access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, vfs)
         guard code == SQLITE_OK, let handle else {
             let error = SQLiteError(code, on: handle)
@@ -70,7 +64,6 @@ package final class Connection {
         }
         self.handle = handle
         self.path = path
-        isOwner = true
         let patience = UnsafeMutablePointer<csqlite_patience>.allocate(capacity: 1)
         patience.initialize(to: csqlite_patience(limit_ns: 0, start_ns: 0))
         self.patience = patience
@@ -86,7 +79,6 @@ package final class Connection {
         forks = ForkCounter.current
         self.handle = handle
         path = sqlite3_db_filename(handle, "main").map { String(cString: $0) } ?? ""
-        isOwner = false
         patience = nil
     }
 
@@ -126,14 +118,10 @@ package final class Connection {
         }
         return "\(name)?\(parameter)=1"
     }
-}
 
-// MARK: - Statements
+    // MARK: - Statements
 
-extension Connection {
     /// Returns a prepared statement that is kept for the next call with the same literal.
-    ///
-    /// The text is identified by its address, so a call does not compare texts.
     package func cached(_ sql: StaticString) throws(SQLiteError) -> Statement {
         if let statement = statements[sql.utf8Start] { return statement }
         let statement = try Statement(connection: handle, sql: sql.description, isCached: isOwner)
@@ -154,34 +142,28 @@ extension Connection {
         let code = sqlite3_exec(handle, sql, nil, nil, nil)
         guard code == SQLITE_OK else { throw SQLiteError(code, on: handle, sql: sql) }
     }
-}
 
-// MARK: - Facts
+    // MARK: - Facts
 
-extension Connection {
     /// The version of the library in use, as in `3040001` for 3.40.1.
     package static var libraryVersionNumber: Int { Int(sqlite3_libversion_number()) }
-
     /// The version of the library in use, as in `3.40.1`.
     package static var libraryVersion: String { String(cString: sqlite3_libversion()) }
 
-    /// Whether a transaction is open.
     package var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
-
+    package var isInMemory: Bool { path == ":memory:" }
     /// Whether the file is read-only, by its permissions or its directory.
     package var isReadOnly: Bool { sqlite3_db_readonly(handle, "main") == 1 }
-
     /// Rows changed since the connection was opened, including those changed by triggers.
     package var totalChanges: Int { Int(sqlite3_total_changes64(handle)) }
+    /// The `sqlite3 *` of C.
+    package var rawHandle: OpaquePointer { handle }
 
     /// The rowid of the last row that was inserted into a rowid table.
     package var lastInsertedRowID: Int64 {
         get { sqlite3_last_insert_rowid(handle) }
         set { sqlite3_set_last_insert_rowid(handle, newValue) }
     }
-
-    /// The `sqlite3 *` of C.
-    package var rawHandle: OpaquePointer { handle }
 
     /// Whether the open file is not at its path any more; `false` if unknown.
     package var isFileGone: Bool {
@@ -192,10 +174,8 @@ extension Connection {
 
     /// The path of the WAL, whether it exists or not; `nil` in memory.
     package var walPath: String? {
-        guard let file = sqlite3_db_filename(handle, "main"), file.pointee != 0,
-            let log = sqlite3_filename_wal(file)
-        else { return nil }
-        return String(cString: log)
+        guard let file = sqlite3_db_filename(handle, "main"), file.pointee != 0 else { return nil }
+        return sqlite3_filename_wal(file).map { String(cString: $0) }
     }
 
     /// Whether a writing statement is in progress, such as one with `RETURNING` whose rows were not all read.
@@ -210,13 +190,8 @@ extension Connection {
         return false
     }
 
-    /// Whether the database is in memory.
-    package var isInMemory: Bool { path == ":memory:" }
-}
+    // MARK: - Settings that are no pragmas
 
-// MARK: - Settings that are no pragmas
-
-extension Connection {
     /// Sets how long a statement waits for a lock before it reports BUSY; it blocks its thread.
     ///
     /// It tries the lock about every 50 microseconds at first, every millisecond after a second, and every 10
@@ -236,12 +211,10 @@ extension Connection {
 
     /// Refuses writes to the schema's own tables and to shadow tables, and double-quoted string literals.
     package func harden() {
-        for (option, value) in [
-            (SQLITE_DBCONFIG_DEFENSIVE, Int32(1)), (SQLITE_DBCONFIG_DQS_DML, 0), (SQLITE_DBCONFIG_DQS_DDL, 0),
-        ] {
-            // Fails only for options unknown to the library, which then has nothing to harden.
-            _ = csqlite_db_config(handle, option, value, nil)
-        }
+        // They fail only for options unknown to the library, which then has nothing to harden.
+        _ = csqlite_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nil)
+        _ = csqlite_db_config(handle, SQLITE_DBCONFIG_DQS_DML, 0, nil)
+        _ = csqlite_db_config(handle, SQLITE_DBCONFIG_DQS_DDL, 0, nil)
     }
 
     /// Whether triggers fire and views can be read, which is SQLite's default.

@@ -1,5 +1,4 @@
-/// A pragma and its required value; set, then read back, as libraries and distributions ignore different
-/// ones.
+/// A pragma and its required value; set, then read back, as distributions ignore different ones.
 ///
 /// Source: <https://www.sqlite.org/pragma.html>
 package struct Pragma: Hashable, Sendable {
@@ -15,13 +14,8 @@ package struct Pragma: Hashable, Sendable {
         self.answer = answer ?? value
     }
 
-    package init(_ name: String, _ value: Int) {
-        self.init(name, String(value))
-    }
-
-    package init(_ name: String, _ isOn: Bool) {
-        self.init(name, isOn ? "1" : "0")
-    }
+    package init(_ name: String, _ value: Int) { self.init(name, String(value)) }
+    package init(_ name: String, _ isOn: Bool) { self.init(name, isOn ? "1" : "0") }
 }
 
 extension Connection {

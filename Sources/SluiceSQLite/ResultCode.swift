@@ -16,9 +16,7 @@ internal import CSluiceSQLite
 package struct ResultCode: RawRepresentable, Hashable, Sendable {
     package let rawValue: Int32
 
-    package init(rawValue: Int32) {
-        self.rawValue = rawValue
-    }
+    package init(rawValue: Int32) { self.rawValue = rawValue }
 
     /// The code without its extension: the lowest eight bits.
     package var primary: ResultCode { ResultCode(rawValue: rawValue & 0xFF) }
@@ -29,10 +27,8 @@ package struct ResultCode: RawRepresentable, Hashable, Sendable {
 }
 
 extension ResultCode {
-    package static let ok = ResultCode(rawValue: SQLITE_OK)
     package static let error = ResultCode(rawValue: SQLITE_ERROR)
     package static let permission = ResultCode(rawValue: SQLITE_PERM)
-    package static let abort = ResultCode(rawValue: SQLITE_ABORT)
     package static let busy = ResultCode(rawValue: SQLITE_BUSY)
     package static let locked = ResultCode(rawValue: SQLITE_LOCKED)
     package static let outOfMemory = ResultCode(rawValue: SQLITE_NOMEM)
@@ -47,21 +43,15 @@ extension ResultCode {
     package static let mismatch = ResultCode(rawValue: SQLITE_MISMATCH)
     package static let misuse = ResultCode(rawValue: SQLITE_MISUSE)
     package static let notADatabase = ResultCode(rawValue: SQLITE_NOTADB)
-    package static let row = ResultCode(rawValue: SQLITE_ROW)
-    package static let done = ResultCode(rawValue: SQLITE_DONE)
 
     // Extended codes that decisions depend on. SQLITE_X | (n << 8) is a macro that Swift does not import.
     package static let ioErrorSync = ResultCode(rawValue: SQLITE_IOERR | (4 << 8))
     package static let ioErrorDirectorySync = ResultCode(rawValue: SQLITE_IOERR | (5 << 8))
-    package static let readOnlyDatabaseMoved = ResultCode(rawValue: SQLITE_READONLY | (4 << 8))
     package static let constraintUnique = ResultCode(rawValue: SQLITE_CONSTRAINT | (8 << 8))
     package static let constraintTrigger = ResultCode(rawValue: SQLITE_CONSTRAINT | (7 << 8))
-    package static let cannotOpenDirectory = ResultCode(rawValue: SQLITE_CANTOPEN | (2 << 8))
 }
 
 extension ResultCode: CustomStringConvertible {
     /// SQLite's own words for the code, with the number: `database is locked (5)`.
-    package var description: String {
-        "\(String(cString: sqlite3_errstr(rawValue))) (\(rawValue))"
-    }
+    package var description: String { "\(String(cString: sqlite3_errstr(rawValue))) (\(rawValue))" }
 }

@@ -7,13 +7,10 @@ internal import CSluiceSQLite
 package struct SQLiteError: Error, Hashable, Sendable {
     /// The extended result code.
     package let code: ResultCode
-
     /// SQLite's message, for example `no such table: actions`.
     package let message: String
-
     /// The failed statement, without its arguments; `nil` if there was none.
     package let sql: String?
-
     /// The error of the operating system that caused an I/O or open error; 0 if there is none.
     package let systemErrno: Int32
 
@@ -29,11 +26,10 @@ package struct SQLiteError: Error, Hashable, Sendable {
         let extended = handle.map { sqlite3_extended_errcode($0) } ?? code
         // The handle's code belongs to `code` only if both name the same kind of failure.
         let isSame = extended & 0xFF == code & 0xFF
+        let message = isSame ? handle.map { String(cString: sqlite3_errmsg($0)) } : nil
         self.init(
             code: ResultCode(rawValue: isSame ? extended : code),
-            message: isSame
-                ? handle.map { String(cString: sqlite3_errmsg($0)) } ?? String(cString: sqlite3_errstr(code))
-                : String(cString: sqlite3_errstr(code)),
+            message: message ?? String(cString: sqlite3_errstr(code)),
             sql: sql,
             systemErrno: handle.map { sqlite3_system_errno($0) } ?? 0
         )
@@ -42,8 +38,6 @@ package struct SQLiteError: Error, Hashable, Sendable {
 
 extension SQLiteError: CustomStringConvertible {
     package var description: String {
-        var text = "SQLite error \(code.rawValue): \(message)"
-        if let sql { text += " - while executing `\(sql)`" }
-        return text
+        "SQLite error \(code.rawValue): \(message)" + (sql.map { " - while executing `\($0)`" } ?? "")
     }
 }

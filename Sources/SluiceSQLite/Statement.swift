@@ -2,8 +2,7 @@ internal import CSluiceSQLite
 
 /// A prepared statement of one connection.
 ///
-/// Bind, then call `run`, `first` or `all`; each resets it. A statement is used where its connection is used,
-/// by one caller at a time.
+/// Bind, then call `run`, `first` or `all`; each resets it. Like its connection, it has one caller at a time.
 package final class Statement {
     let handle: OpaquePointer
     private let connection: OpaquePointer
@@ -23,15 +22,11 @@ package final class Statement {
         self.sql = sql
     }
 
-    deinit {
-        sqlite3_finalize(handle)
-    }
-}
+    deinit { sqlite3_finalize(handle) }
 
-// MARK: - Running
+    // MARK: - Running
 
-extension Statement {
-    /// Runs a statement that returns no rows, and returns how many it changed.
+    /// Runs a statement that returns no rows.
     ///
     /// - Returns: `changes()` of this statement: rows inserted, updated or deleted by it, not by triggers.
     ///   The number is meaningless for statements that change nothing.
@@ -83,35 +78,30 @@ extension Statement {
         SQLiteError(code: .corrupt, message: "a row holds a value that its table does not allow", sql: sql)
     }
 
-    /// Moves to the next row.
+    /// Moves to the next row, or returns `false` if there is none.
     ///
-    /// Returns `false` if there is none. The statement is then reset, as after an error, and can be used
-    /// again.
+    /// The statement is then reset, as after an error, and can be used again.
     private func step() throws(SQLiteError) -> Bool {
         switch sqlite3_step(handle) {
-        case SQLITE_ROW:
-            return true
+        case SQLITE_ROW: return true
         case SQLITE_DONE:
             sqlite3_reset(handle)
             return false
         case let code:
-            let error = SQLiteError(code, on: connection, sql: sql)
-            sqlite3_reset(handle)
-            throw error
+            defer { sqlite3_reset(handle) }
+            throw SQLiteError(code, on: connection, sql: sql)
         }
     }
-}
 
-// MARK: - Binding
+    // MARK: - Binding
 
-extension Statement {
     /// Binds an integer at a position counted from 1; `nil` binds NULL.
     @discardableResult
     package func bind(_ index: Int32, _ value: Int64?) throws(SQLiteError) -> Statement {
         try check(value.map { sqlite3_bind_int64(handle, index, $0) } ?? sqlite3_bind_null(handle, index))
     }
 
-    /// Binds an integer at a position counted from 1.
+    /// Binds an integer.
     @discardableResult
     package func bind(_ index: Int32, _ value: Int) throws(SQLiteError) -> Statement {
         try check(sqlite3_bind_int64(handle, index, Int64(value)))
@@ -123,9 +113,7 @@ extension Statement {
         try check(sqlite3_bind_int64(handle, index, value ? 1 : 0))
     }
 
-    /// Binds a real number.
-    ///
-    /// SQLite stores NaN as NULL, so callers refuse it.
+    /// Binds a real number; SQLite stores NaN as NULL, so callers refuse it.
     @discardableResult
     package func bind(_ index: Int32, _ value: Double) throws(SQLiteError) -> Statement {
         try check(sqlite3_bind_double(handle, index, value))
@@ -147,26 +135,23 @@ extension Statement {
     @discardableResult
     package func bind(_ index: Int32, _ value: Value) throws(SQLiteError) -> Statement {
         switch value {
-        case .null: try check(sqlite3_bind_null(handle, index))
-        case .integer(let integer): try bind(index, integer)
-        case .real(let real): try bind(index, real)
-        case .text(let text): try bind(index, text)
+        case .null: return try check(sqlite3_bind_null(handle, index))
+        case .integer(let integer): return try bind(index, integer)
+        case .real(let real): return try bind(index, real)
+        case .text(let text): return try bind(index, text)
         case .blob(let bytes):
-            try check(
-                bytes.withUnsafeBytes {
-                    $0.isEmpty
-                        ? sqlite3_bind_zeroblob(handle, index, 0)
-                        : csqlite_bind_blob_copy(handle, index, $0.baseAddress, Int32(clamping: $0.count))
-                }
-            )
+            let code = bytes.withUnsafeBytes {
+                $0.isEmpty
+                    ? sqlite3_bind_zeroblob(handle, index, 0)
+                    : csqlite_bind_blob_copy(handle, index, $0.baseAddress, Int32(clamping: $0.count))
+            }
+            return try check(code)
         }
     }
 
     @discardableResult
     private func check(_ code: Int32) throws(SQLiteError) -> Statement {
-        guard code == SQLITE_OK else {
-            throw SQLiteError(code, on: connection, sql: sql)
-        }
+        guard code == SQLITE_OK else { throw SQLiteError(code, on: connection, sql: sql) }
         return self
     }
 }

@@ -25,10 +25,8 @@ final class StatementGuard {
 
     /// Returns whether a step of a statement is allowed.
     ///
-    /// - Parameter trigger: The innermost trigger or view of the step. The engine's own may write to its
-    ///   tables.
+    /// The engine's own triggers and views may write to its tables; `trigger` is the innermost of the step.
     func allows(_ action: Int32, _ first: String?, _ second: String?, trigger: String?) -> Bool {
-        guard isOn else { return true }
         switch action {
         case SQLITE_READ, SQLITE_SELECT, SQLITE_FUNCTION, SQLITE_RECURSIVE: return true
         case SQLITE_TRANSACTION, SQLITE_SAVEPOINT, SQLITE_ATTACH, SQLITE_DETACH: return false
@@ -37,11 +35,8 @@ final class StatementGuard {
             return second == nil ? !Self.acting.contains(name) : Self.harmless.contains(name)
         default:
             if isOurs(trigger) { return true }
-            if trigger != nil, [SQLITE_INSERT, SQLITE_UPDATE, SQLITE_DELETE].contains(action),
-                let first, views.contains(first.lowercased())
-            {
-                return true
-            }
+            let isWrite = [SQLITE_INSERT, SQLITE_UPDATE, SQLITE_DELETE].contains(action)
+            if trigger != nil, isWrite, let first, views.contains(first.lowercased()) { return true }
             return !isOurs(first) && !isOurs(second)
         }
     }
@@ -52,13 +47,9 @@ final class StatementGuard {
 extension Connection {
     /// Runs application code in the open transaction.
     ///
-    /// Statements prepared by it may read anything and write to the application's tables. They cannot end,
-    /// begin or nest transactions, attach databases, or change settings; a commit by an earlier prepared
-    /// statement fails. Afterwards all statements are reset.
-    ///
-    /// - Parameters:
-    ///   - prefix: The prefix of the engine's names, in lower case.
-    ///   - views: Views of the engine that the application's triggers may write to.
+    /// Statements prepared by it may read anything and write to the application's tables, and its triggers
+    /// to `views`. They cannot end, begin or nest transactions, attach databases, or change settings; a
+    /// commit by an earlier prepared statement fails. Afterwards all statements are reset.
     package func guarded<Output>(
         protecting prefix: String,
         butForViewsInTriggers views: Set<String>,

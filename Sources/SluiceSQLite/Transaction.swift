@@ -26,9 +26,7 @@ extension Connection {
     /// Commits.
     ///
     /// After an error the transaction may still be open: `rollback()` ends it in any case.
-    package func commit() throws(SQLiteError) {
-        try cached("COMMIT").run()
-    }
+    package func commit() throws(SQLiteError) { try cached("COMMIT").run() }
 
     /// Rolls back the open transaction, if there is one.
     ///
@@ -36,9 +34,7 @@ extension Connection {
     /// memory the transaction stays open; it can then only be ended, before the next one begins.
     package func rollback() {
         hasLeftover = true
-        do {
-            try endLeftover()
-        } catch {
+        do { try endLeftover() } catch {
             assert(error.code.primary == .outOfMemory, "ROLLBACK left a transaction open: \(error)")
         }
     }
@@ -48,27 +44,15 @@ extension Connection {
         guard hasLeftover else { return }
         defer { hasLeftover = isInTransaction }
         guard isInTransaction else { return }
-        do {
-            try cached("ROLLBACK").run()
-        } catch {
+        do { try cached("ROLLBACK").run() } catch {
             // SQLite: "if a transaction is rolled back by an error, ROLLBACK fails harmlessly".
             if isInTransaction { throw error }
         }
     }
 
-    /// Runs `body` in an immediate transaction, and repeats all of it when BUSY ends it.
-    ///
-    /// - Parameter attempts: The most tries, each as long as the busy timeout.
-    package func immediate<Output>(attempts: Int = 1, _ body: () throws -> Output) throws -> Output {
-        precondition(attempts > 0, "a transaction is tried at least once")
-        var attempt = 1
-        while true {
-            do {
-                return try transaction(begin: beginImmediate, body)
-            } catch let error as SQLiteError where error.code.primary == .busy && attempt < attempts {
-                attempt += 1
-            }
-        }
+    /// Runs `body` in an immediate transaction.
+    package func immediate<Output>(_ body: () throws -> Output) throws -> Output {
+        try transaction(begin: beginImmediate, body)
     }
 
     /// Runs `body` on one snapshot of the database.

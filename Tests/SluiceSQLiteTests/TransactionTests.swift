@@ -5,29 +5,13 @@ import Testing
 struct TransactionTests {
     private struct Refusal: Error {}
 
-    @Test("A transaction is tried again as a whole when BUSY ends it")
-    func retriedAsAWhole() throws {
-        let file = try SharedFile()
-        let (first, second) = (try file.connect(), try file.connect())
-        var attempts = 0
-        try first.immediate(attempts: 3) {
-            attempts += 1
-            try first.insert(.integer(Int64(attempts)))
-            // The second connection cannot write while the first one does: a real BUSY, and the lock that
-            // caused it is given up between the attempts.
-            if attempts < 3 { try second.beginImmediate() }
-        }
-        #expect(attempts == 3)
-        #expect(try second.values() == [.integer(3)])
-    }
-
-    @Test("BUSY at the beginning is tried as often as was asked for, and the body never runs")
+    @Test("After BUSY at the beginning the body never runs")
     func busy() throws {
         let file = try SharedFile()
         let (first, second) = (try file.connect(), try file.connect())
         try second.beginImmediate()
         var bodies = 0
-        let error = sqliteError { try first.immediate(attempts: 5) { bodies += 1 } }
+        let error = sqliteError { try first.immediate { bodies += 1 } }
         #expect(error?.code.primary == .busy)
         #expect(bodies == 0)
         second.rollback()
@@ -35,12 +19,12 @@ struct TransactionTests {
         #expect(bodies == 1)
     }
 
-    @Test("Other errors are not tried again, and leave nothing behind")
+    @Test("An error of the body leaves nothing behind")
     func otherErrors() throws {
         let connection = try memory()
         var bodies = 0
         #expect(throws: Refusal.self) {
-            try connection.immediate(attempts: 5) {
+            try connection.immediate {
                 bodies += 1
                 try connection.insert(.integer(1))
                 throw Refusal()
