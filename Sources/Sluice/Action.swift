@@ -21,16 +21,13 @@ public protocol Action: Codable, Sendable {
     ///
     /// Keep it when you rename the type: stored actions run once a route for their kind exists.
     static var kind: String { get }
-
     /// The version of the payload, counted from 1, which is the default.
     ///
     /// Raise it when stored payloads do not decode as the type any more, and convert them with
     /// ``Broker/upgrade(_:from:reading:_:)``.
     static var version: Int { get }
-
     /// The queue that the action waits in.
     var queue: QueueName { get }
-
     /// The key that orders the action in its queue; ``SortKey/arrival`` by default.
     var sortKey: SortKey { get }
 }
@@ -38,7 +35,6 @@ public protocol Action: Codable, Sendable {
 extension Action {
     /// The first version.
     public static var version: Int { 1 }
-
     /// The order of arrival.
     public var sortKey: SortKey { .arrival }
 }
@@ -88,15 +84,10 @@ extension RawAction: CustomStringConvertible {
 public struct ActionID: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The number, as in the column `id` of `sluice_actions`.
     public let rawValue: Int64
-
     /// Makes an id from the number that SQL shows.
-    public init(rawValue: Int64) {
-        self.rawValue = rawValue
-    }
-
+    public init(rawValue: Int64) { self.rawValue = rawValue }
     /// Whether the left action was enqueued before the right one.
     public static func < (left: ActionID, right: ActionID) -> Bool { left.rawValue < right.rawValue }
-
     /// The number in digits.
     public var description: String { String(rawValue) }
 }

@@ -38,22 +38,19 @@ public protocol ActionBroker: AnyObject, Sendable {
     // MARK: Enqueuing
 
     /// Enqueues an action.
-    @discardableResult
-    func enqueue<A: Action>(
+    @discardableResult func enqueue<A: Action>(
         _ action: A,
         _ options: EnqueueOptions,
         notBefore date: Date?
     ) async throws -> EnqueueReceipt
     /// Enqueues actions of one type, all or none, in their order.
-    @discardableResult
-    func enqueue<A: Action>(
+    @discardableResult func enqueue<A: Action>(
         _ actions: some Sequence<A>,
         _ shared: EnqueueOptions,
         options: ((A) throws -> EnqueueOptions)?
     ) async throws -> [ActionID]
     /// Enqueues actions whose kinds and payloads are known at run time only, all or none, in their order.
-    @discardableResult
-    func enqueue(
+    @discardableResult func enqueue(
         raw actions: some Sequence<RawAction>,
         _ shared: EnqueueOptions,
         options: ((RawAction) throws -> EnqueueOptions)?
@@ -106,8 +103,7 @@ public protocol ActionBroker: AnyObject, Sendable {
     /// Makes a waiting action the next to start in its queue, whatever the queue's discipline.
     @discardableResult func moveToFront(_ action: ActionID) async throws(SluiceError) -> ActionChange
     /// Replaces an action's payload, and its kind by that of the new type.
-    @discardableResult
-    func edit<A: Action>(
+    @discardableResult func edit<A: Action>(
         _ action: ActionID,
         to new: A,
         ifRunning: EditWhileRunning
@@ -136,8 +132,7 @@ public protocol ActionBroker: AnyObject, Sendable {
     /// Returns the gates that have been opened or closed, by name.
     func gates() async throws(SluiceError) -> [Gate]
     /// Holds the queues of a pattern.
-    @discardableResult
-    func hold(
+    @discardableResult func hold(
         _ pattern: QueuePattern,
         by holder: String,
         reason: String,
@@ -226,29 +221,21 @@ extension ActionBroker {
         _ pattern: QueuePattern,
         _ type: A.Type,
         handler: @escaping @Sendable (A, Attempt) async throws -> Outcome
-    ) throws(SluiceError) {
-        try route(pattern, type, RouteOptions(), handler: handler)
-    }
+    ) throws(SluiceError) { try route(pattern, type, RouteOptions(), handler: handler) }
 
     /// Enqueues an action, with options if it needs any.
     @_disfavoredOverload
-    @discardableResult
-    public func enqueue<A: Action>(
+    @discardableResult public func enqueue<A: Action>(
         _ action: A,
         _ options: EnqueueOptions = EnqueueOptions()
-    ) async throws -> EnqueueReceipt {
-        try await enqueue(action, options, notBefore: nil)
-    }
+    ) async throws -> EnqueueReceipt { try await enqueue(action, options, notBefore: nil) }
 
     /// Enqueues actions of one type, all or none, in their order.
     @_disfavoredOverload
-    @discardableResult
-    public func enqueue<A: Action>(
+    @discardableResult public func enqueue<A: Action>(
         _ actions: some Sequence<A>,
         _ shared: EnqueueOptions = EnqueueOptions()
-    ) async throws -> [ActionID] {
-        try await enqueue(actions, shared, options: nil)
-    }
+    ) async throws -> [ActionID] { try await enqueue(actions, shared, options: nil) }
 
     /// Closes the broker; handlers have as long as they need.
     @_disfavoredOverload
@@ -260,8 +247,7 @@ extension ActionBroker {
 
     /// Ends the waits for retries in all queues, or in those of a pattern.
     @_disfavoredOverload
-    @discardableResult
-    public func retryNow() async throws(SluiceError) -> Int { try await retryNow(.all) }
+    @discardableResult public func retryNow() async throws(SluiceError) -> Int { try await retryNow(.all) }
 
     /// Holds the queues of a pattern until the hold is ended.
     @_disfavoredOverload
@@ -278,9 +264,7 @@ extension ActionBroker {
 
     /// The first hundred dead letters of a pattern.
     @_disfavoredOverload
-    public func deadLetters(
-        _ pattern: QueuePattern = .all
-    ) async throws(SluiceError) -> [DeadLetter] {
+    public func deadLetters(_ pattern: QueuePattern = .all) async throws(SluiceError) -> [DeadLetter] {
         try await deadLetters(pattern, cause: nil, after: nil, limit: 100)
     }
 }

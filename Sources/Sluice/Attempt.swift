@@ -82,10 +82,8 @@ final class AttemptOrigin: Sendable {
     }
 
     init(_ store: Store) { self.store = store }
-
     /// The broker; `nil` after it was released.
     var broker: Broker? { reference.withLock { $0.broker } }
-
     func connect(_ broker: Broker) { reference.withLock { $0.broker = broker } }
 }
 

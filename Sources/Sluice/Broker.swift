@@ -48,9 +48,7 @@ public final class Broker: Sendable {
     public convenience init(
         file path: String,
         options: BrokerOptions = BrokerOptions()
-    ) async throws(SluiceError) {
-        try await self.init(.file(path), options)
-    }
+    ) async throws(SluiceError) { try await self.init(.file(path), options) }
 
     /// Opens queues in memory, with the same order and the same rules.
     ///
@@ -89,7 +87,6 @@ public final class Broker: Sendable {
 
     /// How many commits have reported queues that may be ready.
     var wakeCount: Int { wakes.load(ordering: .acquiring) }
-
     /// What the broker has done since it was opened.
     public var statistics: Statistics { runner.statistics }
 
@@ -153,7 +150,5 @@ private final class CommitRelay: Sendable {
         receiver.withLock { $0 = Receiver(receive: receive) }
     }
 
-    func pass(_ report: CommitReport) {
-        receiver.withLock { $0 }?.receive(report)
-    }
+    func pass(_ report: CommitReport) { receiver.withLock { $0 }?.receive(report) }
 }

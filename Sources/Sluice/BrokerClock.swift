@@ -13,10 +13,8 @@ internal import Musl
 public protocol BrokerClock: Sendable {
     /// The wall clock in microseconds since 1970 (UTC). It may jump.
     var wallMicroseconds: Int64 { get }
-
     /// The time since some fixed point; it never goes back, and continues while the machine sleeps.
     var uptime: Duration { get }
-
     /// Waits until ``uptime`` has reached a point; returns at once if it has.
     ///
     /// - Throws: `CancellationError` when the task is cancelled first.
@@ -31,7 +29,6 @@ extension BrokerClock {
 /// The clocks of the system.
 public struct SystemClock: BrokerClock {
     private let origin = ContinuousClock.now
-
     /// Makes a clock whose uptime counts from now.
     public init() {}
 

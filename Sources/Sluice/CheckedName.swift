@@ -6,10 +6,8 @@ public protocol CheckedName: Hashable, Sendable, ExpressibleByStringInterpolatio
 where StringLiteralType == String {
     /// The most bytes of UTF-8 that a name can have.
     static var maximumByteCount: Int { get }
-
     /// The name as given.
     var rawValue: String { get }
-
     /// Makes a name; it is checked when it is used.
     init(_ rawValue: String)
 }
@@ -34,7 +32,6 @@ extension CheckedName {
 
     /// Makes a name from a literal; it is checked when it is used.
     public init(stringLiteral value: String) { self.init(value) }
-
     /// The name as given.
     public var description: String { rawValue }
 

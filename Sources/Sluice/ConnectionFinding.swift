@@ -10,12 +10,9 @@ public struct ConnectionFinding: Sendable, Hashable, CustomStringConvertible {
         }
 
         private let value: Value
-
         private init(_ value: Value) { self.value = value }
-
         /// The code's name.
         public var description: String { value.rawValue }
-
         /// The connection's main database is another file, a temporary one, or in memory.
         public static let otherDatabase = Code(.otherDatabase)
         /// The connection cannot write.
@@ -38,7 +35,6 @@ public struct ConnectionFinding: Sendable, Hashable, CustomStringConvertible {
     public let code: Code
     /// The consequence and what to do, in a sentence.
     public let message: String
-
     /// The message, with the code.
     public var description: String { "\(message) [\(code)]" }
 }

@@ -2,9 +2,7 @@
 final class Drafter: Sendable {
     private let coder: PayloadCoder
     private let routes: Routes
-
     init(_ coder: PayloadCoder, _ routes: Routes) { (self.coder, self.routes) = (coder, routes) }
-
     /// Returns the options of a queue.
     func options(of queue: QueueName) -> QueueOptions? { routes.admission.queues.options(of: queue) }
 
@@ -28,9 +26,7 @@ final class Drafter: Sendable {
         _ action: A,
         notBefore: Timestamp?,
         _ extras: DraftExtras?
-    ) throws(SluiceError) -> ActionDraft {
-        try draft(action, in: action.queue, notBefore: notBefore, extras)
-    }
+    ) throws(SluiceError) -> ActionDraft { try draft(action, in: action.queue, notBefore: notBefore, extras) }
 
     private func draft<A: Action>(
         _ action: A,

@@ -6,16 +6,13 @@ public struct Durability: Sendable, Hashable {
     enum Level: Sendable { case everything, standard, relaxed }
 
     let level: Level
-
     /// Syncs every commit: loss of power undoes nothing that was reported, and no settled action runs again.
     public static let everything = Durability(level: .everything)
-
     /// Syncs enqueued actions, dead letters and parking.
     ///
     /// The settling of an attempt is synced within a second, or with the next enqueue. Loss of power before
     /// that lets the action run again, which G5 allows.
     public static let standard = Durability(level: .standard)
-
     /// Syncs no commit: loss of power can lose the enqueues of the last second, and its settled actions run
     /// again.
     ///

@@ -13,33 +13,26 @@ public import struct Foundation.Date
 public struct EnqueueOptions: Sendable, Hashable {
     /// The most bytes of UTF-8 that a tag can have.
     public static let maximumTagByteCount = 255
-
     /// When the action is due; until then it blocks nothing.
     ///
     /// `nil`, the default, is at once.
     public var notBefore: Date?
-
     /// When the action expires, by the wall clock; it does not start after that.
     ///
     /// Its route's policy for ``FailureCause/expired`` applies then. A running attempt is not affected.
     /// `nil`, the default, is never.
     public var expiresAt: Date?
-
     /// A name by which the application finds the action, alone or with others; 1 to 255 bytes without NUL.
     public var tag: String?
-
     /// A gate that must be open for the action to start, in addition to those of its route.
     public var gate: GateName?
-
     /// A key that prevents a second enqueue of the same action.
     public var key: DeduplicationKey?
-
     /// Groups that the action starts, at most 64.
     ///
     /// In a queue with the discipline ``QueueDiscipline/passOver``, members of these groups are passed over
     /// as long as this action is before them.
     public var startsGroups: [GroupName] = []
-
     /// Groups that the action is a member of, at most 64.
     public var memberOf: [GroupName] = []
 
@@ -88,7 +81,6 @@ public struct DeduplicationKey: Sendable, Hashable {
 
     /// The most bytes of UTF-8 that a key can have.
     public static let maximumByteCount = 255
-
     /// The key: 1 to 255 bytes without NUL, compared by its bytes.
     public var text: String
     /// What happens when the key is taken.
@@ -108,9 +100,7 @@ public struct DeduplicationKey: Sendable, Hashable {
 
 extension DeduplicationKey: ExpressibleByStringInterpolation {
     /// Makes a key that keeps the first action as long as it waits or runs.
-    public init(stringLiteral value: String) {
-        self.init(value)
-    }
+    public init(stringLiteral value: String) { self.init(value) }
 }
 
 extension DeduplicationKey {
@@ -148,10 +138,7 @@ extension EnqueueOptions {
 
     static func validate(tag: String) throws(SluiceError) {
         guard (1...maximumTagByteCount).contains(tag.utf8.count), !tag.utf8.contains(0) else {
-            throw SluiceError(
-                .invalidOptions,
-                "a tag must have 1 to \(maximumTagByteCount) bytes and no NUL"
-            )
+            throw SluiceError(.invalidOptions, "a tag must have 1 to \(maximumTagByteCount) bytes and no NUL")
         }
     }
 

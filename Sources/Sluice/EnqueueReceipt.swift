@@ -10,13 +10,10 @@ public struct EnqueueReceipt: Sendable {
     /// The action's number; with a ``DeduplicationKey``, perhaps that of an existing action.
     public let id: ActionID
     let broker: any ActionBroker
-
     /// Waits until the action has ended, and returns how.
     ///
     /// See ``Broker/settled(_:)``.
-    public func settled() async throws -> ActionEnd {
-        try await broker.settled(id)
-    }
+    public func settled() async throws -> ActionEnd { try await broker.settled(id) }
 }
 
 /// How an action ended.

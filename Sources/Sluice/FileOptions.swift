@@ -4,12 +4,10 @@ public struct FileOptions: Sendable {
     ///
     /// Default: ``BrokerRole/run``.
     public var role: BrokerRole = .run
-
     /// How much a loss of power can undo.
     ///
     /// Default: ``Durability/standard``.
     public var durability: Durability = .standard
-
     /// Whether payloads are erased from the file when their actions are removed, and soon from its WAL.
     ///
     /// Deleted data is overwritten with zeros (<https://www.sqlite.org/pragma.html#pragma_secure_delete>).
@@ -17,18 +15,15 @@ public struct FileOptions: Sendable {
     /// <doc:Security> for when nothing is left. It costs about twice the WAL for payloads of more than a
     /// page, and a sync of the file a second. Default: `false`.
     public var erasesPayloads = false
-
     /// How long after a commit a running broker truncates the WAL if it ``erasesPayloads``.
     ///
     /// Default: 1 second.
     public var walTruncationInterval: Duration = .seconds(1)
-
     /// How long a write waits for another connection, such as a shell inside `BEGIN`, to release the write
     /// lock.
     ///
     /// Default: 10 seconds.
     public var lockTimeout: Duration = .seconds(10)
-
     /// Registers functions and collations on the engine's writing connection, a `sqlite3 *`; `nil` by
     /// default.
     ///
@@ -38,32 +33,23 @@ public struct FileOptions: Sendable {
     /// `SQLITE_INNOCUOUS`. The engine applies its own settings afterwards, and SQLite's hooks belong to the
     /// engine. If the closure throws, opening throws ``SluiceError/Code/connectionNotPrepared``.
     public var prepareConnection: (@Sendable (OpaquePointer) throws -> Void)?
-
     /// Whether a missing file, its tables and steps of its schema are created; otherwise opening throws.
     package var makesMissing = true
-
     /// The SQLite VFS, for tests of disks that fail; `nil` is the system's.
     package var vfs: String?
-
     /// Returns facts about the file system; replaced in tests.
     package var mountFacts: @Sendable (String) -> MountFacts? = { MountFacts.read($0) }
-
     /// Whether the WAL is protected from SQLite's WAL-reset bug: if the version in use has it, and in tests.
     package var hasResetBug = FileFacts.hasResetBug
-
     /// When the order of waiting actions is written to the file.
     package var writeBehind = WriteBehindLimits()
-
     /// How long the right to run queues lasts without a renewal.
     package var leases = LeaseTimes()
-
     /// The process that the broker runs queues as; `nil` is its real one.
     package var identity: ProcessIdentity?
-
     /// Whether the file may be open in this process already, so that tests can use two stores as two
     /// processes.
     package var sharesFile = false
-
     /// How often a running broker polls for commits by other connections and processes if the WAL is not
     /// watched.
     ///
@@ -71,7 +57,6 @@ public struct FileOptions: Sendable {
     /// costs less than one per cent of a core. In addition to the watch, the broker polls once a second, or
     /// at this interval if it is longer.
     public var foreignChangeInterval: Duration = .milliseconds(100)
-
     /// Whether a running broker watches the WAL for commits by other connections and processes.
     ///
     /// With the watch, an action of such a commit starts within twice the time of the commit's sync and 100
@@ -84,7 +69,6 @@ public struct FileOptions: Sendable {
     ///
     /// Default: `true`.
     public var watchesWAL = true
-
     /// The defaults.
     public init() {}
 

@@ -14,7 +14,6 @@ public struct Outcome: Sendable, Hashable {
     }
 
     let storage: Storage
-
     /// The action is done: it is removed, and the next of its queue can start.
     public static let success = Outcome(storage: .success)
 
@@ -40,9 +39,7 @@ public struct Outcome: Sendable, Hashable {
     /// while it ran, the success still counts, as it does without a closure.
     ///
     /// The commit is synced like an enqueue. Outcomes with closures are equal when they are the same.
-    public static func success(
-        _ work: @escaping @Sendable (SettlingTransaction) throws -> Void
-    ) -> Outcome {
+    public static func success(_ work: @escaping @Sendable (SettlingTransaction) throws -> Void) -> Outcome {
         Outcome(storage: .successWriting(SettlingClosure(work)))
     }
 
@@ -74,7 +71,6 @@ public struct Outcome: Sendable, Hashable {
     /// - Parameter reason: Shown to operators, at most ``SluiceError/maximumTextByteCount`` bytes are kept.
     ///   It should not repeat the payload.
     public static func fail(_ reason: String) -> Outcome { Outcome(storage: .fail(reason: reason)) }
-
     /// Park the queue, whatever the failure policy says, until ``Broker/retryNow(_:)``; restarts do not
     /// unpark it.
     ///
@@ -82,7 +78,6 @@ public struct Outcome: Sendable, Hashable {
     ///
     /// - Parameter reason: As for ``fail(_:)``.
     public static func halt(_ reason: String) -> Outcome { Outcome(storage: .halt(reason: reason)) }
-
     /// Give the action back without spending the attempt.
     ///
     /// So that it cannot spin, the head then waits for ``Broker/retryNow(_:)``, a restart, or

@@ -47,8 +47,7 @@ extension QueueHandle {
     /// - Returns: The actions' numbers, in the same order.
     /// - Throws: As an enqueue of the broker, and ``SluiceError/Code/invalidPattern`` for a name with a `*`:
     ///   it is most likely meant as a pattern, but a handle is on one queue.
-    @discardableResult
-    public func add(
+    @discardableResult public func add(
         _ actions: some Sequence<A>,
         _ options: EnqueueOptions = EnqueueOptions()
     ) async throws -> [ActionID] {
@@ -60,8 +59,7 @@ extension QueueHandle {
     /// Adds an action, under the same rules as several.
     ///
     /// - Returns: The action's number, and a way to wait for it.
-    @discardableResult
-    public func add(
+    @discardableResult public func add(
         _ action: A,
         _ options: EnqueueOptions = EnqueueOptions()
     ) async throws -> EnqueueReceipt {
@@ -84,9 +82,7 @@ extension QueueHandle {
     ///
     /// - Returns: `nil` when nothing waits.
     /// - Throws: ``SluiceError/Code/undecodable``, and errors of the file; then nothing has been taken out.
-    public func removeNext() async throws(SluiceError) -> QueuedAction<A>? {
-        try await removeNext(1).first
-    }
+    public func removeNext() async throws(SluiceError) -> QueuedAction<A>? { try await removeNext(1).first }
 
     /// Takes the next actions out of the queue, in their order, in one transaction.
     ///
@@ -106,9 +102,7 @@ extension QueueHandle {
                     of: name,
                     limit: limit - taken.count,
                     by: discipline
-                ) {
-                    [name, reader = broker.reader] in reader.queued(A.self, from: $0, in: name)
-                }
+                ) { [name, reader = broker.reader] in reader.queued(A.self, from: $0, in: name) }
             } catch {
                 // The caller owns the actions that have been taken out.
                 if taken.isEmpty { throw error }
@@ -138,8 +132,7 @@ extension QueueHandle {
     ///   file. If the action is already back, it is unchanged.
     /// - Throws: ``SluiceError/Code/noSmallerSortKey``, ``SluiceError/Code/sortKeyMismatch`` when the queue
     ///   now has another type of sort key, ``SluiceError/Code/invalidQueueName``.
-    @discardableResult
-    public func putBack(_ action: QueuedAction<A>) async throws(SluiceError) -> ActionID {
+    @discardableResult public func putBack(_ action: QueuedAction<A>) async throws(SluiceError) -> ActionID {
         try await putBack(CollectionOfOne(action))[0]
     }
 
@@ -147,9 +140,7 @@ extension QueueHandle {
     ///
     /// The rules for one action apply.
     @discardableResult
-    public func putBack(
-        _ actions: some Sequence<QueuedAction<A>>
-    ) async throws(SluiceError) -> [ActionID] {
+    public func putBack(_ actions: some Sequence<QueuedAction<A>>) async throws(SluiceError) -> [ActionID] {
         try name.validate()
         let stored = actions.map(\.stored)
         guard !stored.isEmpty else { return [] }
@@ -163,8 +154,7 @@ extension QueueHandle {
     /// See ``Broker/cancel(_:)``.
     ///
     /// - Returns: ``Cancellation/tooLate`` also for an action of another queue.
-    @discardableResult
-    public func cancel(_ action: ActionID) async throws(SluiceError) -> Cancellation {
+    @discardableResult public func cancel(_ action: ActionID) async throws(SluiceError) -> Cancellation {
         broker.cancelled(action, try await broker.store.cancel(action, in: name))
     }
 
@@ -174,8 +164,7 @@ extension QueueHandle {
     /// in a transaction of its own. ``Broker/cancel(queues:)`` also cancels running actions.
     ///
     /// - Returns: How many actions were removed.
-    @discardableResult
-    public func clear() async throws(SluiceError) -> Int {
+    @discardableResult public func clear() async throws(SluiceError) -> Int {
         let last = try await broker.store.lastActionID()
         var count = 0
         while true {
@@ -206,11 +195,8 @@ extension QueueHandle {
 
     /// The queue's discipline, if the broker has been given one.
     var discipline: QueueDiscipline? { broker.routes.admission.queues.saidDiscipline(of: name) }
-
     /// Returns how many actions wait, whatever their kind; the time grows with their number.
-    public func count() async throws(SluiceError) -> Int {
-        try await broker.store.waitingCount(in: name)
-    }
+    public func count() async throws(SluiceError) -> Int { try await broker.store.waitingCount(in: name) }
 
     /// Returns the waiting actions in their order, read a page at a time.
     ///

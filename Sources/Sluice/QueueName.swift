@@ -9,14 +9,10 @@
 public struct QueueName: CheckedName {
     /// The most bytes of UTF-8 that a name can have; names are stored in an index.
     public static let maximumByteCount = 512
-
     /// The name as given.
     public let rawValue: String
-
     /// Makes a name; it is checked when it is used.
-    public init(_ rawValue: String) {
-        self.rawValue = rawValue
-    }
+    public init(_ rawValue: String) { self.rawValue = rawValue }
 
     /// Throws if the name is outside its limits.
     func validate() throws(SluiceError) {

@@ -11,12 +11,8 @@
 public struct QueuePattern: Sendable, Hashable {
     /// The pattern as given.
     public let rawValue: String
-
     /// Makes a pattern; it is checked when it is used.
-    public init(_ rawValue: String) {
-        self.rawValue = rawValue
-    }
-
+    public init(_ rawValue: String) { self.rawValue = rawValue }
     /// Every queue.
     public static let all = QueuePattern("*")
 
@@ -74,17 +70,12 @@ public struct QueuePattern: Sendable, Hashable {
     }
 
     /// Feeds the bytes of the pattern to `hasher`.
-    public func hash(into hasher: inout Hasher) {
-        QueueName(rawValue).hash(into: &hasher)
-    }
+    public func hash(into hasher: inout Hasher) { QueueName(rawValue).hash(into: &hasher) }
 }
 
 extension QueuePattern: ExpressibleByStringInterpolation, CustomStringConvertible {
     /// Makes a pattern from a literal; it is checked when it is used.
-    public init(stringLiteral value: String) {
-        self.init(value)
-    }
-
+    public init(stringLiteral value: String) { self.init(value) }
     /// The pattern as given.
     public var description: String { rawValue }
 }

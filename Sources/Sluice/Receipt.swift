@@ -12,10 +12,6 @@ package struct Receipt: Hashable, Sendable {
 /// The number of a queue's name in the file; it never changes.
 package struct QueueID: RawRepresentable, Hashable, Comparable, Sendable {
     package let rawValue: Int64
-
-    package init(rawValue: Int64) {
-        self.rawValue = rawValue
-    }
-
+    package init(rawValue: Int64) { self.rawValue = rawValue }
     package static func < (left: QueueID, right: QueueID) -> Bool { left.rawValue < right.rawValue }
 }

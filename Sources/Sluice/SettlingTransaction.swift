@@ -42,21 +42,17 @@ public struct SettlingTransaction {
     ///
     /// - Returns: The action's number; the action is not visible before the commit.
     /// - Throws: As the broker's own `enqueue`, and ``SluiceError/Code/transactionOver`` outside the closure.
-    @discardableResult
-    public func enqueue<A: Action>(
+    @discardableResult public func enqueue<A: Action>(
         _ action: A,
         _ options: EnqueueOptions = EnqueueOptions()
-    ) throws(SluiceError) -> ActionID {
-        try scope.enqueue([drafter.draft(action, options)])[0]
-    }
+    ) throws(SluiceError) -> ActionID { try scope.enqueue([drafter.draft(action, options)])[0] }
 
     /// Enqueues actions of one type in the same transaction, in their order.
     ///
     /// - Returns: The actions' numbers, in the same order.
     /// - Throws: As for one action. If an action after the first is refused, the attempt fails, even if the
     ///   closure catches the error.
-    @discardableResult
-    public func enqueue<A: Action>(
+    @discardableResult public func enqueue<A: Action>(
         _ actions: some Sequence<A>,
         _ options: EnqueueOptions = EnqueueOptions()
     ) throws(SluiceError) -> [ActionID] {
@@ -70,8 +66,7 @@ public struct SettlingTransaction {
     ///
     /// - Returns: The actions' numbers, in the same order.
     /// - Throws: As for actions of a type, and ``SluiceError/Code/payloadNotJSON``.
-    @discardableResult
-    public func enqueue(
+    @discardableResult public func enqueue(
         raw actions: some Sequence<RawAction>,
         _ options: EnqueueOptions = EnqueueOptions()
     ) throws(SluiceError) -> [ActionID] {
@@ -88,9 +83,7 @@ private final class SettlingScope {
     private(set) var failure: SluiceError?
     /// Whether an enqueued action is scheduled for later, or expires.
     private(set) var awaitsTime = false
-
     init(_ core: TransactionCore, _ enqueues: Enqueues) { transaction = (core, enqueues) }
-
     func end() { transaction = nil }
 
     func open() throws(SluiceError) -> (core: TransactionCore, enqueues: Enqueues) {
@@ -125,13 +118,11 @@ private final class SettlingScope {
 /// The closure of an outcome; a class, so that it has an identity.
 final class SettlingClosure: Sendable {
     let body: @Sendable (SettlingTransaction) throws -> Void
-
     init(_ body: @escaping @Sendable (SettlingTransaction) throws -> Void) { self.body = body }
 }
 
 extension SettlingClosure: Hashable {
     static func == (left: SettlingClosure, right: SettlingClosure) -> Bool { left === right }
-
     func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
@@ -139,7 +130,6 @@ extension SettlingClosure: Hashable {
 package final class SettlingWork: Sendable {
     /// The views that a trigger on an application's table may write to, as on any other connection.
     private static let views: Set = ["sluice_actions", "sluice_dead", "sluice_holds", "sluice_gates"]
-
     private let closure: SettlingClosure
     private let drafter: Drafter
     private let state = Mutex<(failure: (any Error)?, awaitsTime: Bool)>((nil, false))
@@ -151,7 +141,6 @@ package final class SettlingWork: Sendable {
 
     /// Why it has failed; `nil` when it was not the closure's fault.
     var failure: (any Error)? { state.withLock { $0.failure } }
-
     /// Whether it has enqueued an action that is scheduled for later, or expires.
     var awaitsTime: Bool { state.withLock { $0.awaitsTime } }
 
@@ -182,6 +171,5 @@ package final class SettlingWork: Sendable {
 
 extension SettlingWork: Hashable {
     package static func == (left: SettlingWork, right: SettlingWork) -> Bool { left.closure == right.closure }
-
     package func hash(into hasher: inout Hasher) { hasher.combine(closure) }
 }

@@ -14,7 +14,6 @@ public import protocol Foundation.LocalizedError
 public struct SluiceError: Error, Sendable {
     /// The most bytes of an error's or a reason's text that are kept in the file.
     public static let maximumTextByteCount = 2_000
-
     /// The kind of failure.
     public let code: Code
     /// The thing that failed and what to do about it, in one sentence.
@@ -61,14 +60,9 @@ extension SluiceError {
         }
 
         private let value: Value
-
-        private init(_ value: Value) {
-            self.value = value
-        }
-
+        private init(_ value: Value) { self.value = value }
         /// The code's name.
         public var description: String { value.rawValue }
-
         /// A queue name is empty, longer than 512 bytes or contains a NUL.
         public static let invalidQueueName = Code(.invalidQueueName)
         /// A pattern is neither a name nor a prefix that ends in `/*`.

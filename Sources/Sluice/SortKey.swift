@@ -48,19 +48,15 @@ public struct SortKey: Sendable, Hashable {
 
     /// The order of arrival: the default.
     public static let arrival = SortKey(storage: .arrival)
-
     /// Smaller integers first.
     public static func integer(_ value: Int64) -> SortKey { SortKey(storage: .integer(value)) }
-
     /// Earlier dates first.
     ///
     /// Stored as whole microseconds since 1970, rounded to the nearest. Dates further away than about 292,000
     /// years are clamped.
     public static func date(_ value: Date) -> SortKey { SortKey(storage: .date(Timestamp(value))) }
-
     /// Smaller numbers first; infinities are numbers here.
     public static func real(_ value: Double) -> SortKey { SortKey(storage: .real(value)) }
-
     /// Text in the order of its UTF-8 bytes, like SQLite's BINARY collation
     /// (<https://www.sqlite.org/datatype3.html#collating_sequences>).
     public static func text(_ value: String) -> SortKey { SortKey(storage: .text(value)) }

@@ -9,15 +9,11 @@ package import struct Foundation.Date
 /// A point on the wall clock in whole microseconds since 1970 (UTC), as the file stores it.
 package struct Timestamp: Hashable, Comparable, Sendable {
     package var microseconds: Int64
-
     /// The stored time of an action that is deferred until a gate opens.
     ///
     /// The largest but one: dates beyond the range are stored as the largest.
     static let whenOpened = Timestamp(microseconds: .max - 1)
-
-    package init(microseconds: Int64) {
-        self.microseconds = microseconds
-    }
+    package init(microseconds: Int64) { self.microseconds = microseconds }
 
     package init(_ date: Date) {
         let exact = (date.timeIntervalSince1970 * 1_000_000).rounded()

@@ -6,10 +6,7 @@ package import SluiceSQLite
 /// continues.
 package struct Migrator {
     package let migrations: [Migration]
-
-    package init(migrations: [Migration] = Migration.all) {
-        self.migrations = migrations
-    }
+    package init(migrations: [Migration] = Migration.all) { self.migrations = migrations }
 
     /// Refuses a file that a newer version of the library has written; writes nothing.
     ///

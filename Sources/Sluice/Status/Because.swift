@@ -72,8 +72,7 @@ extension Because: CustomStringConvertible {
     /// The text of the column `because` of `sluice_queues`.
     public var description: String {
         switch self {
-        case .running(let since, let attempt):
-            "running since \(Timestamp(since).iso8601), attempt \(attempt)"
+        case .running(let since, let attempt): "running since \(Timestamp(since).iso8601), attempt \(attempt)"
         case .parked(let action, let cause, let error, _):
             "parked by action \(action) after failure (\(cause?.rawValue ?? "failing")): \(error)"
         case .undecodable: "undecodable"
@@ -88,8 +87,7 @@ extension Because: CustomStringConvertible {
         case .locked(let since, let processes):
             "waiting for the write lock of \(Self.names(of: processes)) since \(Timestamp(since).iso8601)"
         case .refused(let error, let since): "refused since \(Timestamp(since).iso8601): \(error)"
-        case .handlersBlocked(let since):
-            "handlers block their threads since \(Timestamp(since).iso8601)"
+        case .handlersBlocked(let since): "handlers block their threads since \(Timestamp(since).iso8601)"
         case .ready: "ready"
         case .owned(let process): "owned by process \(process)"
         case .stopped: "broker stopped"

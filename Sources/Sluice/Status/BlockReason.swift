@@ -11,7 +11,6 @@ enum BlockReason: String, Sendable {
     case noRoute = "no route"
     /// Its head's route waits for a gate, whose name is stored as the error.
     case gate
-
     init(stored word: String) { self = BlockReason(rawValue: word) ?? .failed }
 
     init(_ cause: FailureCause) {
@@ -29,7 +28,6 @@ enum BlockReason: String, Sendable {
     ///
     /// Whether there is a route, and whether its gates are open, is checked again at each claim.
     var isOfHead: Bool { isOfRoute || self == .gate }
-
     /// Whether the head has no route.
     var isOfRoute: Bool { self == .unknownKind || self == .noRoute }
 }

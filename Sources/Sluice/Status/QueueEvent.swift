@@ -97,12 +97,9 @@ extension QueueEvent {
         }
 
         private let value: Value
-
         private init(_ value: Value) { self.value = value }
-
         /// The name of the static member.
         public var description: String { value.rawValue }
-
         /// An action has been stored.
         ///
         /// ``QueueEvent/until`` is set if it is scheduled for later.

@@ -54,7 +54,6 @@ public struct QueueStatus: Sendable, Hashable {
     public let lastError: String?
     /// The queue's number in the file, if it has one.
     let queueID: QueueID?
-
     /// A word for its state.
     public var state: State { because.first?.state ?? .empty }
 

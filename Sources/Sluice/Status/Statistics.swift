@@ -21,7 +21,6 @@ public struct Statistics: Sendable, Hashable {
     public var droppedCompletions = 0
     /// Attempts that outlived their timeout.
     public var timeouts = 0
-
     /// Makes counts of zero.
     public init() {}
 }
