@@ -12,10 +12,9 @@
 /// ```
 ///
 /// The stored properties are the payload. It is stored as JSON text, so that `payload ->> '$.text'` works in
-/// SQL. The encoder is a `JSONEncoder` with default settings: a `Date` is a number of seconds since the start
-/// of 2001, and ISO 8601 text does not decode as one. The order of keys is not promised. A type that shares
-/// its payloads with other programs implements `encode(to:)` and `init(from:)`, which may be called twice for
-/// one payload, or holds a `String`.
+/// SQL; ``BrokerOptions/payloadDates`` says how a `Date` is written. The order of keys is not promised. A
+/// type that shares its payloads with other programs implements `encode(to:)` and `init(from:)`, which may be
+/// called twice for one payload, or holds a `String`.
 public protocol Action: Codable, Sendable {
     /// The name under which actions of this type are stored; 1 to 255 bytes without NUL.
     ///
@@ -23,7 +22,7 @@ public protocol Action: Codable, Sendable {
     static var kind: String { get }
     /// The version of the payload, counted from 1, which is the default.
     ///
-    /// Raise it when stored payloads do not decode as the type any more, and convert them with
+    /// Raise it when stored payloads do not decode any more, and convert them with
     /// ``Broker/upgrade(_:from:reading:_:)``.
     static var version: Int { get }
     /// The queue that the action waits in.
@@ -41,16 +40,13 @@ extension Action {
 
 /// An action whose kind and payload are known at run time only, such as one read from a file.
 ///
-/// If a route of a type is to run the action, give it the type's kind, queue and type of sort key, and a
-/// payload that decodes as the type.
-public struct RawAction: Sendable, Hashable {
+/// To be run by a route of a type, it needs its kind, queue and type of sort key, and a payload that decodes.
+public struct RawAction: Sendable, Hashable, CustomStringConvertible {
     /// The queue that the action waits in.
     public var queue: QueueName
     /// The kind that routes match; 1 to 255 bytes without NUL.
     public var kind: String
-    /// The key that orders the action in its queue.
-    ///
-    /// The first action of an empty queue sets the type of sort key for later actions.
+    /// The key that orders the action; the first action of an empty queue sets the type for later ones.
     public var sortKey: SortKey
     /// The version of the kind that the payload is written in; 1 or more.
     public var version: Int
@@ -71,16 +67,11 @@ public struct RawAction: Sendable, Hashable {
         self.sortKey = sortKey
         self.payload = payload
     }
-}
-
-extension RawAction: CustomStringConvertible {
     /// Kind and queue, without the payload (G13).
     public var description: String { "\(kind) for \(queue)" }
 }
 
-/// The number of an action in its file: its sequence, given at commit and never used again.
-///
-/// In the order of arrival, a smaller number is earlier.
+/// The number of an action in its file: given at commit, never used again, and rising.
 public struct ActionID: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The number, as in the column `id` of `sluice_actions`.
     public let rawValue: Int64

@@ -4,14 +4,11 @@ public import struct FoundationEssentials.Date
 public import struct Foundation.Date
 #endif
 
-/// The operations of every broker, whatever keeps its queues: routes, enqueuing, running, looking and
-/// operating.
+/// The operations of every broker: routes, enqueuing, running, looking and operating.
 ///
-/// ``Broker`` keeps queues in a SQLite file or in memory. Code that works with any broker takes
-/// `some ActionBroker`, or `any ActionBroker`. Each operation is described at ``Broker``.
+/// ``Broker`` describes each operation. Code that works with any broker takes `some ActionBroker`, or
+/// `any ActionBroker`.
 public protocol ActionBroker: AnyObject, Sendable {
-    // MARK: Routes
-
     /// Sets the options for the queues of a pattern.
     func queues(_ pattern: QueuePattern, _ options: QueueOptions) throws(SluiceError)
     /// Routes the actions of a type in the queues of a pattern to a closure.
@@ -35,8 +32,6 @@ public protocol ActionBroker: AnyObject, Sendable {
         handler: @escaping @Sendable (_ payload: String, Attempt) async throws -> Outcome
     ) throws(SluiceError)
 
-    // MARK: Enqueuing
-
     /// Enqueues an action.
     @discardableResult func enqueue<A: Action>(
         _ action: A,
@@ -56,8 +51,6 @@ public protocol ActionBroker: AnyObject, Sendable {
         options: ((RawAction) throws -> EnqueueOptions)?
     ) async throws -> [ActionID]
 
-    // MARK: Running
-
     /// Runs the queues until ``stop(grace:)`` is called or the task is cancelled.
     func run() async throws
     /// Stops the broker and waits until no handler runs.
@@ -68,8 +61,6 @@ public protocol ActionBroker: AnyObject, Sendable {
     func waitUntilIdle() async
     /// Waits until the action has ended, and returns how.
     func settled(_ action: ActionID) async throws -> ActionEnd
-
-    // MARK: Looking
 
     /// Returns the state of a queue, with all reasons why it does not move.
     func status(of queue: QueueName) async throws(SluiceError) -> QueueStatus
@@ -87,8 +78,6 @@ public protocol ActionBroker: AnyObject, Sendable {
     func failedAttempts(of action: ActionID) async throws(SluiceError) -> [FailedAttempt]
     /// Returns the events from now on.
     func events(buffering: EventBuffering) -> QueueEvents
-
-    // MARK: Actions
 
     /// Cancels an action.
     @discardableResult func cancel(_ action: ActionID) async throws(SluiceError) -> Cancellation
@@ -123,8 +112,6 @@ public protocol ActionBroker: AnyObject, Sendable {
     /// Ends the retry waits of queues and unparks them, so that their heads are tried now.
     @discardableResult func retryNow(_ pattern: QueuePattern) async throws(SluiceError) -> Int
 
-    // MARK: Gates and holds
-
     /// Opens a gate, so that the actions that wait for it may start.
     func openGate(_ name: GateName, isKept: Bool, spread: Duration) async throws(SluiceError)
     /// Closes a gate, so that no action that needs it starts.
@@ -146,8 +133,6 @@ public protocol ActionBroker: AnyObject, Sendable {
     /// Returns the current holds, the oldest first.
     func holds() async throws(SluiceError) -> [Hold]
 
-    // MARK: Dead letters
-
     /// Returns dead letters, the newest first.
     func deadLetters(
         _ pattern: QueuePattern,
@@ -155,8 +140,7 @@ public protocol ActionBroker: AnyObject, Sendable {
         after last: DeadLetter?,
         limit: Int
     ) async throws(SluiceError) -> [DeadLetter]
-    /// Puts a dead letter back into its queue, at the place of its sort key and number, with no attempt
-    /// spent.
+    /// Puts a dead letter back at the place of its sort key and number, with no attempt spent.
     @discardableResult func requeue(_ action: ActionID) async throws(SluiceError) -> Bool
     /// Puts the dead letters of a pattern back, each at its old place.
     @discardableResult
@@ -165,38 +149,26 @@ public protocol ActionBroker: AnyObject, Sendable {
     @discardableResult func purge(_ action: ActionID) async throws(SluiceError) -> Bool
 }
 
-// MARK: - Forms that exist once
-
 extension ActionBroker {
-    /// Routes the actions of a handler's type in the queues of a pattern to the handler.
-    ///
-    /// See ``Broker/route(_:_:_:handler:)``.
+    /// Routes the actions of a handler's type to the handler: see ``Broker/route(_:_:_:handler:)``.
     public func route<H: Handler>(
         _ pattern: QueuePattern,
         to handler: H,
         _ options: RouteOptions = RouteOptions()
     ) throws(SluiceError) {
-        try route(pattern, H.Input.self, options) { input, attempt in
-            try await handler.handle(input, attempt)
-        }
+        try route(pattern, H.Input.self, options) { try await handler.handle($0, $1) }
     }
 
-    /// Routes the actions of a handler's type in the queues of a pattern to a handler with a completion.
-    ///
-    /// See ``Broker/route(_:completing:_:handler:)``.
+    /// Routes the actions of a handler's type to it: see ``Broker/route(_:completing:_:handler:)``.
     public func route<H: CompletionHandler>(
         _ pattern: QueuePattern,
         to handler: H,
         _ options: RouteOptions = RouteOptions()
     ) throws(SluiceError) {
-        try route(pattern, completing: H.Input.self, options) { input, attempt, completion in
-            handler.handle(input, attempt, completion: completion)
-        }
+        try route(pattern, completing: H.Input.self, options) { handler.handle($0, $1, completion: $2) }
     }
 
-    /// Cancels several actions, each in a transaction of its own.
-    ///
-    /// See ``Broker/cancel(_:)``.
+    /// Cancels several actions, each in a transaction of its own: see ``Broker/cancel(_:)``.
     @discardableResult
     public func cancel(actions: some Sequence<ActionID>) async throws(SluiceError) -> CancellationCounts {
         var counts = CancellationCounts()
@@ -210,8 +182,6 @@ extension ActionBroker {
         return counts
     }
 }
-
-// MARK: - Defaults
 
 // A protocol's requirements have no default arguments. A concrete broker has its own, which are preferred.
 extension ActionBroker {
@@ -238,20 +208,17 @@ extension ActionBroker {
     ) async throws -> [ActionID] { try await enqueue(actions, shared, options: nil) }
 
     /// Closes the broker; handlers have as long as they need.
-    @_disfavoredOverload
-    public func close() async { await close(grace: nil) }
+    @_disfavoredOverload public func close() async { await close(grace: nil) }
 
     /// Stops the broker; handlers have as long as they need.
-    @_disfavoredOverload
-    public func stop() async { await stop(grace: nil) }
+    @_disfavoredOverload public func stop() async { await stop(grace: nil) }
 
     /// Ends the waits for retries in all queues, or in those of a pattern.
     @_disfavoredOverload
     @discardableResult public func retryNow() async throws(SluiceError) -> Int { try await retryNow(.all) }
 
     /// Holds the queues of a pattern until the hold is ended.
-    @_disfavoredOverload
-    @discardableResult
+    @_disfavoredOverload @discardableResult
     public func hold(_ pattern: QueuePattern, by holder: String) async throws(SluiceError) -> HoldID {
         try await hold(pattern, by: holder, reason: "", for: nil)
     }

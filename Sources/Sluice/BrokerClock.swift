@@ -8,8 +8,7 @@ internal import Musl
 
 /// The engine's source of time; tests pass a clock that they advance themselves.
 ///
-/// There are two clocks: a wall clock for times in the file, which outlive the process, and a monotonic clock
-/// for waiting.
+/// The wall clock is for times in the file, which outlive the process; the monotonic one is for waiting.
 public protocol BrokerClock: Sendable {
     /// The wall clock in microseconds since 1970 (UTC). It may jump.
     var wallMicroseconds: Int64 { get }
