@@ -49,6 +49,32 @@ public struct Attempt: Sendable, Hashable, CustomStringConvertible {
     public let lastError: String?
     /// The attempt in words: `attempt 2 of action 7 of conversation/42`.
     public var description: String { "attempt \(number) of action \(id) of \(queue)" }
+
+    /// Settles the attempt with success in an open transaction on a connection of the application.
+    ///
+    /// If it commits, the action is removed together with the application's writes, exactly once (G5).
+    ///
+    /// ```swift
+    /// try database.write { connection in              // BEGIN IMMEDIATE … COMMIT
+    ///     try markSent(message.id, on: connection)
+    ///     try attempt.succeed(in: connection)         // throws if the attempt no longer counts: roll back
+    /// }
+    /// return .success
+    /// ```
+    ///
+    /// Commit first, then return ``Outcome/success``: after the commit, the handler's result has no effect.
+    /// After a roll-back, the handler's result settles the attempt as usual. The next action of the queue
+    /// starts when the handler has returned (G3).
+    ///
+    /// - Parameter connection: As for ``Broker/enqueue(_:_:in:)``.
+    /// - Throws: ``SluiceError/Code/staleReceipt`` when the action was settled or removed, or another process
+    ///   has taken over its queue: roll back (G6). Also ``SluiceError/Code/otherDatabase``,
+    ///   ``SluiceError/Code/noTransaction``, ``SluiceError/Code/databaseLocked`` and others, which leave the
+    ///   transaction unchanged.
+    public func succeed(in connection: OpaquePointer) throws(SluiceError) {
+        guard let settler else { throw SluiceError(.staleReceipt, "the attempt is of no broker") }
+        try settler.origin.store.succeed(settler.action, in: connection)
+    }
 }
 
 extension ActionID {
@@ -80,32 +106,4 @@ struct AttemptSettler: Sendable, Hashable {
     }
 
     func hash(into hasher: inout Hasher) { hasher.combine(action.receipt) }
-}
-
-extension Attempt {
-    /// Settles the attempt with success in an open transaction on a connection of the application.
-    ///
-    /// If it commits, the action is removed together with the application's writes, exactly once (G5).
-    ///
-    /// ```swift
-    /// try database.write { connection in              // BEGIN IMMEDIATE … COMMIT
-    ///     try markSent(message.id, on: connection)
-    ///     try attempt.succeed(in: connection)         // throws if the attempt no longer counts: roll back
-    /// }
-    /// return .success
-    /// ```
-    ///
-    /// Commit first, then return ``Outcome/success``: after the commit, the handler's result has no effect.
-    /// After a roll-back, the handler's result settles the attempt as usual. The next action of the queue
-    /// starts when the handler has returned (G3).
-    ///
-    /// - Parameter connection: As for ``Broker/enqueue(_:_:in:)``.
-    /// - Throws: ``SluiceError/Code/staleReceipt`` when the action was settled or removed, or another process
-    ///   has taken over its queue: roll back (G6). Also ``SluiceError/Code/otherDatabase``,
-    ///   ``SluiceError/Code/noTransaction``, ``SluiceError/Code/databaseLocked`` and others, which leave the
-    ///   transaction unchanged.
-    public func succeed(in connection: OpaquePointer) throws(SluiceError) {
-        guard let settler else { throw SluiceError(.staleReceipt, "the attempt is of no broker") }
-        try settler.origin.store.succeed(settler.action, in: connection)
-    }
 }

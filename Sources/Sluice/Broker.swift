@@ -74,20 +74,6 @@ public final class Broker: Sendable {
         scheduler = Scheduler(store: store, routes: routes, options: options)
         runner = AttemptRunner(source: scheduler, reader: reader, drafter: drafter, options: options)
         wakeUps = WakeUps(of: store)
-        connect()
-        relay.connect { [weak self] in self?.committed($0) }
-        store.check.onFailure { [weak self] in self?.fileFailed($0) }
-    }
-
-    /// How many commits have reported queues that may be ready.
-    var wakeCount: Int { wakes.load(ordering: .acquiring) }
-    /// What the broker has done since it was opened.
-    public var statistics: Statistics { runner.statistics }
-
-    // Breaks the cycle of scheduler and runner. No handler runs: `run()` holds the broker until then.
-    deinit { scheduler.disconnect() }
-
-    private func connect() {
         scheduler.origin.connect(self)
         scheduler.connect(
             Scheduler.Delegate(
@@ -100,7 +86,17 @@ public final class Broker: Sendable {
                 stopped: { [weak self] in self?.stopped() }
             )
         )
+        relay.connect { [weak self] in self?.committed($0) }
+        store.check.onFailure { [weak self] in self?.fileFailed($0) }
     }
+
+    /// How many commits have reported queues that may be ready.
+    var wakeCount: Int { wakes.load(ordering: .acquiring) }
+    /// What the broker has done since it was opened.
+    public var statistics: Statistics { runner.statistics }
+
+    // Breaks the cycle of scheduler and runner. No handler runs: `run()` holds the broker until then.
+    deinit { scheduler.disconnect() }
 
     /// Distributes the report of a commit; called on the committing thread.
     private func committed(_ report: CommitReport) {

@@ -10,11 +10,10 @@ public struct Durability: Sendable, Hashable {
     public static let everything = Durability(level: .everything)
     /// Syncs enqueued actions, dead letters and parking.
     ///
-    /// The settling of an attempt is synced within a second, or with the next enqueue. Loss of power before
-    /// that lets the action run again, which G5 allows.
+    /// An attempt's settling is synced within a second, or with the next enqueue. Loss of power before that
+    /// lets the action run again, which G5 allows.
     public static let standard = Durability(level: .standard)
-    /// Syncs no commit: loss of power can lose the enqueues of the last second, and its settled actions run
-    /// again.
+    /// Syncs no commit: loss of power can undo the last second, and settled actions run again.
     ///
     /// The file stays intact.
     public static let relaxed = Durability(level: .relaxed)

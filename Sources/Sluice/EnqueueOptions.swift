@@ -13,14 +13,12 @@ public import struct Foundation.Date
 public struct EnqueueOptions: Sendable, Hashable {
     /// The most bytes of UTF-8 that a tag can have.
     public static let maximumTagByteCount = 255
-    /// When the action is due; until then it blocks nothing.
-    ///
-    /// `nil`, the default, is at once.
+    /// When the action is due; until then it blocks nothing; by default at once.
     public var notBefore: Date?
-    /// When the action expires, by the wall clock; it does not start after that.
+    /// When the action expires, by the wall clock; `nil`, the default, is never.
     ///
-    /// Its route's policy for ``FailureCause/expired`` applies then. A running attempt is not affected.
-    /// `nil`, the default, is never.
+    /// It does not start after that: its route's policy for ``FailureCause/expired`` applies. A running
+    /// attempt is not affected.
     public var expiresAt: Date?
     /// A name by which the application finds the action, alone or with others; 1 to 255 bytes without NUL.
     public var tag: String?
@@ -30,8 +28,7 @@ public struct EnqueueOptions: Sendable, Hashable {
     public var key: DeduplicationKey?
     /// Groups that the action starts, at most 64.
     ///
-    /// In a queue with the discipline ``QueueDiscipline/passOver``, members of these groups are passed over
-    /// as long as this action is before them.
+    /// With ``QueueDiscipline/passOver``, members of these groups after this action are passed over.
     public var startsGroups: [GroupName] = []
     /// Groups that the action is a member of, at most 64.
     public var memberOf: [GroupName] = []
@@ -54,73 +51,8 @@ public struct EnqueueOptions: Sendable, Hashable {
         self.gate = gate
         self.key = key
     }
-}
 
-/// A caller's name for an action, which prevents a second enqueue.
-///
-/// A key is unique in the queue that its action waits in, and moves with the action. It is taken while the
-/// action waits or runs, and for ``retention`` after the action succeeded, was removed or became a dead
-/// letter. A dead letter that is put back gets its key again, unless another action has taken it.
-public struct DeduplicationKey: Sendable, Hashable {
-    /// What happens when the key is taken.
-    public enum Policy: Sendable, Hashable, CaseIterable {
-        /// Store nothing; the call returns the number of the waiting, running or settled action that has the
-        /// key.
-        case keepFirst
-        /// Replace the first action or follow it.
-        ///
-        /// If that action waits, it gets the new one's kind, payload, tag, gate and expiry. It keeps its
-        /// number, place, attempts and wait. A queue that it has parked stays parked, unless its payload did
-        /// not decode; ``Broker/retryNow(_:)`` tries the new payload.
-        ///
-        /// If that action runs or has been settled, the new action is enqueued after it and takes the key.
-        case replace
-        /// Throw ``SluiceError/Code/duplicateKey``.
-        case refuse
-    }
-
-    /// The most bytes of UTF-8 that a key can have.
-    public static let maximumByteCount = 255
-    /// The key: 1 to 255 bytes without NUL, compared by its bytes.
-    public var text: String
-    /// What happens when the key is taken.
-    public var policy: Policy
-    /// How long the key stays taken after the action was settled or removed, by the wall clock.
-    ///
-    /// Zero, the default: not at all.
-    public var retention: Duration
-
-    /// Makes a key; it is checked when it is used.
-    public init(_ text: String, policy: Policy = .keepFirst, retention: Duration = .zero) {
-        self.text = text
-        self.policy = policy
-        self.retention = retention
-    }
-}
-
-extension DeduplicationKey: ExpressibleByStringInterpolation {
-    /// Makes a key that keeps the first action as long as it waits or runs.
-    public init(stringLiteral value: String) { self.init(value) }
-}
-
-extension DeduplicationKey {
-    /// Throws ``SluiceError/Code/invalidOptions`` if the key is outside its limits.
-    func validate() throws(SluiceError) {
-        guard (1...Self.maximumByteCount).contains(text.utf8.count), !text.utf8.contains(0) else {
-            throw SluiceError(
-                .invalidOptions,
-                "a deduplication key must have 1 to \(Self.maximumByteCount) bytes and no NUL"
-            )
-        }
-        guard retention >= .zero else {
-            throw SluiceError(.invalidOptions, "the retention of a deduplication key is negative")
-        }
-    }
-}
-
-extension EnqueueOptions {
-    /// Throws ``SluiceError/Code/invalidOptions`` or ``SluiceError/Code/invalidGate`` if an option is outside
-    /// its limits.
+    /// Throws ``SluiceError/Code/invalidOptions`` or ``SluiceError/Code/invalidGate``.
     func validate() throws(SluiceError) {
         if let tag { try Self.validate(tag: tag) }
         try gate?.validate()
@@ -137,9 +69,7 @@ extension EnqueueOptions {
     }
 
     static func validate(tag: String) throws(SluiceError) {
-        guard (1...maximumTagByteCount).contains(tag.utf8.count), !tag.utf8.contains(0) else {
-            throw SluiceError(.invalidOptions, "a tag must have 1 to \(maximumTagByteCount) bytes and no NUL")
-        }
+        try SluiceError.check(tag, limit: maximumTagByteCount, .invalidOptions, "a tag")
     }
 
     /// Whether there are values for columns that most actions leave empty.
@@ -151,15 +81,62 @@ extension EnqueueOptions {
     /// The values for columns that most actions leave empty; `nil` when there are none.
     var extras: DraftExtras? {
         guard hasExtras else { return nil }
-        let groups: ActionGroups? = self.groups.isEmpty ? nil : self.groups
         return DraftExtras(
             expiresAt: expiresAt.map(Timestamp.init),
             tag: tag,
             gate: gate,
             key: key,
-            groups: groups
+            groups: groups.isEmpty ? nil : groups
         )
     }
 
     private var groups: ActionGroups { ActionGroups(started: startsGroups, joined: memberOf) }
+}
+
+/// A caller's name for an action, which prevents a second enqueue.
+///
+/// A key is unique in the queue that its action waits in, and moves with the action. It is taken while the
+/// action waits or runs, and for ``retention`` after the action succeeded, was removed or became a dead
+/// letter. A dead letter that is put back gets its key again, unless another action has taken it.
+public struct DeduplicationKey: Sendable, Hashable, ExpressibleByStringInterpolation {
+    /// What happens when the key is taken.
+    public enum Policy: Sendable, Hashable, CaseIterable {
+        /// Store nothing; the call returns the number of the action that has the key.
+        case keepFirst
+        /// Replace the first action or follow it.
+        ///
+        /// If that action waits, it gets the new one's kind, payload, tag, gate and expiry. It keeps its
+        /// number, place, attempts and wait. A queue that it has parked stays parked, unless its payload did
+        /// not decode; ``Broker/retryNow(_:)`` tries the new payload. If that action runs or has been
+        /// settled, the new action is enqueued after it and takes the key.
+        case replace
+        /// Throw ``SluiceError/Code/duplicateKey``.
+        case refuse
+    }
+
+    /// The most bytes of UTF-8 that a key can have.
+    public static let maximumByteCount = 255
+    /// The key: 1 to 255 bytes without NUL, compared by its bytes.
+    public var text: String
+    /// What happens when the key is taken.
+    public var policy: Policy
+    /// How long the key stays taken after the action has ended, by the wall clock; zero by default.
+    public var retention: Duration
+
+    /// Makes a key; it is checked when it is used.
+    public init(_ text: String, policy: Policy = .keepFirst, retention: Duration = .zero) {
+        self.text = text
+        self.policy = policy
+        self.retention = retention
+    }
+
+    /// Makes a key that keeps the first action as long as it waits or runs.
+    public init(stringLiteral value: String) { self.init(value) }
+
+    func validate() throws(SluiceError) {
+        try SluiceError.check(text, limit: Self.maximumByteCount, .invalidOptions, "a deduplication key")
+        guard retention >= .zero else {
+            throw SluiceError(.invalidOptions, "the retention of a deduplication key is negative")
+        }
+    }
 }

@@ -4,7 +4,7 @@ public enum FailureCause: String, Sendable, Hashable, CaseIterable {
     case failed
     /// The attempts allowed by the retry policy are used up.
     case exhausted
-    /// The action expired before it could start; see ``EnqueueOptions/expiresAt``.
+    /// The action expired before it could start: see ``EnqueueOptions/expiresAt``.
     ///
     /// Checked when the action is the head, and by a sweep if the policy is to skip; never during an attempt.
     case expired
@@ -16,10 +16,9 @@ public enum FailureCause: String, Sendable, Hashable, CaseIterable {
 
 /// What to do with an action that cannot continue.
 public enum FailurePolicy: String, Sendable, Hashable, CaseIterable {
-    /// Park the head, and with it the queue, for an operator.
+    /// Park the head, and with it the queue, for an operator; new arrivals do not unpark it.
     ///
-    /// ``Broker/retryNow(_:)`` tries again; removing the action lets the next one run. New arrivals do not
-    /// unpark the queue.
+    /// ``Broker/retryNow(_:)`` tries again; removing the action lets the next one run.
     case block
     /// Make the action a dead letter and continue with the next.
     case skip
@@ -43,9 +42,7 @@ public struct FailurePolicies: Sendable, Hashable {
     /// For ``FailureCause/crashed``.
     public var crashed: FailurePolicy
 
-    /// Makes a set of policies.
-    ///
-    /// The default is to block, so that no failure passes unseen, but to skip expired actions.
+    /// Makes a set of policies; by default all block, so that no failure is missed, but expired is skipped.
     public init(
         failed: FailurePolicy = .block,
         exhausted: FailurePolicy = .block,
@@ -62,13 +59,7 @@ public struct FailurePolicies: Sendable, Hashable {
 
     /// One policy for every cause.
     public static func all(_ policy: FailurePolicy) -> FailurePolicies {
-        FailurePolicies(
-            failed: policy,
-            exhausted: policy,
-            expired: policy,
-            undecodable: policy,
-            crashed: policy
-        )
+        Self(failed: policy, exhausted: policy, expired: policy, undecodable: policy, crashed: policy)
     }
 
     /// The policy for a cause.

@@ -8,7 +8,7 @@
 ///
 /// If several patterns match a name, the exact one wins, then the longest. A `*` anywhere else, or a prefix
 /// that does not end in `/`, throws ``SluiceError/Code/invalidPattern`` when the pattern is used.
-public struct QueuePattern: Sendable, Hashable {
+public struct QueuePattern: Sendable, Hashable, ExpressibleByStringInterpolation, CustomStringConvertible {
     /// The pattern as given.
     public let rawValue: String
     /// Makes a pattern; it is checked when it is used.
@@ -42,8 +42,7 @@ public struct QueuePattern: Sendable, Hashable {
 
     /// Returns the form of a pattern of a route or of options.
     ///
-    /// It refuses a name that looks like another library's pattern, as it would match nothing. The error
-    /// shows the pattern that was probably meant.
+    /// It refuses a name that looks like another library's pattern, as it would match nothing.
     func formOfRule() throws(SluiceError) -> Form {
         let form = try form()
         guard case .exact = form,
@@ -71,9 +70,6 @@ public struct QueuePattern: Sendable, Hashable {
 
     /// Feeds the bytes of the pattern to `hasher`.
     public func hash(into hasher: inout Hasher) { QueueName(rawValue).hash(into: &hasher) }
-}
-
-extension QueuePattern: ExpressibleByStringInterpolation, CustomStringConvertible {
     /// Makes a pattern from a literal; it is checked when it is used.
     public init(stringLiteral value: String) { self.init(value) }
     /// The pattern as given.

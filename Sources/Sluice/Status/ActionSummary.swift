@@ -5,7 +5,7 @@ public import struct Foundation.Date
 #endif
 
 /// An action that waits or runs, as `sluice_actions` shows it.
-public struct ActionSummary: Sendable, Hashable {
+public struct ActionSummary: Sendable, Hashable, CustomStringConvertible {
     /// The action's number.
     public let id: ActionID
     /// The action's queue.
@@ -28,9 +28,6 @@ public struct ActionSummary: Sendable, Hashable {
     public let lastError: String?
     /// The payload: JSON text.
     public let payload: String
-}
-
-extension ActionSummary: CustomStringConvertible {
     /// Number, queue and kind, without the payload (G13).
     public var description: String { "action \(id) of \(queue) (\(kind))" }
 }

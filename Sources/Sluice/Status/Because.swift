@@ -14,16 +14,15 @@ public import struct Foundation.Date
 
 /// A reason why a queue does not move, or the start of its head's run.
 ///
-/// If several reasons apply, ``QueueStatus/because`` has all of them, in the order of the cases here. The
-/// view `sluice_queues` shows the first that the file knows, with the text of ``description``.
+/// The cases are in the order of ``QueueStatus/because``. The view `sluice_queues` shows the first that the
+/// file knows, with the text of ``description``.
 public enum Because: Sendable, Hashable {
     /// Its head runs.
     case running(since: Date, attempt: Int)
     /// A failure policy has parked the queue; new arrivals do not unpark it.
     ///
     /// `action` has parked it. It need not be the head: an action that sorts before it may have arrived
-    /// since. While the whole queue is turned into dead letters, in batches, `cause` is `nil` and `action` is
-    /// the one that failed.
+    /// since. While a failure makes the whole queue dead letters, `cause` is `nil`.
     case parked(by: ActionID, cause: FailureCause?, error: String, since: Date)
     /// The head's payload does not decode as the type of its route.
     case undecodable(error: String, since: Date)
@@ -31,16 +30,13 @@ public enum Because: Sendable, Hashable {
     case unknownKind
     /// No route matches the queue's name.
     case noRoute
-    /// A hold covers the queue.
-    ///
-    /// `until` is when the hold ends by itself, if it does.
+    /// A hold covers the queue, until this time if it ends by itself.
     case held(by: String, reason: String, until: Date?)
     /// The head waits for a gate: its own, its route's, or the gate named by its last attempt.
     case gate(GateName)
     /// The last attempt failed, and the next is due at this time.
     case retry(until: Date)
-    /// All actions of the queue are scheduled for later, the first for this time; or its batch starts then at
-    /// the latest.
+    /// All actions are scheduled for later, the first for this time; or its batch starts then at the latest.
     case scheduled(for: Date)
     /// The head could run, but lacks a permit.
     case permit(PermitScope)
@@ -49,10 +45,9 @@ public enum Because: Sendable, Hashable {
     /// `by` are the processes that hold it; this one if a connection of the application holds it. It is empty
     /// if the system does not report them. SQL cannot show this.
     case locked(since: Date, by: [Int])
-    /// The head could run, or its outcome be written, but the file refuses the write.
+    /// The head could run, or its outcome be written, but the file refuses the write, such as on a full disk.
     ///
-    /// Examples are a full disk, or a row of a damaged file that cannot be written. The write is tried again
-    /// each second. SQL cannot show this.
+    /// The write is tried again each second. SQL cannot show this.
     case refused(error: String, since: Date)
     /// Handlers block their threads: nothing has run on the handlers' executor since this time.
     ///
@@ -60,9 +55,7 @@ public enum Because: Sendable, Hashable {
     case handlersBlocked(since: Date)
     /// The head could run, and this broker is about to start it.
     case ready
-    /// Another process runs the head; or the head waits, and this is one of the processes that may run it.
-    ///
-    /// After a run of the tool `sluice` was killed, it is the process that still ends its commands (G3).
+    /// Another process runs the head, may run it, or ends the commands of a killed tool (G3).
     case owned(process: Int)
     /// No broker runs the queues of the file.
     case stopped
@@ -155,14 +148,11 @@ extension Because: CustomStringConvertible {
         }
     }
 
-    /// Whether a queue that stays like this has stalled; a run or a schedule is no stall.
+    /// Whether a queue that stays like this has stalled; `ready` should never last.
     var isStall: Bool {
         switch self {
         case .running, .scheduled, .owned, .stopped: false
-        // About to start, but not started: this should never last, and is reported if it does.
-        case .ready: true
-        case .parked, .undecodable, .unknownKind, .noRoute: true
-        case .held, .gate, .retry, .permit, .locked, .refused, .handlersBlocked: true
+        default: true
         }
     }
 }

@@ -5,7 +5,7 @@ public import struct Foundation.Date
 #endif
 
 /// An action that failed for good, by a failure policy, or that an operator skipped.
-public struct DeadLetter: Sendable, Hashable {
+public struct DeadLetter: Sendable, Hashable, CustomStringConvertible {
     /// The action's number; ``Broker/requeue(_:)`` keeps it.
     public let id: ActionID
     /// The action's queue.
@@ -32,9 +32,6 @@ public struct DeadLetter: Sendable, Hashable {
     public let version: Int
     /// When the action was enqueued.
     public let enqueuedAt: Date
-}
-
-extension DeadLetter: CustomStringConvertible {
     /// Number, queue, kind, cause and error, without the payload (G13).
     public var description: String { "dead letter \(id) of \(queue) (\(kind)): \(cause.rawValue): \(error)" }
 }

@@ -5,7 +5,7 @@ public import struct Foundation.Date
 #endif
 
 /// A queue and why it does not move, at one moment, from the file and the broker's memory.
-public struct QueueStatus: Sendable, Hashable {
+public struct QueueStatus: Sendable, Hashable, CustomStringConvertible {
     /// A word for the queue's state, as in the column `state` of `sluice_queues`.
     public enum State: String, Sendable, Hashable, CaseIterable {
         /// Its head runs.
@@ -38,9 +38,7 @@ public struct QueueStatus: Sendable, Hashable {
     public let queue: QueueName
     /// Actions that wait or run in it.
     public let depth: Int
-    /// Why it does not move: all reasons that apply, the first as in `sluice_queues`.
-    ///
-    /// Empty for a queue without actions.
+    /// Why it does not move: all reasons, the first as in `sluice_queues`; empty for a queue without actions.
     public let because: [Because]
     /// The action that runs or is next.
     public let head: ActionID?
@@ -65,19 +63,14 @@ public struct QueueStatus: Sendable, Hashable {
         default: nil
         }
     }
-}
+    /// One line: the name and the first reason.
+    public var description: String { "\(queue): \(because.first?.description ?? "empty")" }
 
-extension QueueStatus {
     /// Whether the queue has stalled if it stays like this.
     var isUnchanged: Bool {
         let isScheduled = because.contains { $0.state == .scheduled }
-        // The action has run, but its outcome cannot be written.
+        // An action has run, but its outcome cannot be written.
         let isObstructed = because.contains { $0.isObstruction }
         return !isScheduled && (because.first?.isStall == true || isObstructed)
     }
-}
-
-extension QueueStatus: CustomStringConvertible {
-    /// One line: the name and the first reason.
-    public var description: String { "\(queue): \(because.first?.description ?? "empty")" }
 }
