@@ -61,7 +61,6 @@ public protocol ActionBroker: AnyObject, Sendable {
     func waitUntilIdle() async
     /// Waits until the action has ended, and returns how.
     func settled(_ action: ActionID) async throws -> ActionEnd
-
     /// Returns the state of a queue, with all reasons why it does not move.
     func status(of queue: QueueName) async throws(SluiceError) -> QueueStatus
     /// Returns the status of queues with work, by name.
@@ -78,7 +77,6 @@ public protocol ActionBroker: AnyObject, Sendable {
     func failedAttempts(of action: ActionID) async throws(SluiceError) -> [FailedAttempt]
     /// Returns the events from now on.
     func events(buffering: EventBuffering) -> QueueEvents
-
     /// Cancels an action.
     @discardableResult func cancel(_ action: ActionID) async throws(SluiceError) -> Cancellation
     /// Cancels the actions that have a tag.
@@ -111,7 +109,6 @@ public protocol ActionBroker: AnyObject, Sendable {
     func skipHead(of queue: QueueName, reason: String) async throws(SluiceError) -> HeadSkip
     /// Ends the retry waits of queues and unparks them, so that their heads are tried now.
     @discardableResult func retryNow(_ pattern: QueuePattern) async throws(SluiceError) -> Int
-
     /// Opens a gate, so that the actions that wait for it may start.
     func openGate(_ name: GateName, isKept: Bool, spread: Duration) async throws(SluiceError)
     /// Closes a gate, so that no action that needs it starts.
@@ -155,9 +152,7 @@ extension ActionBroker {
         _ pattern: QueuePattern,
         to handler: H,
         _ options: RouteOptions = RouteOptions()
-    ) throws(SluiceError) {
-        try route(pattern, H.Input.self, options) { try await handler.handle($0, $1) }
-    }
+    ) throws(SluiceError) { try route(pattern, H.Input.self, options) { try await handler.handle($0, $1) } }
 
     /// Routes the actions of a handler's type to it: see ``Broker/route(_:completing:_:handler:)``.
     public func route<H: CompletionHandler>(
@@ -186,30 +181,26 @@ extension ActionBroker {
 // A protocol's requirements have no default arguments. A concrete broker has its own, which are preferred.
 extension ActionBroker {
     /// Routes the actions of a type with the default options.
-    @_disfavoredOverload
-    public func route<A: Action>(
+    @_disfavoredOverload public func route<A: Action>(
         _ pattern: QueuePattern,
         _ type: A.Type,
         handler: @escaping @Sendable (A, Attempt) async throws -> Outcome
     ) throws(SluiceError) { try route(pattern, type, RouteOptions(), handler: handler) }
 
     /// Enqueues an action, with options if it needs any.
-    @_disfavoredOverload
-    @discardableResult public func enqueue<A: Action>(
+    @_disfavoredOverload @discardableResult public func enqueue<A: Action>(
         _ action: A,
         _ options: EnqueueOptions = EnqueueOptions()
     ) async throws -> EnqueueReceipt { try await enqueue(action, options, notBefore: nil) }
 
     /// Enqueues actions of one type, all or none, in their order.
-    @_disfavoredOverload
-    @discardableResult public func enqueue<A: Action>(
+    @_disfavoredOverload @discardableResult public func enqueue<A: Action>(
         _ actions: some Sequence<A>,
         _ shared: EnqueueOptions = EnqueueOptions()
     ) async throws -> [ActionID] { try await enqueue(actions, shared, options: nil) }
 
     /// Closes the broker; handlers have as long as they need.
     @_disfavoredOverload public func close() async { await close(grace: nil) }
-
     /// Stops the broker; handlers have as long as they need.
     @_disfavoredOverload public func stop() async { await stop(grace: nil) }
 
@@ -224,8 +215,7 @@ extension ActionBroker {
     }
 
     /// Opens a gate at once, until the file is opened again.
-    @_disfavoredOverload
-    public func openGate(_ name: GateName) async throws(SluiceError) {
+    @_disfavoredOverload public func openGate(_ name: GateName) async throws(SluiceError) {
         try await openGate(name, isKept: false, spread: .zero)
     }
 

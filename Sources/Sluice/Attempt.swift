@@ -63,14 +63,12 @@ public struct Attempt: Sendable, Hashable, CustomStringConvertible {
     /// ```
     ///
     /// Commit first, then return ``Outcome/success``: after the commit, the handler's result has no effect.
-    /// After a roll-back, the handler's result settles the attempt as usual. The next action of the queue
-    /// starts when the handler has returned (G3).
+    /// After a roll-back it settles the attempt. The next action starts when the handler has returned (G3).
     ///
     /// - Parameter connection: As for ``Broker/enqueue(_:_:in:)``.
     /// - Throws: ``SluiceError/Code/staleReceipt`` when the action was settled or removed, or another process
-    ///   has taken over its queue: roll back (G6). Also ``SluiceError/Code/otherDatabase``,
-    ///   ``SluiceError/Code/noTransaction``, ``SluiceError/Code/databaseLocked`` and others, which leave the
-    ///   transaction unchanged.
+    ///   has taken over its queue: roll back (G6). Others, such as ``SluiceError/Code/otherDatabase``, leave
+    ///   the transaction unchanged.
     public func succeed(in connection: OpaquePointer) throws(SluiceError) {
         guard let settler else { throw SluiceError(.staleReceipt, "the attempt is of no broker") }
         try settler.origin.store.succeed(settler.action, in: connection)
@@ -101,9 +99,7 @@ final class AttemptOrigin: Sendable {
 struct AttemptSettler: Sendable, Hashable {
     let action: ClaimedAction
     let origin: AttemptOrigin
-    static func == (left: AttemptSettler, right: AttemptSettler) -> Bool {
-        left.action.receipt == right.action.receipt
-    }
 
+    static func == (left: Self, right: Self) -> Bool { left.action.receipt == right.action.receipt }
     func hash(into hasher: inout Hasher) { hasher.combine(action.receipt) }
 }

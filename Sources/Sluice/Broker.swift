@@ -36,10 +36,9 @@ public final class Broker: Sendable {
     /// Opens a file of queues; a missing file is created, readable by its owner only.
     ///
     /// - Parameter path: The database, in a writable directory: SQLite keeps two more files beside it.
-    /// - Throws: ``SluiceError/Code/cannotOpen``, ``SluiceError/Code/readOnly``,
-    ///   ``SluiceError/Code/notADatabase``, ``SluiceError/Code/newerSchema``,
-    ///   ``SluiceError/Code/networkFileSystem``, ``SluiceError/Code/alreadyOpen`` and others; the file is
-    ///   then unchanged.
+    /// - Throws: ``SluiceError/Code/cannotOpen``, ``SluiceError/Code/notADatabase``,
+    ///   ``SluiceError/Code/newerSchema``, ``SluiceError/Code/alreadyOpen`` and others; the file is
+    ///   unchanged.
     public convenience init(
         file path: String,
         options: BrokerOptions = BrokerOptions()
@@ -90,7 +89,7 @@ public final class Broker: Sendable {
         store.check.onFailure { [weak self] in self?.fileFailed($0) }
     }
 
-    /// How many commits have reported queues that may be ready.
+    /// The number of commits that reported queues.
     var wakeCount: Int { wakes.load(ordering: .acquiring) }
     /// What the broker has done since it was opened.
     public var statistics: Statistics { runner.statistics }

@@ -14,9 +14,7 @@ public protocol BrokerClock: Sendable {
     var wallMicroseconds: Int64 { get }
     /// The time since some fixed point; it never goes back, and continues while the machine sleeps.
     var uptime: Duration { get }
-    /// Waits until ``uptime`` has reached a point; returns at once if it has.
-    ///
-    /// - Throws: `CancellationError` when the task is cancelled first.
+    /// Waits until ``uptime`` has reached a point; throws `CancellationError` if the task is cancelled first.
     func sleep(untilUptime deadline: Duration) async throws
 }
 

@@ -11,10 +11,8 @@ public struct BrokerOptions: Sendable {
     public var concurrency = 64
     /// The longest total time that other work waits for the trial of suspects; 5 seconds by default.
     ///
-    /// Suspects are actions that ran when a process died. After a start, or the death of another process on
-    /// the file, they start first, in halves, with nothing beside them, until none can be an action that
-    /// kills the process soon after its start. When the time is over, the rest start beside other actions.
-    /// With zero there is no trial, and an action that kills its process is never found.
+    /// Suspects are actions that ran when a process died; see <doc:Guarantees>. When the time is over, the
+    /// rest start beside other actions. With zero, an action that kills its process is never found.
     public var crashTrialLimit: Duration = .seconds(5)
     /// The most bytes that the JSON text of a payload may have; 1 to 500,000,000, 16 MiB by default.
     public var maximumPayloadByteCount = 16 * 1_024 * 1_024
@@ -33,8 +31,7 @@ public struct BrokerOptions: Sendable {
     public var acceptsUnsealedPayloads = true
     /// Waits until nothing is left to do, in tests.
     package var restWaiters: RestWaiters?
-    /// How long handlers may continue when the broker stops, before they are cancelled; 10 seconds by
-    /// default.
+    /// How long handlers may continue before a stop cancels them; 10 seconds by default.
     public var stopGrace: Duration = .seconds(10)
     /// How long a queue with work may not move before ``QueueEvent/Kind/stalled`` is sent; `nil` is never.
     ///
@@ -52,17 +49,15 @@ public struct BrokerOptions: Sendable {
     /// How long handlers may keep their executor from running anything, before a report; `nil` is never.
     ///
     /// The report is a warning of the ``logger`` and ``Because/handlersBlocked(since:)``, between once and
-    /// twice this time after the last job. The cause is handlers that block their threads, such as with a
-    /// semaphore or `sleep()`. Swift's own executor has a thread for each core: as many blocking handlers
-    /// halt all queues and the rest of the program. Give them a ``handlerExecutor`` of their own. Default: 5
-    /// seconds.
+    /// twice this time after the last job. Swift's own executor has a thread for each core: as many handlers
+    /// that block, such as with a semaphore or `sleep()`, halt all queues and the rest of the program. Give
+    /// them a ``handlerExecutor`` of their own. Default: 5 seconds.
     public var blockedHandlerThreshold: Duration? = .seconds(5)
     /// The target of the engine's queues, timer and chores; by default the system's and Swift's executor.
     ///
-    /// With a queue, commits run there too, with its quality of service; without one, a lone caller commits
-    /// on its own thread, which saves a change of threads. On a serial queue, reads and copies wait for
-    /// writes, and for another connection's lock. Do not block it: no
-    /// ``Broker/enqueueBlocking(_:_:notBefore:)`` on it.
+    /// Commits run there too; without one, a lone caller commits on its own thread. On a serial queue, reads
+    /// and copies wait for writes. Do not block it, such as by ``Broker/enqueueBlocking(_:_:notBefore:)``.
+    /// See <doc:ExecutionContexts>.
     public var engineQueue: DispatchQueue? { didSet { engine = EngineContext(engineQueue) } }
     private(set) var engine = EngineContext(nil)
     /// Code around every enqueue and every attempt, the outermost first; none by default.
@@ -89,10 +84,9 @@ public struct BrokerOptions: Sendable {
             guard isValid else { throw SluiceError(.invalidOptions, message) }
         }
         try check((1...10_000).contains(concurrency), "concurrency is \(concurrency); give 1 to 10,000")
-        try check(
-            (1...500_000_000).contains(maximumPayloadByteCount),
-            "maximumPayloadByteCount is \(maximumPayloadByteCount); give 1 to 500,000,000"
-        )
+        let most = maximumPayloadByteCount
+        let isSize = (1...500_000_000).contains(most)
+        try check(isSize, "maximumPayloadByteCount is \(most); give 1 to 500,000,000")
         try check(crashTrialLimit >= .zero, "crashTrialLimit is negative")
         try check(file.lockTimeout >= .zero, "lockTimeout is negative")
         try check(file.foreignChangeInterval > .zero, "foreignChangeInterval is not positive")

@@ -1,6 +1,4 @@
-/// A name that is compared by its UTF-8 bytes, as in SQLite, and checked when it is used.
-///
-/// Two spellings of `é` that Swift's `String` treats as equal are two names.
+/// A name that is compared by its UTF-8 bytes, unlike a `String`, and checked when it is used.
 public protocol CheckedName: Hashable, Sendable, ExpressibleByStringInterpolation, CustomStringConvertible
 where StringLiteralType == String {
     /// The most bytes of UTF-8 that a name can have.

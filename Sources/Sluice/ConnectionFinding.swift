@@ -75,10 +75,7 @@ extension ConnectionFinding {
     }
 
     static func notWAL(_ journal: String) -> ConnectionFinding {
-        ConnectionFinding(
-            code: .notWAL,
-            message:
-                "its journal mode is '\(journal)': leave PRAGMA journal_mode at wal, which the broker has set"
-        )
+        let advice = "leave PRAGMA journal_mode at wal, which the broker has set"
+        return ConnectionFinding(code: .notWAL, message: "its journal mode is '\(journal)': \(advice)")
     }
 }

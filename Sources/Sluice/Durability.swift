@@ -13,9 +13,7 @@ public struct Durability: Sendable, Hashable {
     /// An attempt's settling is synced within a second, or with the next enqueue. Loss of power before that
     /// lets the action run again, which G5 allows.
     public static let standard = Durability(level: .standard)
-    /// Syncs no commit: loss of power can undo the last second, and settled actions run again.
-    ///
-    /// The file stays intact.
+    /// Syncs no commit: loss of power undoes the last second, and settled actions run again.
     public static let relaxed = Durability(level: .relaxed)
 
     /// Whether a commit with such a write is synced.

@@ -17,8 +17,7 @@ public struct EnqueueOptions: Sendable, Hashable {
     public var notBefore: Date?
     /// When the action expires, by the wall clock; `nil`, the default, is never.
     ///
-    /// It does not start after that: its route's policy for ``FailureCause/expired`` applies. A running
-    /// attempt is not affected.
+    /// It does not start after that: its route's policy for ``FailureCause/expired`` applies.
     public var expiresAt: Date?
     /// A name by which the application finds the action, alone or with others; 1 to 255 bytes without NUL.
     public var tag: String?
@@ -26,9 +25,7 @@ public struct EnqueueOptions: Sendable, Hashable {
     public var gate: GateName?
     /// A key that prevents a second enqueue of the same action.
     public var key: DeduplicationKey?
-    /// Groups that the action starts, at most 64.
-    ///
-    /// With ``QueueDiscipline/passOver``, members of these groups after this action are passed over.
+    /// Groups that the action starts, at most 64; see ``QueueDiscipline/passOver``.
     public var startsGroups: [GroupName] = []
     /// Groups that the action is a member of, at most 64.
     public var memberOf: [GroupName] = []
@@ -52,7 +49,6 @@ public struct EnqueueOptions: Sendable, Hashable {
         self.key = key
     }
 
-    /// Throws ``SluiceError/Code/invalidOptions`` or ``SluiceError/Code/invalidGate``.
     func validate() throws(SluiceError) {
         if let tag { try Self.validate(tag: tag) }
         try gate?.validate()
@@ -60,7 +56,6 @@ public struct EnqueueOptions: Sendable, Hashable {
         try key?.validate()
     }
 
-    /// These options with a time at which the action is due, if there is one.
     func due(_ date: Date?) -> EnqueueOptions {
         guard let date else { return self }
         var options = self
@@ -72,21 +67,16 @@ public struct EnqueueOptions: Sendable, Hashable {
         try SluiceError.check(tag, limit: maximumTagByteCount, .invalidOptions, "a tag")
     }
 
-    /// Whether there are values for columns that most actions leave empty.
-    var hasExtras: Bool {
-        expiresAt != nil || tag != nil || gate != nil || key != nil || !startsGroups.isEmpty
-            || !memberOf.isEmpty
-    }
-
     /// The values for columns that most actions leave empty; `nil` when there are none.
     var extras: DraftExtras? {
-        guard hasExtras else { return nil }
+        let hasGroups = !startsGroups.isEmpty || !memberOf.isEmpty
+        guard hasGroups || expiresAt != nil || tag != nil || gate != nil || key != nil else { return nil }
         return DraftExtras(
             expiresAt: expiresAt.map(Timestamp.init),
             tag: tag,
             gate: gate,
             key: key,
-            groups: groups.isEmpty ? nil : groups
+            groups: hasGroups ? groups : nil
         )
     }
 

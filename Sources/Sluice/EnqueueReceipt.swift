@@ -1,11 +1,9 @@
-/// The result of an enqueue: the action's number, and a way to wait for it.
+/// The result of an enqueue: the action's number, and a way to wait for it; it keeps its broker open.
 ///
 /// ```swift
 /// let receipt = try await broker.enqueue(message)
 /// if try await receipt.settled() == .succeeded { … }
 /// ```
-///
-/// It keeps its broker open.
 public struct EnqueueReceipt: Sendable {
     /// The action's number; with a ``DeduplicationKey``, perhaps that of an existing action.
     public let id: ActionID
@@ -29,18 +27,14 @@ public enum ActionEnd: Sendable, Hashable {
 extension Broker {
     /// Waits until an action has ended: succeeded, was removed, or became a dead letter.
     ///
-    /// An action that retries, is parked, held or scheduled has not ended. The result comes from the commit
-    /// that settles the action; waiting uses neither a thread nor a task. The broker remembers the last
-    /// ``rememberedOutcomes`` actions that this process has settled, so a call after the end works too. For
-    /// others the result is ``ActionEnd/unknown``, or ``ActionEnd/deadLettered(_:)`` if there is a dead
-    /// letter. A broker that does not run polls for changes by others every
-    /// ``FileOptions/foreignChangeInterval``.
+    /// An action that retries, is parked, held or scheduled has not ended. Waiting uses neither a thread nor
+    /// a task. After the end, the last ``rememberedOutcomes`` actions that this process has settled are
+    /// known; for others the result is ``ActionEnd/unknown``, or ``ActionEnd/deadLettered(_:)`` if there is a
+    /// dead letter. A broker that does not run polls every ``FileOptions/foreignChangeInterval``.
     ///
-    /// A handler cannot wait for its own action, nor for one that starts only after it, such as any other of
-    /// a queue with one slot.
-    ///
-    /// - Throws: `CancellationError`, ``SluiceError/Code/waitsForItself`` in a handler that would wait for
-    ///   its own return, ``SluiceError/Code/closed``, and errors of the file.
+    /// - Throws: `CancellationError`, ``SluiceError/Code/closed``, errors of the file, and
+    ///   ``SluiceError/Code/waitsForItself`` in a handler that would wait for its own action, or for another
+    ///   of its queue with one slot.
     public func settled(_ action: ActionID) async throws -> ActionEnd {
         if let place = HandlerPlace.own(of: runner) { try await ensureIsNotBehind(place, action) }
         return try await store.settled(action) { [weak self] in self?.lookAtOthers() }

@@ -36,8 +36,7 @@ public struct FailurePolicies: Sendable, Hashable {
     public var expired: FailurePolicy
     /// For ``FailureCause/undecodable``.
     ///
-    /// With ``FailurePolicy/block`` the head is tried again when the broker starts, when its payload is
-    /// edited, and when a route or an upgrader is added.
+    /// If it blocks, the head is tried again at a start, after an edit, and for a new route or upgrader.
     public var undecodable: FailurePolicy
     /// For ``FailureCause/crashed``.
     public var crashed: FailurePolicy

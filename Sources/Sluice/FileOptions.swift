@@ -6,10 +6,8 @@ public struct FileOptions: Sendable {
     public var durability: Durability = .standard
     /// Whether payloads are erased from the file when their actions are removed, and soon from its WAL.
     ///
-    /// Deleted data is overwritten with zeros (<https://www.sqlite.org/pragma.html#pragma_secure_delete>).
-    /// While the broker runs, the WAL is copied and truncated ``walTruncationInterval`` after a commit. It
-    /// costs about twice the WAL for payloads of more than a page, and a sync of the file a second. Default:
-    /// `false`. See <doc:Security>.
+    /// It costs about twice the WAL for payloads of more than a page, and a sync of the file a second.
+    /// Default: `false`. See <doc:Security>.
     public var erasesPayloads = false
     /// How long after a commit the WAL is truncated by ``erasesPayloads``; 1 second by default.
     public var walTruncationInterval: Duration = .seconds(1)
@@ -47,10 +45,9 @@ public struct FileOptions: Sendable {
     /// Whether a running broker watches the WAL for commits of others; `true` by default.
     ///
     /// With the watch, an action of such a commit starts within twice the time of the commit's sync and 100
-    /// milliseconds, mostly in one or two. It costs nothing while there are no commits. All brokers of a
-    /// process share one of the user's inotify instances on Linux (`fs.inotify.max_user_instances`); on Apple
-    /// systems each uses a descriptor. If none is available, the broker polls every
-    /// ``foreignChangeInterval``. Set it to `false` if the file system does not report writes of others.
+    /// milliseconds, mostly in one or two. If the system refuses a watch (<doc:Operating>), the broker polls
+    /// every ``foreignChangeInterval``. Set it to `false` if the file system does not report writes of
+    /// others.
     public var watchesWAL = true
     /// The defaults.
     public init() {}

@@ -8,9 +8,9 @@ public protocol Handler<Input>: Sendable {
 
     /// Performs an action.
     ///
-    /// It may be called more than once for one action, with the same ``Attempt/idempotencyKey`` (G5). When
-    /// its task is cancelled it should return soon: the queue waits until it has returned (G3). A timeout, a
-    /// stop of the broker and a cancellation of the action cancel the task.
+    /// It may be called more than once for one action, with the same ``Attempt/idempotencyKey`` (G5). A
+    /// timeout, a stop and a cancellation cancel its task: it should return soon, as the queue waits for that
+    /// (G3).
     ///
     /// - Throws: Any error, which means a retry by the route's policy. Its text is kept as the action's last
     ///   error, so it should not repeat the payload.

@@ -25,9 +25,9 @@ public struct Outcome: Sendable, Hashable {
     /// ```
     ///
     /// The closure runs in the settling transaction, on a thread of the broker's writer, and blocks all other
-    /// writes of the broker. Keep it short, wait for nothing, and call no method of the broker, which would
-    /// wait for itself: use ``SettlingTransaction``. If a commit fails, its writes are rolled back and it may
-    /// run again, so it should change nothing except the database.
+    /// writes. Keep it short, wait for nothing, and call no method of the broker, which would wait for
+    /// itself: use ``SettlingTransaction``. If a commit fails, it may run again: it should change only the
+    /// database.
     ///
     /// If the closure throws, or a constraint fails at the commit, nothing is written, and the attempt counts
     /// as one that threw that error. The closure does not run if the action has been deleted, or settled by
@@ -60,18 +60,16 @@ public struct Outcome: Sendable, Hashable {
 
     /// The action can never succeed: the route's failure policy for ``FailureCause/failed`` decides.
     ///
-    /// - Parameter reason: Shown to operators; at most ``SluiceError/maximumTextByteCount`` bytes are kept.
-    ///   It should not repeat the payload.
+    /// At most ``SluiceError/maximumTextByteCount`` bytes of the reason are kept; it should not repeat the
+    /// payload.
     public static func fail(_ reason: String) -> Outcome { Outcome(storage: .fail(reason: reason)) }
     /// Park the queue, whatever the failure policy says, until ``Broker/retryNow(_:)``, also over restarts.
     ///
-    /// Use it for failures that time cannot repair. Removing the action lets the next one run. The reason is
-    /// as for ``fail(_:)``.
+    /// Use it for failures that time cannot repair. The reason is as for ``fail(_:)``.
     public static func halt(_ reason: String) -> Outcome { Outcome(storage: .halt(reason: reason)) }
     /// Give the action back without spending the attempt.
     ///
-    /// So that it cannot spin, the head then waits for ``Broker/retryNow(_:)``, a restart, or
-    /// ``RouteOptions/releaseDelay``, whichever is first.
+    /// The head then waits for ``Broker/retryNow(_:)``, a restart, or ``RouteOptions/releaseDelay``.
     public static let release = Outcome(storage: .release(untilOpen: nil))
 
     /// Give the action back without spending the attempt, until a gate opens.

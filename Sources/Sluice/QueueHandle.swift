@@ -14,19 +14,15 @@
 /// expired, or deferred (<doc:Disciplines>). The order is that of the sort keys, then of arrival. The next
 /// action is the one that would start next by the queue's discipline.
 ///
-/// Making a handle costs and writes nothing. Any number of handles may be in use, in several processes and
-/// beside handlers. Each method is a transaction of its own. A handle keeps its broker open. See
-/// <doc:QueueHandles>.
+/// Any number of handles may be in use, in several processes and beside handlers. Each method is a
+/// transaction of its own. A handle keeps its broker open. See <doc:QueueHandles>.
 public struct QueueHandle<A: Action>: Sendable {
     /// The queue's name.
     public let name: QueueName
     let broker: Broker
 
-    /// Adds actions at the places of their sort keys, all or none; with ``SortKey/arrival`` at the end.
+    /// Adds actions to this queue, whatever they say, by their sort keys, all or none; returns their numbers.
     ///
-    /// They are added to this queue, whatever their ``Action/queue`` says.
-    ///
-    /// - Returns: The actions' numbers, in the same order.
     /// - Throws: As an enqueue of the broker, and ``SluiceError/Code/invalidPattern`` for a name with a `*`,
     ///   which is most likely meant as a pattern.
     @discardableResult public func add(
@@ -46,7 +42,7 @@ public struct QueueHandle<A: Action>: Sendable {
         EnqueueReceipt(id: try await add(CollectionOfOne(action), options)[0], broker: broker)
     }
 
-    /// Takes the next action out of the queue.
+    /// Takes the next action out of the queue; `nil` when nothing waits.
     ///
     /// No other caller and no handler gets it, in any process. The removal is durable when the call returns,
     /// so a crash of the caller loses the action: to prevent that, use a handler, or ``peek()`` and remove
@@ -56,29 +52,24 @@ public struct QueueHandle<A: Action>: Sendable {
     /// `init(from:)` and the upgraders of its type must not call the broker. Expired actions on the way
     /// become dead letters.
     ///
-    /// - Returns: `nil` when nothing waits.
     /// - Throws: ``SluiceError/Code/undecodable``, and errors of the file; then nothing has been taken out.
     public func removeNext() async throws(SluiceError) -> QueuedAction<A>? { try await removeNext(1).first }
 
     /// Takes the next actions out of the queue, at most ``maximumRemovalCount``, in their order.
     ///
-    /// It is one transaction, or several if there are many expired actions between them. See
+    /// It is one transaction, or several if many expired actions are between them. It returns fewer when
+    /// fewer wait, or when a later one does not decode; if the first does not, it throws. See
     /// ``removeNext()``.
-    ///
-    /// - Returns: Fewer when fewer wait, or when a later one does not decode; if the first does not, it
-    ///   throws.
     public func removeNext(_ count: Int) async throws(SluiceError) -> [QueuedAction<A>] {
-        let limit = min(count, Self.maximumRemovalCount)
-        guard limit > 0 else { return [] }
+        let cap = min(count, Self.maximumRemovalCount)
+        guard cap > 0 else { return [] }
         var taken: [QueuedAction<A>] = []
         while true {
             let taking: Taking<QueuedAction<A>>
             do throws(SluiceError) {
-                taking = try await broker.store.takeNext(
-                    of: name,
-                    limit: limit - taken.count,
-                    by: discipline
-                ) { [name, reader = broker.reader] in reader.queued(A.self, from: $0, in: name) }
+                taking = try await broker.store.takeNext(of: name, limit: cap - taken.count, by: discipline) {
+                    [name, reader = broker.reader] in reader.queued(A.self, from: $0, in: name)
+                }
             } catch {
                 // The caller owns the actions that have been taken out.
                 if taken.isEmpty { throw error }
@@ -86,7 +77,7 @@ public struct QueueHandle<A: Action>: Sendable {
             }
             taken += taking.outputs
             if taken.isEmpty, let refusal = taking.refusal { throw refusal }
-            let isMore = taking.isUnfinished && taking.refusal == nil && taken.count < limit
+            let isMore = taking.isUnfinished && taking.refusal == nil && taken.count < cap
             if !isMore { return taken }
         }
     }
@@ -99,8 +90,7 @@ public struct QueueHandle<A: Action>: Sendable {
     /// Its number, idempotency key, tag, gate, groups, trace and expiry are unchanged; its attempts restart.
     /// If no action sorts before it, it keeps its sort key. Otherwise it gets the key of the first action if
     /// its own number is smaller, or else the next smaller key, as with ``Broker/moveToFront(_:)``. The
-    /// queue's depth limit does not apply. A running action that is tried again keeps its place by its own
-    /// key.
+    /// queue's depth limit does not apply. A running action keeps its place.
     ///
     /// - Returns: Its number; a new one, with a new idempotency key, if its own is in use, such as in another
     ///   file. If the action is already back, it is unchanged.
@@ -132,19 +122,16 @@ public struct QueueHandle<A: Action>: Sendable {
     /// in a transaction of its own. ``Broker/cancel(queues:)`` also cancels running actions.
     @discardableResult public func clear() async throws(SluiceError) -> Int {
         let last = try await broker.store.lastActionID()
-        var count = 0
-        while true {
-            let batch = try await broker.store.clear(name, through: last)
+        var (count, batch) = (0, 0)
+        repeat {
+            batch = try await broker.store.clear(name, through: last)
             count += batch
-            guard batch == HandleOperations.clearBatchSize else { break }
-        }
+        } while batch == HandleOperations.clearBatchSize
         broker.scheduler.hasten(.admitScheduled)
         return count
     }
 
     /// Returns the action that ``removeNext()`` would take out, and leaves it in the queue.
-    ///
-    /// Another caller or a handler may get it a moment later. If nothing waits, it is `nil`.
     ///
     /// - Throws: ``SluiceError/Code/undecodable``, and errors of the file.
     public func peek() async throws(SluiceError) -> QueuedAction<A>? {
@@ -154,14 +141,11 @@ public struct QueueHandle<A: Action>: Sendable {
         }
     }
 
-    /// The queue's discipline, if the broker has been given one.
     var discipline: QueueDiscipline? { broker.routes.admission.queues.saidDiscipline(of: name) }
     /// Returns how many actions wait, whatever their kind; the time grows with their number.
     public func count() async throws(SluiceError) -> Int { try await broker.store.waitingCount(in: name) }
 
-    /// Returns the waiting actions in their order, read and kept a page of at least 1 at a time.
-    ///
-    /// A queue that runs its last first returns the last first.
+    /// Returns the waiting actions in the order in which they run, read and kept a page at a time.
     public func contents(pageSize: Int = 100) -> QueueContents<A> {
         QueueContents(queue: name, broker: broker, pageSize: max(pageSize, 1))
     }

@@ -3,8 +3,7 @@ internal import Synchronization
 
 /// The transaction that settles an attempt, for the application's writes: see ``Outcome/success(_:)``.
 ///
-/// Use it only inside its closure, on the thread that calls the closure. Afterwards each use throws
-/// ``SluiceError/Code/transactionOver``.
+/// Use it only inside its closure, on its thread; later uses throw ``SluiceError/Code/transactionOver``.
 public struct SettlingTransaction {
     private let scope: SettlingScope
     private let drafter: Drafter
@@ -28,12 +27,11 @@ public struct SettlingTransaction {
         get throws(SluiceError) { try scope.open().core.connection.rawHandle }
     }
 
-    /// Enqueues an action in the same transaction: it is stored if the attempt is settled.
+    /// Enqueues an action in the same transaction, and returns its number: it is stored with the settling.
     ///
     /// The action that is being settled has already left its queue: it does not count for the depth limit,
     /// and its deduplication key is free unless it is retained. ``BrokerOptions/middleware`` is not called.
     ///
-    /// - Returns: The action's number; the action is not visible before the commit.
     /// - Throws: As the broker's own `enqueue`, and ``SluiceError/Code/transactionOver`` outside the closure.
     @discardableResult public func enqueue<A: Action>(
         _ action: A,
@@ -118,7 +116,6 @@ package final class SettlingWork: Hashable, Sendable {
     private let closure: SettlingClosure
     private let drafter: Drafter
     private let state = Mutex<(failure: (any Error)?, awaitsTime: Bool)>((nil, false))
-
     init(_ closure: SettlingClosure, _ drafter: Drafter) { (self.closure, self.drafter) = (closure, drafter) }
     /// Why it has failed; `nil` when it was not the closure's fault.
     var failure: (any Error)? { state.withLock { $0.failure } }

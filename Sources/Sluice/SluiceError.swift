@@ -136,9 +136,7 @@ extension SluiceError {
         public static let corrupt = Code(.corrupt)
         /// SQLite could not allocate memory.
         public static let outOfMemory = Code(.outOfMemory)
-        /// The application interrupted the statement on its own connection, such as GRDB.
-        ///
-        /// SQLite may have rolled back the whole transaction.
+        /// The application interrupted its statement, and SQLite may have rolled back the transaction.
         public static let interrupted = Code(.interrupted)
         /// A commit failed and its result could not be determined: the action may be stored.
         public static let unknownCommit = Code(.unknownCommit)

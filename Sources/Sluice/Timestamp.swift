@@ -20,10 +20,7 @@ package struct Timestamp: Hashable, Comparable, Sendable {
     }
 
     package var date: Date { Date(timeIntervalSince1970: Double(microseconds) / 1_000_000) }
-
-    package static func < (left: Timestamp, right: Timestamp) -> Bool {
-        left.microseconds < right.microseconds
-    }
+    package static func < (left: Self, right: Self) -> Bool { left.microseconds < right.microseconds }
 
     /// The point `duration` later, clamped to the range of the type.
     package static func + (time: Timestamp, duration: Duration) -> Timestamp {

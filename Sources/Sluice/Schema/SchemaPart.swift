@@ -21,7 +21,6 @@ struct SchemaPart: Hashable {
     }
 
     private func isNamed(as other: SchemaPart) -> Bool { type == other.type && name == other.name }
-
     /// Whether it is checked: an index of the application on the engine's tables is not.
     private var counts: Bool { (type == "trigger" ? table : name).lowercased().hasPrefix("sluice_") }
 

@@ -49,9 +49,7 @@ public enum Because: Sendable, Hashable {
     ///
     /// The write is tried again each second. SQL cannot show this.
     case refused(error: String, since: Date)
-    /// Handlers block their threads: nothing has run on the handlers' executor since this time.
-    ///
-    /// Give them a ``BrokerOptions/handlerExecutor``, or make them await. SQL cannot show this.
+    /// Handlers have blocked their executor since this time, which SQL cannot show.
     case handlersBlocked(since: Date)
     /// The head could run, and this broker is about to start it.
     case ready
@@ -68,9 +66,7 @@ extension Because: CustomStringConvertible {
         case .running(let since, let attempt): "running since \(Timestamp(since).iso8601), attempt \(attempt)"
         case .parked(let action, let cause, let error, _):
             "parked by action \(action) after failure (\(cause?.rawValue ?? "failing")): \(error)"
-        case .undecodable: "undecodable"
-        case .unknownKind: "unknown kind"
-        case .noRoute: "no route"
+        case .undecodable, .unknownKind, .noRoute, .ready: state.rawValue
         case .held(let holder, let reason, _): "held by \(holder)" + (reason.isEmpty ? "" : ": \(reason)")
         case .gate(let gate): "waiting for gate \(gate)"
         case .retry(let until): "waiting for retry until \(Timestamp(until).iso8601)"
@@ -81,7 +77,6 @@ extension Because: CustomStringConvertible {
             "waiting for the write lock of \(Self.names(of: processes)) since \(Timestamp(since).iso8601)"
         case .refused(let error, let since): "refused since \(Timestamp(since).iso8601): \(error)"
         case .handlersBlocked(let since): "handlers block their threads since \(Timestamp(since).iso8601)"
-        case .ready: "ready"
         case .owned(let process): "owned by process \(process)"
         case .stopped: "broker stopped"
         }

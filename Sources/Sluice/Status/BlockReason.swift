@@ -12,10 +12,8 @@ enum BlockReason: String, Sendable {
     /// Its head's route waits for a gate, whose name is stored as the error.
     case gate
     init(stored word: String) { self = BlockReason(rawValue: word) ?? .failed }
-
     /// Makes the reason of a cause, which has the same word.
     init(_ cause: FailureCause) { self.init(stored: cause.rawValue) }
-
     /// Whether it holds for one action alone: routes and gates are checked again at each claim.
     var isOfHead: Bool { isOfRoute || self == .gate }
     /// Whether the head has no route.

@@ -8,8 +8,7 @@ public import struct Foundation.Date
 public struct BrokerHealth: Sendable, Hashable {
     /// Since when another connection's write lock has blocked writes; `nil` while it does not.
     ///
-    /// Most often a shell holds it, inside `BEGIN IMMEDIATE`, or inside `BEGIN` after a write. Writes that
-    /// have failed after ``FileOptions/lockTimeout`` count too, as long as the lock is held.
+    /// Writes that have failed after ``FileOptions/lockTimeout`` count too, as long as the lock is held.
     public let lockedSince: Date?
     /// The processes that hold the write lock; empty if the system does not report them.
     ///

@@ -6,8 +6,7 @@ public import struct Foundation.Date
 
 /// A change of an action, a queue, a gate or a hold that has been committed.
 ///
-/// Events are sent after their commit and in the order of commits; within a commit, in the order in which
-/// they happened. No event carries a payload (G13).
+/// Events are sent after their commit, in the order in which they happened, without payloads (G13).
 ///
 /// While this broker runs, changes by others are reported as far as the file records them. By SQL, an
 /// `INSERT` is ``Kind/enqueued``, a `DELETE` ``Kind/removed``, an `UPDATE` of an action ``Kind/edited``, and
@@ -56,9 +55,7 @@ public struct QueueEvent: Sendable, Hashable, CustomStringConvertible {
         self.queue = queue
     }
 
-    /// The event in words.
-    ///
-    /// For example `retrying: action 7 of conversation/42, attempt 2, again after 30.0 seconds: it is busy`.
+    /// The event in words: `retrying: action 7 of conversation/42, attempt 2, again after 30.0 seconds`.
     public var description: String {
         let action = action.map { "action \($0)" }
         let place = queue.map { $0.description } ?? pattern?.rawValue ?? gate?.rawValue
@@ -97,9 +94,7 @@ extension QueueEvent {
         public static let succeeded = Kind(.succeeded)
         /// An attempt has failed, and the action is tried again after a delay or when a gate opens.
         public static let retrying = Kind(.retrying)
-        /// An action cannot continue, and ``QueueEvent/policy`` applies.
-        ///
-        /// ``FailurePolicy/block`` parks its queue; with the others, ``deadLettered`` follows.
+        /// An action cannot continue: its ``QueueEvent/policy`` parks its queue, or ``deadLettered`` follows.
         public static let failed = Kind(.failed)
         /// An attempt was given back without being spent, by its handler or by a broker that stops.
         public static let released = Kind(.released)
