@@ -22,8 +22,7 @@ public protocol Action: Codable, Sendable {
     static var kind: String { get }
     /// The version of the payload, counted from 1, which is the default.
     ///
-    /// Raise it when stored payloads do not decode any more, and convert them with
-    /// ``Broker/upgrade(_:from:reading:_:)``.
+    /// If stored payloads do not decode any more, raise it: see ``Broker/upgrade(_:from:reading:_:)``.
     static var version: Int { get }
     /// The queue that the action waits in.
     var queue: QueueName { get }

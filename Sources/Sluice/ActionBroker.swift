@@ -6,8 +6,7 @@ public import struct Foundation.Date
 
 /// The operations of every broker: routes, enqueuing, running, looking and operating.
 ///
-/// ``Broker`` describes each operation. Code that works with any broker takes `some ActionBroker`, or
-/// `any ActionBroker`.
+/// ``Broker`` describes each. Code that works with any broker takes `some ActionBroker`.
 public protocol ActionBroker: AnyObject, Sendable {
     /// Sets the options for the queues of a pattern.
     func queues(_ pattern: QueuePattern, _ options: QueueOptions) throws(SluiceError)

@@ -30,7 +30,6 @@ public struct Attempt: Sendable, Hashable, CustomStringConvertible {
     public let enqueuedAt: Date
     /// Settles the attempt in a transaction of the application; `nil` without a store.
     var settler: AttemptSettler? = nil
-    /// The claim of the attempt; `nil` without a store.
     package var claim: Int64? { settler?.action.receipt.claim }
     /// The broker that runs the attempt; read it only while the attempt runs.
     ///
@@ -67,8 +66,7 @@ public struct Attempt: Sendable, Hashable, CustomStringConvertible {
     ///
     /// - Parameter connection: As for ``Broker/enqueue(_:_:in:)``.
     /// - Throws: ``SluiceError/Code/staleReceipt`` when the action was settled or removed, or another process
-    ///   has taken over its queue: roll back (G6). Others, such as ``SluiceError/Code/otherDatabase``, leave
-    ///   the transaction unchanged.
+    ///   has taken over its queue: roll back (G6). Other errors leave the transaction unchanged.
     public func succeed(in connection: OpaquePointer) throws(SluiceError) {
         guard let settler else { throw SluiceError(.staleReceipt, "the attempt is of no broker") }
         try settler.origin.store.succeed(settler.action, in: connection)
@@ -99,7 +97,6 @@ final class AttemptOrigin: Sendable {
 struct AttemptSettler: Sendable, Hashable {
     let action: ClaimedAction
     let origin: AttemptOrigin
-
     static func == (left: Self, right: Self) -> Bool { left.action.receipt == right.action.receipt }
     func hash(into hasher: inout Hasher) { hasher.combine(action.receipt) }
 }

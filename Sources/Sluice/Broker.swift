@@ -36,8 +36,7 @@ public final class Broker: Sendable {
     /// Opens a file of queues; a missing file is created, readable by its owner only.
     ///
     /// - Parameter path: The database, in a writable directory: SQLite keeps two more files beside it.
-    /// - Throws: ``SluiceError/Code/cannotOpen``, ``SluiceError/Code/notADatabase``,
-    ///   ``SluiceError/Code/newerSchema``, ``SluiceError/Code/alreadyOpen`` and others; the file is
+    /// - Throws: ``SluiceError/Code/cannotOpen``, ``SluiceError/Code/alreadyOpen`` and others, with the file
     ///   unchanged.
     public convenience init(
         file path: String,

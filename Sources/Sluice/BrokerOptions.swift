@@ -20,14 +20,12 @@ public struct BrokerOptions: Sendable {
     public var payloadDates = PayloadDates.iso8601
     /// Seals payloads before they are stored, and opens them for handlers; `nil`, the default, does neither.
     ///
-    /// Everything else is plain text: queue, sort key, kind, tag, keys and error texts.
-    /// ``maximumPayloadByteCount`` applies before sealing; a sealed payload is about a third longer. See
-    /// <doc:Security>.
+    /// Queue, sort key, kind, tag, keys and error texts stay plain. ``maximumPayloadByteCount`` applies
+    /// before sealing; a sealed payload is about a third longer. See <doc:Security>.
     public var payloadSealing: (any PayloadSealing)?
     /// Whether payloads that are not sealed are accepted when ``payloadSealing`` is set; `true` by default.
     ///
-    /// They were stored before, or inserted by a shell. If `false`, a payload written without the key never
-    /// reaches a handler, and waits as undecodable.
+    /// If `false`, a payload written without the key never reaches a handler, and waits as undecodable.
     public var acceptsUnsealedPayloads = true
     /// Waits until nothing is left to do, in tests.
     package var restWaiters: RestWaiters?
@@ -55,9 +53,8 @@ public struct BrokerOptions: Sendable {
     public var blockedHandlerThreshold: Duration? = .seconds(5)
     /// The target of the engine's queues, timer and chores; by default the system's and Swift's executor.
     ///
-    /// Commits run there too; without one, a lone caller commits on its own thread. On a serial queue, reads
-    /// and copies wait for writes. Do not block it, such as by ``Broker/enqueueBlocking(_:_:notBefore:)``.
-    /// See <doc:ExecutionContexts>.
+    /// Without one, a lone caller commits on its own thread: see <doc:ExecutionContexts>. Do not block it,
+    /// such as by ``Broker/enqueueBlocking(_:_:notBefore:)``.
     public var engineQueue: DispatchQueue? { didSet { engine = EngineContext(engineQueue) } }
     private(set) var engine = EngineContext(nil)
     /// Code around every enqueue and every attempt, the outermost first; none by default.

@@ -14,7 +14,6 @@ public struct BrokerRole: Sendable, Hashable, CustomStringConvertible {
     /// Reads and copies: status, dead letters, holds, gates, backups.
     ///
     /// Every write throws ``SluiceError/Code/readOnly``. Nothing is created, migrated or copied from the WAL:
-    /// a file without queues, or with an older schema, is refused. The file need not be writable: see
-    /// <doc:Files>.
+    /// a file without queues, or with an older schema, is refused. See <doc:Files>.
     public static let readOnly = BrokerRole(value: .readOnly)
 }

@@ -28,9 +28,7 @@ public struct ConnectionFinding: Sendable, Hashable, CustomStringConvertible {
     public let message: String
     /// The message, with the code.
     public var description: String { "\(message) [\(code)]" }
-}
 
-extension ConnectionFinding {
     static let otherDatabase = ConnectionFinding(
         code: .otherDatabase,
         message: "its main database is not the file of this broker: open that file by a connection of its own"

@@ -10,13 +10,11 @@ public struct Durability: Sendable, Hashable {
     public static let everything = Durability(level: .everything)
     /// Syncs enqueued actions, dead letters and parking.
     ///
-    /// An attempt's settling is synced within a second, or with the next enqueue. Loss of power before that
-    /// lets the action run again, which G5 allows.
+    /// An attempt's settling is synced within a second; if that is lost, the action runs again (G5).
     public static let standard = Durability(level: .standard)
     /// Syncs no commit: loss of power undoes the last second, and settled actions run again.
     public static let relaxed = Durability(level: .relaxed)
 
-    /// Whether a commit with such a write is synced.
     func syncs(_ need: SyncNeed) -> Bool {
         switch need {
         case .forced: true

@@ -32,9 +32,8 @@ extension Broker {
     /// known; for others the result is ``ActionEnd/unknown``, or ``ActionEnd/deadLettered(_:)`` if there is a
     /// dead letter. A broker that does not run polls every ``FileOptions/foreignChangeInterval``.
     ///
-    /// - Throws: `CancellationError`, ``SluiceError/Code/closed``, errors of the file, and
-    ///   ``SluiceError/Code/waitsForItself`` in a handler that would wait for its own action, or for another
-    ///   of its queue with one slot.
+    /// - Throws: `CancellationError`, ``SluiceError/Code/closed``, errors of the file, and in a handler
+    ///   ``SluiceError/Code/waitsForItself`` for an action that cannot end before the handler has returned.
     public func settled(_ action: ActionID) async throws -> ActionEnd {
         if let place = HandlerPlace.own(of: runner) { try await ensureIsNotBehind(place, action) }
         return try await store.settled(action) { [weak self] in self?.lookAtOthers() }
@@ -43,7 +42,6 @@ extension Broker {
     /// The number of settled actions that the broker remembers: 4,096.
     public static var rememberedOutcomes: Int { SettledActions.capacity }
 
-    /// Throws in a handler if the action cannot end before the handler has returned.
     private func ensureIsNotBehind(_ place: HandlerPlace, _ action: ActionID) async throws(SluiceError) {
         let own = place.task.current
         var isBehind = action == own.receipt.action

@@ -6,8 +6,7 @@ public struct FileOptions: Sendable {
     public var durability: Durability = .standard
     /// Whether payloads are erased from the file when their actions are removed, and soon from its WAL.
     ///
-    /// It costs about twice the WAL for payloads of more than a page, and a sync of the file a second.
-    /// Default: `false`. See <doc:Security>.
+    /// It costs about twice the WAL for payloads of more than a page, and a sync a second: <doc:Security>.
     public var erasesPayloads = false
     /// How long after a commit the WAL is truncated by ``erasesPayloads``; 1 second by default.
     public var walTruncationInterval: Duration = .seconds(1)
@@ -29,9 +28,7 @@ public struct FileOptions: Sendable {
     package var mountFacts: @Sendable (String) -> MountFacts? = { MountFacts.read($0) }
     /// Whether the WAL is protected from SQLite's WAL-reset bug: if the version in use has it, and in tests.
     package var hasResetBug = FileFacts.hasResetBug
-    /// When the order of waiting actions is written to the file.
     package var writeBehind = WriteBehindLimits()
-    /// How long the right to run queues lasts without a renewal.
     package var leases = LeaseTimes()
     /// The process that the broker runs queues as; `nil` is its real one.
     package var identity: ProcessIdentity?
@@ -45,9 +42,8 @@ public struct FileOptions: Sendable {
     /// Whether a running broker watches the WAL for commits of others; `true` by default.
     ///
     /// With the watch, an action of such a commit starts within twice the time of the commit's sync and 100
-    /// milliseconds, mostly in one or two. If the system refuses a watch (<doc:Operating>), the broker polls
-    /// every ``foreignChangeInterval``. Set it to `false` if the file system does not report writes of
-    /// others.
+    /// milliseconds. If the system refuses a watch (<doc:Operating>), the broker polls. Set it to `false` if
+    /// the file system does not report writes of others.
     public var watchesWAL = true
     /// The defaults.
     public init() {}

@@ -8,12 +8,10 @@ public protocol Handler<Input>: Sendable {
 
     /// Performs an action.
     ///
-    /// It may be called more than once for one action, with the same ``Attempt/idempotencyKey`` (G5). A
-    /// timeout, a stop and a cancellation cancel its task: it should return soon, as the queue waits for that
-    /// (G3).
+    /// It may be called more than once for one action, with the same ``Attempt/idempotencyKey`` (G5).
+    /// Timeouts, stops and cancellations cancel its task: it should return soon, as the queue waits (G3).
     ///
-    /// - Throws: Any error, which means a retry by the route's policy. Its text is kept as the action's last
-    ///   error, so it should not repeat the payload.
+    /// - Throws: An error means a retry by the route's policy; its text, without payload, is kept.
     func handle(_ action: Input, _ attempt: Attempt) async throws -> Outcome
 }
 

@@ -26,8 +26,8 @@ public struct Outcome: Sendable, Hashable {
     ///
     /// The closure runs in the settling transaction, on a thread of the broker's writer, and blocks all other
     /// writes. Keep it short, wait for nothing, and call no method of the broker, which would wait for
-    /// itself: use ``SettlingTransaction``. If a commit fails, it may run again: it should change only the
-    /// database.
+    /// itself: use ``SettlingTransaction``. It may run again after a failed commit:
+    /// it should change only the database.
     ///
     /// If the closure throws, or a constraint fails at the commit, nothing is written, and the attempt counts
     /// as one that threw that error. The closure does not run if the action has been deleted, or settled by
@@ -60,8 +60,7 @@ public struct Outcome: Sendable, Hashable {
 
     /// The action can never succeed: the route's failure policy for ``FailureCause/failed`` decides.
     ///
-    /// At most ``SluiceError/maximumTextByteCount`` bytes of the reason are kept; it should not repeat the
-    /// payload.
+    /// The reason, at most ``SluiceError/maximumTextByteCount`` bytes, should not repeat the payload.
     public static func fail(_ reason: String) -> Outcome { Outcome(storage: .fail(reason: reason)) }
     /// Park the queue, whatever the failure policy says, until ``Broker/retryNow(_:)``, also over restarts.
     ///

@@ -23,8 +23,7 @@ public struct QueueHandle<A: Action>: Sendable {
 
     /// Adds actions to this queue, whatever they say, by their sort keys, all or none; returns their numbers.
     ///
-    /// - Throws: As an enqueue of the broker, and ``SluiceError/Code/invalidPattern`` for a name with a `*`,
-    ///   which is most likely meant as a pattern.
+    /// - Throws: As an enqueue of the broker, and ``SluiceError/Code/invalidPattern`` for a name with a `*`.
     @discardableResult public func add(
         _ actions: some Sequence<A>,
         _ options: EnqueueOptions = EnqueueOptions()
@@ -49,17 +48,15 @@ public struct QueueHandle<A: Action>: Sendable {
     /// the action when its work is done. A running action is never taken (G3), but the first one after it.
     ///
     /// The action is decoded in the transaction, so that an undecodable one stays in the queue: its
-    /// `init(from:)` and the upgraders of its type must not call the broker. Expired actions on the way
-    /// become dead letters.
+    /// `init(from:)` and upgraders must not call the broker. Expired actions before it become dead letters.
     ///
     /// - Throws: ``SluiceError/Code/undecodable``, and errors of the file; then nothing has been taken out.
     public func removeNext() async throws(SluiceError) -> QueuedAction<A>? { try await removeNext(1).first }
 
     /// Takes the next actions out of the queue, at most ``maximumRemovalCount``, in their order.
     ///
-    /// It is one transaction, or several if many expired actions are between them. It returns fewer when
-    /// fewer wait, or when a later one does not decode; if the first does not, it throws. See
-    /// ``removeNext()``.
+    /// It is one transaction, or several for many expired actions: see ``removeNext()``. It returns fewer if
+    /// fewer wait, or a later one does not decode; if the first does not, it throws.
     public func removeNext(_ count: Int) async throws(SluiceError) -> [QueuedAction<A>] {
         let cap = min(count, Self.maximumRemovalCount)
         guard cap > 0 else { return [] }

@@ -1,8 +1,7 @@
 /// The name of a queue.
 ///
 /// A queue exists as soon as an action names it. A name has 1 to 512 bytes of UTF-8, no NUL and no `*`, which
-/// is for patterns; see ``CheckedName``. An enqueue under another name throws
-/// ``SluiceError/Code/invalidQueueName``.
+/// is for patterns; others throw ``SluiceError/Code/invalidQueueName`` when they are used.
 public struct QueueName: CheckedName {
     /// The most bytes of UTF-8 that a name can have; names are stored in an index.
     public static let maximumByteCount = 512

@@ -16,7 +16,6 @@ public struct QueuePattern: Sendable, Hashable, ExpressibleByStringInterpolation
     /// Every queue.
     public static let all = QueuePattern("*")
 
-    /// The names that a pattern matches.
     package enum Form: Sendable {
         case exact(QueueName)
         /// All names that begin with these bytes; empty for `*`.

@@ -1,7 +1,6 @@
 /// The right to settle one run of one action.
 ///
-/// A claim number is used once in the life of a file. A receipt of an earlier run, or of a run that another
-/// process has taken over, settles nothing.
+/// A claim number is used once in the life of a file: a receipt of an earlier run or process settles nothing.
 package struct Receipt: Hashable, Sendable {
     package let action: ActionID
     package let claim: Int64

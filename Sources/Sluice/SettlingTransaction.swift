@@ -40,8 +40,7 @@ public struct SettlingTransaction {
 
     /// Enqueues actions of one type in the same transaction, and returns their numbers, in their order.
     ///
-    /// - Throws: As for one action. If an action after the first is refused, the attempt fails, even if the
-    ///   closure catches the error.
+    /// - Throws: As for one action. A refusal of a later action fails the attempt, even if it is caught.
     @discardableResult public func enqueue<A: Action>(
         _ actions: some Sequence<A>,
         _ options: EnqueueOptions = EnqueueOptions()
@@ -119,7 +118,6 @@ package final class SettlingWork: Hashable, Sendable {
     init(_ closure: SettlingClosure, _ drafter: Drafter) { (self.closure, self.drafter) = (closure, drafter) }
     /// Why it has failed; `nil` when it was not the closure's fault.
     var failure: (any Error)? { state.withLock { $0.failure } }
-    /// Whether it has enqueued an action that is scheduled for later, or expires.
     var awaitsTime: Bool { state.withLock { $0.awaitsTime } }
 
     /// Runs the closure in the open transaction, which must be rolled back if it throws.

@@ -32,9 +32,7 @@ public struct SluiceError: LocalizedError, Sendable, CustomStringConvertible {
     public var description: String {
         sqliteCode.map { "\(message) [\(code), SQLite \($0)]" } ?? "\(message) [\(code)]"
     }
-}
 
-extension SluiceError {
     /// A kind of failure; later versions may add more.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Value: String {
@@ -155,9 +153,7 @@ extension SluiceError {
         /// ``FileOptions/prepareConnection`` threw an error.
         public static let connectionNotPrepared = Code(.connectionNotPrepared)
     }
-}
 
-extension SluiceError {
     /// Converts an error of SQLite: no raw BUSY reaches the user (G14), nor any bound value (G13).
     package init(_ error: SQLiteError, doing task: String) {
         let refusal = SystemRefusal(number: error.systemErrno)
@@ -196,7 +192,6 @@ extension SluiceError {
             : "input or output failed: \(refusal.description)"
     }
 
-    /// Converts any error of the storage layers.
     package init(wrapping error: any Error, doing task: String) {
         switch error {
         case let error as SluiceError: self = error

@@ -53,11 +53,9 @@ public struct SortKey: Sendable, Hashable {
     public static func date(_ value: Date) -> SortKey { SortKey(storage: .date(Timestamp(value))) }
     /// Smaller numbers first; infinities are numbers here.
     public static func real(_ value: Double) -> SortKey { SortKey(storage: .real(value)) }
-    /// Text in the order of its UTF-8 bytes, like SQLite's BINARY collation
-    /// (<https://www.sqlite.org/datatype3.html#collating_sequences>).
+    /// Text in the order of its UTF-8 bytes, like SQLite's collation BINARY.
     public static func text(_ value: String) -> SortKey { SortKey(storage: .text(value)) }
 
-    /// Returns whether an action with this key is before another action in the order of a queue.
     package func places(_ action: ActionID, before other: ActionID, at key: SortKey) -> Bool {
         Place(key: PlaceKey(self), action: action) < Place(key: PlaceKey(key), action: other)
     }

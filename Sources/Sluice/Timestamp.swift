@@ -28,7 +28,6 @@ package struct Timestamp: Hashable, Comparable, Sendable {
         return Timestamp(microseconds: overflow ? (duration < .zero ? .min : .max) : sum)
     }
 
-    /// The time from `right` to `left`.
     package static func - (left: Timestamp, right: Timestamp) -> Duration {
         .microseconds(left.microseconds.subtractingReportingOverflow(right.microseconds).partialValue)
     }

@@ -8,7 +8,6 @@ package struct Migration: Sendable {
     package let name: String
     package let sql: String
 
-    /// All steps of this version of the library, in their order.
     package static let all: [Migration] = (0..<Int(sluice_migration_count)).map { index in
         let file = sluice_migration_at(UInt(index))
         let sql = UnsafeBufferPointer(start: file.sql, count: Int(file.length))

@@ -28,7 +28,6 @@ package struct Migrator {
         )
     }
 
-    /// Applies the missing steps.
     package func migrate(_ connection: Connection, now: Timestamp) throws {
         guard try applied(connection).count < migrations.count else { return }
         for migration in migrations {

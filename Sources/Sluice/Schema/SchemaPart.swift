@@ -24,7 +24,6 @@ struct SchemaPart: Hashable {
     /// Whether it is checked: an index of the application on the engine's tables is not.
     private var counts: Bool { (type == "trigger" ? table : name).lowercased().hasPrefix("sluice_") }
 
-    /// Returns the parts that the migrations create, and the record of them.
     private static func ofLibrary() throws -> Set<SchemaPart> {
         let connection = try Connection(path: ":memory:", mode: .create)
         defer { connection.close() }

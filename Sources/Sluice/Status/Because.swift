@@ -16,7 +16,7 @@ public import struct Foundation.Date
 ///
 /// The cases are in the order of ``QueueStatus/because``. The view `sluice_queues` shows the first that the
 /// file knows, with the text of ``description``.
-public enum Because: Sendable, Hashable {
+public enum Because: Sendable, Hashable, CustomStringConvertible {
     /// Its head runs.
     case running(since: Date, attempt: Int)
     /// A failure policy has parked the queue; new arrivals do not unpark it.
@@ -57,9 +57,7 @@ public enum Because: Sendable, Hashable {
     case owned(process: Int)
     /// No broker runs the queues of the file.
     case stopped
-}
 
-extension Because: CustomStringConvertible {
     /// The text of the column `because` of `sluice_queues`.
     public var description: String {
         switch self {
@@ -82,7 +80,6 @@ extension Because: CustomStringConvertible {
         }
     }
 
-    /// Makes the reason of a head without a route; `nil` for other reasons.
     init?(unroutable reason: BlockReason) {
         switch reason {
         case .unknownKind: self = .unknownKind
@@ -124,7 +121,6 @@ extension Because: CustomStringConvertible {
         }
     }
 
-    /// Whether the next step is a write.
     var needsWriteLock: Bool {
         switch self {
         case .running, .permit, .ready: true
@@ -132,10 +128,8 @@ extension Because: CustomStringConvertible {
         }
     }
 
-    /// Whether the next step is that of a handler.
     var needsHandler: Bool { needsWriteLock }
 
-    /// Whether it prevents writes.
     var isObstruction: Bool {
         switch self {
         case .locked, .refused: true

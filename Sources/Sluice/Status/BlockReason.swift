@@ -16,6 +16,5 @@ enum BlockReason: String, Sendable {
     init(_ cause: FailureCause) { self.init(stored: cause.rawValue) }
     /// Whether it holds for one action alone: routes and gates are checked again at each claim.
     var isOfHead: Bool { isOfRoute || self == .gate }
-    /// Whether the head has no route.
     var isOfRoute: Bool { self == .unknownKind || self == .noRoute }
 }

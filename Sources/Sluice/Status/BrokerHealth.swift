@@ -12,8 +12,7 @@ public struct BrokerHealth: Sendable, Hashable {
     public let lockedSince: Date?
     /// The processes that hold the write lock; empty if the system does not report them.
     ///
-    /// Linux reports those of the same pid namespace. This process is one if a connection of the application
-    /// blocks the engine.
+    /// Linux reports those of the same pid namespace, this one if a connection of the application blocks it.
     public let lockHolders: [Int]
     /// The bytes of the WAL; 0 in memory.
     public let walByteCount: Int

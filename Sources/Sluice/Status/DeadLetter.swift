@@ -35,3 +35,17 @@ public struct DeadLetter: Sendable, Hashable, CustomStringConvertible {
     /// Number, queue, kind, cause and error, without the payload (G13).
     public var description: String { "dead letter \(id) of \(queue) (\(kind)): \(cause.rawValue): \(error)" }
 }
+
+/// A failed attempt of an action or dead letter.
+public struct FailedAttempt: Sendable, Hashable {
+    /// The attempt's number, counted from 1; a requeue restarts the count.
+    public let number: Int
+    /// Why the action could not continue; `nil` if it was tried again.
+    public let cause: FailureCause?
+    /// The error; at most ``SluiceError/maximumTextByteCount`` bytes.
+    public let error: String
+    /// When the attempt began.
+    public let startedAt: Date
+    /// When the attempt ended.
+    public let endedAt: Date
+}

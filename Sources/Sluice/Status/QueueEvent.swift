@@ -71,9 +71,7 @@ public struct QueueEvent: Sendable, Hashable, CustomStringConvertible {
         if let error { text += ": \(error)" } else if let because { text += ": \(because)" }
         return text.isEmpty ? kind.description : "\(kind): \(text)"
     }
-}
 
-extension QueueEvent {
     /// A kind of event; later versions may add more.
     public struct Kind: Sendable, Hashable, CustomStringConvertible {
         private enum Value: String {

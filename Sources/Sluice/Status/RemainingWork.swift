@@ -9,7 +9,6 @@ public enum RemainingWork: Sendable, Hashable {
     /// Something runs, or could at once.
     case now
 
-    /// Returns the earlier of two.
     func sooner(_ other: RemainingWork) -> RemainingWork {
         switch (self, other) {
         case (.now, _), (_, .now): .now
