@@ -12,9 +12,8 @@
 /// ```
 ///
 /// The stored properties are the payload. It is stored as JSON text, so that `payload ->> '$.text'` works in
-/// SQL; ``BrokerOptions/payloadDates`` says how a `Date` is written. The order of keys is not promised. A
-/// type that shares its payloads with other programs implements `encode(to:)` and `init(from:)`, which may be
-/// called twice for one payload, or holds a `String`.
+/// SQL; ``BrokerOptions/payloadDates`` says how a `Date` is written. The order of keys is not promised.
+/// `encode(to:)` and `init(from:)` may be called twice for one payload.
 public protocol Action: Codable, Sendable {
     /// The name under which actions of this type are stored; 1 to 255 bytes without NUL.
     ///

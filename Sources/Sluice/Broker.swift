@@ -13,9 +13,8 @@ internal import Synchronization
 /// try await broker.run()                     // until stopped
 /// ```
 ///
-/// Enqueuing works from opening to closing, whether the broker runs or not, and inside handlers. A file has
-/// one broker in a process; share it. A broker that is released without ``close(grace:)`` closes its file
-/// asynchronously. It stays alive while handlers run: ``run()`` holds it until the last outcome is written.
+/// Enqueuing works from opening to closing, also inside handlers. A file has one broker in a process; share
+/// it. If released without ``close(grace:)``, it closes its file when no handler runs, asynchronously.
 public final class Broker: Sendable {
     package let store: Store
     let scheduler: Scheduler

@@ -15,9 +15,7 @@ public struct EnqueueOptions: Sendable, Hashable {
     public static let maximumTagByteCount = 255
     /// When the action is due; until then it blocks nothing; by default at once.
     public var notBefore: Date?
-    /// When the action expires, by the wall clock; `nil`, the default, is never.
-    ///
-    /// It does not start after that: its route's policy for ``FailureCause/expired`` applies.
+    /// When the action expires, by the wall clock: then it does not start; see ``FailureCause/expired``.
     public var expiresAt: Date?
     /// A name by which the application finds the action, alone or with others; 1 to 255 bytes without NUL.
     public var tag: String?
@@ -86,8 +84,8 @@ public struct EnqueueOptions: Sendable, Hashable {
 /// A caller's name for an action, which prevents a second enqueue.
 ///
 /// A key is unique in the queue that its action waits in, and moves with the action. It is taken while the
-/// action waits or runs, and for ``retention`` after the action succeeded, was removed or became a dead
-/// letter. A dead letter that is put back gets its key again, unless another action has taken it.
+/// action waits or runs, and for ``retention`` after that. A dead letter that is put back gets its key again,
+/// unless another action has taken it.
 public struct DeduplicationKey: Sendable, Hashable, ExpressibleByStringInterpolation {
     /// What happens when the key is taken.
     public enum Policy: Sendable, Hashable, CaseIterable {

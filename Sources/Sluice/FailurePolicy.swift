@@ -4,9 +4,7 @@ public enum FailureCause: String, Sendable, Hashable, CaseIterable {
     case failed
     /// The attempts allowed by the retry policy are used up.
     case exhausted
-    /// The action expired before it could start: see ``EnqueueOptions/expiresAt``.
-    ///
-    /// Checked when the action is the head, and by a sweep if the policy is to skip; never during an attempt.
+    /// The action expired before it could start: checked at the head, and by a sweep if the policy skips.
     case expired
     /// The payload does not decode as the type of its route, or its version cannot be brought to the type's.
     case undecodable
@@ -16,9 +14,7 @@ public enum FailureCause: String, Sendable, Hashable, CaseIterable {
 
 /// What to do with an action that cannot continue.
 public enum FailurePolicy: String, Sendable, Hashable, CaseIterable {
-    /// Park the head, and with it the queue, for an operator; new arrivals do not unpark it.
-    ///
-    /// ``Broker/retryNow(_:)`` tries again; removing the action lets the next one run.
+    /// Park the queue at its head, until ``Broker/retryNow(_:)`` tries it again or the head is removed.
     case block
     /// Make the action a dead letter and continue with the next.
     case skip

@@ -11,8 +11,7 @@
 ///
 /// A handle sees the actions that wait, whatever they wait for: a retry, a closed gate, a hold. Not included
 /// are running actions, except those of a process that has died, and actions that are scheduled for later,
-/// expired, or deferred (<doc:Disciplines>). The order is that of the sort keys, then of arrival. The next
-/// action is the one that would start next by the queue's discipline.
+/// expired, or deferred (<doc:Disciplines>). The next action is that which would start next.
 ///
 /// Any number of handles may be in use, in several processes and beside handlers. Each method is a
 /// transaction of its own. A handle keeps its broker open. See <doc:QueueHandles>.
@@ -85,12 +84,10 @@ public struct QueueHandle<A: Action>: Sendable {
     /// Puts an action that was taken out back, in front of all waiting actions.
     ///
     /// Its number, idempotency key, tag, gate, groups, trace and expiry are unchanged; its attempts restart.
-    /// If no action sorts before it, it keeps its sort key. Otherwise it gets the key of the first action if
-    /// its own number is smaller, or else the next smaller key, as with ``Broker/moveToFront(_:)``. The
-    /// queue's depth limit does not apply. A running action keeps its place.
+    /// If an action sorts before it, it gets another sort key (<doc:QueueHandles>). The queue's depth limit
+    /// does not apply. If the action is already back, it is unchanged.
     ///
-    /// - Returns: Its number; a new one, with a new idempotency key, if its own is in use, such as in another
-    ///   file. If the action is already back, it is unchanged.
+    /// - Returns: Its number; a new one, with a new idempotency key, if its own is in use.
     /// - Throws: ``SluiceError/Code/noSmallerSortKey``, ``SluiceError/Code/invalidQueueName``, and
     ///   ``SluiceError/Code/sortKeyMismatch`` when the queue now has another type of sort key.
     @discardableResult public func putBack(_ action: QueuedAction<A>) async throws(SluiceError) -> ActionID {

@@ -7,8 +7,7 @@ public import struct Foundation.Date
 /// The value that orders an action in its queue; equal keys are ordered by sequence.
 ///
 /// All actions of a queue have one type of sort key: ``QueueOptions/sortKey``, or that of the first action in
-/// the empty queue. Another type throws ``SluiceError/Code/sortKeyMismatch``; a real that is not a number
-/// throws ``SluiceError/Code/sortKeyNotANumber``.
+/// the empty queue. Another throws ``SluiceError/Code/sortKeyMismatch``, and NaN `sortKeyNotANumber`.
 public struct SortKey: Sendable, Hashable {
     /// The type of a sort key.
     public enum Kind: String, Sendable, Hashable, CaseIterable {

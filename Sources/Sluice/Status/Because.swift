@@ -42,12 +42,9 @@ public enum Because: Sendable, Hashable, CustomStringConvertible {
     case permit(PermitScope)
     /// The head could run, or its outcome be written, but another connection holds the file's write lock.
     ///
-    /// `by` are the processes that hold it; this one if a connection of the application holds it. It is empty
-    /// if the system does not report them. SQL cannot show this.
+    /// `by` are the processes that hold it, if the system reports them. SQL cannot show this.
     case locked(since: Date, by: [Int])
-    /// The head could run, or its outcome be written, but the file refuses the write, such as on a full disk.
-    ///
-    /// The write is tried again each second. SQL cannot show this.
+    /// The file refuses a write, such as on a full disk; it is tried each second. SQL cannot show this.
     case refused(error: String, since: Date)
     /// Handlers have blocked their executor since this time, which SQL cannot show.
     case handlersBlocked(since: Date)

@@ -10,16 +10,13 @@ public struct BrokerHealth: Sendable, Hashable {
     ///
     /// Writes that have failed after ``FileOptions/lockTimeout`` count too, as long as the lock is held.
     public let lockedSince: Date?
-    /// The processes that hold the write lock; empty if the system does not report them.
-    ///
-    /// Linux reports those of the same pid namespace, this one if a connection of the application blocks it.
+    /// The processes that hold the write lock, as far as the system reports them; it may be this one.
     public let lockHolders: [Int]
     /// The bytes of the WAL; 0 in memory.
     public let walByteCount: Int
     /// Pages of the WAL that the last checkpoint could not copy, because a reader still needs the old ones.
     ///
-    /// If this stays above a few pages, a reader is not finishing, and the WAL cannot be reset. A running
-    /// broker tries again each second; the WAL is back at its bound a second or two after its end.
+    /// If this stays above a few pages, a reader is not finishing, and the WAL cannot be reset.
     public let pinnedPageCount: Int
     /// The processes that read right now, without this one; empty if the system does not report them.
     public let readers: [Int]
