@@ -16,7 +16,7 @@ public struct BrokerOptions: Sendable {
     public var crashTrialLimit: Duration = .seconds(5)
     /// The most bytes that the JSON text of a payload may have; 1 to 500,000,000, 16 MiB by default.
     public var maximumPayloadByteCount = 16 * 1_024 * 1_024
-    /// How dates in payloads are written; by default text in ISO 8601; both forms are read.
+    /// How dates in payloads are written; text in ISO 8601 by default; both forms are read.
     public var payloadDates = PayloadDates.iso8601
     /// Seals payloads before they are stored, and opens them for handlers; `nil`, the default, does neither.
     ///

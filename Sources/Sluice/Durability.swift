@@ -1,7 +1,6 @@
 /// How much a loss of power can undo; a kill of the process undoes nothing at any level.
 ///
-/// The levels set SQLite's `synchronous` for each commit
-/// (<https://www.sqlite.org/pragma.html#pragma_synchronous>).
+/// The levels set SQLite's `synchronous` for each commit.
 public struct Durability: Sendable, Hashable {
     enum Level: Sendable { case everything, standard, relaxed }
 

@@ -84,8 +84,7 @@ public struct EnqueueOptions: Sendable, Hashable {
 /// A caller's name for an action, which prevents a second enqueue.
 ///
 /// A key is unique in the queue that its action waits in, and moves with the action. It is taken while the
-/// action waits or runs, and for ``retention`` after that. A dead letter that is put back gets its key again,
-/// unless another action has taken it.
+/// action waits or runs, and for ``retention`` after that. A requeued dead letter gets it again, if free.
 public struct DeduplicationKey: Sendable, Hashable, ExpressibleByStringInterpolation {
     /// What happens when the key is taken.
     public enum Policy: Sendable, Hashable, CaseIterable {

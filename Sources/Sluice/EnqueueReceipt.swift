@@ -27,10 +27,9 @@ public enum ActionEnd: Sendable, Hashable {
 extension Broker {
     /// Waits until an action has ended: succeeded, was removed, or became a dead letter.
     ///
-    /// An action that retries, is parked, held or scheduled has not ended. Waiting uses neither a thread nor
-    /// a task. After the end, the last ``rememberedOutcomes`` actions that this process has settled are
-    /// known; for others the result is ``ActionEnd/unknown``, or ``ActionEnd/deadLettered(_:)`` if there is a
-    /// dead letter. A broker that does not run polls every ``FileOptions/foreignChangeInterval``.
+    /// An action that retries, is parked, held or scheduled has not ended. The last ``rememberedOutcomes``
+    /// actions that this process has settled are known; for others the result is ``ActionEnd/unknown``, or
+    /// ``ActionEnd/deadLettered(_:)``. A broker that does not run polls for the changes of others.
     ///
     /// - Throws: `CancellationError`, ``SluiceError/Code/closed``, errors of the file, and in a handler
     ///   ``SluiceError/Code/waitsForItself`` for an action that cannot end before the handler has returned.

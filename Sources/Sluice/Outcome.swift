@@ -26,15 +26,13 @@ public struct Outcome: Sendable, Hashable {
     ///
     /// The closure runs in the settling transaction, on a thread of the broker's writer, and blocks all other
     /// writes. Keep it short, wait for nothing, and call no method of the broker, which would wait for
-    /// itself: use ``SettlingTransaction``. It may run again after a failed commit:
+    /// itself: use ``SettlingTransaction``. After a failed commit it may run again, so
     /// it should change only the database.
     ///
     /// If the closure throws, or a constraint fails at the commit, nothing is written, and the attempt counts
     /// as one that threw that error. The closure does not run if the action has been deleted, or settled by
     /// ``Attempt/succeed(in:)``, or if another process has taken over the queue (G6). If the action was
-    /// cancelled while it ran, the success still counts.
-    ///
-    /// The commit is synced like an enqueue. Outcomes with closures are equal when they are the same.
+    /// cancelled while it ran, the success still counts. The commit is synced like an enqueue.
     public static func success(_ work: @escaping @Sendable (SettlingTransaction) throws -> Void) -> Outcome {
         Outcome(storage: .successWriting(SettlingClosure(work)))
     }
@@ -78,9 +76,7 @@ public struct Outcome: Sendable, Hashable {
         Outcome(storage: .release(untilOpen: gate))
     }
 
-    /// Give the action back without spending the attempt, as the process lacks a resource that a start needs.
-    ///
-    /// The head waits at most `delay`; `reason` names the resource and is shown as the action's last error.
+    /// Give the action back without spending the attempt, for lack of a resource, which `reason` names.
     package static func release(after delay: Duration, because reason: String) -> Outcome {
         Outcome(storage: .lack(of: reason, after: delay))
     }

@@ -112,8 +112,7 @@ public struct QueueHandle<A: Action>: Sendable {
 
     /// Removes all waiting and scheduled actions of any kind, and returns how many; running ones continue.
     ///
-    /// Actions enqueued during the call are not removed. The call works in batches of several hundred, each
-    /// in a transaction of its own. ``Broker/cancel(queues:)`` also cancels running actions.
+    /// Actions enqueued during the call are not removed. Several hundred at a time are a transaction.
     @discardableResult public func clear() async throws(SluiceError) -> Int {
         let last = try await broker.store.lastActionID()
         var (count, batch) = (0, 0)

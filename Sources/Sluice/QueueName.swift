@@ -21,10 +21,7 @@ public struct QueueName: CheckedName {
         if let problem { throw SluiceError(.invalidQueueName, "a queue name \(problem)") }
     }
 
-    /// Throws if actions cannot be enqueued under the name.
-    ///
-    /// Calls that accept patterns could not address a name with `*` alone. A file of an earlier version may
-    /// have such a queue: it runs, and its actions can be moved and removed.
+    // A pattern could not address a name with `*` alone. Queues of earlier versions may have one, and run.
     func validateForActions() throws(SluiceError) {
         try validate()
         guard !rawValue.utf8.contains(UInt8(ascii: "*")) else {

@@ -39,9 +39,7 @@ public struct QueuePattern: Sendable, Hashable, ExpressibleByStringInterpolation
         return .prefix(Array(rawValue.utf8.dropLast()))
     }
 
-    /// Returns the form of a pattern of a route or of options.
-    ///
-    /// It refuses a name that looks like another library's pattern, as it would match nothing.
+    /// Refuses a name that looks like another library's pattern, as a route or options would match nothing.
     func formOfRule() throws(SluiceError) -> Form {
         let form = try form()
         guard case .exact = form,

@@ -6,11 +6,11 @@ public import struct Foundation.Date
 
 /// A change of an action, a queue, a gate or a hold that has been committed.
 ///
-/// Events are sent after their commit, in the order in which they happened, without payloads (G13).
-///
-/// While this broker runs, changes by SQL are reported: an `INSERT` as ``Kind/enqueued``, a `DELETE` as
+/// Events are sent after their commit, in the order in which they happened, without payloads (G13). While
+/// this broker runs, changes by SQL are reported: an `INSERT` as ``Kind/enqueued``, a `DELETE` as
 /// ``Kind/removed``, an `UPDATE` of an action as ``Kind/edited``, the rest as ``Kind/changed``. Enqueues and
-/// cancellations by other processes are ``Kind/changed`` of a queue of which nothing runs.
+/// cancellations by other processes are ``Kind/changed`` of a queue of which nothing runs; their attempts are
+/// not.
 public struct QueueEvent: Sendable, Hashable, CustomStringConvertible {
     /// The kind of event.
     public var kind: Kind
