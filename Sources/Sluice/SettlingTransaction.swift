@@ -45,9 +45,7 @@ public struct SettlingTransaction {
         _ actions: some Sequence<A>,
         _ options: EnqueueOptions = EnqueueOptions()
     ) throws(SluiceError) -> [ActionID] {
-        var drafts: [ActionDraft] = []
-        for action in actions { drafts.append(try drafter.draft(action, options)) }
-        return drafts.isEmpty ? [] : try scope.enqueue(drafts)
+        try scope.enqueue(actions.map { action throws(SluiceError) in try drafter.draft(action, options) })
     }
 
     /// Enqueues actions whose kinds and payloads are known at run time only, as those of a type.
@@ -57,9 +55,7 @@ public struct SettlingTransaction {
         raw actions: some Sequence<RawAction>,
         _ options: EnqueueOptions = EnqueueOptions()
     ) throws(SluiceError) -> [ActionID] {
-        var drafts: [ActionDraft] = []
-        for action in actions { drafts.append(try drafter.draft(action, options)) }
-        return drafts.isEmpty ? [] : try scope.enqueue(drafts)
+        try scope.enqueue(actions.map { action throws(SluiceError) in try drafter.draft(action, options) })
     }
 }
 
@@ -84,6 +80,7 @@ private final class SettlingScope {
     }
 
     func enqueue(_ drafts: [ActionDraft]) throws(SluiceError) -> [ActionID] {
+        guard !drafts.isEmpty else { return [] }
         let transaction = try open()
         let result: Result<[ActionID], SluiceError>
         do {

@@ -9,8 +9,7 @@ public import struct Foundation.Date
 /// Events are sent after their commit, in the order in which they happened, without payloads (G13). While
 /// this broker runs, changes by SQL are reported: an `INSERT` as ``Kind/enqueued``, a `DELETE` as
 /// ``Kind/removed``, an `UPDATE` of an action as ``Kind/edited``, the rest as ``Kind/changed``. Enqueues and
-/// cancellations by other processes are ``Kind/changed`` of a queue of which nothing runs; their attempts are
-/// not.
+/// cancellations, not attempts, of other processes are ``Kind/changed`` of a queue of which nothing runs.
 public struct QueueEvent: Sendable, Hashable, CustomStringConvertible {
     /// The kind of event.
     public var kind: Kind
