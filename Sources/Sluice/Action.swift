@@ -12,25 +12,19 @@
 /// ```
 ///
 /// The stored properties are the payload. It is stored as JSON text, so that `payload ->> '$.text'` works in
-/// SQL. The encoder is a `JSONEncoder` with default settings: a `Date` is a number of seconds since the start
-/// of 2001, and ISO 8601 text does not decode as one. The order of keys is not promised. A type that shares
-/// its payloads with other programs implements `encode(to:)` and `init(from:)`, which may be called twice for
-/// one payload, or holds a `String`.
+/// SQL; ``BrokerOptions/payloadDates`` says how a `Date` is written. The order of keys is not promised.
+/// `encode(to:)` and `init(from:)` may be called twice for one payload.
 public protocol Action: Codable, Sendable {
     /// The name under which actions of this type are stored; 1 to 255 bytes without NUL.
     ///
     /// Keep it when you rename the type: stored actions run once a route for their kind exists.
     static var kind: String { get }
-
     /// The version of the payload, counted from 1, which is the default.
     ///
-    /// Raise it when stored payloads do not decode as the type any more, and convert them with
-    /// ``Broker/upgrade(_:from:reading:_:)``.
+    /// If stored payloads do not decode any more, raise it: see ``Broker/upgrade(_:from:reading:_:)``.
     static var version: Int { get }
-
     /// The queue that the action waits in.
     var queue: QueueName { get }
-
     /// The key that orders the action in its queue; ``SortKey/arrival`` by default.
     var sortKey: SortKey { get }
 }
@@ -38,23 +32,19 @@ public protocol Action: Codable, Sendable {
 extension Action {
     /// The first version.
     public static var version: Int { 1 }
-
     /// The order of arrival.
     public var sortKey: SortKey { .arrival }
 }
 
 /// An action whose kind and payload are known at run time only, such as one read from a file.
 ///
-/// If a route of a type is to run the action, give it the type's kind, queue and type of sort key, and a
-/// payload that decodes as the type.
-public struct RawAction: Sendable, Hashable {
+/// To be run by a route of a type, it needs its kind, queue and type of sort key, and a payload that decodes.
+public struct RawAction: Sendable, Hashable, CustomStringConvertible {
     /// The queue that the action waits in.
     public var queue: QueueName
     /// The kind that routes match; 1 to 255 bytes without NUL.
     public var kind: String
-    /// The key that orders the action in its queue.
-    ///
-    /// The first action of an empty queue sets the type of sort key for later actions.
+    /// The key that orders the action; the first action of an empty queue sets the type for later ones.
     public var sortKey: SortKey
     /// The version of the kind that the payload is written in; 1 or more.
     public var version: Int
@@ -75,28 +65,18 @@ public struct RawAction: Sendable, Hashable {
         self.sortKey = sortKey
         self.payload = payload
     }
-}
-
-extension RawAction: CustomStringConvertible {
     /// Kind and queue, without the payload (G13).
     public var description: String { "\(kind) for \(queue)" }
 }
 
-/// The number of an action in its file: its sequence, given at commit and never used again.
-///
-/// In the order of arrival, a smaller number is earlier.
+/// The number of an action in its file: given at commit, never used again, and rising.
 public struct ActionID: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The number, as in the column `id` of `sluice_actions`.
     public let rawValue: Int64
-
     /// Makes an id from the number that SQL shows.
-    public init(rawValue: Int64) {
-        self.rawValue = rawValue
-    }
-
+    public init(rawValue: Int64) { self.rawValue = rawValue }
     /// Whether the left action was enqueued before the right one.
     public static func < (left: ActionID, right: ActionID) -> Bool { left.rawValue < right.rawValue }
-
     /// The number in digits.
     public var description: String { String(rawValue) }
 }

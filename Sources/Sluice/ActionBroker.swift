@@ -4,14 +4,10 @@ public import struct FoundationEssentials.Date
 public import struct Foundation.Date
 #endif
 
-/// The operations of every broker, whatever keeps its queues: routes, enqueuing, running, looking and
-/// operating.
+/// The operations of every broker: routes, enqueuing, running, looking and operating.
 ///
-/// ``Broker`` keeps queues in a SQLite file or in memory. Code that works with any broker takes
-/// `some ActionBroker`, or `any ActionBroker`. Each operation is described at ``Broker``.
+/// ``Broker`` describes each. Code that works with any broker takes `some ActionBroker`.
 public protocol ActionBroker: AnyObject, Sendable {
-    // MARK: Routes
-
     /// Sets the options for the queues of a pattern.
     func queues(_ pattern: QueuePattern, _ options: QueueOptions) throws(SluiceError)
     /// Routes the actions of a type in the queues of a pattern to a closure.
@@ -35,31 +31,24 @@ public protocol ActionBroker: AnyObject, Sendable {
         handler: @escaping @Sendable (_ payload: String, Attempt) async throws -> Outcome
     ) throws(SluiceError)
 
-    // MARK: Enqueuing
-
     /// Enqueues an action.
-    @discardableResult
-    func enqueue<A: Action>(
+    @discardableResult func enqueue<A: Action>(
         _ action: A,
         _ options: EnqueueOptions,
         notBefore date: Date?
     ) async throws -> EnqueueReceipt
     /// Enqueues actions of one type, all or none, in their order.
-    @discardableResult
-    func enqueue<A: Action>(
+    @discardableResult func enqueue<A: Action>(
         _ actions: some Sequence<A>,
         _ shared: EnqueueOptions,
         options: ((A) throws -> EnqueueOptions)?
     ) async throws -> [ActionID]
     /// Enqueues actions whose kinds and payloads are known at run time only, all or none, in their order.
-    @discardableResult
-    func enqueue(
+    @discardableResult func enqueue(
         raw actions: some Sequence<RawAction>,
         _ shared: EnqueueOptions,
         options: ((RawAction) throws -> EnqueueOptions)?
     ) async throws -> [ActionID]
-
-    // MARK: Running
 
     /// Runs the queues until ``stop(grace:)`` is called or the task is cancelled.
     func run() async throws
@@ -71,9 +60,6 @@ public protocol ActionBroker: AnyObject, Sendable {
     func waitUntilIdle() async
     /// Waits until the action has ended, and returns how.
     func settled(_ action: ActionID) async throws -> ActionEnd
-
-    // MARK: Looking
-
     /// Returns the state of a queue, with all reasons why it does not move.
     func status(of queue: QueueName) async throws(SluiceError) -> QueueStatus
     /// Returns the status of queues with work, by name.
@@ -90,9 +76,6 @@ public protocol ActionBroker: AnyObject, Sendable {
     func failedAttempts(of action: ActionID) async throws(SluiceError) -> [FailedAttempt]
     /// Returns the events from now on.
     func events(buffering: EventBuffering) -> QueueEvents
-
-    // MARK: Actions
-
     /// Cancels an action.
     @discardableResult func cancel(_ action: ActionID) async throws(SluiceError) -> Cancellation
     /// Cancels the actions that have a tag.
@@ -106,8 +89,7 @@ public protocol ActionBroker: AnyObject, Sendable {
     /// Makes a waiting action the next to start in its queue, whatever the queue's discipline.
     @discardableResult func moveToFront(_ action: ActionID) async throws(SluiceError) -> ActionChange
     /// Replaces an action's payload, and its kind by that of the new type.
-    @discardableResult
-    func edit<A: Action>(
+    @discardableResult func edit<A: Action>(
         _ action: ActionID,
         to new: A,
         ifRunning: EditWhileRunning
@@ -126,9 +108,6 @@ public protocol ActionBroker: AnyObject, Sendable {
     func skipHead(of queue: QueueName, reason: String) async throws(SluiceError) -> HeadSkip
     /// Ends the retry waits of queues and unparks them, so that their heads are tried now.
     @discardableResult func retryNow(_ pattern: QueuePattern) async throws(SluiceError) -> Int
-
-    // MARK: Gates and holds
-
     /// Opens a gate, so that the actions that wait for it may start.
     func openGate(_ name: GateName, isKept: Bool, spread: Duration) async throws(SluiceError)
     /// Closes a gate, so that no action that needs it starts.
@@ -136,8 +115,7 @@ public protocol ActionBroker: AnyObject, Sendable {
     /// Returns the gates that have been opened or closed, by name.
     func gates() async throws(SluiceError) -> [Gate]
     /// Holds the queues of a pattern.
-    @discardableResult
-    func hold(
+    @discardableResult func hold(
         _ pattern: QueuePattern,
         by holder: String,
         reason: String,
@@ -151,8 +129,6 @@ public protocol ActionBroker: AnyObject, Sendable {
     /// Returns the current holds, the oldest first.
     func holds() async throws(SluiceError) -> [Hold]
 
-    // MARK: Dead letters
-
     /// Returns dead letters, the newest first.
     func deadLetters(
         _ pattern: QueuePattern,
@@ -160,8 +136,7 @@ public protocol ActionBroker: AnyObject, Sendable {
         after last: DeadLetter?,
         limit: Int
     ) async throws(SluiceError) -> [DeadLetter]
-    /// Puts a dead letter back into its queue, at the place of its sort key and number, with no attempt
-    /// spent.
+    /// Puts a dead letter back at the place of its sort key and number, with no attempt spent.
     @discardableResult func requeue(_ action: ActionID) async throws(SluiceError) -> Bool
     /// Puts the dead letters of a pattern back, each at its old place.
     @discardableResult
@@ -170,38 +145,24 @@ public protocol ActionBroker: AnyObject, Sendable {
     @discardableResult func purge(_ action: ActionID) async throws(SluiceError) -> Bool
 }
 
-// MARK: - Forms that exist once
-
 extension ActionBroker {
-    /// Routes the actions of a handler's type in the queues of a pattern to the handler.
-    ///
-    /// See ``Broker/route(_:_:_:handler:)``.
+    /// Routes the actions of a handler's type to the handler: see ``Broker/route(_:_:_:handler:)``.
     public func route<H: Handler>(
         _ pattern: QueuePattern,
         to handler: H,
         _ options: RouteOptions = RouteOptions()
-    ) throws(SluiceError) {
-        try route(pattern, H.Input.self, options) { input, attempt in
-            try await handler.handle(input, attempt)
-        }
-    }
+    ) throws(SluiceError) { try route(pattern, H.Input.self, options) { try await handler.handle($0, $1) } }
 
-    /// Routes the actions of a handler's type in the queues of a pattern to a handler with a completion.
-    ///
-    /// See ``Broker/route(_:completing:_:handler:)``.
+    /// Routes the actions of a handler's type to it: see ``Broker/route(_:completing:_:handler:)``.
     public func route<H: CompletionHandler>(
         _ pattern: QueuePattern,
         to handler: H,
         _ options: RouteOptions = RouteOptions()
     ) throws(SluiceError) {
-        try route(pattern, completing: H.Input.self, options) { input, attempt, completion in
-            handler.handle(input, attempt, completion: completion)
-        }
+        try route(pattern, completing: H.Input.self, options) { handler.handle($0, $1, completion: $2) }
     }
 
-    /// Cancels several actions, each in a transaction of its own.
-    ///
-    /// See ``Broker/cancel(_:)``.
+    /// Cancels several actions, each in a transaction of its own: see ``Broker/cancel(_:)``.
     @discardableResult
     public func cancel(actions: some Sequence<ActionID>) async throws(SluiceError) -> CancellationCounts {
         var counts = CancellationCounts()
@@ -216,71 +177,50 @@ extension ActionBroker {
     }
 }
 
-// MARK: - Defaults
-
 // A protocol's requirements have no default arguments. A concrete broker has its own, which are preferred.
 extension ActionBroker {
     /// Routes the actions of a type with the default options.
-    @_disfavoredOverload
-    public func route<A: Action>(
+    @_disfavoredOverload public func route<A: Action>(
         _ pattern: QueuePattern,
         _ type: A.Type,
         handler: @escaping @Sendable (A, Attempt) async throws -> Outcome
-    ) throws(SluiceError) {
-        try route(pattern, type, RouteOptions(), handler: handler)
-    }
+    ) throws(SluiceError) { try route(pattern, type, RouteOptions(), handler: handler) }
 
     /// Enqueues an action, with options if it needs any.
-    @_disfavoredOverload
-    @discardableResult
-    public func enqueue<A: Action>(
+    @_disfavoredOverload @discardableResult public func enqueue<A: Action>(
         _ action: A,
         _ options: EnqueueOptions = EnqueueOptions()
-    ) async throws -> EnqueueReceipt {
-        try await enqueue(action, options, notBefore: nil)
-    }
+    ) async throws -> EnqueueReceipt { try await enqueue(action, options, notBefore: nil) }
 
     /// Enqueues actions of one type, all or none, in their order.
-    @_disfavoredOverload
-    @discardableResult
-    public func enqueue<A: Action>(
+    @_disfavoredOverload @discardableResult public func enqueue<A: Action>(
         _ actions: some Sequence<A>,
         _ shared: EnqueueOptions = EnqueueOptions()
-    ) async throws -> [ActionID] {
-        try await enqueue(actions, shared, options: nil)
-    }
+    ) async throws -> [ActionID] { try await enqueue(actions, shared, options: nil) }
 
     /// Closes the broker; handlers have as long as they need.
-    @_disfavoredOverload
-    public func close() async { await close(grace: nil) }
-
+    @_disfavoredOverload public func close() async { await close(grace: nil) }
     /// Stops the broker; handlers have as long as they need.
-    @_disfavoredOverload
-    public func stop() async { await stop(grace: nil) }
+    @_disfavoredOverload public func stop() async { await stop(grace: nil) }
 
     /// Ends the waits for retries in all queues, or in those of a pattern.
     @_disfavoredOverload
-    @discardableResult
-    public func retryNow() async throws(SluiceError) -> Int { try await retryNow(.all) }
+    @discardableResult public func retryNow() async throws(SluiceError) -> Int { try await retryNow(.all) }
 
     /// Holds the queues of a pattern until the hold is ended.
-    @_disfavoredOverload
-    @discardableResult
+    @_disfavoredOverload @discardableResult
     public func hold(_ pattern: QueuePattern, by holder: String) async throws(SluiceError) -> HoldID {
         try await hold(pattern, by: holder, reason: "", for: nil)
     }
 
     /// Opens a gate at once, until the file is opened again.
-    @_disfavoredOverload
-    public func openGate(_ name: GateName) async throws(SluiceError) {
+    @_disfavoredOverload public func openGate(_ name: GateName) async throws(SluiceError) {
         try await openGate(name, isKept: false, spread: .zero)
     }
 
     /// The first hundred dead letters of a pattern.
     @_disfavoredOverload
-    public func deadLetters(
-        _ pattern: QueuePattern = .all
-    ) async throws(SluiceError) -> [DeadLetter] {
+    public func deadLetters(_ pattern: QueuePattern = .all) async throws(SluiceError) -> [DeadLetter] {
         try await deadLetters(pattern, cause: nil, after: nil, limit: 100)
     }
 }

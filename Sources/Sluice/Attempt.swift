@@ -7,22 +7,18 @@ public import struct Foundation.Date
 #endif
 
 /// A run of an action, as its handler sees it.
-public struct Attempt: Sendable, Hashable {
+public struct Attempt: Sendable, Hashable, CustomStringConvertible {
     /// The action that is run.
     public let id: ActionID
     /// The action's queue.
     public let queue: QueueName
     /// The action's kind.
     public let kind: String
-    /// The version of the kind that the payload was stored in.
-    ///
-    /// A route of a type gets payloads upgraded to ``Action/version``; ``Broker/routeAnyKind(_:_:handler:)``
-    /// gets them as stored.
+    /// The version that the payload was stored in; a route of a type gets it upgraded to ``Action/version``.
     public let version: Int
     /// The attempt's number, counted from 1.
     ///
-    /// Attempts that were released are not counted. Neither are attempts that a stop of the broker, or the
-    /// crash of another action, cut short.
+    /// Released attempts do not count, nor those cut short by a stop or another action's crash.
     public let number: Int
     /// A text that is the same at each attempt of this action and unique among all actions of all files.
     ///
@@ -34,20 +30,14 @@ public struct Attempt: Sendable, Hashable {
     public let enqueuedAt: Date
     /// Settles the attempt in a transaction of the application; `nil` without a store.
     var settler: AttemptSettler? = nil
-    /// The claim of the attempt; `nil` without a store.
     package var claim: Int64? { settler?.action.receipt.claim }
-    /// The broker that runs the attempt.
+    /// The broker that runs the attempt; read it only while the attempt runs.
     ///
     /// ```swift
-    /// try broker.route("upload/*", Upload.self) { upload, attempt in
-    ///     let place = try await server.upload(upload.file)
-    ///     try await attempt.broker.enqueue(Announce(place))
-    ///     return .success
-    /// }
+    /// try await attempt.broker.enqueue(Announce(place))
     /// ```
     ///
-    /// A handler that captures its broker instead keeps the broker alive until it is closed. Read this
-    /// property only while the attempt runs.
+    /// A handler that captures its broker instead keeps the broker alive until it is closed.
     public var broker: Broker {
         guard let broker = settler?.origin.broker else {
             preconditionFailure("\(self) has no broker: ask for it while the handler runs")
@@ -56,57 +46,12 @@ public struct Attempt: Sendable, Hashable {
     }
     /// The error of the previous failed attempt, if any; at most ``SluiceError/maximumTextByteCount`` bytes.
     public let lastError: String?
-}
-
-extension Attempt: CustomStringConvertible {
     /// The attempt in words: `attempt 2 of action 7 of conversation/42`.
     public var description: String { "attempt \(number) of action \(id) of \(queue)" }
-}
 
-extension ActionID {
-    /// Returns the random number of the opening as sixteen hexadecimal digits, a hyphen, and the action's
-    /// number.
-    func idempotencyKey(of nonce: Int64) -> String {
-        let digits = String(UInt64(bitPattern: nonce), radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits + "-\(self)"
-    }
-}
-
-/// The store and the broker that attempts belong to.
-final class AttemptOrigin: Sendable {
-    let store: Store
-    private let reference = Mutex(WeakReference())
-
-    private struct WeakReference {
-        weak var broker: Broker?
-    }
-
-    init(_ store: Store) { self.store = store }
-
-    /// The broker; `nil` after it was released.
-    var broker: Broker? { reference.withLock { $0.broker } }
-
-    func connect(_ broker: Broker) { reference.withLock { $0.broker = broker } }
-}
-
-/// Settles an attempt in a transaction of the application.
-struct AttemptSettler: Sendable, Hashable {
-    let action: ClaimedAction
-    let origin: AttemptOrigin
-    var store: Store { origin.store }
-
-    static func == (left: AttemptSettler, right: AttemptSettler) -> Bool {
-        left.action.receipt == right.action.receipt
-    }
-
-    func hash(into hasher: inout Hasher) { hasher.combine(action.receipt) }
-}
-
-extension Attempt {
     /// Settles the attempt with success in an open transaction on a connection of the application.
     ///
-    /// If the transaction commits, the action is removed together with the application's writes, exactly once
-    /// (G5).
+    /// If it commits, the action is removed together with the application's writes, exactly once (G5).
     ///
     /// ```swift
     /// try database.write { connection in              // BEGIN IMMEDIATE … COMMIT
@@ -117,17 +62,41 @@ extension Attempt {
     /// ```
     ///
     /// Commit first, then return ``Outcome/success``: after the commit, the handler's result has no effect.
-    /// If the transaction is rolled back, the handler's result settles the attempt as usual. The next action
-    /// of the queue starts when the handler has returned (G3).
+    /// After a roll-back it settles the attempt. The next action starts when the handler has returned (G3).
     ///
     /// - Parameter connection: As for ``Broker/enqueue(_:_:in:)``.
-    /// - Throws: ``SluiceError`` with ``SluiceError/Code/staleReceipt`` when the action was settled or
-    ///   removed, or another process has taken over its queue: roll back (G6). Also
-    ///   ``SluiceError/Code/otherDatabase``, ``SluiceError/Code/noTransaction``,
-    ///   ``SluiceError/Code/databaseLocked``, ``SluiceError/Code/readOnly``, ``SluiceError/Code/closed`` and
-    ///   others, which leave the transaction unchanged.
+    /// - Throws: ``SluiceError/Code/staleReceipt`` when the action was settled or removed, or another process
+    ///   has taken over its queue: roll back (G6). Other errors leave the transaction unchanged.
     public func succeed(in connection: OpaquePointer) throws(SluiceError) {
         guard let settler else { throw SluiceError(.staleReceipt, "the attempt is of no broker") }
-        try settler.store.succeed(settler.action, in: connection)
+        try settler.origin.store.succeed(settler.action, in: connection)
     }
+}
+
+extension ActionID {
+    /// Returns the opening's random number as sixteen hexadecimal digits, a hyphen, and the action's number.
+    func idempotencyKey(of nonce: Int64) -> String {
+        let digits = String(UInt64(bitPattern: nonce), radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits + "-\(self)"
+    }
+}
+
+/// The store and the broker that attempts belong to.
+final class AttemptOrigin: Sendable {
+    private struct WeakReference { weak var broker: Broker? }
+
+    let store: Store
+    private let reference = Mutex(WeakReference())
+    init(_ store: Store) { self.store = store }
+    /// The broker; `nil` after it was released.
+    var broker: Broker? { reference.withLock { $0.broker } }
+    func connect(_ broker: Broker) { reference.withLock { $0.broker = broker } }
+}
+
+/// Settles an attempt in a transaction of the application.
+struct AttemptSettler: Sendable, Hashable {
+    let action: ClaimedAction
+    let origin: AttemptOrigin
+    static func == (left: Self, right: Self) -> Bool { left.action.receipt == right.action.receipt }
+    func hash(into hasher: inout Hasher) { hasher.combine(action.receipt) }
 }

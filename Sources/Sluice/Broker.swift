@@ -13,11 +13,8 @@ internal import Synchronization
 /// try await broker.run()                     // until stopped
 /// ```
 ///
-/// Enqueuing works from opening to closing, whether the broker runs or not, and inside handlers. A file has
-/// one broker in a process; share it.
-///
-/// A broker that is released without ``close(grace:)`` closes its file asynchronously. It stays alive while
-/// handlers run: ``run()`` holds it until the last one has returned and its outcome is written.
+/// Enqueuing works from opening to closing, also inside handlers. A file has one broker in a process; share
+/// it. If released without ``close(grace:)``, it closes its file when no handler runs, asynchronously.
 public final class Broker: Sendable {
     package let store: Store
     let scheduler: Scheduler
@@ -37,25 +34,17 @@ public final class Broker: Sendable {
 
     /// Opens a file of queues; a missing file is created, readable by its owner only.
     ///
-    /// - Parameters:
-    ///   - path: The database. Its directory must exist and be writable; SQLite keeps two more files beside
-    ///     it.
-    ///   - options: How the file is opened and its queues are run.
-    /// - Throws: ``SluiceError`` with ``SluiceError/Code/cannotOpen``, ``SluiceError/Code/readOnly``,
-    ///   ``SluiceError/Code/notADatabase``, ``SluiceError/Code/newerSchema``,
-    ///   ``SluiceError/Code/networkFileSystem``, ``SluiceError/Code/alreadyOpen`` and others. The file is
-    ///   then unchanged.
+    /// - Parameter path: The database, in a writable directory: SQLite keeps two more files beside it.
+    /// - Throws: ``SluiceError/Code/cannotOpen``, ``SluiceError/Code/alreadyOpen`` and others, with the file
+    ///   unchanged.
     public convenience init(
         file path: String,
         options: BrokerOptions = BrokerOptions()
-    ) async throws(SluiceError) {
-        try await self.init(.file(path), options)
-    }
+    ) async throws(SluiceError) { try await self.init(.file(path), options) }
 
-    /// Opens queues in memory, with the same order and the same rules.
+    /// Opens queues in memory, with the same order and rules.
     ///
-    /// Guarantees that need a file do not apply: nothing survives the process (G1, G8), and no other process
-    /// or connection can take part.
+    /// Nothing survives the process (G1, G8), and no other process or connection can take part.
     public convenience init(inMemory options: BrokerOptions) async throws(SluiceError) {
         try await self.init(.memory, options)
     }
@@ -82,23 +71,6 @@ public final class Broker: Sendable {
         scheduler = Scheduler(store: store, routes: routes, options: options)
         runner = AttemptRunner(source: scheduler, reader: reader, drafter: drafter, options: options)
         wakeUps = WakeUps(of: store)
-        connect()
-        relay.connect { [weak self] in self?.committed($0) }
-        store.check.onFailure { [weak self] in self?.fileFailed($0) }
-    }
-
-    /// How many commits have reported queues that may be ready.
-    package var wakeCount: Int { wakes.load(ordering: .acquiring) }
-
-    /// What the broker has done since it was opened.
-    public var statistics: Statistics { runner.statistics }
-
-    /// Breaks the cycle of scheduler and runner, which reference each other.
-    ///
-    /// No handler runs at this point: ``run()`` holds the broker until the last outcome is written.
-    deinit { scheduler.disconnect() }
-
-    private func connect() {
         scheduler.origin.connect(self)
         scheduler.connect(
             Scheduler.Delegate(
@@ -111,7 +83,17 @@ public final class Broker: Sendable {
                 stopped: { [weak self] in self?.stopped() }
             )
         )
+        relay.connect { [weak self] in self?.committed($0) }
+        store.check.onFailure { [weak self] in self?.fileFailed($0) }
     }
+
+    /// The number of commits that reported queues.
+    package var wakeCount: Int { wakes.load(ordering: .acquiring) }
+    /// What the broker has done since it was opened.
+    public var statistics: Statistics { runner.statistics }
+
+    // Breaks the cycle of scheduler and runner. No handler runs: `run()` holds the broker until then.
+    deinit { scheduler.disconnect() }
 
     /// Distributes the report of a commit; called on the committing thread.
     private func committed(_ report: CommitReport) {
@@ -143,9 +125,7 @@ public final class Broker: Sendable {
 /// Passes commit reports to the broker, which is created after its store.
 private final class CommitRelay: Sendable {
     /// A struct, because a bare closure in a generic lock is wrapped once more at each read.
-    private struct Receiver {
-        let receive: @Sendable (CommitReport) -> Void
-    }
+    private struct Receiver { let receive: @Sendable (CommitReport) -> Void }
 
     private let receiver = Mutex<Receiver?>(nil)
 
@@ -153,7 +133,5 @@ private final class CommitRelay: Sendable {
         receiver.withLock { $0 = Receiver(receive: receive) }
     }
 
-    func pass(_ report: CommitReport) {
-        receiver.withLock { $0 }?.receive(report)
-    }
+    func pass(_ report: CommitReport) { receiver.withLock { $0 }?.receive(report) }
 }

@@ -8,18 +8,13 @@ internal import Musl
 
 /// The engine's source of time; tests pass a clock that they advance themselves.
 ///
-/// There are two clocks: a wall clock for times in the file, which outlive the process, and a monotonic clock
-/// for waiting.
+/// The wall clock is for times in the file, which outlive the process; the monotonic one is for waiting.
 public protocol BrokerClock: Sendable {
     /// The wall clock in microseconds since 1970 (UTC). It may jump.
     var wallMicroseconds: Int64 { get }
-
     /// The time since some fixed point; it never goes back, and continues while the machine sleeps.
     var uptime: Duration { get }
-
-    /// Waits until ``uptime`` has reached a point; returns at once if it has.
-    ///
-    /// - Throws: `CancellationError` when the task is cancelled first.
+    /// Waits until ``uptime`` has reached a point; throws `CancellationError` if the task is cancelled first.
     func sleep(untilUptime deadline: Duration) async throws
 }
 
@@ -31,7 +26,6 @@ extension BrokerClock {
 /// The clocks of the system.
 public struct SystemClock: BrokerClock {
     private let origin = ContinuousClock.now
-
     /// Makes a clock whose uptime counts from now.
     public init() {}
 

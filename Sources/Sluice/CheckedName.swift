@@ -1,15 +1,10 @@
-/// A name that is compared by its UTF-8 bytes, as in SQLite, and checked when it is used.
-///
-/// Two spellings of `é` that Swift's `String` treats as equal are two names. A name can be written as a
-/// literal.
+/// A name that is compared by its UTF-8 bytes, unlike a `String`, and checked when it is used.
 public protocol CheckedName: Hashable, Sendable, ExpressibleByStringInterpolation, CustomStringConvertible
 where StringLiteralType == String {
     /// The most bytes of UTF-8 that a name can have.
     static var maximumByteCount: Int { get }
-
     /// The name as given.
     var rawValue: String { get }
-
     /// Makes a name; it is checked when it is used.
     init(_ rawValue: String)
 }
@@ -34,17 +29,24 @@ extension CheckedName {
 
     /// Makes a name from a literal; it is checked when it is used.
     public init(stringLiteral value: String) { self.init(value) }
-
     /// The name as given.
     public var description: String { rawValue }
 
-    /// Throws if a name is empty, too long or has a NUL.
     func validate(_ code: SluiceError.Code, _ noun: String) throws(SluiceError) {
-        guard (1...Self.maximumByteCount).contains(rawValue.utf8.count), !rawValue.utf8.contains(0) else {
-            throw SluiceError(
-                code,
-                "a \(noun)'s name must have 1 to \(Self.maximumByteCount) bytes and no NUL"
-            )
+        try SluiceError.check(rawValue, limit: Self.maximumByteCount, code, "a \(noun)'s name")
+    }
+}
+
+extension SluiceError {
+    /// Throws if a text, which `noun` names, is empty, longer than `limit` bytes or has a NUL.
+    static func check(
+        _ text: String,
+        limit: Int,
+        _ code: Code,
+        _ noun: @autoclosure () -> String
+    ) throws(SluiceError) {
+        guard (1...limit).contains(text.utf8.count), !text.utf8.contains(0) else {
+            throw SluiceError(code, "\(noun()) must have 1 to \(limit) bytes and no NUL")
         }
     }
 }

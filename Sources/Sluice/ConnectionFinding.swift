@@ -1,49 +1,34 @@
 /// A problem of an application's connection with a broker's file, or a promise that it weakens.
-///
-/// See ``Broker/diagnose(_:)``.
 public struct ConnectionFinding: Sendable, Hashable, CustomStringConvertible {
     /// A kind of finding; later versions may add more.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
-        private enum Value: String {
-            case otherDatabase, readOnly, notWAL, synchronousOff, synchronousBelowFull, fullSyncOff
-            case automaticCheckpoints, triggersOff
-        }
-
-        private let value: Value
-
-        private init(_ value: Value) { self.value = value }
-
         /// The code's name.
-        public var description: String { value.rawValue }
-
+        public let description: String
         /// The connection's main database is another file, a temporary one, or in memory.
-        public static let otherDatabase = Code(.otherDatabase)
+        public static let otherDatabase = Code(description: "otherDatabase")
         /// The connection cannot write.
-        public static let readOnly = Code(.readOnly)
+        public static let readOnly = Code(description: "readOnly")
         /// The journal mode is not WAL.
-        public static let notWAL = Code(.notWAL)
+        public static let notWAL = Code(description: "notWAL")
         /// Nothing is synced, not even when the WAL is copied.
-        public static let synchronousOff = Code(.synchronousOff)
+        public static let synchronousOff = Code(description: "synchronousOff")
         /// Commits are not synced.
-        public static let synchronousBelowFull = Code(.synchronousBelowFull)
+        public static let synchronousBelowFull = Code(description: "synchronousBelowFull")
         /// Syncs may stop short of the disk, as on Apple systems unless `fullfsync` is on.
-        public static let fullSyncOff = Code(.fullSyncOff)
+        public static let fullSyncOff = Code(description: "fullSyncOff")
         /// The connection makes checkpoints by itself, and this SQLite can lose commits by that.
-        public static let automaticCheckpoints = Code(.automaticCheckpoints)
+        public static let automaticCheckpoints = Code(description: "automaticCheckpoints")
         /// Triggers or views are switched off.
-        public static let triggersOff = Code(.triggersOff)
+        public static let triggersOff = Code(description: "triggersOff")
     }
 
     /// The kind of finding.
     public let code: Code
     /// The consequence and what to do, in a sentence.
     public let message: String
-
     /// The message, with the code.
     public var description: String { "\(message) [\(code)]" }
-}
 
-extension ConnectionFinding {
     static let otherDatabase = ConnectionFinding(
         code: .otherDatabase,
         message: "its main database is not the file of this broker: open that file by a connection of its own"
@@ -59,8 +44,7 @@ extension ConnectionFinding {
     )
     static let synchronousBelowFull = ConnectionFinding(
         code: .synchronousBelowFull,
-        message:
-            "its enqueues survive a loss of power only after broker.flush(): call that, or set "
+        message: "its enqueues survive a loss of power only after broker.flush(): call that, or set "
             + "PRAGMA synchronous = FULL"
     )
     static let fullSyncOff = ConnectionFinding(
@@ -70,20 +54,16 @@ extension ConnectionFinding {
     )
     static let triggersOff = ConnectionFinding(
         code: .triggersOff,
-        message:
-            "its triggers or views are switched off, so that its SQL cannot write to the views, and some "
-            + "enqueues fail: leave SQLITE_DBCONFIG_ENABLE_TRIGGER and _VIEW on"
+        message: "its triggers or views are switched off, so that its SQL cannot write to the views, and "
+            + "some enqueues fail: leave SQLITE_DBCONFIG_ENABLE_TRIGGER and _VIEW on"
     )
     static let automaticCheckpoints = ConnectionFinding(
         code: .automaticCheckpoints,
-        message:
-            "it checkpoints the WAL, and this version of SQLite can lose a commit if two connections do: "
-            + "set PRAGMA wal_autocheckpoint = 0 on it, and leave checkpoints to the broker"
+        message: "it checkpoints the WAL, and this version of SQLite can lose a commit if two connections "
+            + "do: set PRAGMA wal_autocheckpoint = 0 on it, and leave checkpoints to the broker"
     )
 
-    /// Returns the finding about the settings for syncs, if any.
-    ///
-    /// - Parameter fullfsync: That setting if it matters on this system; otherwise `nil`.
+    /// Returns the finding about the settings for syncs; `fullfsync` is `nil` if it does not matter here.
     static func ofSyncs(synchronous: String, fullfsync: String?) -> ConnectionFinding? {
         switch synchronous {
         case "0": .synchronousOff
@@ -93,10 +73,7 @@ extension ConnectionFinding {
     }
 
     static func notWAL(_ journal: String) -> ConnectionFinding {
-        ConnectionFinding(
-            code: .notWAL,
-            message:
-                "its journal mode is '\(journal)': leave PRAGMA journal_mode at wal, which the broker has set"
-        )
+        let advice = "leave PRAGMA journal_mode at wal, which the broker has set"
+        return ConnectionFinding(code: .notWAL, message: "its journal mode is '\(journal)': \(advice)")
     }
 }

@@ -2,42 +2,28 @@
 final class Drafter: Sendable {
     private let coder: PayloadCoder
     private let routes: Routes
-
     init(_ coder: PayloadCoder, _ routes: Routes) { (self.coder, self.routes) = (coder, routes) }
-
-    /// Returns the options of a queue.
     func options(of queue: QueueName) -> QueueOptions? { routes.admission.queues.options(of: queue) }
 
-    func draft<A: Action>(_ action: A, _ options: EnqueueOptions) throws(SluiceError) -> ActionDraft {
-        try draft(action, in: action.queue, options)
-    }
-
-    /// - Parameter queue: The queue, whatever the action says itself.
+    /// Drafts an action for a queue, whatever the action says itself; `nil` is as it says.
     func draft<A: Action>(
         _ action: A,
-        in queue: QueueName,
+        in queue: QueueName? = nil,
         _ options: EnqueueOptions
     ) throws(SluiceError) -> ActionDraft {
-        let notBefore = options.notBefore.map(Timestamp.init)
-        guard options.hasExtras else { return try draft(action, in: queue, notBefore: notBefore, nil) }
-        try options.validate()
-        return try draft(action, in: queue, notBefore: notBefore, options.extras)
+        let extras = options.extras
+        if extras != nil { try options.validate() }
+        return try draft(action, in: queue, notBefore: options.notBefore.map(Timestamp.init), extras)
     }
 
+    /// Drafts an action whose options are valid.
     func draft<A: Action>(
         _ action: A,
+        in queue: QueueName? = nil,
         notBefore: Timestamp?,
         _ extras: DraftExtras?
     ) throws(SluiceError) -> ActionDraft {
-        try draft(action, in: action.queue, notBefore: notBefore, extras)
-    }
-
-    private func draft<A: Action>(
-        _ action: A,
-        in queue: QueueName,
-        notBefore: Timestamp?,
-        _ extras: DraftExtras?
-    ) throws(SluiceError) -> ActionDraft {
+        let queue = queue ?? action.queue
         let options = try check(queue, A.kind, A.version, action.sortKey)
         return ActionDraft(
             queue: queue,

@@ -1,28 +1,19 @@
 /// How much a loss of power can undo; a kill of the process undoes nothing at any level.
 ///
-/// The levels set SQLite's `synchronous` for each commit
-/// (<https://www.sqlite.org/pragma.html#pragma_synchronous>).
+/// The levels set SQLite's `synchronous` for each commit.
 public struct Durability: Sendable, Hashable {
     enum Level: Sendable { case everything, standard, relaxed }
 
     let level: Level
-
     /// Syncs every commit: loss of power undoes nothing that was reported, and no settled action runs again.
     public static let everything = Durability(level: .everything)
-
     /// Syncs enqueued actions, dead letters and parking.
     ///
-    /// The settling of an attempt is synced within a second, or with the next enqueue. Loss of power before
-    /// that lets the action run again, which G5 allows.
+    /// An attempt's settling is synced within a second; if that is lost, the action runs again (G5).
     public static let standard = Durability(level: .standard)
-
-    /// Syncs no commit: loss of power can lose the enqueues of the last second, and its settled actions run
-    /// again.
-    ///
-    /// The file stays intact.
+    /// Syncs no commit: loss of power undoes the last second, and settled actions run again.
     public static let relaxed = Durability(level: .relaxed)
 
-    /// Whether a commit with such a write is synced.
     func syncs(_ need: SyncNeed) -> Bool {
         switch need {
         case .forced: true

@@ -13,33 +13,18 @@ public import struct Foundation.Date
 public struct EnqueueOptions: Sendable, Hashable {
     /// The most bytes of UTF-8 that a tag can have.
     public static let maximumTagByteCount = 255
-
-    /// When the action is due; until then it blocks nothing.
-    ///
-    /// `nil`, the default, is at once.
+    /// When the action is due; until then it blocks nothing; by default at once.
     public var notBefore: Date?
-
-    /// When the action expires, by the wall clock; it does not start after that.
-    ///
-    /// Its route's policy for ``FailureCause/expired`` applies then. A running attempt is not affected.
-    /// `nil`, the default, is never.
+    /// When the action expires, by the wall clock: then it does not start; see ``FailureCause/expired``.
     public var expiresAt: Date?
-
     /// A name by which the application finds the action, alone or with others; 1 to 255 bytes without NUL.
     public var tag: String?
-
     /// A gate that must be open for the action to start, in addition to those of its route.
     public var gate: GateName?
-
     /// A key that prevents a second enqueue of the same action.
     public var key: DeduplicationKey?
-
-    /// Groups that the action starts, at most 64.
-    ///
-    /// In a queue with the discipline ``QueueDiscipline/passOver``, members of these groups are passed over
-    /// as long as this action is before them.
+    /// Groups that the action starts, at most 64; see ``QueueDiscipline/passOver``.
     public var startsGroups: [GroupName] = []
-
     /// Groups that the action is a member of, at most 64.
     public var memberOf: [GroupName] = []
 
@@ -61,76 +46,7 @@ public struct EnqueueOptions: Sendable, Hashable {
         self.gate = gate
         self.key = key
     }
-}
 
-/// A caller's name for an action, which prevents a second enqueue.
-///
-/// A key is unique in the queue that its action waits in, and moves with the action. It is taken while the
-/// action waits or runs, and for ``retention`` after the action succeeded, was removed or became a dead
-/// letter. A dead letter that is put back gets its key again, unless another action has taken it.
-public struct DeduplicationKey: Sendable, Hashable {
-    /// What happens when the key is taken.
-    public enum Policy: Sendable, Hashable, CaseIterable {
-        /// Store nothing; the call returns the number of the waiting, running or settled action that has the
-        /// key.
-        case keepFirst
-        /// Replace the first action or follow it.
-        ///
-        /// If that action waits, it gets the new one's kind, payload, tag, gate and expiry. It keeps its
-        /// number, place, attempts and wait. A queue that it has parked stays parked, unless its payload did
-        /// not decode; ``Broker/retryNow(_:)`` tries the new payload.
-        ///
-        /// If that action runs or has been settled, the new action is enqueued after it and takes the key.
-        case replace
-        /// Throw ``SluiceError/Code/duplicateKey``.
-        case refuse
-    }
-
-    /// The most bytes of UTF-8 that a key can have.
-    public static let maximumByteCount = 255
-
-    /// The key: 1 to 255 bytes without NUL, compared by its bytes.
-    public var text: String
-    /// What happens when the key is taken.
-    public var policy: Policy
-    /// How long the key stays taken after the action was settled or removed, by the wall clock.
-    ///
-    /// Zero, the default: not at all.
-    public var retention: Duration
-
-    /// Makes a key; it is checked when it is used.
-    public init(_ text: String, policy: Policy = .keepFirst, retention: Duration = .zero) {
-        self.text = text
-        self.policy = policy
-        self.retention = retention
-    }
-}
-
-extension DeduplicationKey: ExpressibleByStringInterpolation {
-    /// Makes a key that keeps the first action as long as it waits or runs.
-    public init(stringLiteral value: String) {
-        self.init(value)
-    }
-}
-
-extension DeduplicationKey {
-    /// Throws ``SluiceError/Code/invalidOptions`` if the key is outside its limits.
-    func validate() throws(SluiceError) {
-        guard (1...Self.maximumByteCount).contains(text.utf8.count), !text.utf8.contains(0) else {
-            throw SluiceError(
-                .invalidOptions,
-                "a deduplication key must have 1 to \(Self.maximumByteCount) bytes and no NUL"
-            )
-        }
-        guard retention >= .zero else {
-            throw SluiceError(.invalidOptions, "the retention of a deduplication key is negative")
-        }
-    }
-}
-
-extension EnqueueOptions {
-    /// Throws ``SluiceError/Code/invalidOptions`` or ``SluiceError/Code/invalidGate`` if an option is outside
-    /// its limits.
     func validate() throws(SluiceError) {
         if let tag { try Self.validate(tag: tag) }
         try gate?.validate()
@@ -138,7 +54,6 @@ extension EnqueueOptions {
         try key?.validate()
     }
 
-    /// These options with a time at which the action is due, if there is one.
     func due(_ date: Date?) -> EnqueueOptions {
         guard let date else { return self }
         var options = self
@@ -147,32 +62,68 @@ extension EnqueueOptions {
     }
 
     static func validate(tag: String) throws(SluiceError) {
-        guard (1...maximumTagByteCount).contains(tag.utf8.count), !tag.utf8.contains(0) else {
-            throw SluiceError(
-                .invalidOptions,
-                "a tag must have 1 to \(maximumTagByteCount) bytes and no NUL"
-            )
-        }
-    }
-
-    /// Whether there are values for columns that most actions leave empty.
-    var hasExtras: Bool {
-        expiresAt != nil || tag != nil || gate != nil || key != nil || !startsGroups.isEmpty
-            || !memberOf.isEmpty
+        try SluiceError.check(tag, limit: maximumTagByteCount, .invalidOptions, "a tag")
     }
 
     /// The values for columns that most actions leave empty; `nil` when there are none.
     var extras: DraftExtras? {
-        guard hasExtras else { return nil }
-        let groups: ActionGroups? = self.groups.isEmpty ? nil : self.groups
+        let hasGroups = !startsGroups.isEmpty || !memberOf.isEmpty
+        guard hasGroups || expiresAt != nil || tag != nil || gate != nil || key != nil else { return nil }
         return DraftExtras(
             expiresAt: expiresAt.map(Timestamp.init),
             tag: tag,
             gate: gate,
             key: key,
-            groups: groups
+            groups: hasGroups ? groups : nil
         )
     }
 
     private var groups: ActionGroups { ActionGroups(started: startsGroups, joined: memberOf) }
+}
+
+/// A caller's name for an action, which prevents a second enqueue.
+///
+/// A key is unique in the queue that its action waits in, and moves with the action. It is taken while the
+/// action waits or runs, and for ``retention`` after that. A requeued dead letter gets it again, if free.
+public struct DeduplicationKey: Sendable, Hashable, ExpressibleByStringInterpolation {
+    /// What happens when the key is taken.
+    public enum Policy: Sendable, Hashable, CaseIterable {
+        /// Store nothing; the call returns the number of the action that has the key.
+        case keepFirst
+        /// Replace the first action or follow it.
+        ///
+        /// If that action waits, it gets the new one's kind, payload, tag, gate and expiry. It keeps its
+        /// number, place, attempts and wait. A queue that it has parked stays parked, unless its payload did
+        /// not decode; ``Broker/retryNow(_:)`` tries the new payload. If that action runs or has been
+        /// settled, the new action is enqueued after it and takes the key.
+        case replace
+        /// Throw ``SluiceError/Code/duplicateKey``.
+        case refuse
+    }
+
+    /// The most bytes of UTF-8 that a key can have.
+    public static let maximumByteCount = 255
+    /// The key: 1 to 255 bytes without NUL, compared by its bytes.
+    public var text: String
+    /// What happens when the key is taken.
+    public var policy: Policy
+    /// How long the key stays taken after the action has ended, by the wall clock; zero by default.
+    public var retention: Duration
+
+    /// Makes a key; it is checked when it is used.
+    public init(_ text: String, policy: Policy = .keepFirst, retention: Duration = .zero) {
+        self.text = text
+        self.policy = policy
+        self.retention = retention
+    }
+
+    /// Makes a key that keeps the first action as long as it waits or runs.
+    public init(stringLiteral value: String) { self.init(value) }
+
+    func validate() throws(SluiceError) {
+        try SluiceError.check(text, limit: Self.maximumByteCount, .invalidOptions, "a deduplication key")
+        guard retention >= .zero else {
+            throw SluiceError(.invalidOptions, "the retention of a deduplication key is negative")
+        }
+    }
 }

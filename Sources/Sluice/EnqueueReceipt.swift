@@ -1,22 +1,15 @@
-/// The result of an enqueue: the action's number, and a way to wait for it.
+/// The result of an enqueue: the action's number, and a way to wait for it; it keeps its broker open.
 ///
 /// ```swift
 /// let receipt = try await broker.enqueue(message)
 /// if try await receipt.settled() == .succeeded { … }
 /// ```
-///
-/// A receipt keeps its broker open.
 public struct EnqueueReceipt: Sendable {
     /// The action's number; with a ``DeduplicationKey``, perhaps that of an existing action.
     public let id: ActionID
     let broker: any ActionBroker
-
-    /// Waits until the action has ended, and returns how.
-    ///
-    /// See ``Broker/settled(_:)``.
-    public func settled() async throws -> ActionEnd {
-        try await broker.settled(id)
-    }
+    /// Waits until the action has ended, and returns how: see ``Broker/settled(_:)``.
+    public func settled() async throws -> ActionEnd { try await broker.settled(id) }
 }
 
 /// How an action ended.
@@ -27,30 +20,19 @@ public enum ActionEnd: Sendable, Hashable {
     case removed
     /// It became a dead letter, which can be put back and waited for again.
     case deadLettered(DeadLetterCause)
-    /// It does not exist, and this process does not know how it ended.
-    ///
-    /// It ended long ago or was settled by another process, or it never existed.
+    /// Not known: it ended long ago, was settled by another process, or never existed.
     case unknown
 }
 
 extension Broker {
     /// Waits until an action has ended: succeeded, was removed, or became a dead letter.
     ///
-    /// An action that retries, is parked, held or scheduled has not ended. The result comes from the commit
-    /// that settles the action; waiting uses neither a thread nor a task. The broker remembers the last
-    /// ``rememberedOutcomes`` actions that this process has settled, so a call after the end works too. For
-    /// other actions the result is ``ActionEnd/unknown``, or ``ActionEnd/deadLettered(_:)`` if there is a
-    /// dead letter.
+    /// An action that retries, is parked, held or scheduled has not ended. The last ``rememberedOutcomes``
+    /// actions that this process has settled are known; for others the result is ``ActionEnd/unknown``, or
+    /// ``ActionEnd/deadLettered(_:)``. A broker that does not run polls for the changes of others.
     ///
-    /// A broker that does not run polls for changes by others every ``FileOptions/foreignChangeInterval``
-    /// during the call.
-    ///
-    /// A handler cannot wait for its own action. Neither can it wait for an action that starts only after it,
-    /// such as any other of a queue with one slot.
-    ///
-    /// - Throws: `CancellationError` when the task is cancelled, ``SluiceError`` with
-    ///   ``SluiceError/Code/waitsForItself`` in a handler that would wait for its own return, with
-    ///   ``SluiceError/Code/closed`` when the broker is closed, and errors of the file.
+    /// - Throws: `CancellationError`, ``SluiceError/Code/closed``, errors of the file, and in a handler
+    ///   ``SluiceError/Code/waitsForItself`` for an action that cannot end before the handler has returned.
     public func settled(_ action: ActionID) async throws -> ActionEnd {
         if let place = HandlerPlace.own(of: runner) { try await ensureIsNotBehind(place, action) }
         return try await store.settled(action) { [weak self] in self?.lookAtOthers() }
@@ -59,7 +41,6 @@ extension Broker {
     /// The number of settled actions that the broker remembers: 4,096.
     public static var rememberedOutcomes: Int { SettledActions.capacity }
 
-    /// Throws in a handler if the action cannot end before the handler has returned.
     private func ensureIsNotBehind(_ place: HandlerPlace, _ action: ActionID) async throws(SluiceError) {
         let own = place.task.current
         var isBehind = action == own.receipt.action

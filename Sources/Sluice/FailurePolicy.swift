@@ -4,9 +4,7 @@ public enum FailureCause: String, Sendable, Hashable, CaseIterable {
     case failed
     /// The attempts allowed by the retry policy are used up.
     case exhausted
-    /// The action expired before it could start; see ``EnqueueOptions/expiresAt``.
-    ///
-    /// Checked when the action is the head, and by a sweep if the policy is to skip; never during an attempt.
+    /// The action expired before it could start: checked at the head, and by a sweep if the policy skips.
     case expired
     /// The payload does not decode as the type of its route, or its version cannot be brought to the type's.
     case undecodable
@@ -16,10 +14,7 @@ public enum FailureCause: String, Sendable, Hashable, CaseIterable {
 
 /// What to do with an action that cannot continue.
 public enum FailurePolicy: String, Sendable, Hashable, CaseIterable {
-    /// Park the head, and with it the queue, for an operator.
-    ///
-    /// ``Broker/retryNow(_:)`` tries again; removing the action lets the next one run. New arrivals do not
-    /// unpark the queue.
+    /// Park the queue at its head, until ``Broker/retryNow(_:)`` tries it again or the head is removed.
     case block
     /// Make the action a dead letter and continue with the next.
     case skip
@@ -37,15 +32,12 @@ public struct FailurePolicies: Sendable, Hashable {
     public var expired: FailurePolicy
     /// For ``FailureCause/undecodable``.
     ///
-    /// With ``FailurePolicy/block`` the head is tried again when the broker starts, when its payload is
-    /// edited, and when a route or an upgrader is added.
+    /// If it blocks, the head is tried again at a start, after an edit, and for a new route or upgrader.
     public var undecodable: FailurePolicy
     /// For ``FailureCause/crashed``.
     public var crashed: FailurePolicy
 
-    /// Makes a set of policies.
-    ///
-    /// The default is to block, so that no failure passes unseen, but to skip expired actions.
+    /// Makes a set of policies; by default all block, so that no failure is missed, but expired is skipped.
     public init(
         failed: FailurePolicy = .block,
         exhausted: FailurePolicy = .block,
@@ -62,13 +54,7 @@ public struct FailurePolicies: Sendable, Hashable {
 
     /// One policy for every cause.
     public static func all(_ policy: FailurePolicy) -> FailurePolicies {
-        FailurePolicies(
-            failed: policy,
-            exhausted: policy,
-            expired: policy,
-            undecodable: policy,
-            crashed: policy
-        )
+        Self(failed: policy, exhausted: policy, expired: policy, undecodable: policy, crashed: policy)
     }
 
     /// The policy for a cause.

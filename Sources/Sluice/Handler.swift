@@ -8,27 +8,20 @@ public protocol Handler<Input>: Sendable {
 
     /// Performs an action.
     ///
-    /// It may be called more than once for one action, with the same ``Attempt/idempotencyKey`` (G5). When
-    /// its task is cancelled it should return soon: the queue waits until it has returned (G3). A timeout, a
-    /// stop of the broker and a cancellation of the action cancel the task.
+    /// It may be called more than once for one action, with the same ``Attempt/idempotencyKey`` (G5).
+    /// Timeouts, stops and cancellations cancel its task: it should return soon, as the queue waits (G3).
     ///
-    /// - Returns: The outcome.
-    /// - Throws: Any error, which means a retry by the route's policy. The error's text is kept as the
-    ///   action's last error, so it should not repeat the payload.
+    /// - Throws: An error means a retry by the route's policy; its text, without payload, is kept.
     func handle(_ action: Input, _ attempt: Attempt) async throws -> Outcome
 }
 
-/// Performs the actions of one type and reports the outcome through a completion, from any thread, at any
-/// time.
+/// Performs the actions of one type and reports the outcome through a completion, from any thread.
 public protocol CompletionHandler<Input>: Sendable {
     /// The type of action that it performs.
     associatedtype Input: Action
 
     /// Begins to perform an action and returns.
     ///
-    /// - Parameters:
-    ///   - action: The action.
-    ///   - attempt: The attempt, with its idempotency key.
-    ///   - completion: Call it once. Until it is called or released, the queue waits.
+    /// - Parameter completion: Call it once, at any time. Until it is called or released, the queue waits.
     func handle(_ action: Input, _ attempt: Attempt, completion: Completion)
 }

@@ -1,6 +1,4 @@
-/// The result of an attempt.
-///
-/// Throwing an error is a ``retry`` with that error.
+/// The result of an attempt; a thrown error is a ``retry`` with that error.
 public struct Outcome: Sendable, Hashable {
     enum Storage: Sendable, Hashable {
         case success
@@ -14,7 +12,6 @@ public struct Outcome: Sendable, Hashable {
     }
 
     let storage: Storage
-
     /// The action is done: it is removed, and the next of its queue can start.
     public static let success = Outcome(storage: .success)
 
@@ -28,80 +25,58 @@ public struct Outcome: Sendable, Hashable {
     /// ```
     ///
     /// The closure runs in the settling transaction, on a thread of the broker's writer, and blocks all other
-    /// writes of the broker. Keep it short, wait for nothing, and call no method of the broker: a blocking
-    /// call would wait for itself. Use ``SettlingTransaction`` instead. If a commit fails, its writes are
-    /// rolled back and it may run again, so it should change nothing except the database.
+    /// writes. Keep it short, wait for nothing, and call no method of the broker, which would wait for
+    /// itself: use ``SettlingTransaction``. After a failed commit it may run again, so
+    /// it should change only the database.
     ///
-    /// If the closure throws, or a constraint fails at the commit, nothing is written. The attempt then
-    /// counts as one that threw that error: a retry by the route's policy.
-    ///
-    /// The closure does not run if the action has been deleted, or settled by ``Attempt/succeed(in:)``, or if
-    /// another process has taken over the queue: nothing is written then (G6). If the action was cancelled
-    /// while it ran, the success still counts, as it does without a closure.
-    ///
-    /// The commit is synced like an enqueue. Outcomes with closures are equal when they are the same.
-    public static func success(
-        _ work: @escaping @Sendable (SettlingTransaction) throws -> Void
-    ) -> Outcome {
+    /// If the closure throws, or a constraint fails at the commit, nothing is written, and the attempt counts
+    /// as one that threw that error. The closure does not run if the action has been deleted, or settled by
+    /// ``Attempt/succeed(in:)``, or if another process has taken over the queue (G6). If the action was
+    /// cancelled while it ran, the success still counts. The commit is synced like an enqueue.
+    public static func success(_ work: @escaping @Sendable (SettlingTransaction) throws -> Void) -> Outcome {
         Outcome(storage: .successWriting(SettlingClosure(work)))
     }
 
     /// Try again, if and when the route's retry policy says.
     public static let retry = Outcome(storage: .retry(after: nil, whenOpen: nil))
 
-    /// Try again after a delay; until then, nothing of the queue runs.
+    /// Try again after a delay, at most 100 years; until then, nothing of the queue runs.
     ///
-    /// The route's limit of attempts still counts.
-    ///
-    /// - Parameter delay: Zero or less is at once; more than 100 years is 100 years.
+    /// The route's limit of attempts still counts. Zero or less is at once.
     public static func retry(after delay: Duration) -> Outcome {
         Outcome(storage: .retry(after: delay, whenOpen: nil))
     }
 
     /// Try again as soon as a gate opens.
     ///
-    /// If the gate has been opened since the attempt began, the action is tried again at once. If it was open
-    /// all the time, the action waits for the delay of the route's retry policy, and then for the gate if it
-    /// has closed. The route's limit of attempts counts.
-    ///
-    /// - Parameter gate: A gate with a name outside its limits counts as closed.
+    /// If the gate has been opened since the attempt began, that is at once. If it was open all the time, the
+    /// action waits for the delay of the route's retry policy, and then for the gate if it has closed. The
+    /// route's limit of attempts counts. A gate with a name outside its limits counts as closed.
     public static func retry(whenOpen gate: GateName) -> Outcome {
         Outcome(storage: .retry(after: nil, whenOpen: gate))
     }
 
     /// The action can never succeed: the route's failure policy for ``FailureCause/failed`` decides.
     ///
-    /// - Parameter reason: Shown to operators, at most ``SluiceError/maximumTextByteCount`` bytes are kept.
-    ///   It should not repeat the payload.
+    /// The reason, at most ``SluiceError/maximumTextByteCount`` bytes, should not repeat the payload.
     public static func fail(_ reason: String) -> Outcome { Outcome(storage: .fail(reason: reason)) }
-
-    /// Park the queue, whatever the failure policy says, until ``Broker/retryNow(_:)``; restarts do not
-    /// unpark it.
+    /// Park the queue, whatever the failure policy says, until ``Broker/retryNow(_:)``, also over restarts.
     ///
-    /// Use it for failures that time cannot repair. Removing the action lets the next one run.
-    ///
-    /// - Parameter reason: As for ``fail(_:)``.
+    /// Use it for failures that time cannot repair. The reason is as for ``fail(_:)``.
     public static func halt(_ reason: String) -> Outcome { Outcome(storage: .halt(reason: reason)) }
-
     /// Give the action back without spending the attempt.
     ///
-    /// So that it cannot spin, the head then waits for ``Broker/retryNow(_:)``, a restart, or
-    /// ``RouteOptions/releaseDelay``, whichever is first.
+    /// The head then waits for ``Broker/retryNow(_:)``, a restart, or ``RouteOptions/releaseDelay``.
     public static let release = Outcome(storage: .release(untilOpen: nil))
 
     /// Give the action back without spending the attempt, until a gate opens.
     ///
-    /// It waits as with ``retry(whenOpen:)``, with ``RouteOptions/releaseDelay`` instead of the policy's
-    /// delay.
+    /// It waits as with ``retry(whenOpen:)``, with ``RouteOptions/releaseDelay`` for the policy's delay.
     public static func release(untilOpen gate: GateName) -> Outcome {
         Outcome(storage: .release(untilOpen: gate))
     }
 
-    /// Give the action back without spending the attempt, as the process lacks a resource that a start needs.
-    ///
-    /// - Parameters:
-    ///   - reason: The missing resource; it is shown as the action's last error.
-    ///   - delay: How long the head waits at most.
+    /// Give the action back without spending the attempt, for lack of a resource, which `reason` names.
     package static func release(after delay: Duration, because reason: String) -> Outcome {
         Outcome(storage: .lack(of: reason, after: delay))
     }

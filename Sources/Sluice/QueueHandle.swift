@@ -1,5 +1,4 @@
-/// A queue as a data structure, whose waiting actions are added, read and taken out, with or without a
-/// handler.
+/// A queue as a data structure: its waiting actions are added, read and taken out, with or without a handler.
 ///
 /// ```swift
 /// let uploads = broker.queue("uploads", of: Upload.self)
@@ -10,45 +9,21 @@
 /// }
 /// ```
 ///
-/// A handle sees the actions that wait in the queue's order, whatever they wait for: a retry, a closed gate,
-/// a hold. Running actions are not included, except those of a process that has died. Neither are actions
-/// that are scheduled for later, expired, or deferred (<doc:Disciplines>). The order is that of the sort
-/// keys, then of arrival. The next action is the one that would start next by the queue's discipline: the
-/// last one in a queue that runs its last first, and the first after its mark in a pass.
+/// A handle sees the actions that wait, whatever they wait for: a retry, a closed gate, a hold. Not included
+/// are running actions, except those of a process that has died, and actions that are scheduled for later,
+/// expired, or deferred (<doc:Disciplines>). The next action is that which would start next.
 ///
-/// Making a handle costs and writes nothing. Any number of handles may be in use, in several processes and
-/// beside handlers. Each method is a transaction of its own. A handle keeps its broker open. See
-/// <doc:QueueHandles>.
+/// Any number of handles may be in use, in several processes and beside handlers. Each method is a
+/// transaction of its own. A handle keeps its broker open. See <doc:QueueHandles>.
 public struct QueueHandle<A: Action>: Sendable {
     /// The queue's name.
     public let name: QueueName
     let broker: Broker
-}
 
-extension Broker {
-    /// Returns a handle on a queue whose actions are of one type.
+    /// Adds actions to this queue, whatever they say, by their sort keys, all or none; returns their numbers.
     ///
-    /// - Parameters:
-    ///   - name: The queue, not a pattern; it need not exist. It is checked when it is used.
-    ///   - type: The type of its actions. An action of another kind, or one that does not decode, stays in
-    ///     the queue: removing or reading it throws ``SluiceError/Code/undecodable``.
-    public func queue<A: Action>(_ name: QueueName, of type: A.Type) -> QueueHandle<A> {
-        QueueHandle(name: name, broker: self)
-    }
-}
-
-// MARK: - Adding
-
-extension QueueHandle {
-    /// Adds actions at the places of their sort keys, all or none; with ``SortKey/arrival`` at the end.
-    ///
-    /// They are added to this queue, whatever their ``Action/queue`` says.
-    ///
-    /// - Returns: The actions' numbers, in the same order.
-    /// - Throws: As an enqueue of the broker, and ``SluiceError/Code/invalidPattern`` for a name with a `*`:
-    ///   it is most likely meant as a pattern, but a handle is on one queue.
-    @discardableResult
-    public func add(
+    /// - Throws: As an enqueue of the broker, and ``SluiceError/Code/invalidPattern`` for a name with a `*`.
+    @discardableResult public func add(
         _ actions: some Sequence<A>,
         _ options: EnqueueOptions = EnqueueOptions()
     ) async throws -> [ActionID] {
@@ -58,55 +33,37 @@ extension QueueHandle {
     }
 
     /// Adds an action, under the same rules as several.
-    ///
-    /// - Returns: The action's number, and a way to wait for it.
-    @discardableResult
-    public func add(
+    @discardableResult public func add(
         _ action: A,
         _ options: EnqueueOptions = EnqueueOptions()
     ) async throws -> EnqueueReceipt {
         EnqueueReceipt(id: try await add(CollectionOfOne(action), options)[0], broker: broker)
     }
-}
 
-// MARK: - Taking out
-
-extension QueueHandle {
-    /// Takes the next action out of the queue.
+    /// Takes the next action out of the queue; `nil` when nothing waits.
     ///
-    /// No other caller and no handler gets it, in any process. When the call returns, the removal is durable,
-    /// so a crash of the caller loses the action. To prevent that, use a handler, or ``peek()`` and remove
+    /// No other caller and no handler gets it, in any process. The removal is durable when the call returns,
+    /// so a crash of the caller loses the action: to prevent that, use a handler, or ``peek()`` and remove
     /// the action when its work is done. A running action is never taken (G3), but the first one after it.
     ///
     /// The action is decoded in the transaction, so that an undecodable one stays in the queue: its
-    /// `init(from:)` and the upgraders of its type must not call the broker. Expired actions on the way
-    /// become dead letters.
+    /// `init(from:)` and upgraders must not call the broker. Expired actions before it become dead letters.
     ///
-    /// - Returns: `nil` when nothing waits.
     /// - Throws: ``SluiceError/Code/undecodable``, and errors of the file; then nothing has been taken out.
-    public func removeNext() async throws(SluiceError) -> QueuedAction<A>? {
-        try await removeNext(1).first
-    }
+    public func removeNext() async throws(SluiceError) -> QueuedAction<A>? { try await removeNext(1).first }
 
-    /// Takes the next actions out of the queue, in their order, in one transaction.
+    /// Takes the next actions out of the queue, at most ``maximumRemovalCount``, in their order.
     ///
-    /// If there are many expired actions between them, it uses several transactions. See ``removeNext()``.
-    ///
-    /// - Parameter count: The most that are taken; at most ``maximumRemovalCount``.
-    /// - Returns: Fewer when fewer wait, or when a later one does not decode; if the first does not decode,
-    ///   the call throws.
+    /// It is one transaction, or several for many expired actions: see ``removeNext()``. It returns fewer if
+    /// fewer wait, or a later one does not decode; if the first does not, it throws.
     public func removeNext(_ count: Int) async throws(SluiceError) -> [QueuedAction<A>] {
-        let limit = min(count, Self.maximumRemovalCount)
-        guard limit > 0 else { return [] }
+        let cap = min(count, Self.maximumRemovalCount)
+        guard cap > 0 else { return [] }
         var taken: [QueuedAction<A>] = []
         while true {
             let taking: Taking<QueuedAction<A>>
             do throws(SluiceError) {
-                taking = try await broker.store.takeNext(
-                    of: name,
-                    limit: limit - taken.count,
-                    by: discipline
-                ) {
+                taking = try await broker.store.takeNext(of: name, limit: cap - taken.count, by: discipline) {
                     [name, reader = broker.reader] in reader.queued(A.self, from: $0, in: name)
                 }
             } catch {
@@ -116,40 +73,30 @@ extension QueueHandle {
             }
             taken += taking.outputs
             if taken.isEmpty, let refusal = taking.refusal { throw refusal }
-            let isMore = taking.isUnfinished && taking.refusal == nil && taken.count < limit
+            let isMore = taking.isUnfinished && taking.refusal == nil && taken.count < cap
             if !isMore { return taken }
         }
     }
 
-    /// The most actions that one call takes out: 1,000.
-    ///
-    /// The limit bounds the transaction, and with it the wait of others.
+    /// The most actions that one call takes out: 1,000, which bounds the wait of others for the transaction.
     public static var maximumRemovalCount: Int { 1_000 }
 
     /// Puts an action that was taken out back, in front of all waiting actions.
     ///
     /// Its number, idempotency key, tag, gate, groups, trace and expiry are unchanged; its attempts restart.
-    /// If no action sorts before it, it keeps its sort key. Otherwise it gets the key of the first action if
-    /// its own number is smaller, or else the next smaller key, as with ``Broker/moveToFront(_:)``. The
-    /// queue's depth limit does not apply. A running action that is tried again later keeps its place by its
-    /// own key.
+    /// If an action sorts before it, it gets another sort key (<doc:QueueHandles>). The queue's depth limit
+    /// does not apply. If the action is already back, it is unchanged.
     ///
-    /// - Returns: Its number; a new one, with a new idempotency key, if its own is in use, such as in another
-    ///   file. If the action is already back, it is unchanged.
-    /// - Throws: ``SluiceError/Code/noSmallerSortKey``, ``SluiceError/Code/sortKeyMismatch`` when the queue
-    ///   now has another type of sort key, ``SluiceError/Code/invalidQueueName``.
-    @discardableResult
-    public func putBack(_ action: QueuedAction<A>) async throws(SluiceError) -> ActionID {
+    /// - Returns: Its number; a new one, with a new idempotency key, if its own is in use.
+    /// - Throws: ``SluiceError/Code/noSmallerSortKey``, ``SluiceError/Code/invalidQueueName``, and
+    ///   ``SluiceError/Code/sortKeyMismatch`` when the queue now has another type of sort key.
+    @discardableResult public func putBack(_ action: QueuedAction<A>) async throws(SluiceError) -> ActionID {
         try await putBack(CollectionOfOne(action))[0]
     }
 
-    /// Puts actions that were taken out back, all or none, in their order, in front of all waiting actions.
-    ///
-    /// The rules for one action apply.
+    /// Puts actions that were taken out back, all or none, in their order, under the rules for one.
     @discardableResult
-    public func putBack(
-        _ actions: some Sequence<QueuedAction<A>>
-    ) async throws(SluiceError) -> [ActionID] {
+    public func putBack(_ actions: some Sequence<QueuedAction<A>>) async throws(SluiceError) -> [ActionID] {
         try name.validate()
         let stored = actions.map(\.stored)
         guard !stored.isEmpty else { return [] }
@@ -158,44 +105,27 @@ extension QueueHandle {
         return ids
     }
 
-    /// Cancels an action of the queue.
-    ///
-    /// See ``Broker/cancel(_:)``.
-    ///
-    /// - Returns: ``Cancellation/tooLate`` also for an action of another queue.
-    @discardableResult
-    public func cancel(_ action: ActionID) async throws(SluiceError) -> Cancellation {
+    /// Cancels an action of the queue, as ``Broker/cancel(_:)``; for one of another queue it is too late.
+    @discardableResult public func cancel(_ action: ActionID) async throws(SluiceError) -> Cancellation {
         broker.cancelled(action, try await broker.store.cancel(action, in: name))
     }
 
-    /// Removes all waiting and scheduled actions of any kind; running ones continue.
+    /// Removes all waiting and scheduled actions of any kind, and returns how many; running ones continue.
     ///
-    /// Actions enqueued during the call are not removed. The call works in batches of several hundred, each
-    /// in a transaction of its own. ``Broker/cancel(queues:)`` also cancels running actions.
-    ///
-    /// - Returns: How many actions were removed.
-    @discardableResult
-    public func clear() async throws(SluiceError) -> Int {
+    /// Actions enqueued during the call are not removed. Several hundred at a time are a transaction.
+    @discardableResult public func clear() async throws(SluiceError) -> Int {
         let last = try await broker.store.lastActionID()
-        var count = 0
-        while true {
-            let batch = try await broker.store.clear(name, through: last)
+        var (count, batch) = (0, 0)
+        repeat {
+            batch = try await broker.store.clear(name, through: last)
             count += batch
-            guard batch == HandleOperations.clearBatchSize else { break }
-        }
+        } while batch == HandleOperations.clearBatchSize
         broker.scheduler.hasten(.admitScheduled)
         return count
     }
-}
 
-// MARK: - Looking
-
-extension QueueHandle {
     /// Returns the action that ``removeNext()`` would take out, and leaves it in the queue.
     ///
-    /// Another caller or a handler may get it a moment later.
-    ///
-    /// - Returns: `nil` when nothing waits.
     /// - Throws: ``SluiceError/Code/undecodable``, and errors of the file.
     public func peek() async throws(SluiceError) -> QueuedAction<A>? {
         let next = try await broker.store.waiting(in: name, from: .next, limit: 1, by: discipline).first
@@ -204,20 +134,22 @@ extension QueueHandle {
         }
     }
 
-    /// The queue's discipline, if the broker has been given one.
     var discipline: QueueDiscipline? { broker.routes.admission.queues.saidDiscipline(of: name) }
-
     /// Returns how many actions wait, whatever their kind; the time grows with their number.
-    public func count() async throws(SluiceError) -> Int {
-        try await broker.store.waitingCount(in: name)
-    }
+    public func count() async throws(SluiceError) -> Int { try await broker.store.waitingCount(in: name) }
 
-    /// Returns the waiting actions in their order, read a page at a time.
-    ///
-    /// A queue that runs its last first returns the last first.
-    ///
-    /// - Parameter pageSize: How many actions are read and kept at once; at least 1.
+    /// Returns the waiting actions in the order in which they run, read and kept a page at a time.
     public func contents(pageSize: Int = 100) -> QueueContents<A> {
         QueueContents(queue: name, broker: broker, pageSize: max(pageSize, 1))
+    }
+}
+
+extension Broker {
+    /// Returns a handle on a queue, which need not exist, whose actions are of one type.
+    ///
+    /// The name, not a pattern, is checked when it is used. An action of another kind, or one that does not
+    /// decode, stays in the queue: removing or reading it throws ``SluiceError/Code/undecodable``.
+    public func queue<A: Action>(_ name: QueueName, of type: A.Type) -> QueueHandle<A> {
+        QueueHandle(name: name, broker: self)
     }
 }

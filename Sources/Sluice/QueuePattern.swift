@@ -8,19 +8,14 @@
 ///
 /// If several patterns match a name, the exact one wins, then the longest. A `*` anywhere else, or a prefix
 /// that does not end in `/`, throws ``SluiceError/Code/invalidPattern`` when the pattern is used.
-public struct QueuePattern: Sendable, Hashable {
+public struct QueuePattern: Sendable, Hashable, ExpressibleByStringInterpolation, CustomStringConvertible {
     /// The pattern as given.
     public let rawValue: String
-
     /// Makes a pattern; it is checked when it is used.
-    public init(_ rawValue: String) {
-        self.rawValue = rawValue
-    }
-
+    public init(_ rawValue: String) { self.rawValue = rawValue }
     /// Every queue.
     public static let all = QueuePattern("*")
 
-    /// The names that a pattern matches.
     package enum Form: Sendable {
         case exact(QueueName)
         /// All names that begin with these bytes; empty for `*`.
@@ -44,10 +39,7 @@ public struct QueuePattern: Sendable, Hashable {
         return .prefix(Array(rawValue.utf8.dropLast()))
     }
 
-    /// Returns the form of a pattern of a route or of options.
-    ///
-    /// It refuses a name that looks like another library's pattern, as it would match nothing. The error
-    /// shows the pattern that was probably meant.
+    /// Refuses a name that looks like another library's pattern, as a route or options would match nothing.
     func formOfRule() throws(SluiceError) -> Form {
         let form = try form()
         guard case .exact = form,
@@ -74,17 +66,9 @@ public struct QueuePattern: Sendable, Hashable {
     }
 
     /// Feeds the bytes of the pattern to `hasher`.
-    public func hash(into hasher: inout Hasher) {
-        QueueName(rawValue).hash(into: &hasher)
-    }
-}
-
-extension QueuePattern: ExpressibleByStringInterpolation, CustomStringConvertible {
+    public func hash(into hasher: inout Hasher) { QueueName(rawValue).hash(into: &hasher) }
     /// Makes a pattern from a literal; it is checked when it is used.
-    public init(stringLiteral value: String) {
-        self.init(value)
-    }
-
+    public init(stringLiteral value: String) { self.init(value) }
     /// The pattern as given.
     public var description: String { rawValue }
 }

@@ -1,7 +1,6 @@
 /// The right to settle one run of one action.
 ///
-/// A claim number is used once in the life of a file. A receipt of an earlier run, or of a run that another
-/// process has taken over, settles nothing.
+/// A claim number is used once in the life of a file: a receipt of an earlier run or process settles nothing.
 package struct Receipt: Hashable, Sendable {
     package let action: ActionID
     package let claim: Int64
@@ -12,10 +11,6 @@ package struct Receipt: Hashable, Sendable {
 /// The number of a queue's name in the file; it never changes.
 package struct QueueID: RawRepresentable, Hashable, Comparable, Sendable {
     package let rawValue: Int64
-
-    package init(rawValue: Int64) {
-        self.rawValue = rawValue
-    }
-
+    package init(rawValue: Int64) { self.rawValue = rawValue }
     package static func < (left: QueueID, right: QueueID) -> Bool { left.rawValue < right.rawValue }
 }

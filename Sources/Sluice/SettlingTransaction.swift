@@ -3,81 +3,59 @@ internal import Synchronization
 
 /// The transaction that settles an attempt, for the application's writes: see ``Outcome/success(_:)``.
 ///
-/// Use it only inside its closure, on the thread that calls the closure. Afterwards each use throws
-/// ``SluiceError/Code/transactionOver``.
+/// Use it only inside its closure, on its thread; later uses throw ``SluiceError/Code/transactionOver``.
 public struct SettlingTransaction {
     private let scope: SettlingScope
     private let drafter: Drafter
 
     fileprivate init(_ scope: SettlingScope, _ drafter: Drafter) {
-        self.scope = scope
-        self.drafter = drafter
+        (self.scope, self.drafter) = (scope, drafter)
     }
 
     /// The engine's connection, as SQLite's C functions take it (`sqlite3 *`), in the open transaction.
     ///
     /// Statements on it may read all of the database and write to the application's tables, with foreign keys
-    /// enforced. SQLite refuses the following with `SQLITE_AUTH`, "not authorized"; its message does not name
-    /// the cause:
+    /// enforced. SQLite refuses the following with `SQLITE_AUTH`, "not authorized", without naming the cause:
     ///
-    /// - `BEGIN`, `COMMIT`, `END`, `ROLLBACK`, `SAVEPOINT` and `RELEASE`;
-    /// - `ATTACH` and `DETACH`, and so `VACUUM`;
+    /// - `BEGIN`, `COMMIT`, `END`, `ROLLBACK`, `SAVEPOINT`, `RELEASE`, `ATTACH`, `DETACH`, and so `VACUUM`;
     /// - `PRAGMA name = value`, and a pragma that does something without a value;
-    /// - `INSERT`, `UPDATE` and `DELETE` on names `sluice_…`, also by a trigger of the application;
-    /// - `CREATE`, `ALTER` and `DROP` of names `sluice_…`.
+    /// - on names `sluice_…`: `CREATE`, `ALTER`, `DROP`, `INSERT`, `UPDATE`, `DELETE`, also by your triggers.
     ///
     /// Finalize your statements before the closure ends: a remaining statement keeps the file open when the
-    /// broker is closed.
-    ///
-    /// - Throws: ``SluiceError`` with ``SluiceError/Code/transactionOver`` outside the closure.
+    /// broker is closed. Outside the closure it throws ``SluiceError/Code/transactionOver``.
     public var connection: OpaquePointer {
         get throws(SluiceError) { try scope.open().core.connection.rawHandle }
     }
 
-    /// Enqueues an action in the same transaction: it is stored if the attempt is settled.
+    /// Enqueues an action in the same transaction, and returns its number: it is stored with the settling.
     ///
     /// The action that is being settled has already left its queue: it does not count for the depth limit,
-    /// and its deduplication key is free unless it is retained. The ``BrokerOptions/middleware`` is not
-    /// called.
+    /// and its deduplication key is free unless it is retained. ``BrokerOptions/middleware`` is not called.
     ///
-    /// - Returns: The action's number; the action is not visible before the commit.
     /// - Throws: As the broker's own `enqueue`, and ``SluiceError/Code/transactionOver`` outside the closure.
-    @discardableResult
-    public func enqueue<A: Action>(
+    @discardableResult public func enqueue<A: Action>(
         _ action: A,
         _ options: EnqueueOptions = EnqueueOptions()
-    ) throws(SluiceError) -> ActionID {
-        try scope.enqueue([drafter.draft(action, options)])[0]
-    }
+    ) throws(SluiceError) -> ActionID { try scope.enqueue([drafter.draft(action, options)])[0] }
 
-    /// Enqueues actions of one type in the same transaction, in their order.
+    /// Enqueues actions of one type in the same transaction, and returns their numbers, in their order.
     ///
-    /// - Returns: The actions' numbers, in the same order.
-    /// - Throws: As for one action. If an action after the first is refused, the attempt fails, even if the
-    ///   closure catches the error.
-    @discardableResult
-    public func enqueue<A: Action>(
+    /// - Throws: As for one action. A refusal of a later action fails the attempt, even if it is caught.
+    @discardableResult public func enqueue<A: Action>(
         _ actions: some Sequence<A>,
         _ options: EnqueueOptions = EnqueueOptions()
     ) throws(SluiceError) -> [ActionID] {
-        var drafts: [ActionDraft] = []
-        for action in actions { drafts.append(try drafter.draft(action, options)) }
-        return drafts.isEmpty ? [] : try scope.enqueue(drafts)
+        try scope.enqueue(actions.map { action throws(SluiceError) in try drafter.draft(action, options) })
     }
 
-    /// Enqueues actions whose kinds and payloads are known at run time only, in the same transaction, in
-    /// their order.
+    /// Enqueues actions whose kinds and payloads are known at run time only, as those of a type.
     ///
-    /// - Returns: The actions' numbers, in the same order.
     /// - Throws: As for actions of a type, and ``SluiceError/Code/payloadNotJSON``.
-    @discardableResult
-    public func enqueue(
+    @discardableResult public func enqueue(
         raw actions: some Sequence<RawAction>,
         _ options: EnqueueOptions = EnqueueOptions()
     ) throws(SluiceError) -> [ActionID] {
-        var drafts: [ActionDraft] = []
-        for action in actions { drafts.append(try drafter.draft(action, options)) }
-        return drafts.isEmpty ? [] : try scope.enqueue(drafts)
+        try scope.enqueue(actions.map { action throws(SluiceError) in try drafter.draft(action, options) })
     }
 }
 
@@ -88,9 +66,7 @@ private final class SettlingScope {
     private(set) var failure: SluiceError?
     /// Whether an enqueued action is scheduled for later, or expires.
     private(set) var awaitsTime = false
-
     init(_ core: TransactionCore, _ enqueues: Enqueues) { transaction = (core, enqueues) }
-
     func end() { transaction = nil }
 
     func open() throws(SluiceError) -> (core: TransactionCore, enqueues: Enqueues) {
@@ -104,6 +80,7 @@ private final class SettlingScope {
     }
 
     func enqueue(_ drafts: [ActionDraft]) throws(SluiceError) -> [ActionID] {
+        guard !drafts.isEmpty else { return [] }
         let transaction = try open()
         let result: Result<[ActionID], SluiceError>
         do {
@@ -120,39 +97,24 @@ private final class SettlingScope {
     }
 }
 
-// MARK: - Carrying it out
-
 /// The closure of an outcome; a class, so that it has an identity.
-final class SettlingClosure: Sendable {
+final class SettlingClosure: Hashable, Sendable {
     let body: @Sendable (SettlingTransaction) throws -> Void
-
     init(_ body: @escaping @Sendable (SettlingTransaction) throws -> Void) { self.body = body }
-}
-
-extension SettlingClosure: Hashable {
     static func == (left: SettlingClosure, right: SettlingClosure) -> Bool { left === right }
-
     func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
 /// The closure of one attempt, with its result.
-package final class SettlingWork: Sendable {
+package final class SettlingWork: Hashable, Sendable {
     /// The views that a trigger on an application's table may write to, as on any other connection.
     private static let views: Set = ["sluice_actions", "sluice_dead", "sluice_holds", "sluice_gates"]
-
     private let closure: SettlingClosure
     private let drafter: Drafter
     private let state = Mutex<(failure: (any Error)?, awaitsTime: Bool)>((nil, false))
-
-    init(_ closure: SettlingClosure, _ drafter: Drafter) {
-        self.closure = closure
-        self.drafter = drafter
-    }
-
+    init(_ closure: SettlingClosure, _ drafter: Drafter) { (self.closure, self.drafter) = (closure, drafter) }
     /// Why it has failed; `nil` when it was not the closure's fault.
     var failure: (any Error)? { state.withLock { $0.failure } }
-
-    /// Whether it has enqueued an action that is scheduled for later, or expires.
     var awaitsTime: Bool { state.withLock { $0.awaitsTime } }
 
     /// Runs the closure in the open transaction, which must be rolled back if it throws.
@@ -178,10 +140,7 @@ package final class SettlingWork: Sendable {
             throw error
         }
     }
-}
 
-extension SettlingWork: Hashable {
     package static func == (left: SettlingWork, right: SettlingWork) -> Bool { left.closure == right.closure }
-
     package func hash(into hasher: inout Hasher) { hasher.combine(closure) }
 }

@@ -8,13 +8,11 @@ public import protocol Foundation.LocalizedError
 
 /// The error that the library throws.
 ///
-/// ``code`` is the kind of failure; ``message`` names the thing that failed and what to do. Neither contains
-/// a payload (G13). An error from `enqueue` means that the action was not stored, except
-/// ``Code/unknownCommit`` (G14).
-public struct SluiceError: Error, Sendable {
+/// Neither ``code`` nor ``message`` contains a payload (G13). An error from `enqueue` means that the action
+/// was not stored, except ``Code/unknownCommit`` (G14).
+public struct SluiceError: LocalizedError, Sendable, CustomStringConvertible {
     /// The most bytes of an error's or a reason's text that are kept in the file.
     public static let maximumTextByteCount = 2_000
-
     /// The kind of failure.
     public let code: Code
     /// The thing that failed and what to do about it, in one sentence.
@@ -27,48 +25,33 @@ public struct SluiceError: Error, Sendable {
         self.message = message
         self.sqliteCode = sqliteCode
     }
-}
 
-extension SluiceError: LocalizedError {
     /// The description, in English, for `localizedDescription`.
     public var errorDescription: String? { description }
-}
-
-extension SluiceError: CustomStringConvertible {
     /// The message, with SQLite's code if there is one.
     public var description: String {
         sqliteCode.map { "\(message) [\(code), SQLite \($0)]" } ?? "\(message) [\(code)]"
     }
-}
 
-extension SluiceError {
     /// A kind of failure; later versions may add more.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Value: String {
             case invalidQueueName, invalidPattern, invalidKind, invalidOptions, invalidGate, invalidVersion
-            case duplicateRoute, duplicateQueueOptions, duplicateUpgrader
-            case sortKeyMismatch, sortKeyNotANumber, noSmallerSortKey, duplicateKey
-            case payloadNotEncodable, payloadNotJSON, payloadTooLarge, payloadNotSealed, undecodable,
-                queueFull
-            case cannotOpen, notADatabase, newerSchema, schemaMissing
-            case unsupportedSQLite, readOnly, unsupportedDatabase
-            case networkFileSystem, forked, fileReplaced, wrongRole, suspended, destinationExists
-            case alreadyOpen, alreadyRunning, closed, waitsForItself
+            case duplicateRoute, duplicateQueueOptions, duplicateUpgrader, duplicateKey
+            case sortKeyMismatch, sortKeyNotANumber, noSmallerSortKey, undecodable, queueFull
+            case payloadNotEncodable, payloadNotJSON, payloadTooLarge, payloadNotSealed
+            case cannotOpen, notADatabase, newerSchema, schemaMissing, unsupportedSQLite, readOnly
+            case unsupportedDatabase, networkFileSystem, forked, fileReplaced, wrongRole, suspended
+            case destinationExists, alreadyOpen, alreadyRunning, closed, waitsForItself
             case databaseLocked, diskFull, inputOutput, corrupt, outOfMemory, interrupted
-            case unknownCommit, storage
-            case noTransaction, otherDatabase, statementUnderWay, staleReceipt, transactionOver
-            case connectionNotPrepared
+            case unknownCommit, storage, noTransaction, otherDatabase, statementUnderWay, staleReceipt
+            case transactionOver, connectionNotPrepared
         }
 
         private let value: Value
-
-        private init(_ value: Value) {
-            self.value = value
-        }
-
+        private init(_ value: Value) { self.value = value }
         /// The code's name.
         public var description: String { value.rawValue }
-
         /// A queue name is empty, longer than 512 bytes or contains a NUL.
         public static let invalidQueueName = Code(.invalidQueueName)
         /// A pattern is neither a name nor a prefix that ends in `/*`.
@@ -143,9 +126,7 @@ extension SluiceError {
         public static let waitsForItself = Code(.waitsForItself)
         /// Another connection held the write lock for longer than ``FileOptions/lockTimeout``.
         public static let databaseLocked = Code(.databaseLocked)
-        /// The disk or a quota is full.
-        ///
-        /// Nothing was stored; free some space and try again.
+        /// The disk or a quota is full: nothing was stored; free some space and try again.
         public static let diskFull = Code(.diskFull)
         /// The operating system reported an input or output error.
         public static let inputOutput = Code(.inputOutput)
@@ -153,10 +134,7 @@ extension SluiceError {
         public static let corrupt = Code(.corrupt)
         /// SQLite could not allocate memory.
         public static let outOfMemory = Code(.outOfMemory)
-        /// The application interrupted the statement on its own connection, as GRDB does when a task is
-        /// cancelled.
-        ///
-        /// SQLite may have rolled back the whole transaction.
+        /// The application interrupted its statement, and SQLite may have rolled back the transaction.
         public static let interrupted = Code(.interrupted)
         /// A commit failed and its result could not be determined: the action may be stored.
         public static let unknownCommit = Code(.unknownCommit)
@@ -166,9 +144,7 @@ extension SluiceError {
         public static let noTransaction = Code(.noTransaction)
         /// The main database of the application's connection is not the broker's file.
         public static let otherDatabase = Code(.otherDatabase)
-        /// A writing statement is in progress on the application's connection.
-        ///
-        /// An example is a statement with `RETURNING` some of whose rows were not read.
+        /// A statement in progress on the application's connection writes, such as a partly read `RETURNING`.
         public static let statementUnderWay = Code(.statementUnderWay)
         /// The attempt cannot be settled: its action was settled or removed, or its queue was taken over.
         public static let staleReceipt = Code(.staleReceipt)
@@ -177,18 +153,15 @@ extension SluiceError {
         /// ``FileOptions/prepareConnection`` threw an error.
         public static let connectionNotPrepared = Code(.connectionNotPrepared)
     }
-}
 
-extension SluiceError {
-    /// Converts an error of SQLite.
-    ///
-    /// No raw BUSY reaches the user (G14), nor any bound value (G13).
+    /// Converts an error of SQLite: no raw BUSY reaches the user (G14), nor any bound value (G13).
     package init(_ error: SQLiteError, doing task: String) {
+        let refusal = SystemRefusal(number: error.systemErrno)
         let (code, advice): (Code, String) =
             switch error.code {
             case .busy, .locked: (.databaseLocked, "another connection holds its lock")
             case .full: (.diskFull, "the disk is full; free some space and try again")
-            case .ioError: (.inputOutput, Self.failure(error.systemErrno))
+            case .ioError: (.inputOutput, Self.failure(refusal))
             case .corrupt: (.corrupt, "the file is damaged; run `PRAGMA integrity_check` on a copy")
             case .notADatabase: (.notADatabase, "the file is not a SQLite database")
             case .readOnly:
@@ -197,11 +170,7 @@ extension SluiceError {
                     "the file or its directory cannot be written; "
                         + "check the permissions of it and of its directory"
                 )
-            case .permission, .cannotOpen:
-                (
-                    SystemRefusal(number: error.systemErrno).code,
-                    "the file cannot be opened: \(SystemRefusal(number: error.systemErrno).description)"
-                )
+            case .permission, .cannotOpen: (refusal.code, "the file cannot be opened: \(refusal.description)")
             case .outOfMemory: (.outOfMemory, "SQLite could not allocate memory")
             case .interrupted:
                 (.interrupted, "it was interrupted, and SQLite may have rolled back the whole transaction")
@@ -211,19 +180,18 @@ extension SluiceError {
         self.init(code, "\(task): \(advice)", sqliteCode: error.code.rawValue)
     }
 
-    private static func failure(_ number: Int32) -> String {
+    private static func failure(_ refusal: SystemRefusal) -> String {
         // SQLite reports no number for the WAL, whose size may have reached a limit.
-        guard number != 0 else {
+        guard refusal.number != 0 else {
             return "input or output failed: see the system's log, and limits of the size of files "
                 + "(`ulimit -f`)"
         }
-        let refusal = SystemRefusal(number: number)
         // Permissions cannot be the cause once a file is open.
         return refusal.code == .cannotOpen && !refusal.isOfDescriptors
-            ? "input or output failed (errno \(number))" : "input or output failed: \(refusal.description)"
+            ? "input or output failed (errno \(refusal.number))"
+            : "input or output failed: \(refusal.description)"
     }
 
-    /// Converts any error of the storage layers.
     package init(wrapping error: any Error, doing task: String) {
         switch error {
         case let error as SluiceError: self = error

@@ -6,9 +6,8 @@ public import struct Foundation.Date
 
 /// The value that orders an action in its queue; equal keys are ordered by sequence.
 ///
-/// All actions of a queue have one type of sort key: that of ``QueueOptions/sortKey``, or otherwise that of
-/// the first action in the empty queue. Another type throws ``SluiceError/Code/sortKeyMismatch``; a real that
-/// is not a number throws ``SluiceError/Code/sortKeyNotANumber``.
+/// All actions of a queue have one type of sort key: ``QueueOptions/sortKey``, or that of the first action in
+/// the empty queue. Another throws ``SluiceError/Code/sortKeyMismatch``, and NaN `sortKeyNotANumber`.
 public struct SortKey: Sendable, Hashable {
     /// The type of a sort key.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
@@ -24,7 +23,6 @@ public struct SortKey: Sendable, Hashable {
         case text
     }
 
-    /// The key as stored.
     enum Storage: Sendable, Hashable {
         case arrival
         case integer(Int64)
@@ -48,26 +46,15 @@ public struct SortKey: Sendable, Hashable {
 
     /// The order of arrival: the default.
     public static let arrival = SortKey(storage: .arrival)
-
     /// Smaller integers first.
     public static func integer(_ value: Int64) -> SortKey { SortKey(storage: .integer(value)) }
-
-    /// Earlier dates first.
-    ///
-    /// Stored as whole microseconds since 1970, rounded to the nearest. Dates further away than about 292,000
-    /// years are clamped.
+    /// Earlier dates first, rounded to microseconds, and clamped to about 292,000 years from 1970.
     public static func date(_ value: Date) -> SortKey { SortKey(storage: .date(Timestamp(value))) }
-
     /// Smaller numbers first; infinities are numbers here.
     public static func real(_ value: Double) -> SortKey { SortKey(storage: .real(value)) }
-
-    /// Text in the order of its UTF-8 bytes, like SQLite's BINARY collation
-    /// (<https://www.sqlite.org/datatype3.html#collating_sequences>).
+    /// Text in the order of its UTF-8 bytes, like SQLite's collation BINARY.
     public static func text(_ value: String) -> SortKey { SortKey(storage: .text(value)) }
-}
 
-extension SortKey {
-    /// Returns whether an action with this key is before another action in the order of a queue.
     package func places(_ action: ActionID, before other: ActionID, at key: SortKey) -> Bool {
         Place(key: PlaceKey(self), action: action) < Place(key: PlaceKey(key), action: other)
     }

@@ -9,33 +9,18 @@ package import struct Foundation.Date
 /// A point on the wall clock in whole microseconds since 1970 (UTC), as the file stores it.
 package struct Timestamp: Hashable, Comparable, Sendable {
     package var microseconds: Int64
-
-    /// The stored time of an action that is deferred until a gate opens.
-    ///
-    /// The largest but one: dates beyond the range are stored as the largest.
+    /// The stored time of an action that is deferred until a gate opens; dates out of range are `.max`.
     static let whenOpened = Timestamp(microseconds: .max - 1)
-
-    package init(microseconds: Int64) {
-        self.microseconds = microseconds
-    }
+    package init(microseconds: Int64) { self.microseconds = microseconds }
 
     package init(_ date: Date) {
         let exact = (date.timeIntervalSince1970 * 1_000_000).rounded()
         // Int64(exactly:) would trap or fail beyond its range; dates there are clamped, as SortKey documents.
-        if exact >= 9.2e18 {
-            microseconds = .max
-        } else if exact <= -9.2e18 {
-            microseconds = .min
-        } else {
-            microseconds = exact.isNaN ? 0 : Int64(exact)
-        }
+        microseconds = exact >= 9.2e18 ? .max : exact <= -9.2e18 ? .min : exact.isNaN ? 0 : Int64(exact)
     }
 
     package var date: Date { Date(timeIntervalSince1970: Double(microseconds) / 1_000_000) }
-
-    package static func < (left: Timestamp, right: Timestamp) -> Bool {
-        left.microseconds < right.microseconds
-    }
+    package static func < (left: Self, right: Self) -> Bool { left.microseconds < right.microseconds }
 
     /// The point `duration` later, clamped to the range of the type.
     package static func + (time: Timestamp, duration: Duration) -> Timestamp {
@@ -43,13 +28,10 @@ package struct Timestamp: Hashable, Comparable, Sendable {
         return Timestamp(microseconds: overflow ? (duration < .zero ? .min : .max) : sum)
     }
 
-    /// The time from `right` to `left`.
     package static func - (left: Timestamp, right: Timestamp) -> Duration {
         .microseconds(left.microseconds.subtractingReportingOverflow(right.microseconds).partialValue)
     }
-}
 
-extension Timestamp {
     /// ISO 8601 in UTC with microseconds, as the views show it.
     package var iso8601: String { DateTime(microseconds: microseconds).extendedText }
 }

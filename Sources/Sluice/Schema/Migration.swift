@@ -8,16 +8,10 @@ package struct Migration: Sendable {
     package let name: String
     package let sql: String
 
-    /// All steps of this version of the library, in their order.
     package static let all: [Migration] = (0..<Int(sluice_migration_count)).map { index in
         let file = sluice_migration_at(UInt(index))
-        return Migration(
-            number: index + 1,
-            name: String(cString: file.name),
-            sql: String(
-                decoding: UnsafeBufferPointer(start: file.sql, count: Int(file.length)),
-                as: UTF8.self
-            )
-        )
+        let sql = UnsafeBufferPointer(start: file.sql, count: Int(file.length))
+        let text = String(decoding: sql, as: UTF8.self)
+        return Migration(number: index + 1, name: String(cString: file.name), sql: text)
     }
 }

@@ -2,18 +2,12 @@ package import SluiceSQLite
 
 /// Updates a file's schema to that of this version of the library.
 ///
-/// Each step and its record in `sluice_migrations` are one transaction; after a kill the next opening
-/// continues.
+/// Each step and its record in `sluice_migrations` are one transaction; a kill leaves whole steps.
 package struct Migrator {
     package let migrations: [Migration]
+    package init(migrations: [Migration] = Migration.all) { self.migrations = migrations }
 
-    package init(migrations: [Migration] = Migration.all) {
-        self.migrations = migrations
-    }
-
-    /// Refuses a file that a newer version of the library has written; writes nothing.
-    ///
-    /// - Parameter makesMissing: Whether a file may lack steps, or all of them.
+    /// Refuses a newer file, and one that lacks steps unless `makesMissing`; writes nothing.
     package func check(_ connection: Connection, makesMissing: Bool = true) throws {
         let applied = try applied(connection)
         guard makesMissing || applied.count >= migrations.count else {
@@ -34,7 +28,6 @@ package struct Migrator {
         )
     }
 
-    /// Applies the missing steps.
     package func migrate(_ connection: Connection, now: Timestamp) throws {
         guard try applied(connection).count < migrations.count else { return }
         for migration in migrations {
@@ -63,9 +56,8 @@ package struct Migrator {
     }
 
     private func applied(_ connection: Connection) throws -> [(number: Int, name: String)] {
-        let isNew = try !connection.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'sluice_migrations'")
-            .hasRow()
-        guard !isNew else { return [] }
+        let table = try connection.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'sluice_migrations'")
+        guard try table.hasRow() else { return [] }
         return try connection.prepare("SELECT number, name FROM sluice_migrations ORDER BY number")
             .all { ($0.int(0), $0.text(1)) }
     }

@@ -10,8 +10,7 @@ struct SchemaPart: Hashable {
 
     /// Returns parts that the library has not created, and its own that are missing or different.
     ///
-    /// A planted trigger runs in the engine's own transactions, and a replaced view shows anything. An index
-    /// of the application on the engine's tables is not checked.
+    /// A planted trigger runs in the engine's own transactions, and a replaced view shows anything.
     static func strangers(in connection: Connection) throws -> [String] {
         let expected = try ofLibrary()
         let actual = try all(connection)
@@ -22,17 +21,9 @@ struct SchemaPart: Hashable {
     }
 
     private func isNamed(as other: SchemaPart) -> Bool { type == other.type && name == other.name }
+    /// Whether it is checked: an index of the application on the engine's tables is not.
+    private var counts: Bool { (type == "trigger" ? table : name).lowercased().hasPrefix("sluice_") }
 
-    private var counts: Bool {
-        let isOurs = name.lowercased().hasPrefix("sluice_")
-        switch type {
-        case "index": return isOurs && !name.isEmpty
-        case "trigger": return table.lowercased().hasPrefix("sluice_")
-        default: return isOurs
-        }
-    }
-
-    /// Returns the parts that the migrations create, and the record of them.
     private static func ofLibrary() throws -> Set<SchemaPart> {
         let connection = try Connection(path: ":memory:", mode: .create)
         defer { connection.close() }

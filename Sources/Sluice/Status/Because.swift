@@ -14,16 +14,15 @@ public import struct Foundation.Date
 
 /// A reason why a queue does not move, or the start of its head's run.
 ///
-/// If several reasons apply, ``QueueStatus/because`` has all of them, in the order of the cases here. The
-/// view `sluice_queues` shows the first that the file knows, with the text of ``description``.
-public enum Because: Sendable, Hashable {
+/// The cases are in the order of ``QueueStatus/because``. The view `sluice_queues` shows the first that the
+/// file knows, with the text of ``description``.
+public enum Because: Sendable, Hashable, CustomStringConvertible {
     /// Its head runs.
     case running(since: Date, attempt: Int)
     /// A failure policy has parked the queue; new arrivals do not unpark it.
     ///
     /// `action` has parked it. It need not be the head: an action that sorts before it may have arrived
-    /// since. While the whole queue is turned into dead letters, in batches, `cause` is `nil` and `action` is
-    /// the one that failed.
+    /// since. While a failure makes the whole queue dead letters, `cause` is `nil`.
     case parked(by: ActionID, cause: FailureCause?, error: String, since: Date)
     /// The head's payload does not decode as the type of its route.
     case undecodable(error: String, since: Date)
@@ -31,54 +30,38 @@ public enum Because: Sendable, Hashable {
     case unknownKind
     /// No route matches the queue's name.
     case noRoute
-    /// A hold covers the queue.
-    ///
-    /// `until` is when the hold ends by itself, if it does.
+    /// A hold covers the queue, until this time if it ends by itself.
     case held(by: String, reason: String, until: Date?)
     /// The head waits for a gate: its own, its route's, or the gate named by its last attempt.
     case gate(GateName)
     /// The last attempt failed, and the next is due at this time.
     case retry(until: Date)
-    /// All actions of the queue are scheduled for later, the first for this time; or its batch starts then at
-    /// the latest.
+    /// All actions are scheduled for later, the first for this time; or its batch starts then at the latest.
     case scheduled(for: Date)
     /// The head could run, but lacks a permit.
     case permit(PermitScope)
     /// The head could run, or its outcome be written, but another connection holds the file's write lock.
     ///
-    /// `by` are the processes that hold it; this one if a connection of the application holds it. It is empty
-    /// if the system does not report them. SQL cannot show this.
+    /// `by` are the processes that hold it, if the system reports them. SQL cannot show this.
     case locked(since: Date, by: [Int])
-    /// The head could run, or its outcome be written, but the file refuses the write.
-    ///
-    /// Examples are a full disk, or a row of a damaged file that cannot be written. The write is tried again
-    /// each second. SQL cannot show this.
+    /// The file refuses a write, such as on a full disk; it is tried each second. SQL cannot show this.
     case refused(error: String, since: Date)
-    /// Handlers block their threads: nothing has run on the handlers' executor since this time.
-    ///
-    /// Give them a ``BrokerOptions/handlerExecutor``, or make them await. SQL cannot show this.
+    /// Handlers have blocked their executor since this time, which SQL cannot show.
     case handlersBlocked(since: Date)
     /// The head could run, and this broker is about to start it.
     case ready
-    /// Another process runs the head; or the head waits, and this is one of the processes that may run it.
-    ///
-    /// After a run of the tool `sluice` was killed, it is the process that still ends its commands (G3).
+    /// Another process runs the head, may run it, or ends the commands of a killed tool (G3).
     case owned(process: Int)
     /// No broker runs the queues of the file.
     case stopped
-}
 
-extension Because: CustomStringConvertible {
     /// The text of the column `because` of `sluice_queues`.
     public var description: String {
         switch self {
-        case .running(let since, let attempt):
-            "running since \(Timestamp(since).iso8601), attempt \(attempt)"
+        case .running(let since, let attempt): "running since \(Timestamp(since).iso8601), attempt \(attempt)"
         case .parked(let action, let cause, let error, _):
             "parked by action \(action) after failure (\(cause?.rawValue ?? "failing")): \(error)"
-        case .undecodable: "undecodable"
-        case .unknownKind: "unknown kind"
-        case .noRoute: "no route"
+        case .undecodable, .unknownKind, .noRoute, .ready: state.rawValue
         case .held(let holder, let reason, _): "held by \(holder)" + (reason.isEmpty ? "" : ": \(reason)")
         case .gate(let gate): "waiting for gate \(gate)"
         case .retry(let until): "waiting for retry until \(Timestamp(until).iso8601)"
@@ -88,15 +71,12 @@ extension Because: CustomStringConvertible {
         case .locked(let since, let processes):
             "waiting for the write lock of \(Self.names(of: processes)) since \(Timestamp(since).iso8601)"
         case .refused(let error, let since): "refused since \(Timestamp(since).iso8601): \(error)"
-        case .handlersBlocked(let since):
-            "handlers block their threads since \(Timestamp(since).iso8601)"
-        case .ready: "ready"
+        case .handlersBlocked(let since): "handlers block their threads since \(Timestamp(since).iso8601)"
         case .owned(let process): "owned by process \(process)"
         case .stopped: "broker stopped"
         }
     }
 
-    /// Makes the reason of a head without a route; `nil` for other reasons.
     init?(unroutable reason: BlockReason) {
         switch reason {
         case .unknownKind: self = .unknownKind
@@ -138,7 +118,6 @@ extension Because: CustomStringConvertible {
         }
     }
 
-    /// Whether the next step is a write.
     var needsWriteLock: Bool {
         switch self {
         case .running, .permit, .ready: true
@@ -146,10 +125,8 @@ extension Because: CustomStringConvertible {
         }
     }
 
-    /// Whether the next step is that of a handler.
     var needsHandler: Bool { needsWriteLock }
 
-    /// Whether it prevents writes.
     var isObstruction: Bool {
         switch self {
         case .locked, .refused: true
@@ -157,14 +134,11 @@ extension Because: CustomStringConvertible {
         }
     }
 
-    /// Whether a queue that stays like this has stalled; a run or a schedule is no stall.
+    /// Whether a queue that stays like this has stalled; `ready` should never last.
     var isStall: Bool {
         switch self {
         case .running, .scheduled, .owned, .stopped: false
-        // About to start, but not started: this should never last, and is reported if it does.
-        case .ready: true
-        case .parked, .undecodable, .unknownKind, .noRoute: true
-        case .held, .gate, .retry, .permit, .locked, .refused, .handlersBlocked: true
+        default: true
         }
     }
 }

@@ -11,25 +11,10 @@ enum BlockReason: String, Sendable {
     case noRoute = "no route"
     /// Its head's route waits for a gate, whose name is stored as the error.
     case gate
-
     init(stored word: String) { self = BlockReason(rawValue: word) ?? .failed }
-
-    init(_ cause: FailureCause) {
-        self =
-            switch cause {
-            case .failed: .failed
-            case .exhausted: .exhausted
-            case .expired: .expired
-            case .undecodable: .undecodable
-            case .crashed: .crashed
-            }
-    }
-
-    /// Whether it holds for one action and not for another that becomes the head.
-    ///
-    /// Whether there is a route, and whether its gates are open, is checked again at each claim.
+    /// Makes the reason of a cause, which has the same word.
+    init(_ cause: FailureCause) { self.init(stored: cause.rawValue) }
+    /// Whether it holds for one action alone: routes and gates are checked again at each claim.
     var isOfHead: Bool { isOfRoute || self == .gate }
-
-    /// Whether the head has no route.
     var isOfRoute: Bool { self == .unknownKind || self == .noRoute }
 }

@@ -8,30 +8,21 @@ public import struct Foundation.Date
 public struct BrokerHealth: Sendable, Hashable {
     /// Since when another connection's write lock has blocked writes; `nil` while it does not.
     ///
-    /// Most often a shell holds it, inside `BEGIN IMMEDIATE`, or inside `BEGIN` after a write. Writes that
-    /// have failed after ``FileOptions/lockTimeout`` count too, as long as the lock is held.
+    /// Writes that have failed after ``FileOptions/lockTimeout`` count too, as long as the lock is held.
     public let lockedSince: Date?
-    /// The processes that hold the write lock; empty if the system does not report them.
-    ///
-    /// Linux reports processes in the same pid namespace. This process is included while a connection of the
-    /// application blocks the engine.
+    /// The processes that hold the write lock, as far as the system reports them; it may be this one.
     public let lockHolders: [Int]
     /// The bytes of the WAL; 0 in memory.
     public let walByteCount: Int
-    /// Pages of the WAL that the last checkpoint could not copy, because a reader still needs the pages they
-    /// replace.
+    /// Pages of the WAL that the last checkpoint could not copy, because a reader still needs the old ones.
     ///
-    /// If this stays above a few pages, a reader is not finishing, and the WAL cannot be reset. A running
-    /// broker tries again each second. The WAL is back at its bound a second or two after the reader has
-    /// ended.
+    /// If this stays above a few pages, a reader is not finishing, and the WAL cannot be reset.
     public let pinnedPageCount: Int
     /// The processes that read right now, without this one; empty if the system does not report them.
     public let readers: [Int]
 }
 
 extension Broker {
-    /// Returns the holders of the write lock, and the readers that keep the WAL from being reset.
-    ///
-    /// It waits for no lock, also while a shell holds one.
+    /// Returns the holders of the write lock, and the readers that pin the WAL; it waits for no lock.
     public func health() async throws(SluiceError) -> BrokerHealth { try await store.health() }
 }

@@ -5,7 +5,7 @@ public import struct Foundation.Date
 #endif
 
 /// An action that failed for good, by a failure policy, or that an operator skipped.
-public struct DeadLetter: Sendable, Hashable {
+public struct DeadLetter: Sendable, Hashable, CustomStringConvertible {
     /// The action's number; ``Broker/requeue(_:)`` keeps it.
     public let id: ActionID
     /// The action's queue.
@@ -32,9 +32,20 @@ public struct DeadLetter: Sendable, Hashable {
     public let version: Int
     /// When the action was enqueued.
     public let enqueuedAt: Date
-}
-
-extension DeadLetter: CustomStringConvertible {
     /// Number, queue, kind, cause and error, without the payload (G13).
     public var description: String { "dead letter \(id) of \(queue) (\(kind)): \(cause.rawValue): \(error)" }
+}
+
+/// A failed attempt of an action or dead letter.
+public struct FailedAttempt: Sendable, Hashable {
+    /// The attempt's number, counted from 1; a requeue restarts the count.
+    public let number: Int
+    /// Why the action could not continue; `nil` if it was tried again.
+    public let cause: FailureCause?
+    /// The error; at most ``SluiceError/maximumTextByteCount`` bytes.
+    public let error: String
+    /// When the attempt began.
+    public let startedAt: Date
+    /// When the attempt ended.
+    public let endedAt: Date
 }

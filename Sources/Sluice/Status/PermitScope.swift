@@ -4,10 +4,7 @@ public enum PermitScope: Sendable, Hashable {
     case route(QueuePattern)
     /// All handlers together have reached ``BrokerOptions/concurrency``.
     case broker
-    /// Actions that ran when a process died are tried alone, or are about to be (G7); the head may be one of
-    /// them.
-    ///
-    /// `nil` means that none of them has started.
+    /// Actions that ran when a process died, perhaps the head too, are tried alone (G7); `nil`: none yet.
     case crashTrial(of: TriedAction?)
     /// Other actions run in other processes, and only those processes know which permit is missing.
     case otherProcess

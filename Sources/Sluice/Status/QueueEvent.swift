@@ -6,15 +6,11 @@ public import struct Foundation.Date
 
 /// A change of an action, a queue, a gate or a hold that has been committed.
 ///
-/// Events are sent after their commit and in the order of commits; within a commit, in the order in which
-/// they happened. Changes that are rolled back have no events. No event carries a payload (G13).
-///
-/// Changes by others are reported while this broker runs, as far as the file's log of changes records them.
-/// An `INSERT` by SQL is reported as ``Kind/enqueued``, a `DELETE` as ``Kind/removed``, an `UPDATE` of an
-/// action as ``Kind/edited``, and other changes as ``Kind/changed``. Brokers of other processes record only
-/// what this one must know to run the queues. Their enqueues and cancellations are reported as
-/// ``Kind/changed`` of the queue, if nothing of it runs; their attempts are not reported.
-public struct QueueEvent: Sendable, Hashable {
+/// Events are sent after their commit, in the order in which they happened, without payloads (G13). While
+/// this broker runs, changes by SQL are reported: an `INSERT` as ``Kind/enqueued``, a `DELETE` as
+/// ``Kind/removed``, an `UPDATE` of an action as ``Kind/edited``, the rest as ``Kind/changed``. Enqueues and
+/// cancellations, not attempts, of other processes are ``Kind/changed`` of a queue of which nothing runs.
+public struct QueueEvent: Sendable, Hashable, CustomStringConvertible {
     /// The kind of event.
     public var kind: Kind
     /// The time of the event, by the broker's wall clock.
@@ -29,10 +25,7 @@ public struct QueueEvent: Sendable, Hashable {
     public var attempt: Int?
     /// The error of the attempt, or the one that caused a failure.
     public var error: String?
-    /// Why the action cannot continue.
-    ///
-    /// It is `nil` for actions that were skipped, and for those made dead letters by the failure of an action
-    /// before them.
+    /// Why the action cannot continue; `nil` if it was skipped, or died by the failure of one before it.
     public var cause: FailureCause?
     /// Why an action became a dead letter, also for the actions without a ``cause``.
     public var deadLetterCause: DeadLetterCause?
@@ -50,10 +43,7 @@ public struct QueueEvent: Sendable, Hashable {
     public var pattern: QueuePattern?
     /// The holder of the hold.
     public var holder: String?
-    /// Why a queue does not move.
-    ///
-    /// With ``Kind/stalled`` it is the first of ``QueueStatus/because``; with ``Kind/blocked``, the reason
-    /// why the head cannot run.
+    /// Why a queue does not move: the first of ``QueueStatus/because``, or why the head is ``Kind/blocked``.
     public var because: Because?
 
     /// Makes an event with these values only.
@@ -62,12 +52,8 @@ public struct QueueEvent: Sendable, Hashable {
         self.time = time
         self.queue = queue
     }
-}
 
-extension QueueEvent: CustomStringConvertible {
-    /// The event in words.
-    ///
-    /// For example `retrying: action 7 of conversation/42, attempt 2, again after 30.0 seconds: it is busy`.
+    /// The event in words: `retrying: action 7 of conversation/42, attempt 2, again after 30.0 seconds`.
     public var description: String {
         let action = action.map { "action \($0)" }
         let place = queue.map { $0.description } ?? pattern?.rawValue ?? gate?.rawValue
@@ -78,34 +64,25 @@ extension QueueEvent: CustomStringConvertible {
         if let delay { text += ", again after \(delay)" }
         if let gate, queue != nil, because == nil { text += ", waits for gate \(gate)" }
         if let until { text += ", \(queue == nil ? "until" : "scheduled for") \(Timestamp(until).iso8601)" }
-        let decision = [deadLetterCause?.rawValue ?? cause?.rawValue, policy?.rawValue]
-            .compactMap { $0 }
+        let decision = [deadLetterCause?.rawValue ?? cause?.rawValue, policy?.rawValue].compactMap { $0 }
         if !decision.isEmpty { text += " (\(decision.joined(separator: ", ")))" }
         if let error { text += ": \(error)" } else if let because { text += ": \(because)" }
         return text.isEmpty ? kind.description : "\(kind): \(text)"
     }
-}
 
-extension QueueEvent {
     /// A kind of event; later versions may add more.
     public struct Kind: Sendable, Hashable, CustomStringConvertible {
         private enum Value: String {
             case enqueued, started, succeeded, retrying, failed, released, removed, taken, moved, edited
-            case expired
-            case deadLettered, requeued, blocked, changed, held, resumed, gateOpened, gateClosed
+            case expired, deadLettered, requeued, blocked, changed, held, resumed, gateOpened, gateClosed
             case stalled, idle, emptyWake, crashed, editLost
         }
 
         private let value: Value
-
         private init(_ value: Value) { self.value = value }
-
         /// The name of the static member.
         public var description: String { value.rawValue }
-
-        /// An action has been stored.
-        ///
-        /// ``QueueEvent/until`` is set if it is scheduled for later.
+        /// An action has been stored; ``QueueEvent/until`` is set if it is scheduled for later.
         public static let enqueued = Kind(.enqueued)
         /// An action has been claimed: its handler starts.
         public static let started = Kind(.started)
@@ -113,9 +90,7 @@ extension QueueEvent {
         public static let succeeded = Kind(.succeeded)
         /// An attempt has failed, and the action is tried again after a delay or when a gate opens.
         public static let retrying = Kind(.retrying)
-        /// An action cannot continue, and ``QueueEvent/policy`` applies.
-        ///
-        /// ``FailurePolicy/block`` parks its queue; with the others, ``deadLettered`` follows.
+        /// An action cannot continue: its ``QueueEvent/policy`` parks its queue, or ``deadLettered`` follows.
         public static let failed = Kind(.failed)
         /// An attempt was given back without being spent, by its handler or by a broker that stops.
         public static let released = Kind(.released)
@@ -127,9 +102,7 @@ extension QueueEvent {
         public static let moved = Kind(.moved)
         /// An action has been edited.
         public static let edited = Kind(.edited)
-        /// An action expired before it could start.
-        ///
-        /// It replaces ``failed`` for that cause.
+        /// An action expired before it could start; it replaces ``failed`` for that cause.
         public static let expired = Kind(.expired)
         /// An action has become a dead letter.
         public static let deadLettered = Kind(.deadLettered)

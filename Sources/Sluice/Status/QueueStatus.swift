@@ -5,7 +5,7 @@ public import struct Foundation.Date
 #endif
 
 /// A queue and why it does not move, at one moment, from the file and the broker's memory.
-public struct QueueStatus: Sendable, Hashable {
+public struct QueueStatus: Sendable, Hashable, CustomStringConvertible {
     /// A word for the queue's state, as in the column `state` of `sluice_queues`.
     public enum State: String, Sendable, Hashable, CaseIterable {
         /// Its head runs.
@@ -38,9 +38,7 @@ public struct QueueStatus: Sendable, Hashable {
     public let queue: QueueName
     /// Actions that wait or run in it.
     public let depth: Int
-    /// Why it does not move: all reasons that apply, the first as in `sluice_queues`.
-    ///
-    /// Empty for a queue without actions.
+    /// Why it does not move: all reasons, the first as in `sluice_queues`; empty for a queue without actions.
     public let because: [Because]
     /// The action that runs or is next.
     public let head: ActionID?
@@ -52,9 +50,7 @@ public struct QueueStatus: Sendable, Hashable {
     public internal(set) var oldestAge: Duration
     /// The head's last error, or the one that parked the queue.
     public let lastError: String?
-    /// The queue's number in the file, if it has one.
     let queueID: QueueID?
-
     /// A word for its state.
     public var state: State { because.first?.state ?? .empty }
 
@@ -66,19 +62,42 @@ public struct QueueStatus: Sendable, Hashable {
         default: nil
         }
     }
-}
+    /// One line: the name and the first reason.
+    public var description: String { "\(queue): \(because.first?.description ?? "empty")" }
 
-extension QueueStatus {
     /// Whether the queue has stalled if it stays like this.
     var isUnchanged: Bool {
         let isScheduled = because.contains { $0.state == .scheduled }
-        // The action has run, but its outcome cannot be written.
+        // An action has run, but its outcome cannot be written.
         let isObstructed = because.contains { $0.isObstruction }
         return !isScheduled && (because.first?.isStall == true || isObstructed)
     }
 }
 
-extension QueueStatus: CustomStringConvertible {
-    /// One line: the name and the first reason.
-    public var description: String { "\(queue): \(because.first?.description ?? "empty")" }
+/// An action that waits or runs, as `sluice_actions` shows it.
+public struct ActionSummary: Sendable, Hashable, CustomStringConvertible {
+    /// The action's number.
+    public let id: ActionID
+    /// The action's queue.
+    public let queue: QueueName
+    /// The action's kind.
+    public let kind: String
+    /// The action's sort key; `nil` in order of arrival.
+    public let sortKey: String?
+    /// Attempts that count, including the running one.
+    public let attempts: Int
+    /// When the running attempt began.
+    public let runningSince: Date?
+    /// When the next attempt is due.
+    public let nextAttemptAt: Date?
+    /// When a scheduled action is due.
+    public let notBefore: Date?
+    /// When it was enqueued.
+    public let enqueuedAt: Date
+    /// The error of the last failed attempt.
+    public let lastError: String?
+    /// The payload: JSON text.
+    public let payload: String
+    /// Number, queue and kind, without the payload (G13).
+    public var description: String { "action \(id) of \(queue) (\(kind))" }
 }

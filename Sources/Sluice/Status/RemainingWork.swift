@@ -1,7 +1,6 @@
 /// The work that a broker has by time alone.
 ///
-/// Actions that are parked, held without an end, wait for a gate or have no route do not count: the passing
-/// of time does not start them.
+/// Actions that are parked, held without an end, wait for a gate or have no route do not count.
 public enum RemainingWork: Sendable, Hashable {
     /// Nothing.
     case none
@@ -9,10 +8,7 @@ public enum RemainingWork: Sendable, Hashable {
     case later(Duration)
     /// Something runs, or could at once.
     case now
-}
 
-extension RemainingWork {
-    /// Returns the earlier of two.
     package func sooner(_ other: RemainingWork) -> RemainingWork {
         switch (self, other) {
         case (.now, _), (_, .now): .now

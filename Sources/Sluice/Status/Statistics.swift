@@ -6,8 +6,7 @@ public struct Statistics: Sendable, Hashable {
     public var succeeded = 0
     /// Attempts that ended with a retry.
     public var retried = 0
-    /// Actions that could not continue, whether parked or made dead letters; a queue that fails as a whole
-    /// counts once.
+    /// Actions that were parked or made dead letters; a queue that fails as a whole counts once.
     public var failed = 0
     /// Attempts that were given back.
     public var released = 0
@@ -21,7 +20,6 @@ public struct Statistics: Sendable, Hashable {
     public var droppedCompletions = 0
     /// Attempts that outlived their timeout.
     public var timeouts = 0
-
     /// Makes counts of zero.
     public init() {}
 }
