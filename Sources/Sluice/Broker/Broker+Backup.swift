@@ -20,7 +20,5 @@ extension Broker {
     ///   ``SluiceError/Code/suspended`` and ``SluiceError/Code/closed``, also when this happens during the
     ///   copy; ``SluiceError/Code/unsupportedDatabase`` for queues in memory. Cancelling the task does not
     ///   end the copy.
-    public func backup(to path: String) async throws(SluiceError) {
-        try await store.backUp(to: path)
-    }
+    public func backup(to path: String) async throws(SluiceError) { try await store.backUp(to: path) }
 }

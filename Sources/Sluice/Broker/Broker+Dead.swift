@@ -109,9 +109,7 @@ extension Broker {
     ///
     /// - Returns: Whether there was such a dead letter.
     @discardableResult
-    public func purge(_ action: ActionID) async throws(SluiceError) -> Bool {
-        try await store.purge(action)
-    }
+    public func purge(_ action: ActionID) async throws(SluiceError) -> Bool { try await store.purge(action) }
 
     /// Deletes dead letters with their histories, the oldest first, in batches of several hundred.
     ///
@@ -137,11 +135,7 @@ extension Broker {
         guard let last = try await store.deadLetter(filter, behind: max(count, 0)) else { return 0 }
         var purged = 0
         while true {
-            let batch = try await store.purge(
-                filter,
-                diedBefore: date.map(Timestamp.init),
-                through: last
-            )
+            let batch = try await store.purge(filter, diedBefore: date.map(Timestamp.init), through: last)
             purged += batch
             if batch < DeadLetters.batchSize { return purged }
         }

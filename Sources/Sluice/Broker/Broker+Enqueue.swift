@@ -48,9 +48,7 @@ extension Broker {
         _ shared: EnqueueOptions = EnqueueOptions(),
         options: ((A) throws -> EnqueueOptions)? = nil
     ) async throws -> [ActionID] {
-        if let options {
-            return try await store(drafts: actions.map { try drafter.draft($0, options($0)) })
-        }
+        if let options { return try await store(drafts: actions.map { try drafter.draft($0, options($0)) }) }
         try shared.validate()
         return try await store(drafts: try await drafts(Array(actions), shared))
     }
@@ -134,10 +132,7 @@ extension Broker {
     }
 
     /// Encodes actions, many of them in two tasks, since encoding takes about as long as storing.
-    private func drafts<A: Action>(
-        _ actions: [A],
-        _ options: EnqueueOptions
-    ) async throws -> [ActionDraft] {
+    private func drafts<A: Action>(_ actions: [A], _ options: EnqueueOptions) async throws -> [ActionDraft] {
         let (notBefore, extras) = (options.notBefore.map(Timestamp.init), options.extras)
         @Sendable func encode(_ range: Range<Int>) throws(SluiceError) -> [ActionDraft] {
             var drafts: [ActionDraft] = []

@@ -39,9 +39,7 @@ extension Broker {
     }
 
     /// Returns the gates that have been opened or closed, by name.
-    public func gates() async throws(SluiceError) -> [Gate] {
-        try await store.gates()
-    }
+    public func gates() async throws(SluiceError) -> [Gate] { try await store.gates() }
 }
 
 /// Holds: an operator's pause of one queue, of all queues with a prefix, or of everything.
@@ -82,9 +80,7 @@ extension Broker {
     ///
     /// - Returns: Whether there was such a hold.
     @discardableResult
-    public func endHold(_ hold: HoldID) async throws(SluiceError) -> Bool {
-        try await store.endHold(hold)
-    }
+    public func endHold(_ hold: HoldID) async throws(SluiceError) -> Bool { try await store.endHold(hold) }
 
     /// Ends the holds of a pattern.
     ///
@@ -101,7 +97,5 @@ extension Broker {
     }
 
     /// Returns the current holds, the oldest first.
-    public func holds() async throws(SluiceError) -> [Hold] {
-        try await store.holds()
-    }
+    public func holds() async throws(SluiceError) -> [Hold] { try await store.holds() }
 }

@@ -37,9 +37,7 @@ extension Broker {
     }
 
     /// Returns the number of waiting and running actions.
-    public func actionCount() async throws(SluiceError) -> Int {
-        try await store.actionCount()
-    }
+    public func actionCount() async throws(SluiceError) -> Int { try await store.actionCount() }
 
     /// Makes all commits to the file so far survive a loss of power, whoever has made them.
     ///
@@ -48,9 +46,7 @@ extension Broker {
     /// the WAL into the file.
     ///
     /// - Throws: ``SluiceError`` when the disk cannot be written: then nothing is known to be durable.
-    public func flush() async throws(SluiceError) {
-        try await store.sync()
-    }
+    public func flush() async throws(SluiceError) { try await store.sync() }
 
     /// Copies the WAL into the database and truncates it, so that neither contains deleted payloads.
     ///
@@ -59,9 +55,7 @@ extension Broker {
     ///
     /// - Returns: `false` when another connection prevented the truncation: call it again.
     /// - Throws: ``SluiceError`` when the file cannot be written.
-    public func truncateWAL() async throws(SluiceError) -> Bool {
-        try await store.truncateWAL()
-    }
+    public func truncateWAL() async throws(SluiceError) -> Bool { try await store.truncateWAL() }
 }
 
 /// Starting batches early.

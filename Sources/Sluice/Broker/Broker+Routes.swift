@@ -33,8 +33,7 @@ extension Broker {
     ) throws(SluiceError) {
         try add(pattern, A.kind, options) { [reader] action, attempt in
             switch reader.read(A.self, from: action) {
-            case .failure(let error):
-                return .undecodable(error.reason)
+            case .failure(let error): return .undecodable(error.reason)
             case .success(let input):
                 do { return .outcome(try await handler(input, attempt)) } catch { return .threw(error) }
             }
@@ -60,10 +59,8 @@ extension Broker {
     ) throws(SluiceError) {
         try add(pattern, A.kind, options) { [reader, runner] action, attempt in
             switch reader.read(A.self, from: action) {
-            case .failure(let error):
-                return .undecodable(error.reason)
-            case .success(let input):
-                return await runner.complete(attempt) { handler(input, attempt, $0) }
+            case .failure(let error): return .undecodable(error.reason)
+            case .success(let input): return await runner.complete(attempt) { handler(input, attempt, $0) }
             }
         }
     }
@@ -79,8 +76,7 @@ extension Broker {
     ) throws(SluiceError) {
         try add(pattern, nil, options) { [reader] action, attempt in
             switch reader.text(of: action) {
-            case .failure(let error):
-                return .undecodable(error.reason)
+            case .failure(let error): return .undecodable(error.reason)
             case .success(let payload):
                 do { return .outcome(try await handler(payload, attempt)) } catch { return .threw(error) }
             }

@@ -242,9 +242,7 @@ extension Broker {
         requestStop(grace: .zero)
     }
 
-    func stopped() {
-        life.withLock { $0.drained }.happen()
-    }
+    func stopped() { life.withLock { $0.drained }.happen() }
 }
 
 // MARK: - Chores

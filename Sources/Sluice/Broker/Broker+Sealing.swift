@@ -14,11 +14,7 @@ extension Broker {
     ///   - version: The version of its payload.
     /// - Throws: ``SluiceError/Code/undecodable`` when it cannot be opened, or is not sealed although it must
     ///   be; the message says why.
-    public func openPayload(
-        _ payload: String,
-        kind: String,
-        version: Int = 1
-    ) throws(SluiceError) -> String {
+    public func openPayload(_ payload: String, kind: String, version: Int = 1) throws(SluiceError) -> String {
         switch coder.open(payload, SealingContext(kind: kind, version: version)) {
         case .success(let text): return text
         case .failure(let error): throw SluiceError(.undecodable, error.reason)

@@ -5,19 +5,13 @@ public import ServiceLifecycle
 extension Broker: Service {}
 
 extension Broker {
-    func withGracefulStop(
-        _ operation: () async -> Void,
-        onStop: @escaping @Sendable () -> Void
-    ) async {
+    func withGracefulStop(_ operation: () async -> Void, onStop: @escaping @Sendable () -> Void) async {
         await withGracefulShutdownHandler(operation: operation, onGracefulShutdown: onStop)
     }
 }
 #else
 extension Broker {
-    func withGracefulStop(
-        _ operation: () async -> Void,
-        onStop: @escaping @Sendable () -> Void
-    ) async {
+    func withGracefulStop(_ operation: () async -> Void, onStop: @escaping @Sendable () -> Void) async {
         await operation()
     }
 }

@@ -42,9 +42,7 @@ extension Broker {
     ///
     /// Changes by other processes are included. While this broker does not run, they arrive within
     /// ``FileOptions/foreignChangeInterval``.
-    public func statusUpdates(of queue: QueueName) -> QueueStatusUpdates {
-        QueueStatusUpdates(self, queue)
-    }
+    public func statusUpdates(of queue: QueueName) -> QueueStatusUpdates { QueueStatusUpdates(self, queue) }
 }
 
 extension Broker {
@@ -109,9 +107,7 @@ extension Broker {
     }
 
     /// The reason, if handlers block their threads.
-    private var blockage: Because? {
-        runner.watch?.blockedSince.map { .handlersBlocked(since: $0.date) }
-    }
+    private var blockage: Because? { runner.watch?.blockedSince.map { .handlersBlocked(since: $0.date) } }
 
     /// Returns the route of a queue's head; `nil` without a head.
     func route(_ facts: QueueFacts) -> RouteMatch? {
@@ -142,11 +138,7 @@ extension StatusFacts {
 
 extension QueueFacts {
     /// Returns the reasons in the file, and those of the routes if this broker runs the queues.
-    func becauseOfFile(
-        _ file: StatusFacts,
-        _ routing: RouteMatch?,
-        _ now: Timestamp
-    ) -> [Because] {
+    func becauseOfFile(_ file: StatusFacts, _ routing: RouteMatch?, _ now: Timestamp) -> [Because] {
         var because: [Because] = []
         if let runningSince { because.append(.running(since: runningSince.date, attempt: attempts + 1)) }
         because += becauseOfBlock(routing)

@@ -112,7 +112,5 @@ extension Broker {
     }
 
     /// Stops a running broker after a permanent failure of the file; called on any thread, must not block.
-    func fileFailed(_ error: SluiceError) {
-        if isRunning { fail(error) }
-    }
+    func fileFailed(_ error: SluiceError) { if isRunning { fail(error) } }
 }

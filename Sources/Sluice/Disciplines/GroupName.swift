@@ -11,9 +11,7 @@ public struct GroupName: CheckedName {
     public let rawValue: String
 
     /// Makes a name; it is checked when it is used.
-    public init(_ rawValue: String) {
-        self.rawValue = rawValue
-    }
+    public init(_ rawValue: String) { self.rawValue = rawValue }
 
     /// Throws if the name is outside its limits.
     func validate() throws(SluiceError) { try validate(.invalidOptions, "group") }

@@ -13,7 +13,5 @@ final class ContentsRegistration: Sendable {
         interest.begin(contentsOf: queue)
     }
 
-    func end() {
-        if !hasEnded.exchange(true, ordering: .relaxed) { interest.end(contentsOf: queue) }
-    }
+    func end() { if !hasEnded.exchange(true, ordering: .relaxed) { interest.end(contentsOf: queue) } }
 }

@@ -6,9 +6,7 @@ public struct FixedRetry: RetryPolicy, Hashable {
     public let delay: Duration
 
     /// Makes a policy; a negative delay counts as zero.
-    public init(every delay: Duration) {
-        self.delay = max(delay, .zero)
-    }
+    public init(every delay: Duration) { self.delay = max(delay, .zero) }
 
     /// Retries after ``delay``.
     public func decision(

@@ -15,7 +15,5 @@ public protocol RetryPolicy: Sendable {
 
 extension RetryPolicy {
     /// Returns the same policy with a limit of attempts.
-    public func limited(to attempts: Int) -> LimitedRetry<Self> {
-        LimitedRetry(self, attempts: attempts)
-    }
+    public func limited(to attempts: Int) -> LimitedRetry<Self> { LimitedRetry(self, attempts: attempts) }
 }
