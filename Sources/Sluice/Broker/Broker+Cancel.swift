@@ -10,7 +10,6 @@ extension Broker {
         cancelled(action, try await store.cancel(action))
     }
 
-    /// Signals the handler or the scheduler after the file was changed.
     func cancelled(_ action: ActionID, _ result: CancelResult) -> Cancellation {
         switch result {
         case .removed:
@@ -23,11 +22,10 @@ extension Broker {
         }
     }
 
-    /// Cancels the actions that have a tag.
+    /// Cancels the actions that have a tag, except those enqueued during the call.
     ///
-    /// Actions enqueued during the call are not cancelled. The call works in batches of several hundred, each
-    /// in a transaction of its own, so that other writes wait for at most one batch. After an error, earlier
-    /// batches remain cancelled.
+    /// It works in batches of several hundred, each in a transaction of its own, so that other writes wait
+    /// for at most one. After an error, earlier batches remain cancelled.
     ///
     /// - Throws: ``SluiceError/Code/invalidOptions`` when the tag is outside its limits, and errors of the
     ///   file.
@@ -37,9 +35,9 @@ extension Broker {
         return try await cancel(.tag(tag))
     }
 
-    /// Cancels all waiting and running actions in the queues of a pattern.
+    /// Cancels all waiting and running actions in the queues of a pattern, as ``cancel(tag:)`` does.
     ///
-    /// See ``cancel(tag:)``. A prefix pattern scans every action of the file; the name of one queue does not.
+    /// A prefix pattern scans every action of the file; the name of one queue does not.
     @discardableResult
     public func cancel(queues pattern: QueuePattern) async throws(SluiceError) -> CancellationCounts {
         try await cancel(.queues(pattern.form()))

@@ -17,7 +17,6 @@ extension Broker {
     /// ```
     ///
     /// - Parameters:
-    ///   - pattern: The queues.
     ///   - cause: Only dead letters with this cause; `nil` is any.
     ///   - last: The last dead letter of the previous page. Dead letters created in the meantime are on no
     ///     later page.
@@ -40,9 +39,7 @@ extension Broker {
         try await store.deadLetter(action)
     }
 
-    /// Returns the failed attempts of an action or dead letter, the oldest first.
-    ///
-    /// The newest fifty are kept.
+    /// Returns the failed attempts of an action or dead letter, the oldest first; the newest fifty are kept.
     public func failedAttempts(of action: ActionID) async throws(SluiceError) -> [FailedAttempt] {
         try await store.failedAttempts(of: action)
     }
@@ -59,27 +56,24 @@ extension Broker {
         try await store.requeue(action)
     }
 
-    /// Puts a dead letter back at the end of its queue.
+    /// Puts a dead letter back at the end of its queue; throws as ``requeue(_:)`` does.
     ///
     /// In the order of arrival the number is the place. So the action gets a new number and a new idempotency
     /// key, and the server cannot recognize it as a repetition. If the queue holds larger sort keys, the
     /// action gets the largest of them.
     ///
     /// - Returns: The new number; `nil` when there was no such dead letter.
-    /// - Throws: As ``requeue(_:)``.
     @discardableResult
     public func requeueAtEnd(_ action: ActionID) async throws(SluiceError) -> ActionID? {
         try await store.requeueAtEnd(action)
     }
 
-    /// Puts the dead letters of a pattern back, each at its old place.
+    /// Puts the dead letters of a pattern back, each at its old place, in batches of several hundred.
     ///
-    /// The call works in batches of several hundred. Dead letters created during the call with a higher
-    /// number are not included. A dead letter stays if its queue now has another type of sort key.
+    /// Dead letters created during the call with a higher number are not included. A dead letter stays if its
+    /// queue now has another type of sort key.
     ///
-    /// - Parameters:
-    ///   - pattern: The queues.
-    ///   - cause: Only dead letters with this cause; `nil` is any.
+    /// - Parameter cause: Only dead letters with this cause; `nil` is any.
     /// - Returns: How many were put back.
     @discardableResult
     public func requeueAll(
@@ -105,9 +99,7 @@ extension Broker {
         return letters
     }
 
-    /// Deletes a dead letter with its history.
-    ///
-    /// - Returns: Whether there was such a dead letter.
+    /// Deletes a dead letter with its history; returns whether there was one.
     @discardableResult
     public func purge(_ action: ActionID) async throws(SluiceError) -> Bool { try await store.purge(action) }
 
@@ -118,7 +110,6 @@ extension Broker {
     /// ```
     ///
     /// - Parameters:
-    ///   - pattern: The queues.
     ///   - cause: Only dead letters with this cause; `nil` is any.
     ///   - date: Only dead letters created before this date; `nil` is all.
     ///   - count: How many of the newest to keep, whatever their age. Dead letters created during the call

@@ -30,11 +30,9 @@ extension Broker {
     ///
     /// The action gets a new sort key. If its number is smaller than that of the first action, it gets the
     /// first action's key, otherwise the next smaller key; a text is shortened by its last character. In a
-    /// queue in order of arrival the key becomes negative.
-    ///
-    /// In a queue that runs its last action first, the action gets the key of the last one if its number is
-    /// greater, otherwise the next greater key; a text gets one more character. A pass through a queue
-    /// restarts at the front.
+    /// queue in order of arrival the key becomes negative. In a queue that runs its last action first, the
+    /// action gets the key of the last one if its number is greater, otherwise the next greater key; a text
+    /// gets one more character. A pass through a queue restarts at the front.
     ///
     /// A wait for a retry stays, and the queue then waits for it. An action that was scheduled for later is
     /// due at once.
@@ -76,9 +74,8 @@ extension Broker {
         )
     }
 
-    /// Replaces an action's payload with JSON text of the same kind and version.
-    ///
-    /// See ``edit(_:to:ifRunning:)``.
+    /// Replaces an action's payload with JSON text of the same kind and version, as ``edit(_:to:ifRunning:)``
+    /// does.
     ///
     /// - Throws: ``SluiceError/Code/payloadNotJSON``, ``SluiceError/Code/payloadTooLarge``,
     ///   ``SluiceError/Code/payloadNotSealed``.
@@ -108,9 +105,7 @@ extension Broker {
     /// Until that time, the actions after it can run. A wait for a retry stays, and so does a parking that
     /// the action has caused.
     ///
-    /// - Parameters:
-    ///   - action: The action, which waits or is scheduled for later.
-    ///   - date: When it is due; `nil` or a past date is now.
+    /// - Parameter date: When it is due; `nil` or a past date is now.
     /// - Returns: ``ActionChange/running`` while the action runs: nothing has been changed.
     @discardableResult
     public func reschedule(
@@ -122,9 +117,7 @@ extension Broker {
         return change
     }
 
-    /// Sets or clears the expiry of an action.
-    ///
-    /// See ``EnqueueOptions/expiresAt``.
+    /// Sets or clears the expiry of an action (``EnqueueOptions/expiresAt``).
     ///
     /// - Returns: ``ActionChange/deferred`` while the action runs: its attempt is not affected.
     @discardableResult
@@ -146,13 +139,11 @@ extension Broker {
 
     /// Makes the action that has parked a queue a dead letter, or else the head, and lets the queue continue.
     ///
-    /// The action that has parked the queue is the one in ``Because/parked(by:cause:error:since:)``. This
-    /// action is skipped even if an action that sorts before it has arrived since, or others run beside it.
-    /// In a queue that is not parked, the head is the next action to start by the queue's discipline.
+    /// The action that has parked the queue is the one in ``Because/parked(by:cause:error:since:)``. It is
+    /// skipped even if an action that sorts before it has arrived since, or others run beside it. In a queue
+    /// that is not parked, the head is the next action to start by the queue's discipline.
     ///
-    /// - Parameters:
-    ///   - queue: The queue.
-    ///   - reason: The dead letter's error.
+    /// - Parameter reason: The dead letter's error.
     /// - Returns: ``HeadSkip/running(_:)`` while the head runs: nothing has been changed; cancel it instead.
     @discardableResult
     public func skipHead(

@@ -11,10 +11,8 @@ public import struct Foundation.Date
 extension Broker {
     /// Enqueues an action.
     ///
-    /// - Parameters:
-    ///   - action: The action; its type says queue and sort key.
-    ///   - options: An expiry, a tag, a gate, a deduplication key and others.
-    ///   - date: When it is due; until then it blocks nothing. `nil` is at once, or as the options say.
+    /// - Parameter date: When it is due; until then it blocks nothing. `nil` is at once, or as the options
+    ///   say.
     /// - Returns: The action's number, and a way to wait for it; with a deduplication key, perhaps the number
     ///   of an existing action.
     /// - Throws: `CancellationError` when the task was cancelled before the write began; ``SluiceError`` with
@@ -33,12 +31,11 @@ extension Broker {
         return EnqueueReceipt(id: try await store(drafts: [draft])[0], broker: self)
     }
 
-    /// Enqueues actions of one type, all or none, in their order.
+    /// Enqueues actions of one type, of one queue or several, all or none, in their order.
     ///
     /// - Parameters:
-    ///   - actions: The actions; they may belong to several queues.
-    ///   - shared: The options of each action. If several share a key in one queue, the first wins: it
-    ///     counts as stored for the others.
+    ///   - shared: The options of each action. If several share a key in one queue, the first wins: it counts
+    ///     as stored for the others.
     ///   - options: Returns the options of one action, in place of the shared ones.
     /// - Returns: The actions' numbers, in the same order.
     /// - Throws: As for one action, and any error of the closure unchanged.
@@ -56,7 +53,6 @@ extension Broker {
     /// Enqueues actions whose kinds and payloads are known at run time only, all or none, in their order.
     ///
     /// - Parameters:
-    ///   - actions: The actions; they may belong to several queues.
     ///   - shared: The options of each action.
     ///   - options: Returns the options of one action, in place of the shared ones.
     /// - Returns: The actions' numbers, in the same order.

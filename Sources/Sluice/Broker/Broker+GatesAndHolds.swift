@@ -11,11 +11,10 @@ extension Broker {
     /// was.
     ///
     /// - Parameters:
-    ///   - name: The gate.
     ///   - isKept: Whether the gate stays open when the file is opened again. By default it is then closed,
     ///     because a new process cannot know its state.
     ///   - spread: The time over which the waiting queues start, so that not all of them call one server at
-    ///     once. Zero starts them immediately.
+    ///     once.
     /// - Throws: ``SluiceError/Code/invalidGate`` and errors of the file.
     public func openGate(
         _ name: GateName,
@@ -26,13 +25,10 @@ extension Broker {
         try await store.setGate(name, isOpen: true, isKept: isKept, spread: spread)
     }
 
-    /// Closes a gate, so that no action that needs it starts.
+    /// Closes a gate, so that no action that needs it starts; running actions are not affected.
     ///
-    /// Running actions are not affected.
-    ///
-    /// - Parameters:
-    ///   - name: The gate.
-    ///   - isKept: Whether the row stays when the file is opened again; the gate is closed either way.
+    /// - Parameter isKept: Whether the row stays when the file is opened again; the gate is closed either
+    ///   way.
     public func closeGate(_ name: GateName, isKept: Bool = false) async throws(SluiceError) {
         try name.validate()
         try await store.setGate(name, isOpen: false, isKept: isKept, spread: .zero)
@@ -45,18 +41,15 @@ extension Broker {
 /// Holds: an operator's pause of one queue, of all queues with a prefix, or of everything.
 ///
 /// Holds are stored in the file and survive the process; each has a holder and a reason. While a hold covers
-/// a queue, no action of the queue starts; running actions continue. ``retryNow(_:)`` does not override
-/// holds.
+/// a queue, no action of the queue starts, not even by ``retryNow(_:)``; running actions continue.
 extension Broker {
-    /// Holds the queues of a pattern.
+    /// Holds the queues of a pattern, and returns the number of the hold.
     ///
     /// - Parameters:
-    ///   - pattern: The queues.
     ///   - holder: The name of the holder, for display; at most 255 characters.
     ///   - reason: The reason; at most 1,000 characters. It should not repeat a payload.
     ///   - duration: How long, by the wall clock; `nil` is until ``endHold(_:)``. If the clock is set back
     ///     before the hold's beginning, the duration starts again.
-    /// - Returns: The number of the hold.
     /// - Throws: ``SluiceError/Code/invalidPattern``, ``SluiceError/Code/invalidQueueName``,
     ///   ``SluiceError/Code/invalidOptions`` for texts that are too long, and errors of the file.
     @discardableResult
@@ -76,18 +69,15 @@ extension Broker {
         return try await store.hold(pattern, by: holder, reason: reason, for: duration)
     }
 
-    /// Ends a hold, so that queues without another hold continue.
-    ///
-    /// - Returns: Whether there was such a hold.
+    /// Ends a hold, so that queues without another hold continue; returns whether there was such a hold.
     @discardableResult
     public func endHold(_ hold: HoldID) async throws(SluiceError) -> Bool { try await store.endHold(hold) }
 
-    /// Ends the holds of a pattern.
+    /// Ends the holds of a pattern, and returns how many there were.
     ///
     /// - Parameters:
     ///   - pattern: The same pattern that was held. The name of one queue does not end a hold on a prefix.
     ///   - holder: Only holds of this holder; `nil` is all.
-    /// - Returns: How many holds were ended.
     @discardableResult
     public func endHolds(
         matching pattern: QueuePattern,

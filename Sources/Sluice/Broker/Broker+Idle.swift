@@ -6,10 +6,10 @@ extension Broker {
     /// Waits until a running broker has nothing left to run or to wait for.
     ///
     /// The file decides: commits of other connections before the call count, such as an enqueue in a
-    /// transaction of the application. Parked queues do not count. Neither do actions without a route in this
+    /// transaction of the application. Parked queues do not count, nor actions without a route in this
     /// broker, whether due, waiting for a retry, scheduled, or running in another process. Work of this
-    /// broker that is due later counts, however late that is. If the wait takes more than five seconds, it is
-    /// logged once at `notice`.
+    /// broker that is due later counts, however late. A wait of more than five seconds is logged once at
+    /// `notice`.
     ///
     /// The call returns at once when the broker stops or the task is cancelled. It also does so after a
     /// ``run()`` that has thrown, and in a role that runs nothing. Before the first `run()` it waits for
@@ -27,8 +27,8 @@ extension Broker {
 
     /// Waits as ``waitUntilIdle()`` does, and reports long waits.
     ///
-    /// - Parameter tell: Called when the broker waits only for a time or for another process; not called
-    ///   again after it has returned `true`.
+    /// - Parameter tell: Called when the broker waits only for a time or for another process, until it
+    ///   returns `true`.
     package func waitUntilIdle(telling tell: (IdleWait) -> Bool) async {
         if store.check.isForked { return }
         ensureNotInHandler("waitUntilIdle()")
@@ -57,19 +57,17 @@ extension Broker {
         }
     }
 
-    /// Returns whether, by all commits so far, nothing is left to do and no queue waits for a time.
     private func isIdleNow() async throws(SluiceError) -> Bool {
         // When this returns, the commit's report has woken the queues that it found.
         if wakeUps != nil, !mutant("look before idle") { try await store.readForeignChanges() }
         return scheduler.isIdle
     }
 
-    /// Waits until the engine has nothing to do at the moment.
+    /// Waits until the engine has nothing to do at the moment; returns `false` when waiting is pointless.
     ///
     /// - Parameters:
     ///   - seen: The number of rests seen so far; `nil` accepts the current rest.
     ///   - stops: The number of stops when the wait began.
-    /// - Returns: `false` when waiting is pointless.
     private func waitForRest(behind seen: Int?, _ stops: Int) async -> Bool {
         let waiter = life.withLock { life in
             life.lastRestWaiter += 1

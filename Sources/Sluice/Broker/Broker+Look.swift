@@ -3,8 +3,6 @@ internal import Synchronization
 /// Noticing the commits of other connections and processes (G11).
 extension Broker {
     /// Polls for commits of other connections at once, without waiting for the result.
-    ///
-    /// The broker would find them by itself. Call it after a commit of your own, to poll at once.
     package func lookForCommits() {
         guard wakeUps != nil || store.isReadOnly, isRunning || isWatched else { return }
         scheduler.schedule(.lookForChanges, within: .zero)
@@ -19,7 +17,6 @@ extension Broker {
         scheduler.schedule(.lookForChanges, within: options.file.foreignChangeInterval)
     }
 
-    /// Processes new commits of other connections, if there are any.
     func lookForChanges() {
         let interval = options.file.foreignChangeInterval
         guard isRunning else {
@@ -53,7 +50,6 @@ extension Broker {
     /// How many queues are read at a time.
     private static let queueBatch = 1_000
 
-    /// Wakes every queue with work.
     func pollOthers() async throws(SluiceError) {
         let look = life.withLock { $0.look.need() }
         scheduler.suspected(try await store.suspects())

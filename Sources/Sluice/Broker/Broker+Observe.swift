@@ -1,14 +1,11 @@
 public import Dispatch
 internal import Logging
 
-/// Observing what happens.
-///
-/// Without observers, events are not created.
+/// Observing what happens; without observers, events are not created.
 extension Broker {
-    /// Returns the events from now on.
+    /// Returns the events from now on, as a subscription with a buffer of its own.
     ///
-    /// Each call is a subscription with a buffer of its own. It includes the commits of all calls that begin
-    /// after this one has returned, in the order of commits.
+    /// It includes the commits of all calls that begin after this one has returned, in the order of commits.
     ///
     /// - Parameter buffering: How many events wait for a consumer that is slower than the queues.
     public func events(buffering: EventBuffering = .bounded()) -> QueueEvents {
@@ -54,30 +51,24 @@ extension Broker {
     /// Calls back on the committing thread when the file may have changed, whoever changed it.
     ///
     /// Commits of others are reported within ``FileOptions/foreignChangeInterval``, also while this broker
-    /// does not run.
-    ///
-    /// - Parameter body: It must not block. One call may represent several changes.
+    /// does not run. One call may represent several changes; it must not block.
     package func observeChanges(_ body: @escaping @Sendable () -> Void) -> ObservationToken {
         defer { isObserved() }
         let subscriber = Observers.Subscriber(receive: { _ in body() }, poke: { _ in body() }, end: {})
         return ObservationToken(observers, subscriber) {}
     }
 
-    /// Logs a message of another module of the package.
     package func note(_ sentence: String) { options.logger.debug("\(sentence)") }
 
-    /// Starts the watches that observers need.
     func isObserved() {
         watchForStalls()
         lookAtOthers()
     }
 
-    /// Returns a function that runs jobs on a dispatch queue.
     static func schedule(on queue: DispatchQueue) -> @Sendable (@escaping @Sendable () -> Void) -> Void {
         { job in queue.async { job() } }
     }
 
-    /// Returns a function that runs jobs on an executor.
     static func schedule(
         on executor: any TaskExecutor
     ) -> @Sendable (@escaping @Sendable () -> Void) -> Void {

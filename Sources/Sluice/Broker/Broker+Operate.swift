@@ -1,4 +1,3 @@
-/// Operating queues and actions, by an operator or by the application for its user.
 extension Broker {
     /// Ends the retry waits of queues and unparks them, so that their heads are tried now.
     ///
@@ -12,11 +11,8 @@ extension Broker {
         return count
     }
 
-    /// Ends the retry waits of the named queues and unparks them, all in one transaction.
-    ///
-    /// See ``retryNow(_:)``.
-    ///
-    /// - Returns: The number of queues that waited for a retry or were parked.
+    /// Ends the retry waits of the named queues and unparks them, as ``retryNow(_:)`` does, all in one
+    /// transaction.
     @discardableResult
     public func retryNow(queues names: some Sequence<QueueName>) async throws(SluiceError) -> Int {
         let count = try await store.retryNow(mutant("restart by name") ? [] : Array(Set(names)))
@@ -26,9 +22,7 @@ extension Broker {
 
     /// Returns waiting and running actions, by queue, in the order in which each queue runs them.
     ///
-    /// - Parameters:
-    ///   - pattern: The queues.
-    ///   - limit: The most that are read; each includes its payload.
+    /// - Parameter limit: The most that are read; each includes its payload.
     public func actionSummaries(
         _ pattern: QueuePattern = .all,
         limit: Int = 1_000
@@ -41,9 +35,9 @@ extension Broker {
 
     /// Makes all commits to the file so far survive a loss of power, whoever has made them.
     ///
-    /// Call it after enqueuing on a connection whose commits are not synced. One call covers any number of
-    /// commits before it. It cannot repair pages that a connection with `synchronous = OFF` has copied from
-    /// the WAL into the file.
+    /// Call it after enqueuing on a connection whose commits are not synced; one call covers any number of
+    /// commits. It cannot repair pages that a connection with `synchronous = OFF` has copied from the WAL
+    /// into the file.
     ///
     /// - Throws: ``SluiceError`` when the disk cannot be written: then nothing is known to be durable.
     public func flush() async throws(SluiceError) { try await store.sync() }
@@ -54,11 +48,9 @@ extension Broker {
     /// closed. Without that option, deleted payloads may remain in the database.
     ///
     /// - Returns: `false` when another connection prevented the truncation: call it again.
-    /// - Throws: ``SluiceError`` when the file cannot be written.
     public func truncateWAL() async throws(SluiceError) -> Bool { try await store.truncateWAL() }
 }
 
-/// Starting batches early.
 extension Broker {
     /// Starts the batches of queues now, however few actions wait: see ``QueueStart/batch(count:after:)``.
     ///
@@ -68,10 +60,8 @@ extension Broker {
     /// try await broker.runNow("tracking", includingRetries: true)   // a pass through all that is left
     /// ```
     ///
-    /// - Parameters:
-    ///   - pattern: The queues.
-    ///   - includingRetries: Whether actions that wait for a retry are tried now too, in the same
-    ///     transaction. Parked queues stay parked: use ``retryNow(_:)``.
+    /// - Parameter includingRetries: Whether actions that wait for a retry are tried now too, in the same
+    ///   transaction. Parked queues stay parked: use ``retryNow(_:)``.
     /// - Returns: The number of queues whose batch was started, or whose wait was ended.
     @discardableResult
     public func runNow(

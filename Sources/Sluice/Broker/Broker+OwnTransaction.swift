@@ -10,21 +10,18 @@ extension Broker {
     /// sqlite3_exec(connection, "COMMIT", nil, nil, nil)
     /// ```
     ///
-    /// After the commit, a running broker in this process or another starts the action. A rollback has no
-    /// effect on brokers. The action has the durability of the connection: below `synchronous = FULL` it
-    /// survives a loss of power only after ``flush()`` has returned.
+    /// After the commit, a running broker in this process or another starts the action. The action has the
+    /// durability of the connection: below `synchronous = FULL` it survives a loss of power only after
+    /// ``flush()`` has returned.
     ///
     /// The call makes the same checks as the other forms, but does not call the ``BrokerOptions/middleware``.
     /// An action that is refused leaves the transaction unchanged. The call does not commit, roll back or
     /// change settings, and leaves no statement on the connection; `changes()` is that of the engine's last
     /// statement. Since each call prepares its statements again, one call with a sequence costs far less than
-    /// many calls.
+    /// many.
     ///
-    /// - Parameters:
-    ///   - action: The action; its type says queue and sort key.
-    ///   - options: A schedule, an expiry, a tag, a gate, a deduplication key.
-    ///   - connection: A `sqlite3 *` of the SQLite library that this process uses, with a transaction open,
-    ///     whose main database is the broker's file. It is used during the call, on the calling thread.
+    /// - Parameter connection: A `sqlite3 *` of the SQLite library that this process uses, with a transaction
+    ///   open, whose main database is the broker's file. It is used during the call, on the calling thread.
     /// - Returns: The action's number. Call ``EnqueueReceipt/settled()`` after the commit; before it, there
     ///   is no such action.
     /// - Throws: ``SluiceError`` with ``SluiceError/Code/noTransaction``, ``SluiceError/Code/otherDatabase``,
@@ -48,15 +45,11 @@ extension Broker {
     /// Enqueues actions of one type in a transaction of the application, all or none, in their order.
     ///
     /// ```swift
-    /// try broker.enqueue(sends, in: connection) { send in
-    ///     EnqueueOptions(tag: "message-\(send.message)")
-    /// }
+    /// try broker.enqueue(sends, in: connection) { EnqueueOptions(tag: "message-\($0.message)") }
     /// ```
     ///
     /// - Parameters:
-    ///   - actions: The actions; they may belong to several queues.
     ///   - shared: The options of each action.
-    ///   - connection: As for one action.
     ///   - options: Returns the options of one action, in place of the shared ones.
     /// - Returns: The actions' numbers, in the same order.
     /// - Throws: As for one action, and any error of the closure unchanged.
