@@ -11,18 +11,13 @@ extension Broker {
     ///
     /// Actions without a route in this broker do not count, nor actions that another process runs. If a head
     /// waits for a gate or a retry and expires first, its expiry counts, unless its route's policy for
-    /// ``FailureCause/expired`` is to block. The queues with work are read one after the other, until one
-    /// could run at once.
-    ///
-    /// - Throws: An error of the file.
+    /// ``FailureCause/expired`` is to block. Throws errors of the file.
     public func remainingWork() async throws(SluiceError) -> RemainingWork {
         try await remainingWork(until: nil)
     }
 
-    /// Returns the work left.
-    ///
-    /// - Parameter end: When to stop reading, by the clock's uptime; queues that were not read are assumed to
-    ///   have work.
+    /// Returns the work left; after `end`, in the clock's uptime, queues that were not read are assumed to
+    /// have work.
     func remainingWork(until end: Duration?) async throws(SluiceError) -> RemainingWork {
         try await workLeft(until: end) { $0.next == .now }.next
     }
@@ -64,7 +59,6 @@ extension Broker {
                     case (let routing?, false):
                         left.count(facts, facts.becauseOfFile(file, routing, left.now), routing)
                     case (.route?, true): left.countElsewhere()
-                    // The action that runs here has been removed.
                     case (nil, false): left.countRunning()
                     case (.unroutable?, true), (nil, true): break
                     }
@@ -75,7 +69,6 @@ extension Broker {
         return left.withLock { $0 }
     }
 
-    /// The work of a running broker, as far as it knows without reading the file.
     var workAhead: RemainingWork {
         life.withLock { life in
             if life.state == .closed { return .none }
@@ -85,9 +78,7 @@ extension Broker {
 }
 
 extension SchedulerStateMachine {
-    /// Returns the work that is left here.
-    ///
-    /// Actions that other processes run do not count.
+    /// Returns the work that is left here; actions that other processes run do not count.
     func workAhead(at now: Duration) -> RemainingWork {
         // A queue with several slots may have nothing to claim while its actions run.
         guard beside.isEmpty && settlingBeside.isEmpty else { return .now }

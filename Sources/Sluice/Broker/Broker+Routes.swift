@@ -17,11 +17,7 @@ extension Broker {
     /// If several routes for a kind match a queue, the most specific one runs it: the exact name, then the
     /// longest prefix.
     ///
-    /// - Parameters:
-    ///   - pattern: A queue's name, or a prefix that ends in `/*`.
-    ///   - type: The type of action.
-    ///   - options: Retry and failure policies, timeout and cap.
-    ///   - handler: Performs an action; see ``Handler/handle(_:_:)``.
+    /// - Parameter handler: Performs an action; see ``Handler/handle(_:_:)``.
     /// - Throws: ``SluiceError/Code/duplicateRoute`` when there is a route for the pattern and the kind,
     ///   ``SluiceError/Code/invalidPattern``, ``SluiceError/Code/invalidKind``,
     ///   ``SluiceError/Code/invalidOptions``.
@@ -44,9 +40,7 @@ extension Broker {
     ///
     /// ```swift
     /// try broker.route("conversation/*", completing: SendMessage.self) { message, _, completion in
-    ///     network.send(message.text) { error in
-    ///         completion(success: error == nil, retryTimeout: .seconds(30))
-    ///     }
+    ///     network.send(message.text) { completion(success: $0 == nil, retryTimeout: .seconds(30)) }
     /// }
     /// ```
     ///
@@ -67,8 +61,8 @@ extension Broker {
 
     /// Routes actions of any kind in the queues of a pattern, unless the pattern has a route for their kind.
     ///
-    /// The handler gets the payload as stored, in the version ``Attempt/version``. If the broker has a
-    /// ``BrokerOptions/payloadSealing``, a sealed payload is opened first.
+    /// The handler gets the payload as stored, in the version ``Attempt/version``; a sealed one is opened
+    /// first, if the broker has a ``BrokerOptions/payloadSealing``.
     public func routeAnyKind(
         _ pattern: QueuePattern,
         _ options: RouteOptions = RouteOptions(),
@@ -97,7 +91,6 @@ extension Broker {
         codeChanged()
     }
 
-    /// Returns the discipline of a queue.
     package func discipline(of queue: QueueName) -> QueueDiscipline {
         routes.admission.queues.rules(of: queue).discipline
     }

@@ -1,9 +1,7 @@
 internal import Logging
 internal import Synchronization
 
-/// Running and stopping.
 extension Broker {
-    /// The state of a broker's run.
     struct Life {
         enum State { case idle, starting, running, stopping, closed }
 
@@ -18,7 +16,7 @@ extension Broker {
         var hasThrown = false
         /// The pending scans of all queues with work: at the start, and when some may have been missed.
         var look = NeededLook(isNeeded: true)
-        /// Callers that wait until nothing is left to do, or for the next rest.
+        /// Callers of ``Broker/waitUntilIdle()`` that wait for a rest of the engine.
         var restWaiters: [Int: CheckedContinuation<Bool, Never>] = [:]
         var lastRestWaiter = 0
         /// How often the engine has come to rest.
@@ -36,15 +34,13 @@ extension Broker {
     /// Whether the broker runs and has found all queues that had work at its start.
     package var hasLookedAround: Bool { life.withLock { $0.hasLookedAround } }
 
-    /// Returns whether the broker has done all that can be done at this time of its clock, except held
-    /// attempts.
-    ///
-    /// - Parameter held: The number of attempts that are inside their handlers.
+    /// Returns whether all is done that can be done at this time of the clock, but for attempts held in their
+    /// handlers.
     package func isAtRest(butFor held: Int) -> Bool {
         life.withLock { $0.hasLookedAround && scheduler.isAtRest(butFor: held) }
     }
 
-    /// When something is due next by time alone, whatever runs; `nil` if nothing is known to be.
+    /// When something is due next by time alone, whatever runs.
     package var nextDueTime: Duration? { scheduler.nextDueTime }
 
     /// When a waiting queue or the timeout of an attempt is due next, by the clock's uptime.
@@ -52,18 +48,16 @@ extension Broker {
 
     var isRunning: Bool { life.withLock { $0.state == .running || $0.state == .starting } }
 
-    /// Runs the queues until ``stop(grace:)`` is called or the task is cancelled.
+    /// Runs the queues until ``stop(grace:)`` is called or the task is cancelled, which cancels running
+    /// handlers at once.
     ///
     /// Every queue with work resumes, whoever enqueued it and when (G8). Actions that ran when an earlier
-    /// process died are tried first, for ``BrokerOptions/crashTrialLimit`` at most (G7).
-    ///
-    /// Other processes may run the queues of the file at the same time, and share the work. A queue belongs
-    /// to one process while an action of it runs there. If a process dies, the others run its actions within
-    /// about two seconds. If they cannot detect its death, they wait until its lease of 30 seconds ends. Give
-    /// all processes the same routes: each runs the actions that it has a route for.
-    ///
-    /// Cancelling the task cancels the running handlers at once; `stop` lets them finish. The call returns
+    /// process died are tried first, for ``BrokerOptions/crashTrialLimit`` at most (G7). The call returns
     /// when all handlers have returned, and can then be made again.
+    ///
+    /// Other processes may run the queues of the file at the same time: give all of them the same routes. A
+    /// queue belongs to one process while an action of it runs there. If a process dies, the others run its
+    /// actions within about two seconds; if they cannot detect its death, when its lease of 30 seconds ends.
     ///
     /// - Throws: ``SluiceError/Code/alreadyRunning``; ``SluiceError/Code/wrongRole``;
     ///   ``SluiceError/Code/fileReplaced`` and ``SluiceError/Code/newerSchema`` when that happens while it
@@ -102,26 +96,21 @@ extension Broker {
 
     /// Stops the broker and waits until no handler runs.
     ///
-    /// No action is claimed after this call. Running handlers may finish within the grace period; then they
-    /// are cancelled, and their actions released without spending an attempt. A handler that ignores its
-    /// cancellation delays the return, since nothing can end it. If the process ends first, the handler's
-    /// action is a suspect at the next start.
+    /// No action is claimed after this call. Running handlers may finish within the grace period, by default
+    /// ``BrokerOptions/stopGrace``; then they are cancelled, and their actions released without spending an
+    /// attempt. A handler that ignores its cancellation delays the return, since nothing can end it. If the
+    /// process ends first, the handler's action is a suspect at the next start.
     ///
     /// A ``run()`` that has not begun is not stopped: cancel its task. While the broker is suspended, the
-    /// call returns only after ``resume()``, because outcomes of handlers must be written.
-    ///
-    /// A handler that calls it would wait for its own return, so the call traps. It may start a task instead:
-    /// `Task { await attempt.broker.stop() }`.
-    ///
-    /// - Parameter grace: `nil` is ``BrokerOptions/stopGrace``.
+    /// call returns only after ``resume()``, because outcomes of handlers must be written. In a handler the
+    /// call would wait for its own return, so it traps: start a task instead, `Task { await
+    /// attempt.broker.stop() }`.
     public func stop(grace: Duration? = nil) async {
         ensureNotInHandler("stop(grace:)")
         await beginStop(grace: grace)()
     }
 
-    /// Begins ``stop(grace:)``: after this call, no action starts.
-    ///
-    /// - Returns: A function that waits for the end.
+    /// Begins ``stop(grace:)``: no action starts any more; returns a function that waits for the end.
     @discardableResult
     package func beginStop(grace: Duration? = nil) -> @Sendable () async -> Void {
         if store.check.isForked { return {} }
@@ -193,7 +182,6 @@ extension Broker {
         }
     }
 
-    /// Schedules the chores, and wakes every queue with work.
     func begin() async {
         scheduler.schedule(.admitScheduled, within: .zero)
         measure()
@@ -235,7 +223,6 @@ extension Broker {
         releaseRestWaiters()
     }
 
-    /// Stops the broker because of an error.
     func fail(_ error: SluiceError) {
         options.logger.error("the broker cannot continue", metadata: ["error": "\(error)"])
         life.withLock { $0.failure = error }
@@ -248,7 +235,6 @@ extension Broker {
 // MARK: - Chores
 
 extension Broker {
-    /// Does a chore that is due; called on the timer's task.
     func perform(_ chore: Chore) {
         switch chore {
         case .endGrace: runner.cancelAll(.stop)
@@ -269,10 +255,8 @@ extension Broker {
         }
     }
 
-    /// Does a chore and schedules its next time.
-    ///
-    /// After an error it is tried again within a second: the error may pass, and a lease must be renewed in
-    /// time.
+    /// Does a chore and schedules its next time, after an error within a second, since a lease must be
+    /// renewed in time.
     func attempt(
         _ chore: Chore,
         again interval: Duration?,
@@ -304,7 +288,6 @@ extension Broker {
         if isDue { scheduler.schedule(chore, within: interval) }
     }
 
-    /// Ends the holds whose time is over, and schedules the next check.
     private func endHolds() {
         attempt(.endHolds, again: nil) { [weak self] store in
             guard let next = try await store.endHolds(), let self, self.isRunning else { return }
@@ -350,7 +333,6 @@ extension Broker {
         }
     }
 
-    /// Tries undecodable actions again after a route or an upgrader was added.
     func codeChanged() {
         reader.codeChanged()
         if isRunning { perform(.liftUndecodable) }

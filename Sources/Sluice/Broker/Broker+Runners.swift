@@ -1,11 +1,8 @@
 internal import Logging
 internal import Synchronization
 
-/// Sharing the queues with other processes.
 extension Broker {
-    /// Handles a change of the processes that run the queues; called on the committing thread.
-    ///
-    /// The commit has found that others started or stopped, or that another process took this one for dead.
+    /// Notices that others started, stopped or took this process for dead; called on the committing thread.
     func runnersChanged(_ changes: RunnerChanges) {
         // Another process may already run their actions.
         if changes.contains(.takenOff) { runner.cancelClaimed(.takenOver) }
@@ -23,7 +20,6 @@ extension Broker {
         scheduler.schedule(.pollOthers, within: .zero)
     }
 
-    /// Schedules the chores that renew this process's lease and watch the others.
     func beginBesideOthers() {
         // If it was already taken for dead, it renews its lease at once.
         scheduler.schedule(
@@ -47,7 +43,7 @@ extension Broker {
         do {
             try await store.askOthersToLook()
         } catch {
-            // They will scan the queues when this process has stopped, or when its lease ends.
+            // They scan the queues when this process has stopped, or when its lease ends.
             options.logger.debug("others were not notified of the stop", metadata: ["error": "\(error)"])
         }
     }

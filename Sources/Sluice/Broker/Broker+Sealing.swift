@@ -1,4 +1,3 @@
-/// Sealed payloads: see <doc:Security>.
 extension Broker {
     /// Notifies the broker that ``BrokerOptions/payloadSealing`` can open more payloads, such as after adding
     /// a key.
@@ -8,12 +7,8 @@ extension Broker {
 
     /// Returns the plain text of a stored payload, such as ``DeadLetter/payload``; a sealed one is opened.
     ///
-    /// - Parameters:
-    ///   - payload: The payload as stored.
-    ///   - kind: The kind of the action.
-    ///   - version: The version of its payload.
     /// - Throws: ``SluiceError/Code/undecodable`` when it cannot be opened, or is not sealed although it must
-    ///   be; the message says why.
+    ///   be.
     public func openPayload(_ payload: String, kind: String, version: Int = 1) throws(SluiceError) -> String {
         switch coder.open(payload, SealingContext(kind: kind, version: version)) {
         case .success(let text): return text

@@ -1,8 +1,7 @@
 internal import Synchronization
 
-/// Why queues do not move (G15).
 extension Broker {
-    /// Returns the state of a queue, with all reasons why it does not move.
+    /// Returns the state of a queue, with all reasons why it does not move; `empty` for an unknown name.
     ///
     /// ```swift
     /// let status = try await broker.status(of: "conversation/42")
@@ -11,9 +10,6 @@ extension Broker {
     ///
     /// The status combines one snapshot of the file with this broker's memory, such as the queues that wait
     /// for a permit. It may be out of date as soon as it is returned.
-    ///
-    /// - Returns: The status; ``QueueStatus/State/empty`` for a queue without actions, also for an unknown
-    ///   name.
     public func status(of queue: QueueName) async throws(SluiceError) -> QueueStatus {
         try queue.validate()
         let found = try await statuses(of: .exact(queue), in: nil, limit: 1)
@@ -23,9 +19,7 @@ extension Broker {
     /// Returns the status of queues with work, by name.
     ///
     /// - Parameters:
-    ///   - pattern: The queues.
-    ///   - states: Only queues in one of these states; `nil` is all. Finding few queues among many reads them
-    ///     all.
+    ///   - states: Only queues in one of these; `nil` is all. Finding few queues among many reads them all.
     ///   - limit: The most that are returned.
     public func statuses(
         matching pattern: QueuePattern = .all,
@@ -35,18 +29,15 @@ extension Broker {
         try await statuses(of: pattern.form(), in: states, limit: limit)
     }
 
-    /// Returns the status of a queue now, then after each change.
+    /// Returns the status of a queue now, then after each change, also by other processes.
     ///
     /// A slow consumer gets the latest status and misses those in between. The sequence ends when the broker
-    /// is closed or the task is cancelled, and throws errors of the file.
-    ///
-    /// Changes by other processes are included. While this broker does not run, they arrive within
-    /// ``FileOptions/foreignChangeInterval``.
+    /// is closed or the task is cancelled, and throws errors of the file. While this broker does not run,
+    /// changes by others arrive within ``FileOptions/foreignChangeInterval``.
     public func statusUpdates(of queue: QueueName) -> QueueStatusUpdates { QueueStatusUpdates(self, queue) }
 }
 
 extension Broker {
-    /// How many queues are read at a time when a filter may reject some of them.
     private static let statusPage = 1_000
 
     func statuses(
@@ -106,16 +97,14 @@ extension Broker {
         return QueueStatus(facts, because, now)
     }
 
-    /// The reason, if handlers block their threads.
     private var blockage: Because? { runner.watch?.blockedSince.map { .handlersBlocked(since: $0.date) } }
 
-    /// Returns the route of a queue's head; `nil` without a head.
     func route(_ facts: QueueFacts) -> RouteMatch? {
         guard facts.head != nil, let kind = facts.headKind else { return nil }
         return routes.route(for: facts.name, kind: kind)
     }
 
-    /// Returns why a head does not run that nothing in the file prevents from running.
+    /// Why a head does not run that nothing in the file prevents from running.
     private func readiness(_ facts: QueueFacts, _ file: StatusFacts) -> Because {
         switch scheduler.standing(of: facts.id) {
         case .lacksPermit: return .permit(.broker)
@@ -129,7 +118,6 @@ extension Broker {
 }
 
 extension StatusFacts {
-    /// Returns the process of an epoch, unless it is this one.
     fileprivate func process(of epoch: Int64?, butFor mine: Int64?) -> Int? {
         guard let epoch, epoch != mine else { return nil }
         return runners.first { $0.epoch == epoch }?.process
@@ -137,7 +125,7 @@ extension StatusFacts {
 }
 
 extension QueueFacts {
-    /// Returns the reasons in the file, and those of the routes if this broker runs the queues.
+    /// The reasons in the file, and those of the routes if this broker runs the queues.
     func becauseOfFile(_ file: StatusFacts, _ routing: RouteMatch?, _ now: Timestamp) -> [Because] {
         var because: [Because] = []
         if let runningSince { because.append(.running(since: runningSince.date, attempt: attempts + 1)) }
@@ -180,7 +168,7 @@ extension QueueFacts {
         return block.action == head || block.reason == .failing ? block.error : nil
     }
 
-    /// Returns the gates that the head needs, each once.
+    /// The gates that the head needs, each once.
     private func asked(_ routing: RouteMatch?) -> [GateName] {
         var asked = gates
         if case .route(let route) = routing {

@@ -8,10 +8,10 @@ internal import Synchronization
 extension Broker {
     /// Ends the open transaction, releases all locks and closes the file until ``resume()``.
     ///
-    /// - Writes and reads wait until then. A write that is cancelled before it begins is still withdrawn. A
-    ///   call that blocks its thread, such as ``enqueueBlocking(_:_:notBefore:)``, blocks it until then.
+    /// - Writes and reads wait until then, also calls that block their thread. A write that is cancelled
+    ///   before it begins is still withdrawn. Copies by ``backup(to:)`` end with
+    ///   ``SluiceError/Code/suspended``.
     /// - Running handlers continue, and their outcomes wait to be written. Nothing new starts.
-    /// - Copies by ``backup(to:)`` end with ``SluiceError/Code/suspended``.
     /// - ``stop(grace:)`` begins at once and returns after ``resume()``. ``close(grace:)`` opens the file
     ///   once more to write pending outcomes.
     /// - Other processes run waiting queues. This process's lease expires after 30 seconds, as that of a
@@ -37,7 +37,6 @@ extension Broker {
         if let work { told(work) }
     }
 
-    /// Suspends without notifying the background runner, which calls this itself.
     func letGo() async {
         guard wakeUps != nil || store.isReadOnly, !store.check.isForked else { return }
         await suspension.pass { [self] in
@@ -50,9 +49,10 @@ extension Broker {
         }
     }
 
-    /// Opens the file again with the same checks, writes pending outcomes, and continues to run.
+    /// Opens the file again with the same checks, writes pending outcomes, processes changes by others and
+    /// continues.
     ///
-    /// Changes by others are processed. On a broker that is not suspended, the call has no effect.
+    /// On a broker that is not suspended, the call has no effect.
     ///
     /// - Throws: Errors of opening; the broker then stays suspended, and the call can be repeated.
     ///   ``SluiceError/Code/fileReplaced`` and ``SluiceError/Code/newerSchema`` are permanent: waiting calls
@@ -73,7 +73,7 @@ extension Broker {
         }.get()
     }
 
-    /// Whether the broker is suspended: ``suspend()`` was called, and ``resume()`` has not been since.
+    /// Whether the broker is suspended, from ``suspend()`` to ``resume()``.
     public var isSuspended: Bool { suspension.isOn }
 
     /// Ends a suspension for good; if the file cannot be opened, waiting calls end with that error.

@@ -1,6 +1,4 @@
-/// Expiry of actions, checked when an action becomes head and by a sweep.
 extension Broker {
-    /// Handles expired actions, and schedules the next sweep.
     func sweep() {
         attempt(.sweep, again: nil) { [weak self] store in
             guard let self else { return }

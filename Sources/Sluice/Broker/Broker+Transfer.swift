@@ -8,7 +8,6 @@ extension Broker {
     /// Enqueues actions transferred from another file, all or none, in their order.
     ///
     /// - Returns: Their numbers; `nil` for an action whose key is taken, as it is or was stored here already.
-    /// - Throws: As ``enqueue(raw:)``.
     package func take(_ actions: [TransferredAction]) async throws -> [ActionID?] {
         for action in actions { try check(action) }
         return try await store.take(actions)
@@ -36,9 +35,8 @@ extension Broker {
     }
 }
 
-/// Payloads of older versions. See <doc:ChangingPayloads>.
 extension Broker {
-    /// Adds an upgrader that converts payloads of an older version to a value of the type.
+    /// Adds an upgrader that converts payloads of an older version to the type's current one, in one step.
     ///
     /// ```swift
     /// try broker.upgrade(SendMessage.self, from: 1, reading: SendMessage1.self) { old in
@@ -46,12 +44,9 @@ extension Broker {
     /// }
     /// ```
     ///
-    /// It converts to the type's ``Action/version`` in one step. Upgraders may be added at any time; actions
-    /// that wait for one then run.
+    /// Upgraders may be added at any time; actions that wait for one then run.
     ///
     /// - Parameters:
-    ///   - type: The current type of action.
-    ///   - version: The version that the payload was stored in; below the type's.
     ///   - old: The type that such a payload decodes as; it need not be an action.
     ///   - upgrader: Converts the old value. If it throws, the action is undecodable, with the error's type
     ///     as the reason. It may be called once more for each attempt.
@@ -70,13 +65,8 @@ extension Broker {
 
     /// Adds an upgrader that converts payloads of a kind to the next version, as JSON text.
     ///
-    /// A payload that is several versions older passes through the upgraders of each version.
-    ///
-    /// - Parameters:
-    ///   - kind: The kind, as it is stored.
-    ///   - version: The version before the conversion; the result has the next one.
-    ///   - upgrader: Converts the JSON text.
-    /// - Throws: As ``upgrade(_:from:reading:_:)``.
+    /// A payload that is several versions older passes through the upgraders of each version. It throws as
+    /// ``upgrade(_:from:reading:_:)`` does.
     public func upgrade(
         kind: String,
         from version: Int,
@@ -85,9 +75,7 @@ extension Broker {
         try addUpgrader(kind, from: version, to: version &+ 1, upgrader)
     }
 
-    /// Adds an upgrader that converts payloads of a type's kind to the next version, as JSON text.
-    ///
-    /// See ``upgrade(kind:from:_:)``.
+    /// Adds an upgrader for a type's kind, as ``upgrade(kind:from:_:)`` does.
     public func upgrade<A: Action>(
         _ type: A.Type,
         from version: Int,

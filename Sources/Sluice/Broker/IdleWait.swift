@@ -11,7 +11,6 @@ package struct IdleWait: Sendable {
     /// Whether the wait is worth a report; a retry within seconds is not.
     package var isLong: Bool { delay ?? waited >= .seconds(5) }
 
-    /// - Returns: `nil` when there is nothing to wait for.
     init?(_ left: WorkLeft, waited: Duration) {
         self.waited = waited
         guard left.next != .none || left.elsewhereCount > 0 else { return nil }

@@ -13,10 +13,9 @@ final class Suspension: Sendable {
         let tell: @Sendable (RemainingWork) -> Void
     }
 
-    /// The longest time that queues are read to find out how much work is left.
     static let readingLimit: Duration = .seconds(2)
 
-    /// The listener that learns how much work is left when a broker that does not run is suspended.
+    /// Called with the work that is left when a broker that does not run is suspended.
     var told: (@Sendable (RemainingWork) -> Void)? { listener.withLock { $0?.tell } }
 
     func tell(_ tell: @escaping @Sendable (RemainingWork) -> Void) {

@@ -3,10 +3,7 @@ public import Dispatch
 /// Runs tasks on a dispatch queue, with the queue's quality of service.
 ///
 /// ```swift
-/// var options = BrokerOptions()
-/// options.handlerExecutor = DispatchExecutor(
-///     DispatchQueue(label: "outbox.handlers", qos: .utility, attributes: .concurrent)
-/// )
+/// options.handlerExecutor = DispatchExecutor(DispatchQueue(label: "outbox.handlers", qos: .utility))
 /// ```
 ///
 /// On a serial queue no two parts of tasks run at the same time; a task that waits holds neither queue nor

@@ -1,12 +1,10 @@
 #if SLUICE_MUTANTS
 internal import SluiceSQLite
 
-/// Returns whether the guard of this name is disabled, to check that a test fails.
 func mutant(_ name: StaticString) -> Bool { SluiceSQLite.mutant(name) }
 #else
-/// Returns whether the guard of this name is disabled: only in the builds of `.ci/mutants`.
-///
-/// Optimised code contains nothing of it.
+/// Returns whether the guard of this name is disabled: only in the builds of `.ci/mutants`; else it costs
+/// nothing.
 @inline(__always)
 func mutant(_ name: StaticString) -> Bool { false }
 #endif

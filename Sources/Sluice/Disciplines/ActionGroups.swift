@@ -1,8 +1,6 @@
 /// The groups of one action.
 package struct ActionGroups: Sendable, Hashable {
-    /// The groups that it starts.
     package var started: [GroupName] = []
-    /// The groups that it is a member of.
     package var joined: [GroupName] = []
 
     package init(started: [GroupName] = [], joined: [GroupName] = []) {

@@ -13,6 +13,5 @@ public struct GroupName: CheckedName {
     /// Makes a name; it is checked when it is used.
     public init(_ rawValue: String) { self.rawValue = rawValue }
 
-    /// Throws if the name is outside its limits.
     func validate() throws(SluiceError) { try validate(.invalidOptions, "group") }
 }

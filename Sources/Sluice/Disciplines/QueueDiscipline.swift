@@ -24,7 +24,6 @@ public enum QueueDiscipline: Sendable, Hashable {
 }
 
 extension QueueDiscipline {
-    /// How many actions run at a time.
     var slots: Int { if case .concurrent(let slots) = self { slots } else { 1 } }
 
     /// Whether an action that waits for a time or for its own gate leaves the order until then.

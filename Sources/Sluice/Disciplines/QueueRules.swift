@@ -8,9 +8,7 @@ package struct QueueRules: Sendable, Hashable {
         self.start = start
     }
 
-    /// The rules of a queue without options.
     static let plain = QueueRules()
 
-    /// Whether it runs in batches.
     var isBatched: Bool { start != .atOnce }
 }

@@ -12,6 +12,5 @@ public struct GateName: CheckedName {
     /// Makes a name; it is checked when it is used.
     public init(_ rawValue: String) { self.rawValue = rawValue }
 
-    /// Throws if the name is outside its limits.
     func validate() throws(SluiceError) { try validate(.invalidGate, "gate") }
 }

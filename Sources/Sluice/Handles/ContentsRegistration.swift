@@ -6,7 +6,6 @@ final class ContentsRegistration: Sendable {
     private let queue: QueueName
     private let hasEnded = Atomic(false)
 
-    /// Registers; call it before the subscription.
     init(_ interest: Interest, _ queue: QueueName) {
         self.interest = interest
         self.queue = queue

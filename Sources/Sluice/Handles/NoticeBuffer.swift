@@ -2,7 +2,6 @@ internal import DequeModule
 
 /// Notices that wait for an observer, limited by the number of their actions.
 struct NoticeBuffer: ObserverBuffer {
-    /// The most actions.
     private let limit: Int
     private var drafts: Deque<NoticeDraft> = []
     private var count = 0

@@ -1,6 +1,5 @@
 /// A notice whose actions are not decoded yet.
 struct NoticeDraft: Sendable {
-    /// An action, as far as it is known.
     struct Subject: Sendable {
         let id: ActionID
         let action: StoredAction?
@@ -13,9 +12,8 @@ struct NoticeDraft: Sendable {
 }
 
 extension NoticeDraft {
-    /// Returns the notices of a commit's events for a queue.
-    ///
-    /// There are none if the transaction had begun before the observation.
+    /// The notices of a commit's events for a queue; none if the transaction had begun before the
+    /// observation.
     static func all(
         of queue: QueueName,
         in events: [QueueEvent],

@@ -30,9 +30,8 @@ public struct QueueContents<A: Action>: AsyncSequence, Sendable {
 
         init(contents: QueueContents<A>) { self.contents = contents }
 
-        /// Returns the next action; `nil` at the end, and from then on.
-        ///
-        /// After an error it continues with the next action.
+        /// Returns the next action; `nil` at the end, and from then on. After an error it continues with the
+        /// next one.
         public mutating func next() async throws(SluiceError) -> QueuedAction<A>? {
             if page.isEmpty && !isAtEnd { try await readPage() }
             guard let stored = page.popFirst() else { return nil }

@@ -1,13 +1,10 @@
-/// Stopping and starting a queue, and adding a handler.
 extension QueueHandle {
-    /// The holder's name in ``Broker/holds()`` and `sluice_holds`.
     static var holder: String { "queue handle" }
 
-    /// Stops the queue: no action of it starts, in any process, until ``start()``.
+    /// Stops the queue: no action of it starts, in any process, until ``start()``; running actions continue.
     ///
-    /// Running actions continue. The stop is a hold in the file, so the queue remains stopped after a
-    /// restart; an empty queue may be stopped too. A second call changes nothing. Adding, reading and taking
-    /// out still work.
+    /// The stop is a hold in the file, so the queue remains stopped after a restart; an empty queue may be
+    /// stopped too. A second call changes nothing. Adding, reading and taking out still work.
     ///
     /// - Parameter reason: The reason, for display; at most 1,000 characters. It should not repeat a payload.
     /// - Throws: ``SluiceError/Code/invalidPattern`` for a queue with a `*` in its name,
@@ -30,16 +27,13 @@ extension QueueHandle {
         broker.scheduler.hasten(.admitScheduled)
     }
 
-    /// Returns whether ``stop(reason:)`` has stopped the queue.
-    ///
-    /// ``Broker/status(of:)`` has all reasons why it does not move.
+    /// Returns whether ``stop(reason:)`` has stopped the queue; ``Broker/status(of:)`` has all reasons.
     public func isStopped() async throws(SluiceError) -> Bool {
         try await broker.store.isStopped(name, by: Self.holder)
     }
 
-    /// Routes the queue's actions of this type to a closure.
-    ///
-    /// See ``Broker/route(_:_:_:handler:)``; a pattern serves many queues at once.
+    /// Routes the queue's actions of this type to a closure, as ``Broker/route(_:_:_:handler:)`` does for
+    /// many queues.
     public func route(
         _ options: RouteOptions = RouteOptions(),
         handler: @escaping @Sendable (A, Attempt) async throws -> Outcome
@@ -47,7 +41,6 @@ extension QueueHandle {
         try broker.route(pattern(), A.self, options, handler: handler)
     }
 
-    /// Returns the queue's name as a pattern that matches only this queue.
     func pattern() throws(SluiceError) -> QueuePattern {
         let pattern = QueuePattern(name.rawValue)
         guard case .exact = try pattern.form() else {

@@ -1,6 +1,5 @@
 public import Dispatch
 
-/// Observing one queue, with the actions concerned.
 extension QueueHandle {
     /// Calls back on a dispatch queue when actions are added, removed, cancelled, processed or fail, from now
     /// on.
@@ -22,7 +21,6 @@ extension QueueHandle {
     ///   - queue: The dispatch queue. A concurrent one is fine: callbacks do not overlap.
     ///   - limit: How many actions may wait in notices for slower callbacks; at least 1. A notice is never
     ///     split; one with more actions is delivered when no other waits.
-    ///   - body: Called with each notice.
     /// - Returns: A token; callbacks end when it is released.
     public func observe(
         on queue: DispatchQueue,
@@ -32,9 +30,7 @@ extension QueueHandle {
         observe(limit: limit, schedule: Broker.schedule(on: queue), body)
     }
 
-    /// Calls back on an executor when actions are added, removed, cancelled, processed or fail, from now on.
-    ///
-    /// See ``observe(on:limit:_:)-(DispatchQueue,_,_)``.
+    /// Calls back on an executor, as ``observe(on:limit:_:)-(DispatchQueue,_,_)`` does on a dispatch queue.
     public func observe(
         on executor: any TaskExecutor,
         limit: Int = 1_024,

@@ -2,11 +2,9 @@
 ///
 /// Every action that enters the queue is reported as ``QueueNoticeKind/added``, and every action that leaves
 /// it once, as removed, cancelled or processed. ``QueueNoticeKind/failed`` reports an attempt: the action is
-/// still there, unless `removed` follows.
-///
-/// While this broker runs, an `INSERT` or `DELETE` by SQL is reported as added or cancelled. Other changes by
-/// other processes and connections are ``QueueNoticeKind/changed``: they may concern this queue, so an
-/// observer that shows its contents reads them again.
+/// still there, unless `removed` follows. Other processes' changes are ``QueueNoticeKind/changed``: they may
+/// concern this queue, so an observer that shows its contents reads them again. While this broker runs, an
+/// `INSERT` or `DELETE` by SQL is reported as added or cancelled.
 public struct QueueNotice<A: Action>: Sendable {
     /// The kind of change.
     public let kind: QueueNoticeKind
@@ -23,7 +21,6 @@ public struct QueueNotice<A: Action>: Sendable {
 }
 
 extension QueueNotice {
-    /// Decodes the actions of a draft.
     init(_ draft: NoticeDraft, of queue: QueueName, _ reader: PayloadReader) {
         var actions: [QueuedAction<A>] = []
         var unreadable: [ActionID] = []

@@ -20,15 +20,7 @@ public struct ExponentialRetry: RetryPolicy, Hashable {
     /// The largest random part that is subtracted from a delay: 0 is none, 1 is all.
     public let jitter: Double
 
-    /// Makes a policy.
-    ///
-    /// Values outside their limits are clamped.
-    ///
-    /// - Parameters:
-    ///   - first: The delay after the first attempt; zero or more.
-    ///   - factor: The ratio of each delay to the previous one; 1 or more.
-    ///   - limit: The longest delay; at least `first`.
-    ///   - jitter: The largest random part that is subtracted from a delay; 0 to 1.
+    /// Makes a policy; values outside their limits are clamped.
     public init(
         first: Duration = .seconds(1),
         factor: Double = 2,

@@ -1,6 +1,7 @@
 /// The part of an engine that an ``AttemptRunner`` gets attempts from and reports their ends to.
 protocol AttemptSource: AnyObject, Sendable {
-    /// Writes the end of an attempt, and claims the next action with the permit that it frees.
+    /// Writes the end of an attempt, and claims the next action, which it returns, with the permit that it
+    /// frees.
     ///
     /// It is tried until it is written, whether the caller's task is cancelled or not; `giveUp` ends that.
     ///
@@ -9,7 +10,6 @@ protocol AttemptSource: AnyObject, Sendable {
     ///     transaction fails.
     ///   - written: Called with the written settlement and its result, or `nil` after giving up, before the
     ///     broker is reported as idle or stopped.
-    /// - Returns: The next claimed action; `nil` if there is none.
     func settle(
         _ action: ClaimedAction,
         _ settlement: Settlement,
@@ -18,7 +18,6 @@ protocol AttemptSource: AnyObject, Sendable {
         written: (Settlement, SettleResult?) -> Void
     ) async -> (ClaimedAction, Route)?
 
-    /// Returns the attempt that a handler gets for a claimed action.
     func attempt(for action: ClaimedAction) -> Attempt
 
     /// Looks again at actions that could not be decoded: a route or an upgrader was added.

@@ -1,8 +1,6 @@
 /// How the actions of a route are run.
 public struct RouteOptions: Sendable {
-    /// When a failed attempt is tried again.
-    ///
-    /// Default: ``ExponentialRetry`` without a limit of attempts.
+    /// When a failed attempt is tried again; by default ``ExponentialRetry`` without a limit of attempts.
     public var retry: any RetryPolicy
 
     /// What to do with an action that cannot continue.
@@ -18,20 +16,14 @@ public struct RouteOptions: Sendable {
     /// A cap below ``BrokerOptions/concurrency`` keeps a slow route from taking every permit (G9).
     public var concurrency: Int?
 
-    /// Gates that must be open for an action of the route to start; none by default.
-    ///
-    /// An action whose gate closes while it runs is not affected.
+    /// Gates that must be open for an action of the route to start; one that runs is not affected.
     public var gates: [GateName]
 
-    /// How often the process may die while the action runs alone until the action is
-    /// ``FailureCause/crashed``; at least 1.
-    ///
-    /// Default: 3.
+    /// How often the process may die, at least once, while the action runs alone until it is
+    /// ``FailureCause/crashed``.
     public var crashLimit: Int
 
     /// How long a released head waits; at least a second.
-    ///
-    /// Default: a second.
     public var releaseDelay: Duration
 
     /// Makes a set of options.

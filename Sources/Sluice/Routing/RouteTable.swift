@@ -2,9 +2,7 @@
 struct RouteTable: Sendable {
     private var patterns = PatternTable<[String?: Admission.Entry]>()
     private var queues = QueueTable()
-    /// By their numbers.
     private var routes: [Route] = []
-    /// The facts about the routes that claims need.
     private(set) var admission = Admission(routes: PatternTable(), queues: QueueTable())
 
     /// Adds a route; throws and changes nothing if there is one for the same pattern and kind.
@@ -31,7 +29,6 @@ struct RouteTable: Sendable {
         admission = Admission(routes: patterns, queues: queues)
     }
 
-    /// Sets the options for the queues of a pattern.
     mutating func add(_ pattern: QueuePattern, _ options: QueueOptions) throws(SluiceError) {
         try queues.add(pattern, options)
         admission = Admission(routes: patterns, queues: queues)
@@ -39,7 +36,6 @@ struct RouteTable: Sendable {
 
     subscript(id: RouteID) -> Route { routes[id.rawValue] }
 
-    /// Returns the route for an action; if there are several, that of the most specific pattern.
     func route(for queue: QueueName, kind: String) -> RouteMatch {
         let (route, matchesQueue) = admission.route(for: queue, kind: kind)
         return route.map { .route(self[$0.id]) } ?? .unroutable(hasRoute: matchesQueue)

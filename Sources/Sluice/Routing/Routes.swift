@@ -4,7 +4,6 @@ internal import Synchronization
 final class Routes: Sendable {
     private struct State {
         var table = RouteTable()
-        /// The broker was closed.
         var isClosed = false
     }
 
@@ -18,7 +17,7 @@ final class Routes: Sendable {
         state.withLock { $0.table.route(for: queue, kind: kind) }
     }
 
-    /// Changes the routes; if that throws, they are unchanged.
+    /// Changes the routes; `body` throws before it changes anything.
     func change(_ body: (inout RouteTable) throws(SluiceError) -> Void) throws(SluiceError) {
         try state.withLock { state throws(SluiceError) in
             guard !state.isClosed else { throw SluiceError(.closed, "the broker was closed") }
