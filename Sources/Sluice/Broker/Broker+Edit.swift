@@ -113,7 +113,7 @@ extension Broker {
         notBefore date: Date?
     ) async throws(SluiceError) -> ActionChange {
         let change = try await store.reschedule(action, notBefore: date.map(Timestamp.init))
-        if change == .done { admitScheduled(isNeeded: true) }
+        if change == .done { admitScheduledSoon() }
         return change
     }
 

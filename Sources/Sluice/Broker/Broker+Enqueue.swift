@@ -79,11 +79,7 @@ extension Broker {
         _ options: EnqueueOptions = EnqueueOptions(),
         notBefore date: Date? = nil
     ) throws(SluiceError) -> EnqueueReceipt {
-        try storeBlocking(drafter.draft(action, options.due(date)))
-    }
-
-    private func storeBlocking(_ draft: ActionDraft) throws(SluiceError) -> EnqueueReceipt {
-        let drafts = [draft]
+        let drafts = try [drafter.draft(action, options.due(date))]
         let ids = try store.enqueueBlocking(drafts)
         scheduleChores(for: drafts)
         return EnqueueReceipt(id: ids[0], broker: self)
@@ -116,16 +112,14 @@ extension Broker {
     /// Schedules the chores for drafts that are due later, expire or have a key.
     private func scheduleChores(for drafts: [ActionDraft]) {
         guard drafts.contains(where: { $0.notBefore != nil || $0.extras != nil }) else { return }
-        admitScheduled(isNeeded: drafts.contains { $0.notBefore != nil })
+        if drafts.contains(where: { $0.notBefore != nil }) { admitScheduledSoon() }
         if let end = drafts.lazy.compactMap({ $0.extras?.expiresAt }).min() { scheduleSweep(at: end) }
         if drafts.contains(where: { $0.extras?.key != nil }) {
             scheduleSweep(at: options.clock.now + Expiry.keySweepInterval)
         }
     }
 
-    func admitScheduled(isNeeded: Bool) {
-        if isNeeded && isRunning { scheduler.schedule(.admitScheduled, within: .zero) }
-    }
+    func admitScheduledSoon() { if isRunning { scheduler.schedule(.admitScheduled, within: .zero) } }
 
     /// Encodes actions, many of them in two tasks, since encoding takes about as long as storing.
     private func drafts<A: Action>(_ actions: [A], _ options: EnqueueOptions) async throws -> [ActionDraft] {

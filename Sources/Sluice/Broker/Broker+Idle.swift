@@ -40,7 +40,9 @@ extension Broker {
             // From here on, any change ends in another rest.
             seen = life.withLock { $0.rests }
             do {
-                if try await isIdleNow() { return }
+                // When this returns, the commit's report has woken the queues that it found.
+                if wakeUps != nil, !mutant("look before idle") { try await store.readForeignChanges() }
+                if scheduler.isIdle { return }
                 guard scheduler.isResting else { continue }
                 let left = try await workLeft()
                 guard let wait = IdleWait(left, waited: options.clock.uptime - start) else { return }
@@ -55,12 +57,6 @@ extension Broker {
                 do { try await options.clock.sleep(untilUptime: time) } catch { return }
             }
         }
-    }
-
-    private func isIdleNow() async throws(SluiceError) -> Bool {
-        // When this returns, the commit's report has woken the queues that it found.
-        if wakeUps != nil, !mutant("look before idle") { try await store.readForeignChanges() }
-        return scheduler.isIdle
     }
 
     /// Waits until the engine has nothing to do at the moment; returns `false` when waiting is pointless.

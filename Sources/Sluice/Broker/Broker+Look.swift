@@ -53,7 +53,12 @@ extension Broker {
     func pollOthers() async throws(SluiceError) {
         let look = life.withLock { $0.look.need() }
         scheduler.suspected(try await store.suspects())
-        try await readQueuesWithWork { scheduler.wake($0) }
+        var page: WorkPage? = .newest(thenLimit: Self.queueBatch)
+        while let part = page, isRunning {
+            let (queues, next) = try await store.queuesWithWork(part)
+            page = next
+            scheduler.wake(queues)
+        }
         life.withLock { $0.look.end(look) }
         options.restWaiters?.changed()
         observers.poke(nil)
@@ -65,15 +70,6 @@ extension Broker {
         attempt(.pollOthers, again: nil) { [weak self] _ in
             try await self?.pollOthers()
             self?.scheduler.askAgain(all: true)
-        }
-    }
-
-    private func readQueuesWithWork(_ tell: ([QueueID]) -> Void) async throws(SluiceError) {
-        var page: WorkPage? = .newest(thenLimit: Self.queueBatch)
-        while let part = page, isRunning {
-            let (queues, next) = try await store.queuesWithWork(part)
-            page = next
-            tell(queues)
         }
     }
 }

@@ -27,10 +27,9 @@ extension Broker {
         _ body: @escaping @Sendable (ObservedEvent) -> Void
     ) -> ObservationToken {
         defer { isObserved() }
-        return ObservationToken(
-            observers,
-            ObserverCallbacks(EventBuffer(buffering), schedule: Self.schedule(on: queue), body: body)
-        )
+        let buffer = EventBuffer(buffering)
+        let callbacks = ObserverCallbacks(buffer, schedule: Self.schedule(on: queue), body: body)
+        return ObservationToken(observers, callbacks)
     }
 
     /// Calls back for each event from now on, on an executor, in order and one at a time.
@@ -42,10 +41,9 @@ extension Broker {
         _ body: @escaping @Sendable (ObservedEvent) -> Void
     ) -> ObservationToken {
         defer { isObserved() }
-        return ObservationToken(
-            observers,
-            ObserverCallbacks(EventBuffer(buffering), schedule: Self.schedule(on: executor), body: body)
-        )
+        let buffer = EventBuffer(buffering)
+        let callbacks = ObserverCallbacks(buffer, schedule: Self.schedule(on: executor), body: body)
+        return ObservationToken(observers, callbacks)
     }
 
     /// Calls back on the committing thread when the file may have changed, whoever changed it.

@@ -36,13 +36,9 @@ extension Broker {
     }
 
     /// Returns the work of all queues that this broker has routes for, by what they wait for.
-    package func workLeft() async throws(SluiceError) -> WorkLeft {
-        try await workLeft(until: nil) { _ in false }
-    }
-
-    private func workLeft(
-        until end: Duration?,
-        isEnough: @escaping @Sendable (WorkLeft) -> Bool
+    package func workLeft(
+        until end: Duration? = nil,
+        isEnough: @escaping @Sendable (WorkLeft) -> Bool = { _ in false }
     ) async throws(SluiceError) -> WorkLeft {
         let left = Mutex(WorkLeft(now: options.clock.now))
         let form = try QueuePattern.all.form()

@@ -31,7 +31,6 @@ extension Broker {
     /// The longest time that a commit may remain unsynced.
     static let syncInterval: Duration = .seconds(1)
 
-    /// Whether the broker runs and has found all queues that had work at its start.
     package var hasLookedAround: Bool { life.withLock { $0.hasLookedAround } }
 
     /// Returns whether all is done that can be done at this time of the clock, but for attempts held in their
@@ -64,7 +63,14 @@ extension Broker {
     ///   runs; ``SluiceError/Code/closed``; an error of the file. Being stopped or cancelled is a normal
     ///   return.
     public func run() async throws {
-        try checkRole()
+        try store.check.ensure()
+        guard options.file.role == .run else {
+            throw SluiceError(
+                .wrongRole,
+                "the broker was opened with the role \(options.file.role) and runs none: "
+                    + "open it with the role run"
+            )
+        }
         let (drained, ended) = try beginRunning()
         defer { endRunning(ended) }
         try await store.startRunning()
@@ -290,10 +296,24 @@ extension Broker {
 
     private func endHolds() {
         attempt(.endHolds, again: nil) { [weak self] store in
-            guard let next = try await store.endHolds(), let self, self.isRunning else { return }
-            let delay = min(max(next - options.clock.now, .zero), Scheduler.scheduleInterval)
-            scheduler.schedule(.endHolds, within: delay)
+            if let next = try await store.endHolds() { self?.schedule(.endHolds, at: next) }
         }
+    }
+
+    private func sweep() {
+        attempt(.sweep, again: nil) { [weak self] store in
+            guard let self else { return }
+            if let next = try await store.sweep(routes.admission) { scheduleSweep(at: next) }
+            scheduler.hasten(.admitScheduled)
+        }
+    }
+
+    func scheduleSweep(at time: Timestamp) { schedule(.sweep, at: time) }
+
+    /// Schedules a chore at a time, or earlier, as the wall clock may be set forward.
+    private func schedule(_ chore: Chore, at time: Timestamp) {
+        let delay = min(max(time - options.clock.now, .zero), Scheduler.scheduleInterval)
+        if isRunning { scheduler.schedule(chore, within: delay) }
     }
 
     private func truncateWALAgain() {

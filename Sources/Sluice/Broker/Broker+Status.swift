@@ -13,7 +13,18 @@ extension Broker {
     public func status(of queue: QueueName) async throws(SluiceError) -> QueueStatus {
         try queue.validate()
         let found = try await statuses(of: .exact(queue), in: nil, limit: 1)
-        return found.first ?? QueueStatus(empty: queue)
+        return found.first
+            ?? QueueStatus(
+                queue: queue,
+                depth: 0,
+                because: [],
+                head: nil,
+                headKind: nil,
+                attempt: 0,
+                oldestAge: .zero,
+                lastError: nil,
+                queueID: nil
+            )
     }
 
     /// Returns the status of queues with work, by name.
@@ -94,7 +105,17 @@ extension Broker {
             // A queue that waits belongs to no process: any of them may run it.
             because += file.runners.filter { !$0.hasDied }.map { .owned(process: $0.process) }
         }
-        return QueueStatus(facts, because, now)
+        return QueueStatus(
+            queue: facts.name,
+            depth: facts.depth,
+            because: because,
+            head: facts.head,
+            headKind: facts.headKind,
+            attempt: facts.attempts + (facts.runningSince == nil ? 0 : 1),
+            oldestAge: facts.oldest.map { max(now - $0, .zero) } ?? .zero,
+            lastError: facts.lastError ?? facts.blockError,
+            queueID: facts.id
+        )
     }
 
     private var blockage: Because? { runner.watch?.blockedSince.map { .handlersBlocked(since: $0.date) } }
@@ -178,35 +199,5 @@ extension QueueFacts {
         }
         var seen: Set<GateName> = []
         return asked.filter { seen.insert($0).inserted }
-    }
-}
-
-extension QueueStatus {
-    fileprivate init(_ facts: QueueFacts, _ because: [Because], _ now: Timestamp) {
-        self.init(
-            queue: facts.name,
-            depth: facts.depth,
-            because: because,
-            head: facts.head,
-            headKind: facts.headKind,
-            attempt: facts.attempts + (facts.runningSince == nil ? 0 : 1),
-            oldestAge: facts.oldest.map { max(now - $0, .zero) } ?? .zero,
-            lastError: facts.lastError ?? facts.blockError,
-            queueID: facts.id
-        )
-    }
-
-    fileprivate init(empty queue: QueueName) {
-        self.init(
-            queue: queue,
-            depth: 0,
-            because: [],
-            head: nil,
-            headKind: nil,
-            attempt: 0,
-            oldestAge: .zero,
-            lastError: nil,
-            queueID: nil
-        )
     }
 }

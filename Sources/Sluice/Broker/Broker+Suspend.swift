@@ -68,7 +68,11 @@ extension Broker {
                 if error.endsBroker { suspension.isOn = false }
                 return .failure(error)
             }
-            await goOn()
+            if life.withLock({ $0.state == .running }) {
+                await begin()
+                // If another process has taken over its queues, the broker must learn it now.
+                scheduler.schedule(.renewLease, within: .zero)
+            }
             return .success(())
         }.get()
     }
@@ -90,25 +94,6 @@ extension Broker {
             }
             suspension.isOn = false
         }
-    }
-
-    private func goOn() async {
-        guard life.withLock({ $0.state == .running }) else { return }
-        await begin()
-        // If another process has taken over its queues, the broker must learn it now.
-        scheduler.schedule(.renewLease, within: .zero)
-    }
-}
-
-extension Broker {
-    func checkRole() throws(SluiceError) {
-        try store.check.ensure()
-        guard options.file.role != .run else { return }
-        throw SluiceError(
-            .wrongRole,
-            "the broker was opened with the role \(options.file.role) and runs none: "
-                + "open it with the role run"
-        )
     }
 
     /// Stops a running broker after a permanent failure of the file; called on any thread, must not block.

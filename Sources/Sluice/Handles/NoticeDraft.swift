@@ -24,21 +24,13 @@ extension NoticeDraft {
         for (index, event) in events.enumerated() {
             guard let id = event.action, let kind = QueueNoticeKind(event, for: queue) else { continue }
             let subject = Subject(id: id, action: contents.actions[index])
-            append(kind, subject, kind == .failed ? event.error : nil, to: &drafts)
+            let error = kind == .failed ? event.error : nil
+            if let last = drafts.last, last.kind == kind, last.error == error {
+                drafts[drafts.count - 1].subjects.append(subject)
+            } else {
+                drafts.append(NoticeDraft(kind: kind, subjects: [subject], error: error))
+            }
         }
         return drafts
-    }
-
-    private static func append(
-        _ kind: QueueNoticeKind,
-        _ subject: Subject,
-        _ error: String?,
-        to drafts: inout [NoticeDraft]
-    ) {
-        if let last = drafts.last, last.kind == kind, last.error == error {
-            drafts[drafts.count - 1].subjects.append(subject)
-        } else {
-            drafts.append(NoticeDraft(kind: kind, subjects: [subject], error: error))
-        }
     }
 }

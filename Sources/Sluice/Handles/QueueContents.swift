@@ -30,7 +30,7 @@ public struct QueueContents<A: Action>: AsyncSequence, Sendable {
 
         init(contents: QueueContents<A>) { self.contents = contents }
 
-        /// Returns the next action; `nil` at the end, and from then on. After an error it continues with the
+        /// Returns the next action; `nil` at the end, and from then on; after an error it continues with the
         /// next one.
         public mutating func next() async throws(SluiceError) -> QueuedAction<A>? {
             if page.isEmpty && !isAtEnd { try await readPage() }

@@ -3,8 +3,6 @@
 final class Route: Sendable {
     let id: RouteID
     let pattern: QueuePattern
-    /// `nil` is any kind that has no route of its own at the same pattern.
-    let kind: String?
     let options: RouteOptions
     /// Decodes the payload and calls the user's code, whose errors are results.
     let perform: @Sendable (ClaimedAction, Attempt) async -> HandlerResult
@@ -12,27 +10,13 @@ final class Route: Sendable {
     init(
         id: RouteID,
         pattern: QueuePattern,
-        kind: String?,
         options: RouteOptions,
         perform: @escaping @Sendable (ClaimedAction, Attempt) async -> HandlerResult
     ) {
         self.id = id
         self.pattern = pattern
-        self.kind = kind
         self.options = options
         self.perform = perform
-    }
-}
-
-extension Admission.Entry {
-    init(id: RouteID, _ options: RouteOptions) {
-        self.init(
-            id: id,
-            concurrency: options.concurrency,
-            gates: options.gates,
-            crashLimit: options.crashLimit,
-            failure: options.failure
-        )
     }
 }
 

@@ -22,9 +22,15 @@ struct RouteTable: Sendable {
             )
         }
         let id = RouteID(rawValue: routes.count)
-        routes.append(Route(id: id, pattern: pattern, kind: kind, options: options, perform: perform))
+        routes.append(Route(id: id, pattern: pattern, options: options, perform: perform))
         var kinds = patterns[form] ?? [:]
-        kinds[kind] = Admission.Entry(id: id, options)
+        kinds[kind] = Admission.Entry(
+            id: id,
+            concurrency: options.concurrency,
+            gates: options.gates,
+            crashLimit: options.crashLimit,
+            failure: options.failure
+        )
         patterns[form] = kinds
         admission = Admission(routes: patterns, queues: queues)
     }

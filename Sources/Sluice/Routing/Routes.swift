@@ -21,9 +21,7 @@ final class Routes: Sendable {
     func change(_ body: (inout RouteTable) throws(SluiceError) -> Void) throws(SluiceError) {
         try state.withLock { state throws(SluiceError) in
             guard !state.isClosed else { throw SluiceError(.closed, "the broker was closed") }
-            var table = state.table
-            try body(&table)
-            state.table = table
+            try body(&state.table)
         }
     }
 
