@@ -1,14 +1,13 @@
 extension Broker {
-    /// Copies the file while it is in use, with SQLite's backup interface.
+    /// Copies the file while it is in use, as a snapshot of one moment after the call, with SQLite's backup
+    /// interface.
     ///
-    /// The copy is a snapshot of one moment after the call, with everything that was acknowledged before the
-    /// call and with the application's own tables. A broker can run it at once: actions that run at that
-    /// moment wait in the copy, and get their attempt back. Copied actions keep their idempotency keys;
-    /// actions enqueued in the copy get other keys than actions enqueued in the original.
-    ///
-    /// Enqueuing and running continue. The WAL cannot be reset until the copy has been read. The copy is
-    /// written under a temporary name beside the destination, readable by its owner only. It is renamed when
-    /// it is completely on disk, and removed after an error. Cancelling the task does not end it.
+    /// The copy has everything that was acknowledged before the call, and the application's own tables. A
+    /// broker can run it at once: actions that run at that moment wait in it, and get their attempt back.
+    /// Copied actions keep their idempotency keys; actions enqueued in the copy get other keys than those of
+    /// the original. The WAL cannot be reset until the copy has been read. The copy is written under a
+    /// temporary name beside the destination, readable by its owner only. It is renamed when it is completely
+    /// on disk, and removed after an error. Cancelling the task does not end it.
     ///
     /// - Parameter path: The destination, in an existing directory; nothing may exist at this path.
     /// - Throws: ``SluiceError/Code/destinationExists``; ``SluiceError/Code/diskFull``,

@@ -24,20 +24,17 @@ extension Broker {
 
     /// Cancels the actions that have a tag, except those enqueued during the call.
     ///
-    /// It works in batches of several hundred, each in a transaction of its own, so that other writes wait
-    /// for at most one. After an error, earlier batches remain cancelled.
-    ///
-    /// - Throws: ``SluiceError/Code/invalidOptions`` when the tag is outside its limits, and errors of the
-    ///   file.
+    /// It works in batches of several hundred, each in a transaction of its own. After an error, earlier
+    /// batches remain cancelled. Throws ``SluiceError/Code/invalidOptions`` when the tag is outside its
+    /// limits, and errors of the file.
     @discardableResult
     public func cancel(tag: String) async throws(SluiceError) -> CancellationCounts {
         try EnqueueOptions.validate(tag: tag)
         return try await cancel(.tag(tag))
     }
 
-    /// Cancels all waiting and running actions in the queues of a pattern, as ``cancel(tag:)`` does.
-    ///
-    /// A prefix pattern scans every action of the file; the name of one queue does not.
+    /// Cancels all actions in the queues of a pattern, as ``cancel(tag:)`` does; a prefix scans every action
+    /// of the file.
     @discardableResult
     public func cancel(queues pattern: QueuePattern) async throws(SluiceError) -> CancellationCounts {
         try await cancel(.queues(pattern.form()))

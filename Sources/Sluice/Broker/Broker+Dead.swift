@@ -6,7 +6,7 @@ public import struct Foundation.Date
 
 /// Dead letters: actions that failed for good, with the errors of their attempts.
 extension Broker {
-    /// Returns dead letters, the newest first.
+    /// Returns dead letters with their payloads, the newest first.
     ///
     /// ```swift
     /// var page = try await broker.deadLetters("conversation/*")
@@ -16,11 +16,8 @@ extension Broker {
     /// }
     /// ```
     ///
-    /// - Parameters:
-    ///   - cause: Only dead letters with this cause; `nil` is any.
-    ///   - last: The last dead letter of the previous page. Dead letters created in the meantime are on no
-    ///     later page.
-    ///   - limit: The most that are read; each includes its payload.
+    /// - Parameter last: The last of the previous page; dead letters created in the meantime are on no later
+    ///   page.
     public func deadLetters(
         _ pattern: QueuePattern = .all,
         cause: DeadLetterCause? = nil,
@@ -44,13 +41,11 @@ extension Broker {
         try await store.failedAttempts(of: action)
     }
 
-    /// Puts a dead letter back into its queue, at the place of its sort key and number, with no attempt
-    /// spent.
+    /// Puts a dead letter back into its queue, at its old place with no attempt spent; returns whether there
+    /// was one.
     ///
-    /// Its expiry is dropped. The queue's depth limit does not apply.
-    ///
-    /// - Returns: Whether there was such a dead letter.
-    /// - Throws: ``SluiceError/Code/sortKeyMismatch`` when the queue now has another type of sort key.
+    /// Its expiry is dropped. The queue's depth limit does not apply. Throws
+    /// ``SluiceError/Code/sortKeyMismatch`` when the queue now has another type of sort key.
     @discardableResult
     public func requeue(_ action: ActionID) async throws(SluiceError) -> Bool {
         try await store.requeue(action)
@@ -58,23 +53,19 @@ extension Broker {
 
     /// Puts a dead letter back at the end of its queue; throws as ``requeue(_:)`` does.
     ///
-    /// In the order of arrival the number is the place. So the action gets a new number and a new idempotency
-    /// key, and the server cannot recognize it as a repetition. If the queue holds larger sort keys, the
-    /// action gets the largest of them.
-    ///
-    /// - Returns: The new number; `nil` when there was no such dead letter.
+    /// In the order of arrival the number is the place. So the action gets a new number, which is returned,
+    /// and a new idempotency key, and the server cannot recognize it as a repetition. If the queue holds
+    /// larger sort keys, the action gets the largest of them.
     @discardableResult
     public func requeueAtEnd(_ action: ActionID) async throws(SluiceError) -> ActionID? {
         try await store.requeueAtEnd(action)
     }
 
-    /// Puts the dead letters of a pattern back, each at its old place, in batches of several hundred.
+    /// Puts the dead letters of a pattern back, each at its old place, in batches of several hundred; returns
+    /// how many.
     ///
     /// Dead letters created during the call with a higher number are not included. A dead letter stays if its
     /// queue now has another type of sort key.
-    ///
-    /// - Parameter cause: Only dead letters with this cause; `nil` is any.
-    /// - Returns: How many were put back.
     @discardableResult
     public func requeueAll(
         _ pattern: QueuePattern,
@@ -103,18 +94,15 @@ extension Broker {
     @discardableResult
     public func purge(_ action: ActionID) async throws(SluiceError) -> Bool { try await store.purge(action) }
 
-    /// Deletes dead letters with their histories, the oldest first, in batches of several hundred.
+    /// Deletes dead letters with their histories, the oldest first, in batches of several hundred; returns
+    /// how many.
     ///
     /// ```swift
     /// try await broker.purgeDeadLetters(diedBefore: monthAgo, keepingNewest: 1_000)
     /// ```
     ///
-    /// - Parameters:
-    ///   - cause: Only dead letters with this cause; `nil` is any.
-    ///   - date: Only dead letters created before this date; `nil` is all.
-    ///   - count: How many of the newest to keep, whatever their age. Dead letters created during the call
-    ///     are kept too.
-    /// - Returns: How many were deleted.
+    /// - Parameter count: How many of the newest to keep, whatever their age, besides those created during
+    ///   the call.
     @discardableResult
     public func purgeDeadLetters(
         _ pattern: QueuePattern = .all,

@@ -9,11 +9,11 @@ public import struct Foundation.Date
 /// A running attempt is not changed: an edit applies to the next attempt, a move when the attempt ends. For a
 /// dead letter the result is ``ActionChange/missing``: put it back first.
 extension Broker {
-    /// Moves an action to another queue, to the place of its sort key and number.
+    /// Moves an action to another queue, to the place of its sort key and number; it keeps its attempts and
+    /// its wait.
     ///
-    /// The action keeps its attempts and its wait. If it had parked its old queue, that queue continues. The
-    /// action keeps its deduplication key; if an action of the new queue has the same key, that action loses
-    /// it.
+    /// If it had parked its old queue, that queue continues. It keeps its deduplication key; if an action of
+    /// the new queue has the same key, that action loses it.
     ///
     /// - Returns: ``ActionChange/deferred`` while the action runs: it moves when its attempt ends, if it
     ///   still exists, even if the other queue is full.
@@ -28,14 +28,9 @@ extension Broker {
 
     /// Makes a waiting action the next to start in its queue, whatever the queue's discipline.
     ///
-    /// The action gets a new sort key. If its number is smaller than that of the first action, it gets the
-    /// first action's key, otherwise the next smaller key; a text is shortened by its last character. In a
-    /// queue in order of arrival the key becomes negative. In a queue that runs its last action first, the
-    /// action gets the key of the last one if its number is greater, otherwise the next greater key; a text
-    /// gets one more character. A pass through a queue restarts at the front.
-    ///
-    /// A wait for a retry stays, and the queue then waits for it. An action that was scheduled for later is
-    /// due at once.
+    /// The action gets a new sort key, by the rules of <doc:QueueHandles>; in a queue in order of arrival the
+    /// key becomes negative. A pass through a queue restarts at the front. A wait for a retry stays, and the
+    /// queue then waits for it. An action that was scheduled for later is due at once.
     ///
     /// - Returns: ``ActionChange/running`` while the action runs: nothing has been changed.
     /// - Throws: ``SluiceError/Code/noSmallerSortKey`` when there is no smaller key, such as before an empty
@@ -50,11 +45,10 @@ extension Broker {
     /// Replaces an action's payload, and its kind by that of the new type.
     ///
     /// Queue, place and attempts stay, whatever the new value says. If the action was parked because its
-    /// payload did not decode or its kind was unknown, it is tried again.
+    /// payload did not decode or its kind was unknown, it is tried again. A running attempt does not see the
+    /// edit. If it succeeds, the edit is lost with the action; this is reported as
+    /// ``QueueEvent/Kind/editLost`` and logged.
     ///
-    /// - Parameter ifRunning: What to do while the action runs. A running attempt does not see the edit. If
-    ///   it succeeds, the edit is lost with the action; this is reported as ``QueueEvent/Kind/editLost`` and
-    ///   logged.
     /// - Returns: ``ActionChange/deferred`` while the action runs; with ``EditWhileRunning/refuse``
     ///   ``ActionChange/running``, and nothing has been changed.
     /// - Throws: ``SluiceError/Code/payloadNotEncodable``, ``SluiceError/Code/payloadTooLarge``.
@@ -74,7 +68,7 @@ extension Broker {
         )
     }
 
-    /// Replaces an action's payload with JSON text of the same kind and version, as ``edit(_:to:ifRunning:)``
+    /// Replaces an action's payload with JSON text of its kind and version, as ``edit(_:to:ifRunning:)``
     /// does.
     ///
     /// - Throws: ``SluiceError/Code/payloadNotJSON``, ``SluiceError/Code/payloadTooLarge``,
@@ -100,13 +94,11 @@ extension Broker {
         }
     }
 
-    /// Schedules an action for later, or makes a scheduled action due now.
+    /// Schedules an action for later, or makes a scheduled action due now, with a past date or `nil`.
     ///
     /// Until that time, the actions after it can run. A wait for a retry stays, and so does a parking that
-    /// the action has caused.
-    ///
-    /// - Parameter date: When it is due; `nil` or a past date is now.
-    /// - Returns: ``ActionChange/running`` while the action runs: nothing has been changed.
+    /// the action has caused. Returns ``ActionChange/running`` while the action runs: nothing has been
+    /// changed.
     @discardableResult
     public func reschedule(
         _ action: ActionID,
@@ -119,7 +111,7 @@ extension Broker {
 
     /// Sets or clears the expiry of an action (``EnqueueOptions/expiresAt``).
     ///
-    /// - Returns: ``ActionChange/deferred`` while the action runs: its attempt is not affected.
+    /// Returns ``ActionChange/deferred`` while the action runs: its attempt is not affected.
     @discardableResult
     public func setExpiry(_ action: ActionID, _ date: Date?) async throws(SluiceError) -> ActionChange {
         let time = date.map(Timestamp.init)
@@ -130,7 +122,7 @@ extension Broker {
 
     /// Sets or clears the tag of an action at once, also while it runs.
     ///
-    /// - Throws: ``SluiceError/Code/invalidOptions`` when the tag is outside its limits.
+    /// Throws ``SluiceError/Code/invalidOptions`` when the tag is outside its limits.
     @discardableResult
     public func setTag(_ action: ActionID, _ tag: String?) async throws(SluiceError) -> ActionChange {
         if let tag { try EnqueueOptions.validate(tag: tag) }
@@ -141,10 +133,9 @@ extension Broker {
     ///
     /// The action that has parked the queue is the one in ``Because/parked(by:cause:error:since:)``. It is
     /// skipped even if an action that sorts before it has arrived since, or others run beside it. In a queue
-    /// that is not parked, the head is the next action to start by the queue's discipline.
-    ///
-    /// - Parameter reason: The dead letter's error.
-    /// - Returns: ``HeadSkip/running(_:)`` while the head runs: nothing has been changed; cancel it instead.
+    /// that is not parked, the head is the next action to start by the queue's discipline. `reason` becomes
+    /// the dead letter's error. Returns ``HeadSkip/running(_:)`` while the head runs: nothing has been
+    /// changed; cancel it instead.
     @discardableResult
     public func skipHead(
         of queue: QueueName,

@@ -9,10 +9,8 @@ public import struct Foundation.Date
 /// When the call returns, the action survives a kill of the process and, at the default durability, a loss of
 /// power (G1).
 extension Broker {
-    /// Enqueues an action.
+    /// Enqueues an action, due at a date; until then it blocks nothing.
     ///
-    /// - Parameter date: When it is due; until then it blocks nothing. `nil` is at once, or as the options
-    ///   say.
     /// - Returns: The action's number, and a way to wait for it; with a deduplication key, perhaps the number
     ///   of an existing action.
     /// - Throws: `CancellationError` when the task was cancelled before the write began; ``SluiceError`` with
@@ -31,13 +29,13 @@ extension Broker {
         return EnqueueReceipt(id: try await store(drafts: [draft])[0], broker: self)
     }
 
-    /// Enqueues actions of one type, of one queue or several, all or none, in their order.
+    /// Enqueues actions of one type, all or none, in their order, and returns their numbers in the same
+    /// order.
     ///
     /// - Parameters:
     ///   - shared: The options of each action. If several share a key in one queue, the first wins: it counts
     ///     as stored for the others.
     ///   - options: Returns the options of one action, in place of the shared ones.
-    /// - Returns: The actions' numbers, in the same order.
     /// - Throws: As for one action, and any error of the closure unchanged.
     @discardableResult
     public func enqueue<A: Action>(
@@ -50,13 +48,10 @@ extension Broker {
         return try await store(drafts: try await drafts(Array(actions), shared))
     }
 
-    /// Enqueues actions whose kinds and payloads are known at run time only, all or none, in their order.
+    /// Enqueues actions whose kinds and payloads are known at run time only, as ``enqueue(_:_:options:)``
+    /// does.
     ///
-    /// - Parameters:
-    ///   - shared: The options of each action.
-    ///   - options: Returns the options of one action, in place of the shared ones.
-    /// - Returns: The actions' numbers, in the same order.
-    /// - Throws: As for an action of a type, and ``SluiceError/Code/payloadNotJSON``.
+    /// It also throws ``SluiceError/Code/payloadNotJSON``.
     @discardableResult
     public func enqueue(
         raw actions: some Sequence<RawAction>,
@@ -66,13 +61,11 @@ extension Broker {
         try await store(drafts: actions.map { try drafter.draft($0, options?($0) ?? shared) })
     }
 
-    /// Enqueues an action and blocks the calling thread until it is durable.
+    /// Enqueues an action and blocks the calling thread until it is durable, as long as the disk's sync
+    /// takes.
     ///
-    /// Use it in code that cannot wait asynchronously: a commit takes as long as the disk's sync. Actions are
-    /// stored in the order of the calls; calls in separately started tasks have no order. The
-    /// ``BrokerOptions/middleware`` is not called.
-    ///
-    /// - Throws: As ``enqueue(_:_:notBefore:)``, except `CancellationError`.
+    /// Actions are stored in the order of the calls. The ``BrokerOptions/middleware`` is not called. It
+    /// throws as ``enqueue(_:_:notBefore:)`` does, except `CancellationError`.
     @discardableResult
     public func enqueueBlocking<A: Action>(
         _ action: A,

@@ -4,7 +4,7 @@
 /// (``EnqueueOptions/gate``) and an outcome (``Outcome/retry(whenOpen:)``). No attempt is spent on a closed
 /// gate. A gate that was never opened is closed.
 extension Broker {
-    /// Opens a gate, so that the actions that wait for it may start.
+    /// Opens a gate, so that the actions that wait for it may start; throws ``SluiceError/Code/invalidGate``.
     ///
     /// If the gate opens during an attempt that ends with ``Outcome/retry(whenOpen:)``, the action is tried
     /// again at once. If the gate is open already, the call wakes no queue, and the gate remains kept if it
@@ -15,7 +15,6 @@ extension Broker {
     ///     because a new process cannot know its state.
     ///   - spread: The time over which the waiting queues start, so that not all of them call one server at
     ///     once.
-    /// - Throws: ``SluiceError/Code/invalidGate`` and errors of the file.
     public func openGate(
         _ name: GateName,
         isKept: Bool = false,
@@ -27,8 +26,7 @@ extension Broker {
 
     /// Closes a gate, so that no action that needs it starts; running actions are not affected.
     ///
-    /// - Parameter isKept: Whether the row stays when the file is opened again; the gate is closed either
-    ///   way.
+    /// A kept row stays when the file is opened again; the gate is closed either way.
     public func closeGate(_ name: GateName, isKept: Bool = false) async throws(SluiceError) {
         try name.validate()
         try await store.setGate(name, isOpen: false, isKept: isKept, spread: .zero)
@@ -40,8 +38,8 @@ extension Broker {
 
 /// Holds: an operator's pause of one queue, of all queues with a prefix, or of everything.
 ///
-/// Holds are stored in the file and survive the process; each has a holder and a reason. While a hold covers
-/// a queue, no action of the queue starts, not even by ``retryNow(_:)``; running actions continue.
+/// Holds are stored in the file and survive the process. While a hold covers a queue, no action of the queue
+/// starts, not even by ``retryNow(_:)``; running actions continue.
 extension Broker {
     /// Holds the queues of a pattern, and returns the number of the hold.
     ///
@@ -73,11 +71,7 @@ extension Broker {
     @discardableResult
     public func endHold(_ hold: HoldID) async throws(SluiceError) -> Bool { try await store.endHold(hold) }
 
-    /// Ends the holds of a pattern, and returns how many there were.
-    ///
-    /// - Parameters:
-    ///   - pattern: The same pattern that was held. The name of one queue does not end a hold on a prefix.
-    ///   - holder: Only holds of this holder; `nil` is all.
+    /// Ends the holds of a holder, or of all, that have exactly this pattern; returns how many there were.
     @discardableResult
     public func endHolds(
         matching pattern: QueuePattern,

@@ -1,20 +1,16 @@
 internal import Logging
 internal import Synchronization
 
-/// Waiting until nothing is left to do.
 extension Broker {
     /// Waits until a running broker has nothing left to run or to wait for.
     ///
-    /// The file decides: commits of other connections before the call count, such as an enqueue in a
-    /// transaction of the application. Parked queues do not count, nor actions without a route in this
-    /// broker, whether due, waiting for a retry, scheduled, or running in another process. Work of this
-    /// broker that is due later counts, however late. A wait of more than five seconds is logged once at
-    /// `notice`.
+    /// The file decides: commits of other connections before the call count. Parked queues do not count, nor
+    /// actions without a route in this broker, whatever their state. Work of this broker that is due later
+    /// counts, however late. A wait of more than five seconds is logged once at `notice`.
     ///
-    /// The call returns at once when the broker stops or the task is cancelled. It also does so after a
-    /// ``run()`` that has thrown, and in a role that runs nothing. Before the first `run()` it waits for
-    /// that, and while the broker is suspended for ``resume()``. A handler must not call it, since it would
-    /// wait for its own return: the call traps.
+    /// The call returns at once when the broker stops or the task is cancelled, after a ``run()`` that has
+    /// thrown, and in a role that runs nothing. Before the first `run()` it waits for that, and while the
+    /// broker is suspended for ``resume()``. In a handler the call would wait for its own return: it traps.
     public func waitUntilIdle() async {
         await waitUntilIdle { [options] wait in
             guard wait.isLong else { return false }
@@ -25,10 +21,8 @@ extension Broker {
         }
     }
 
-    /// Waits as ``waitUntilIdle()`` does, and reports long waits.
-    ///
-    /// - Parameter tell: Called when the broker waits only for a time or for another process, until it
-    ///   returns `true`.
+    /// Waits as ``waitUntilIdle()`` does; `tell` is called when only a time or another process can end it,
+    /// until `true`.
     package func waitUntilIdle(telling tell: (IdleWait) -> Bool) async {
         if store.check.isForked { return }
         ensureNotInHandler("waitUntilIdle()")
@@ -59,11 +53,8 @@ extension Broker {
         }
     }
 
-    /// Waits until the engine has nothing to do at the moment; returns `false` when waiting is pointless.
-    ///
-    /// - Parameters:
-    ///   - seen: The number of rests seen so far; `nil` accepts the current rest.
-    ///   - stops: The number of stops when the wait began.
+    /// Waits for a rest of the engine other than the one of number `seen`; returns `false` when waiting is
+    /// pointless.
     private func waitForRest(behind seen: Int?, _ stops: Int) async -> Bool {
         let waiter = life.withLock { life in
             life.lastRestWaiter += 1

@@ -1,6 +1,5 @@
 internal import Synchronization
 
-/// Noticing the commits of other connections and processes (G11).
 extension Broker {
     /// Polls for commits of other connections at once, without waiting for the result.
     package func lookForCommits() {
@@ -8,7 +7,6 @@ extension Broker {
         scheduler.schedule(.lookForChanges, within: .zero)
     }
 
-    /// Whether there are observers or callers that wait for the end of an action.
     var isWatched: Bool { store.waiters.areThere || store.interest.isAny }
 
     /// Polls for commits of others while this broker does not run, as long as it is watched.
@@ -45,9 +43,7 @@ extension Broker {
     }
 }
 
-/// Finding every queue with work: at the start, and when queues may have been missed.
 extension Broker {
-    /// How many queues are read at a time.
     private static let queueBatch = 1_000
 
     func pollOthers() async throws(SluiceError) {

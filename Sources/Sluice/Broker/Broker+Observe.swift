@@ -3,24 +3,21 @@ internal import Logging
 
 /// Observing what happens; without observers, events are not created.
 extension Broker {
-    /// Returns the events from now on, as a subscription with a buffer of its own.
+    /// Returns the events of commits of calls that begin after this one has returned, in the order of
+    /// commits.
     ///
-    /// It includes the commits of all calls that begin after this one has returned, in the order of commits.
-    ///
-    /// - Parameter buffering: How many events wait for a consumer that is slower than the queues.
+    /// Each sequence has a buffer of its own, for events that wait for a consumer that is slower than the
+    /// queues.
     public func events(buffering: EventBuffering = .bounded()) -> QueueEvents {
         defer { isObserved() }
         return QueueEvents(observers, buffering)
     }
 
-    /// Calls back for each event from now on, on a dispatch queue, in order and one at a time.
+    /// Calls back for each event, or gap, from now on, on a dispatch queue, in order and one at a time.
     ///
-    /// - Parameters:
-    ///   - queue: The queue. A concurrent queue is fine: callbacks do not overlap.
-    ///   - buffering: How many events wait for callbacks that are slower than the queues.
-    ///   - body: Called with an event, or with the mark of a gap.
-    /// - Returns: A token; callbacks end when it is released. Events from before the broker's close are
-    ///   delivered even after it.
+    /// A concurrent queue is fine: callbacks do not overlap. Events that wait for callbacks that are slower
+    /// than the queues are buffered. Callbacks end when the token is released. Events from before the
+    /// broker's close are delivered even after it.
     public func observe(
         on queue: DispatchQueue,
         buffering: EventBuffering = .bounded(),
@@ -32,9 +29,8 @@ extension Broker {
         return ObservationToken(observers, callbacks)
     }
 
-    /// Calls back for each event from now on, on an executor, in order and one at a time.
-    ///
-    /// See ``observe(on:buffering:_:)-(DispatchQueue,_,_)``.
+    /// Calls back on an executor, as ``observe(on:buffering:_:)-(DispatchQueue,_,_)`` does on a dispatch
+    /// queue.
     public func observe(
         on executor: any TaskExecutor,
         buffering: EventBuffering = .bounded(),

@@ -1,9 +1,8 @@
 extension Broker {
-    /// Ends the retry waits of queues and unparks them, so that their heads are tried now.
+    /// Ends the retry waits of queues and unparks them, so that their heads are tried now; returns how many
+    /// there were.
     ///
     /// No attempt is lost or given back. Running actions are not affected.
-    ///
-    /// - Returns: The number of queues that waited for a retry or were parked.
     @discardableResult
     public func retryNow(_ pattern: QueuePattern = .all) async throws(SluiceError) -> Int {
         let count = try await store.retryNow(pattern.form())
@@ -20,9 +19,8 @@ extension Broker {
         return count
     }
 
-    /// Returns waiting and running actions, by queue, in the order in which each queue runs them.
-    ///
-    /// - Parameter limit: The most that are read; each includes its payload.
+    /// Returns waiting and running actions, with payloads, by queue, in the order in which each queue runs
+    /// them.
     public func actionSummaries(
         _ pattern: QueuePattern = .all,
         limit: Int = 1_000
@@ -35,19 +33,16 @@ extension Broker {
 
     /// Makes all commits to the file so far survive a loss of power, whoever has made them.
     ///
-    /// Call it after enqueuing on a connection whose commits are not synced; one call covers any number of
-    /// commits. It cannot repair pages that a connection with `synchronous = OFF` has copied from the WAL
-    /// into the file.
-    ///
-    /// - Throws: ``SluiceError`` when the disk cannot be written: then nothing is known to be durable.
+    /// Call it after enqueuing on a connection whose commits are not synced. It cannot repair pages that a
+    /// connection with `synchronous = OFF` has copied from the WAL into the file. After an error nothing is
+    /// known to be durable.
     public func flush() async throws(SluiceError) { try await store.sync() }
 
     /// Copies the WAL into the database and truncates it, so that neither contains deleted payloads.
     ///
     /// With ``FileOptions/erasesPayloads`` the broker does this by itself while it runs and when it is
-    /// closed. Without that option, deleted payloads may remain in the database.
-    ///
-    /// - Returns: `false` when another connection prevented the truncation: call it again.
+    /// closed. Without that option, deleted payloads may remain in the database. Returns `false` when another
+    /// connection prevented the truncation: call it again.
     public func truncateWAL() async throws(SluiceError) -> Bool { try await store.truncateWAL() }
 }
 
@@ -55,10 +50,6 @@ extension Broker {
     /// Starts the batches of queues now, however few actions wait: see ``QueueStart/batch(count:after:)``.
     ///
     /// The request is stored in the file: without a running broker, the batch starts with the next one.
-    ///
-    /// ```swift
-    /// try await broker.runNow("tracking", includingRetries: true)   // a pass through all that is left
-    /// ```
     ///
     /// - Parameter includingRetries: Whether actions that wait for a retry are tried now too, in the same
     ///   transaction. Parked queues stay parked: use ``retryNow(_:)``.

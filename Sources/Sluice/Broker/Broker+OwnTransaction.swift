@@ -10,15 +10,11 @@ extension Broker {
     /// sqlite3_exec(connection, "COMMIT", nil, nil, nil)
     /// ```
     ///
-    /// After the commit, a running broker in this process or another starts the action. The action has the
-    /// durability of the connection: below `synchronous = FULL` it survives a loss of power only after
-    /// ``flush()`` has returned.
-    ///
-    /// The call makes the same checks as the other forms, but does not call the ``BrokerOptions/middleware``.
-    /// An action that is refused leaves the transaction unchanged. The call does not commit, roll back or
-    /// change settings, and leaves no statement on the connection; `changes()` is that of the engine's last
-    /// statement. Since each call prepares its statements again, one call with a sequence costs far less than
-    /// many.
+    /// The action has the durability of the connection: below `synchronous = FULL` it survives a loss of
+    /// power only after ``flush()`` has returned. The ``BrokerOptions/middleware`` is not called. A refusal
+    /// leaves the transaction unchanged. The call does not commit, roll back or change settings, and leaves
+    /// no statement on the connection; `changes()` is that of the engine's last statement. Each call prepares
+    /// its statements again: one call with a sequence costs far less than many.
     ///
     /// - Parameter connection: A `sqlite3 *` of the SQLite library that this process uses, with a transaction
     ///   open, whose main database is the broker's file. It is used during the call, on the calling thread.
@@ -48,11 +44,8 @@ extension Broker {
     /// try broker.enqueue(sends, in: connection) { EnqueueOptions(tag: "message-\($0.message)") }
     /// ```
     ///
-    /// - Parameters:
-    ///   - shared: The options of each action.
-    ///   - options: Returns the options of one action, in place of the shared ones.
-    /// - Returns: The actions' numbers, in the same order.
-    /// - Throws: As for one action, and any error of the closure unchanged.
+    /// The closure returns the options of one action, in place of the shared ones; its errors are thrown
+    /// unchanged.
     @discardableResult
     public func enqueue<A: Action>(
         _ actions: some Sequence<A>,
@@ -63,13 +56,11 @@ extension Broker {
         try store.enqueue(actions.map { try drafter.draft($0, options?($0) ?? shared) }, in: connection)
     }
 
-    /// Returns the problems of a connection of the application with this broker's file.
+    /// Returns the problems of a connection of the application with this broker's file, to log when it is
+    /// opened.
     ///
-    /// The call writes nothing and changes no setting. Call it once, when the connection is opened, and log
-    /// the result.
-    ///
-    /// - Throws: ``SluiceError`` when SQLite cannot answer, such as when the connection's own statements hold
-    ///   a lock.
+    /// The call writes nothing and changes no setting. It throws when SQLite cannot answer, such as when the
+    /// connection's own statements hold a lock.
     public func diagnose(_ connection: OpaquePointer) throws(SluiceError) -> [ConnectionFinding] {
         try store.diagnose(connection)
     }

@@ -33,7 +33,7 @@ extension Broker {
 
     package var hasLookedAround: Bool { life.withLock { $0.hasLookedAround } }
 
-    /// Returns whether all is done that can be done at this time of the clock, but for attempts held in their
+    /// Whether all is done that can be done at this time of the clock, except by attempts held in their
     /// handlers.
     package func isAtRest(butFor held: Int) -> Bool {
         life.withLock { $0.hasLookedAround && scheduler.isAtRest(butFor: held) }
@@ -47,12 +47,12 @@ extension Broker {
 
     var isRunning: Bool { life.withLock { $0.state == .running || $0.state == .starting } }
 
-    /// Runs the queues until ``stop(grace:)`` is called or the task is cancelled, which cancels running
-    /// handlers at once.
+    /// Runs the queues until ``stop(grace:)`` is called or the task is cancelled.
     ///
     /// Every queue with work resumes, whoever enqueued it and when (G8). Actions that ran when an earlier
-    /// process died are tried first, for ``BrokerOptions/crashTrialLimit`` at most (G7). The call returns
-    /// when all handlers have returned, and can then be made again.
+    /// process died are tried first, for ``BrokerOptions/crashTrialLimit`` at most (G7). Cancelling the task
+    /// cancels running handlers at once. The call returns when all handlers have returned, and can then be
+    /// made again.
     ///
     /// Other processes may run the queues of the file at the same time: give all of them the same routes. A
     /// queue belongs to one process while an action of it runs there. If a process dies, the others run its
@@ -104,13 +104,12 @@ extension Broker {
     ///
     /// No action is claimed after this call. Running handlers may finish within the grace period, by default
     /// ``BrokerOptions/stopGrace``; then they are cancelled, and their actions released without spending an
-    /// attempt. A handler that ignores its cancellation delays the return, since nothing can end it. If the
-    /// process ends first, the handler's action is a suspect at the next start.
+    /// attempt. A handler that ignores its cancellation delays the return. If the process ends first, the
+    /// handler's action is a suspect at the next start.
     ///
     /// A ``run()`` that has not begun is not stopped: cancel its task. While the broker is suspended, the
     /// call returns only after ``resume()``, because outcomes of handlers must be written. In a handler the
-    /// call would wait for its own return, so it traps: start a task instead, `Task { await
-    /// attempt.broker.stop() }`.
+    /// call would wait for its own return, so it traps; there write `Task { await attempt.broker.stop() }`.
     public func stop(grace: Duration? = nil) async {
         ensureNotInHandler("stop(grace:)")
         await beginStop(grace: grace)()
@@ -216,7 +215,7 @@ extension Broker {
             if life.state == .starting || life.state == .running { life.state = .stopping }
             life.stops += 1
         }
-        // First, or cancelled and released actions would start again. `stop()` is last, as it may end the
+        // First, or cancelled and released actions would start again; `stop()` is last, as it may end the
         // run.
         scheduler.close()
         Task(executorPreference: options.engine.executor) { await self.leaveQueuesToOthers() }
@@ -347,8 +346,7 @@ extension Broker {
             scheduler.keepPlaces(next.unplaced)
             if let time = next.sweep { scheduleSweep(at: time) }
             let delay = next.scheduled.map { max($0 - options.clock.now, .zero) }
-            // This must not replace a check that was requested in the meantime: this check may have been too
-            // early.
+            // Replaces no check that was requested in the meantime: this one may have been too early.
             scheduler.admitNext(after: delay, noLaterThan: Scheduler.scheduleInterval, insteadOf: mark)
         }
     }

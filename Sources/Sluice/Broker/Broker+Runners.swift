@@ -21,7 +21,6 @@ extension Broker {
     }
 
     func beginBesideOthers() {
-        // If it was already taken for dead, it renews its lease at once.
         scheduler.schedule(
             .renewLease,
             after: store.runners.epoch == nil ? .zero : options.file.leases.renewal

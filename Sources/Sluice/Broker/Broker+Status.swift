@@ -27,11 +27,7 @@ extension Broker {
             )
     }
 
-    /// Returns the status of queues with work, by name.
-    ///
-    /// - Parameters:
-    ///   - states: Only queues in one of these; `nil` is all. Finding few queues among many reads them all.
-    ///   - limit: The most that are returned.
+    /// Returns the status of queues with work, by name; finding few in some states among many reads them all.
     public func statuses(
         matching pattern: QueuePattern = .all,
         in states: Set<QueueStatus.State>? = nil,

@@ -3,19 +3,18 @@ internal import Synchronization
 
 /// Releasing the file while the system suspends the process.
 ///
-/// iOS kills a suspended application that holds a lock on a file in a shared container. An application with
-/// such a file suspends its broker when it goes to the background, and resumes it when it returns.
+/// iOS kills a suspended application that holds a lock on a file in a shared container. It suspends its
+/// broker when it goes to the background, and resumes it when it returns.
 extension Broker {
     /// Ends the open transaction, releases all locks and closes the file until ``resume()``.
     ///
-    /// - Writes and reads wait until then, also calls that block their thread. A write that is cancelled
+    /// - Writes and reads wait until then, also those that block their thread. A write that is cancelled
     ///   before it begins is still withdrawn. Copies by ``backup(to:)`` end with
     ///   ``SluiceError/Code/suspended``.
     /// - Running handlers continue, and their outcomes wait to be written. Nothing new starts.
     /// - ``stop(grace:)`` begins at once and returns after ``resume()``. ``close(grace:)`` opens the file
-    ///   once more to write pending outcomes.
-    /// - Other processes run waiting queues. This process's lease expires after 30 seconds, as that of a
-    ///   stopped process; then they may also run the actions that ran here.
+    ///   once more.
+    /// - Other processes run waiting queues, and after this process's lease of 30 seconds also what ran here.
     ///
     /// The call waits for the current group commit, which waits for another connection's lock for at most
     /// ``FileOptions/lockTimeout``. If SQLite has the WAL-reset bug, it also waits up to a second for
@@ -52,11 +51,9 @@ extension Broker {
     /// Opens the file again with the same checks, writes pending outcomes, processes changes by others and
     /// continues.
     ///
-    /// On a broker that is not suspended, the call has no effect.
-    ///
-    /// - Throws: Errors of opening; the broker then stays suspended, and the call can be repeated.
-    ///   ``SluiceError/Code/fileReplaced`` and ``SluiceError/Code/newerSchema`` are permanent: waiting calls
-    ///   end with them.
+    /// On a broker that is not suspended, the call has no effect. After an error of opening it stays
+    /// suspended, and the call can be repeated; ``SluiceError/Code/fileReplaced`` and
+    /// ``SluiceError/Code/newerSchema`` are permanent: waiting calls end with them.
     public func resume() async throws(SluiceError) {
         try store.check.ensure()
         try await suspension.pass { [self] () async -> Result<Void, SluiceError> in

@@ -5,9 +5,8 @@ internal import Foundation
 #endif
 
 extension Broker {
-    /// Enqueues actions transferred from another file, all or none, in their order.
-    ///
-    /// - Returns: Their numbers; `nil` for an action whose key is taken, as it is or was stored here already.
+    /// Enqueues actions of another file, all or none, in their order; the number is `nil` if the key is or
+    /// was stored here.
     package func take(_ actions: [TransferredAction]) async throws -> [ActionID?] {
         for action in actions { try check(action) }
         return try await store.take(actions)
@@ -44,12 +43,10 @@ extension Broker {
     /// }
     /// ```
     ///
-    /// Upgraders may be added at any time; actions that wait for one then run.
+    /// Upgraders may be added at any time; actions that wait for one then run. If the closure throws, the
+    /// action is undecodable, with the error's type as the reason. It may be called once more for each
+    /// attempt.
     ///
-    /// - Parameters:
-    ///   - old: The type that such a payload decodes as; it need not be an action.
-    ///   - upgrader: Converts the old value. If it throws, the action is undecodable, with the error's type
-    ///     as the reason. It may be called once more for each attempt.
     /// - Throws: ``SluiceError/Code/duplicateUpgrader``, ``SluiceError/Code/invalidVersion``,
     ///   ``SluiceError/Code/invalidKind``.
     public func upgrade<A: Action, Old: Decodable & Sendable>(

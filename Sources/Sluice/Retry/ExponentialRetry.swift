@@ -73,15 +73,11 @@ extension RetryPolicy where Self == ExponentialRetry {
         ExponentialRetry(first: first, factor: factor, limit: limit, jitter: jitter)
     }
 
-    /// A second, doubled with each attempt up to an hour, without jitter and without end.
+    /// A second, doubled with each attempt up to an hour (1 s, 2 s, 4 s, … 2,048 s, 3,600 s), without jitter
+    /// and without end.
     ///
-    /// | attempt | 1 | 2 | 3 | 4 | … | 12 | 13 |
-    /// | --- | --- | --- | --- | --- | --- | --- | --- |
-    /// | delay | 1 s | 2 s | 4 s | 8 s | … | 2,048 s | 3,600 s |
-    ///
-    /// Queues that fail together retry together; ``exponential(first:factor:limit:jitter:)`` has jitter.
-    ///
-    /// - Parameter limit: The longest delay; at least a second.
+    /// Queues that fail together retry together; ``exponential(first:factor:limit:jitter:)`` has jitter. The
+    /// longest delay is at least a second.
     public static func backoff(upTo limit: Duration = .seconds(3_600)) -> ExponentialRetry {
         ExponentialRetry(first: .seconds(1), factor: 2, limit: limit, jitter: 0)
     }
