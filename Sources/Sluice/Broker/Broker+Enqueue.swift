@@ -137,6 +137,5 @@ extension Broker {
 
     /// The number of actions from which a second task is worth its start.
     private static let concurrentEncodingCount = 64
-
     func queueOptions(of queue: QueueName) -> QueueOptions? { drafter.options(of: queue) }
 }

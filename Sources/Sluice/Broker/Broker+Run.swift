@@ -23,14 +23,12 @@ extension Broker {
         var rests = 0
         /// How often a stop was requested.
         var stops = 0
-
         /// Whether the broker runs and has found all queues that had work at its start.
         var hasLookedAround: Bool { state == .running && !look.isNeeded }
     }
 
     /// The longest time that a commit may remain unsynced.
     static let syncInterval: Duration = .seconds(1)
-
     package var hasLookedAround: Bool { life.withLock { $0.hasLookedAround } }
 
     /// Whether all is done that can be done at this time of the clock, except by attempts held in their
@@ -41,10 +39,8 @@ extension Broker {
 
     /// When something is due next by time alone, whatever runs.
     package var nextDueTime: Duration? { scheduler.nextDueTime }
-
     /// When a waiting queue or the timeout of an attempt is due next, by the clock's uptime.
     package var nextQueueTime: Duration? { scheduler.nextQueueTime }
-
     var isRunning: Bool { life.withLock { $0.state == .running || $0.state == .starting } }
 
     /// Runs the queues until ``stop(grace:)`` is called or the task is cancelled.

@@ -6,7 +6,6 @@ public struct CancellationCounts: Sendable, Hashable {
     public var signalled = 0
     /// Actions that were named by number and do not exist; 0 when cancelling by tag or by queue.
     public var tooLate = 0
-
     /// Makes counts of zero.
     public init() {}
 }

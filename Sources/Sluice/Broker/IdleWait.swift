@@ -4,10 +4,8 @@ package struct IdleWait: Sendable {
     package let queueCount: Int
     /// When the first of them is due; `nil` if only another process can end the wait.
     package let delay: Duration?
-
     /// How long the call has waited.
     package let waited: Duration
-
     /// Whether the wait is worth a report; a retry within seconds is not.
     package var isLong: Bool { delay ?? waited >= .seconds(5) }
 

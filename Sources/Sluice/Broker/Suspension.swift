@@ -14,7 +14,6 @@ final class Suspension: Sendable {
     }
 
     static let readingLimit: Duration = .seconds(2)
-
     /// Called with the work that is left when a broker that does not run is suspended.
     var told: (@Sendable (RemainingWork) -> Void)? { listener.withLock { $0?.tell } }
 

@@ -11,7 +11,6 @@ public import Dispatch
 public final class DispatchExecutor: TaskExecutor {
     /// The queue on which tasks run.
     public let queue: DispatchQueue
-
     /// Creates an executor for a queue, serial or concurrent.
     public init(_ queue: DispatchQueue) { self.queue = queue }
 

@@ -9,7 +9,6 @@ package struct ActionGroups: Sendable, Hashable {
     }
 
     package var isEmpty: Bool { started.isEmpty && joined.isEmpty }
-
     /// The most groups that one action may start or be a member of: each is checked when the action is due.
     static let limit = 64
 

@@ -18,14 +18,12 @@ public enum QueueDiscipline: Sendable, Hashable {
     /// One at a time in the order, in passes: a failed action is passed over until the next pass, with the
     /// members of the groups that it starts.
     case passOver
-
     /// The most slots that a queue can have; a claim checks all that are taken.
     public static let maximumSlots = 1_000
 }
 
 extension QueueDiscipline {
     var slots: Int { if case .concurrent(let slots) = self { slots } else { 1 } }
-
     /// Whether an action that waits for a time or for its own gate leaves the order until then.
     var defersWaiting: Bool { self != .firstInFirstOut }
 

@@ -9,6 +9,5 @@ package struct QueueRules: Sendable, Hashable {
     }
 
     static let plain = QueueRules()
-
     var isBatched: Bool { start != .atOnce }
 }

@@ -3,7 +3,6 @@ package struct QueueTable: Sendable {
     private var table = PatternTable<QueueOptions>()
     /// Whether some queues have rules of their own; in most brokers none has.
     private(set) var hasRules = false
-
     package init() {}
 
     /// Sets the options for the queues of a pattern, or throws, changing nothing, when it has some or they

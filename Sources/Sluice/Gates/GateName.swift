@@ -5,12 +5,9 @@
 public struct GateName: CheckedName {
     /// The most bytes of UTF-8 that a name can have.
     public static let maximumByteCount = 255
-
     /// The name as given.
     public let rawValue: String
-
     /// Makes a name; it is checked when it is used.
     public init(_ rawValue: String) { self.rawValue = rawValue }
-
     func validate() throws(SluiceError) { try validate(.invalidGate, "gate") }
 }

@@ -5,7 +5,6 @@ struct NoticeBuffer: ObserverBuffer {
     private let limit: Int
     private var drafts: Deque<NoticeDraft> = []
     private var count = 0
-
     init(limit: Int) { self.limit = max(limit, 1) }
 
     mutating func add(_ draft: NoticeDraft) {

@@ -13,11 +13,9 @@ public struct QueueContents<A: Action>: AsyncSequence, Sendable {
     /// ``SluiceError/Code/undecodable`` for an action that is not of the type, and errors of reading the
     /// file.
     public typealias Failure = SluiceError
-
     let queue: QueueName
     let broker: Broker
     let pageSize: Int
-
     /// Makes an iterator, which reads on demand.
     public func makeAsyncIterator() -> Iterator { Iterator(contents: self) }
 
@@ -27,7 +25,6 @@ public struct QueueContents<A: Action>: AsyncSequence, Sendable {
         private var page: ArraySlice<StoredAction> = []
         private var last: Place?
         private var isAtEnd = false
-
         init(contents: QueueContents<A>) { self.contents = contents }
 
         /// Returns the next action; `nil` at the end, and from then on; after an error it continues with the

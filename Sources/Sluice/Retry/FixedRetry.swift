@@ -4,7 +4,6 @@
 public struct FixedRetry: RetryPolicy, Hashable {
     /// The delay before each retry.
     public let delay: Duration
-
     /// Makes a policy; a negative delay counts as zero.
     public init(every delay: Duration) { self.delay = max(delay, .zero) }
 

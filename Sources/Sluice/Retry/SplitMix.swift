@@ -3,7 +3,6 @@
 /// SplitMix64, by Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
 struct SplitMix: RandomNumberGenerator {
     private var state: UInt64
-
     init(seed: UInt64) { state = seed }
 
     mutating func next() -> UInt64 {

@@ -19,7 +19,6 @@ protocol AttemptSource: AnyObject, Sendable {
     ) async -> (ClaimedAction, Route)?
 
     func attempt(for action: ClaimedAction) -> Attempt
-
     /// Looks again at actions that could not be decoded: a route or an upgrader was added.
     func retryUndecodable()
 }

@@ -2,7 +2,6 @@
 public struct RouteOptions: Sendable {
     /// When a failed attempt is tried again; by default ``ExponentialRetry`` without a limit of attempts.
     public var retry: any RetryPolicy
-
     /// What to do with an action that cannot continue.
     public var failure: FailurePolicies
 
@@ -15,14 +14,11 @@ public struct RouteOptions: Sendable {
     ///
     /// A cap below ``BrokerOptions/concurrency`` keeps a slow route from taking every permit (G9).
     public var concurrency: Int?
-
     /// Gates that must be open for an action of the route to start; one that runs is not affected.
     public var gates: [GateName]
-
     /// How often the process may die, at least once, while the action runs alone until it is
     /// ``FailureCause/crashed``.
     public var crashLimit: Int
-
     /// How long a released head waits; at least a second.
     public var releaseDelay: Duration
 

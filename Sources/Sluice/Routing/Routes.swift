@@ -8,9 +8,7 @@ final class Routes: Sendable {
     }
 
     private let state = Mutex(State())
-
     var admission: Admission { state.withLock { $0.table.admission } }
-
     subscript(id: RouteID) -> Route { state.withLock { $0.table[id] } }
 
     func route(for queue: QueueName, kind: String) -> RouteMatch {
