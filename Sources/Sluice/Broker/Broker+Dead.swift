@@ -24,11 +24,9 @@ extension Broker {
         after last: DeadLetter? = nil,
         limit: Int = 100
     ) async throws(SluiceError) -> [DeadLetter] {
-        try await store.deadLetters(
-            DeadLetterFilter(form: pattern.form(), cause: cause),
-            after: last.map { (Timestamp($0.diedAt), $0.id) },
-            limit: limit
-        )
+        let filter = DeadLetterFilter(form: try pattern.form(), cause: cause)
+        let place = last.map { (Timestamp($0.diedAt), $0.id) }
+        return try await store.deadLetters(filter, after: place, limit: limit)
     }
 
     /// Returns a dead letter; `nil` when there is none with this number.

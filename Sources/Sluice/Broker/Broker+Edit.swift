@@ -80,18 +80,12 @@ extension Broker {
         ifRunning: EditWhileRunning = .next
     ) async throws(SluiceError) -> ActionChange {
         try coder.check(RawAction(queue: "", kind: "", payload: payload))
-        guard coder.sealing != nil else {
-            return try await store.edit(
-                action,
-                kind: nil,
-                payload: payload,
-                version: nil,
-                ifRunning: ifRunning
-            )
+        guard coder.sealing == nil else {
+            return try await store.edit(action, ifRunning: ifRunning) { [coder] kind, version in
+                try coder.seal(payload, SealingContext(kind: kind, version: version))
+            }
         }
-        return try await store.edit(action, ifRunning: ifRunning) { [coder] kind, version in
-            try coder.seal(payload, SealingContext(kind: kind, version: version))
-        }
+        return try await store.edit(action, kind: nil, payload: payload, version: nil, ifRunning: ifRunning)
     }
 
     /// Schedules an action for later, or makes a scheduled action due now, with a past date or `nil`.
@@ -142,10 +136,7 @@ extension Broker {
         reason: String = "skipped"
     ) async throws(SluiceError) -> HeadSkip {
         try queue.validate()
-        return try await store.skipHead(
-            of: queue,
-            error: reason,
-            by: routes.admission.queues.saidDiscipline(of: queue)
-        )
+        let discipline = routes.admission.queues.saidDiscipline(of: queue)
+        return try await store.skipHead(of: queue, error: reason, by: discipline)
     }
 }

@@ -41,15 +41,14 @@ extension Broker {
             observers.tellCommitOfOthers()
         }
     }
-}
 
-extension Broker {
-    private static let queueBatch = 1_000
+    /// How many queues are read at a time.
+    static let queuePage = 1_000
 
     func pollOthers() async throws(SluiceError) {
         let look = life.withLock { $0.look.need() }
         scheduler.suspected(try await store.suspects())
-        var page: WorkPage? = .newest(thenLimit: Self.queueBatch)
+        var page: WorkPage? = .newest(thenLimit: Self.queuePage)
         while let part = page, isRunning {
             let (queues, next) = try await store.queuesWithWork(part)
             page = next

@@ -44,9 +44,7 @@ extension Broker {
     /// closed. Without that option, deleted payloads may remain in the database. Returns `false` when another
     /// connection prevented the truncation: call it again.
     public func truncateWAL() async throws(SluiceError) -> Bool { try await store.truncateWAL() }
-}
 
-extension Broker {
     /// Starts the batches of queues now, however few actions wait: see ``QueueStart/batch(count:after:)``.
     ///
     /// The request is stored in the file: without a running broker, the batch starts with the next one.

@@ -1,8 +1,6 @@
 internal import Synchronization
 
 extension Broker {
-    private static let remainingWorkPage = 1_000
-
     /// Returns the work that the file has for this broker by time alone, whether the broker runs or not.
     ///
     /// ```swift
@@ -13,13 +11,7 @@ extension Broker {
     /// waits for a gate or a retry and expires first, its expiry counts, unless its route's policy for
     /// ``FailureCause/expired`` is to block. Throws errors of the file.
     public func remainingWork() async throws(SluiceError) -> RemainingWork {
-        try await remainingWork(until: nil)
-    }
-
-    /// Returns the work left; after `end`, in the clock's uptime, queues that were not read are assumed to
-    /// have work.
-    func remainingWork(until end: Duration?) async throws(SluiceError) -> RemainingWork {
-        try await workLeft(until: end) { $0.next == .now }.next
+        try await workLeft { $0.next == .now }.next
     }
 
     /// Returns the work left; `nil` while the broker is suspended, when reading would wait for its resume.
@@ -28,7 +20,7 @@ extension Broker {
         try await suspension.pass { [self] () async -> Result<RemainingWork?, SluiceError> in
             guard !suspension.isOn else { return .success(nil) }
             do throws(SluiceError) {
-                return .success(try await remainingWork(until: end))
+                return .success(try await workLeft(until: end) { $0.next == .now }.next)
             } catch {
                 return .failure(error)
             }
@@ -36,6 +28,8 @@ extension Broker {
     }
 
     /// Returns the work of all queues that this broker has routes for, by what they wait for.
+    ///
+    /// Queues that are not read by `end`, in the clock's uptime, are assumed to have work.
     package func workLeft(
         until end: Duration? = nil,
         isEnough: @escaping @Sendable (WorkLeft) -> Bool = { _ in false }
@@ -43,7 +37,7 @@ extension Broker {
         let left = Mutex(WorkLeft(now: options.clock.now))
         let form = try QueuePattern.all.form()
         let mine = store.runners.epoch
-        try await store.queueFacts(form, page: Self.remainingWorkPage) { [self] file, page in
+        try await store.queueFacts(form, page: Self.queuePage) { [self] file, page in
             left.withLock { left in
                 if let end, options.clock.uptime >= end {
                     left.stopReading()

@@ -141,11 +141,7 @@ extension Broker {
         observers.end()
         routes.drop()
     }
-}
 
-// MARK: - Steps
-
-extension Broker {
     private func beginRunning() throws(SluiceError) -> (drained: Event, ended: Event) {
         try life.withLock { life throws(SluiceError) in
             switch life.state {
@@ -189,7 +185,10 @@ extension Broker {
         // The last process may have died and left payloads in the WAL.
         if options.file.erasesPayloads { scheduler.schedule(.truncateWAL, within: .zero) }
         if let wakeUps {
-            beginBesideOthers()
+            // If it was already taken for dead, it renews its lease at once.
+            let renewal: Duration = store.runners.epoch == nil ? .zero : options.file.leases.renewal
+            scheduler.schedule(.renewLease, after: renewal)
+            if store.runners.hasOthers { scheduler.schedule(.watchRunners, after: options.file.leases.watch) }
             if options.file.watchesWAL { wakeUps.start() }
             scheduler.schedule(.lookForChanges, after: options.file.foreignChangeInterval)
         }
@@ -231,11 +230,7 @@ extension Broker {
     }
 
     func stopped() { life.withLock { $0.drained }.happen() }
-}
 
-// MARK: - Chores
-
-extension Broker {
     func perform(_ chore: Chore) {
         switch chore {
         case .endGrace: runner.cancelAll(.stop)

@@ -20,14 +20,6 @@ extension Broker {
         scheduler.schedule(.pollOthers, within: .zero)
     }
 
-    func beginBesideOthers() {
-        scheduler.schedule(
-            .renewLease,
-            after: store.runners.epoch == nil ? .zero : options.file.leases.renewal
-        )
-        if store.runners.hasOthers { scheduler.schedule(.watchRunners, after: options.file.leases.watch) }
-    }
-
     /// Removes dead processes, and asks again for queues that other processes had claimed.
     func watchRunners() {
         // When the last other process is gone, check the queues that were refused because of others.

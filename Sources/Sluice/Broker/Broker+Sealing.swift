@@ -10,9 +10,7 @@ extension Broker {
     /// - Throws: ``SluiceError/Code/undecodable`` when it cannot be opened, or is not sealed although it must
     ///   be.
     public func openPayload(_ payload: String, kind: String, version: Int = 1) throws(SluiceError) -> String {
-        switch coder.open(payload, SealingContext(kind: kind, version: version)) {
-        case .success(let text): return text
-        case .failure(let error): throw SluiceError(.undecodable, error.reason)
-        }
+        try coder.open(payload, SealingContext(kind: kind, version: version))
+            .mapError { SluiceError(.undecodable, $0.reason) }.get()
     }
 }

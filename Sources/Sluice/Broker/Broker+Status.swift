@@ -42,10 +42,6 @@ extension Broker {
     /// is closed or the task is cancelled, and throws errors of the file. While this broker does not run,
     /// changes by others arrive within ``FileOptions/foreignChangeInterval``.
     public func statusUpdates(of queue: QueueName) -> QueueStatusUpdates { QueueStatusUpdates(self, queue) }
-}
-
-extension Broker {
-    private static let statusPage = 1_000
 
     func statuses(
         of form: QueuePattern.Form,
@@ -57,11 +53,8 @@ extension Broker {
         let found = Mutex<[QueueStatus]>([])
         let isRunHere = isRunning
         let now = options.clock.now
-        try await store.queueFacts(
-            form,
-            after: name,
-            page: states == nil ? limit : Self.statusPage
-        ) { [self] file, page in
+        let pageSize = states == nil ? limit : Self.queuePage
+        try await store.queueFacts(form, after: name, page: pageSize) { [self] file, page in
             let lock = isRunHere ? store.lockInTheWay(walPath: file.walPath) : nil
             return found.withLock { found in
                 for facts in page where found.count < limit {
@@ -82,8 +75,9 @@ extension Broker {
         _ now: Timestamp
     ) -> QueueStatus {
         var because = facts.becauseOfFile(file, isRunHere ? route(facts) : nil, now)
-        if let process = file.process(of: facts.runningEpoch, butFor: isRunHere ? store.runners.epoch : nil) {
-            because.append(.owned(process: process))
+        let mine = isRunHere ? store.runners.epoch : nil
+        if let owner = file.runners.first(where: { $0.epoch == facts.runningEpoch && $0.epoch != mine }) {
+            because.append(.owned(process: owner.process))
         } else if isRunHere {
             if because.isEmpty { because = [readiness(facts, file)] }
             // These obstacles say more than that the head is about to start.
@@ -131,13 +125,6 @@ extension Broker {
             guard case .route(let route) = route(facts) else { return .ready }
             return .permit(.route(route.pattern))
         }
-    }
-}
-
-extension StatusFacts {
-    fileprivate func process(of epoch: Int64?, butFor mine: Int64?) -> Int? {
-        guard let epoch, epoch != mine else { return nil }
-        return runners.first { $0.epoch == epoch }?.process
     }
 }
 

@@ -32,9 +32,7 @@ extension Broker {
         }
         try coder.check(RawAction(queue: action.queue, kind: action.kind, payload: action.payload))
     }
-}
 
-extension Broker {
     /// Adds an upgrader that converts payloads of an older version to the type's current one, in one step.
     ///
     /// ```swift

@@ -3,11 +3,6 @@ package struct QueueRules: Sendable, Hashable {
     package var discipline = QueueDiscipline.firstInFirstOut
     package var start = QueueStart.atOnce
 
-    package init(discipline: QueueDiscipline = .firstInFirstOut, start: QueueStart = .atOnce) {
-        self.discipline = discipline
-        self.start = start
-    }
-
     static let plain = QueueRules()
     var isBatched: Bool { start != .atOnce }
 }

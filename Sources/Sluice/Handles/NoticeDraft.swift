@@ -9,9 +9,7 @@ struct NoticeDraft: Sendable {
     var subjects: [Subject]
     let error: String?
     var lost = 0
-}
 
-extension NoticeDraft {
     /// The notices of a commit's events for a queue; none if the transaction had begun before the
     /// observation.
     static func all(

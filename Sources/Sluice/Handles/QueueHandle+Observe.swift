@@ -50,19 +50,14 @@ extension QueueHandle {
         }
         let registration = ContentsRegistration(interest, name)
         let subscriber = Observers.Subscriber(
-            receiveContents: { events, contents in
-                callbacks.receive(NoticeDraft.all(of: name, in: events, contents))
-            },
-            othersCommitted: {
-                callbacks.receive([NoticeDraft(kind: .changed, subjects: [], error: nil)])
-            },
+            receiveContents: { callbacks.receive(NoticeDraft.all(of: name, in: $0, $1)) },
+            othersCommitted: { callbacks.receive([NoticeDraft(kind: .changed, subjects: [], error: nil)]) },
             end: {}
         )
-        let token = ObservationToken(broker.observers, subscriber) {
+        defer { broker.isObserved() }
+        return ObservationToken(broker.observers, subscriber) {
             callbacks.cancel()
             registration.end()
         }
-        broker.isObserved()
-        return token
     }
 }

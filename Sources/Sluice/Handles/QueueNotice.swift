@@ -18,9 +18,7 @@ public struct QueueNotice<A: Action>: Sendable {
     public let error: String?
     /// How many actions were in later notices that were lost, because this observer is slower than its queue.
     public let lost: Int
-}
 
-extension QueueNotice {
     init(_ draft: NoticeDraft, of queue: QueueName, _ reader: PayloadReader) {
         var actions: [QueuedAction<A>] = []
         var unreadable: [ActionID] = []
@@ -28,13 +26,7 @@ extension QueueNotice {
             let action = subject.action.flatMap { try? reader.queued(A.self, from: $0, in: queue).get() }
             if let action { actions.append(action) } else { unreadable.append(subject.id) }
         }
-        self.init(
-            kind: draft.kind,
-            queue: queue,
-            actions: actions,
-            unreadable: unreadable,
-            error: draft.error,
-            lost: draft.lost
-        )
+        (kind, error, lost) = (draft.kind, draft.error, draft.lost)
+        (self.queue, self.actions, self.unreadable) = (queue, actions, unreadable)
     }
 }

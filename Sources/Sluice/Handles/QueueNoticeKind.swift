@@ -15,9 +15,7 @@ public enum QueueNoticeKind: String, Sendable, Hashable, CaseIterable {
     /// The file is polled every ``FileOptions/foreignChangeInterval``; while this broker runs, at most once
     /// a second.
     case changed
-}
 
-extension QueueNoticeKind {
     /// Makes the kind of an event for a queue; `nil` if the event is of no such kind or about other queues.
     init?(_ event: QueueEvent, for queue: QueueName) {
         if event.target == queue {

@@ -5,7 +5,7 @@ public import struct Foundation.Date
 #endif
 
 /// An action that waits in a queue, or was taken out of it.
-public struct QueuedAction<A: Action>: Sendable, Identifiable {
+public struct QueuedAction<A: Action>: Sendable, Identifiable, CustomStringConvertible {
     /// The action.
     public let action: A
     let stored: StoredAction
@@ -19,9 +19,6 @@ public struct QueuedAction<A: Action>: Sendable, Identifiable {
     public var idempotencyKey: String { stored.id.idempotencyKey(of: stored.nonce) }
     /// The action's tag, if any.
     public var tag: String? { stored.tag }
-}
-
-extension QueuedAction: CustomStringConvertible {
     /// Number and kind, without the payload (G13).
     public var description: String { "action \(id) (\(stored.kind))" }
 }

@@ -41,9 +41,4 @@ struct RouteTable: Sendable {
     }
 
     subscript(id: RouteID) -> Route { routes[id.rawValue] }
-
-    func route(for queue: QueueName, kind: String) -> RouteMatch {
-        let (route, matchesQueue) = admission.route(for: queue, kind: kind)
-        return route.map { .route(self[$0.id]) } ?? .unroutable(hasRoute: matchesQueue)
-    }
 }
