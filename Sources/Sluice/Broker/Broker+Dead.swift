@@ -25,7 +25,7 @@ extension Broker {
         limit: Int = 100
     ) async throws(SluiceError) -> [DeadLetter] {
         let filter = DeadLetterFilter(form: try pattern.form(), cause: cause)
-        let place = last.map { (Timestamp($0.diedAt), $0.id) }
+        let place = last.map { (diedAt: Timestamp($0.diedAt), id: $0.id) }
         return try await store.deadLetters(filter, after: place, limit: limit)
     }
 
