@@ -1,6 +1,5 @@
 extension Broker {
-    /// Copies the file while it is in use, as a snapshot of one moment after the call, with SQLite's backup
-    /// interface.
+    /// Copies the file while it is in use, as a snapshot of one moment after the call.
     ///
     /// The copy has everything that was acknowledged before the call, and the application's own tables. A
     /// broker can run it at once: actions that run at that moment wait in it, and get their attempt back.
@@ -10,9 +9,8 @@ extension Broker {
     /// on disk, and removed after an error. Cancelling the task does not end it.
     ///
     /// - Parameter path: The destination, in an existing directory; nothing may exist at this path.
-    /// - Throws: ``SluiceError/Code/destinationExists``; ``SluiceError/Code/diskFull``,
-    ///   ``SluiceError/Code/readOnly`` and ``SluiceError/Code/cannotOpen`` for the destination;
-    ///   ``SluiceError/Code/suspended`` and ``SluiceError/Code/closed``, also during the copy;
-    ///   ``SluiceError/Code/unsupportedDatabase`` for queues in memory.
+    /// - Throws: ``SluiceError`` `destinationExists`; `diskFull`, `readOnly` and `cannotOpen` for the
+    ///   destination; `suspended` and `closed`, also during the copy; `unsupportedDatabase` for queues in
+    ///   memory.
     public func backup(to path: String) async throws(SluiceError) { try await store.backUp(to: path) }
 }

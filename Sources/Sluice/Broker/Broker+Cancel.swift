@@ -1,8 +1,7 @@
 /// Cancelling, one action or many.
 ///
 /// A waiting action is removed. A running action is marked in the file, then its handler's task is cancelled.
-/// If the handler returns success all the same, the success counts; any other result removes the action. The
-/// queue continues when the handler has returned.
+/// If the handler returns success all the same, the success counts; any other result removes the action.
 extension Broker {
     /// Cancels an action.
     @discardableResult
@@ -24,17 +23,17 @@ extension Broker {
 
     /// Cancels the actions that have a tag, except those enqueued during the call.
     ///
-    /// It works in batches of several hundred, each in a transaction of its own. After an error, earlier
-    /// batches remain cancelled. Throws ``SluiceError/Code/invalidOptions`` when the tag is outside its
-    /// limits, and errors of the file.
+    /// It works in batches of several hundred, each in a transaction of its own; after an error, earlier ones
+    /// remain cancelled. Throws ``SluiceError/Code/invalidOptions`` when the tag is outside its limits, and
+    /// errors of the file.
     @discardableResult
     public func cancel(tag: String) async throws(SluiceError) -> CancellationCounts {
         try EnqueueOptions.validate(tag: tag)
         return try await cancel(.tag(tag))
     }
 
-    /// Cancels all actions in the queues of a pattern, as ``cancel(tag:)`` does; a prefix scans every action
-    /// of the file.
+    /// Cancels all actions in the queues of a pattern, as ``cancel(tag:)`` does; a prefix scans the whole
+    /// file.
     @discardableResult
     public func cancel(queues pattern: QueuePattern) async throws(SluiceError) -> CancellationCounts {
         try await cancel(.queues(pattern.form()))

@@ -16,8 +16,7 @@ extension Broker {
     /// }
     /// ```
     ///
-    /// - Parameter last: The last of the previous page; dead letters created in the meantime are on no later
-    ///   page.
+    /// Dead letters created in the meantime are on no later page.
     public func deadLetters(
         _ pattern: QueuePattern = .all,
         cause: DeadLetterCause? = nil,
@@ -39,7 +38,7 @@ extension Broker {
         try await store.failedAttempts(of: action)
     }
 
-    /// Puts a dead letter back into its queue, at its old place with no attempt spent; returns whether there
+    /// Puts a dead letter back at its old place in its queue, with no attempt spent; returns whether there
     /// was one.
     ///
     /// Its expiry is dropped. The queue's depth limit does not apply. Throws
@@ -59,8 +58,7 @@ extension Broker {
         try await store.requeueAtEnd(action)
     }
 
-    /// Puts the dead letters of a pattern back, each at its old place, in batches of several hundred; returns
-    /// how many.
+    /// Puts the dead letters of a pattern back, each at its old place, in batches; returns how many.
     ///
     /// Dead letters created during the call with a higher number are not included. A dead letter stays if its
     /// queue now has another type of sort key.
@@ -92,15 +90,13 @@ extension Broker {
     @discardableResult
     public func purge(_ action: ActionID) async throws(SluiceError) -> Bool { try await store.purge(action) }
 
-    /// Deletes dead letters with their histories, the oldest first, in batches of several hundred; returns
-    /// how many.
+    /// Deletes dead letters with their histories, the oldest first, in batches; returns how many.
     ///
     /// ```swift
     /// try await broker.purgeDeadLetters(diedBefore: monthAgo, keepingNewest: 1_000)
     /// ```
     ///
-    /// - Parameter count: How many of the newest to keep, whatever their age, besides those created during
-    ///   the call.
+    /// The newest that are kept, whatever their age, are so besides those created during the call.
     @discardableResult
     public func purgeDeadLetters(
         _ pattern: QueuePattern = .all,

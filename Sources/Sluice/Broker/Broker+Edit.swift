@@ -9,17 +9,15 @@ public import struct Foundation.Date
 /// A running attempt is not changed: an edit applies to the next attempt, a move when the attempt ends. For a
 /// dead letter the result is ``ActionChange/missing``: put it back first.
 extension Broker {
-    /// Moves an action to another queue, to the place of its sort key and number; it keeps its attempts and
-    /// its wait.
+    /// Moves an action to another queue, to the place of its sort key and number, with its attempts and its
+    /// wait.
     ///
     /// If it had parked its old queue, that queue continues. It keeps its deduplication key; if an action of
-    /// the new queue has the same key, that action loses it.
+    /// the new queue has the same key, that action loses it. Returns ``ActionChange/deferred`` while the
+    /// action runs: it moves when its attempt ends, if it still exists, even if the other queue is full.
     ///
-    /// - Returns: ``ActionChange/deferred`` while the action runs: it moves when its attempt ends, if it
-    ///   still exists, even if the other queue is full.
-    /// - Throws: ``SluiceError/Code/queueFull`` when the other queue holds as many actions as its options
-    ///   allow; ``SluiceError/Code/sortKeyMismatch`` when it has another type of sort key;
-    ///   ``SluiceError/Code/invalidQueueName``.
+    /// - Throws: ``SluiceError`` `queueFull` when the other queue holds as many actions as its options allow;
+    ///   `sortKeyMismatch` when it has another type of sort key; `invalidQueueName`.
     @discardableResult
     public func move(_ action: ActionID, to queue: QueueName) async throws(SluiceError) -> ActionChange {
         try queue.validateForActions()
@@ -30,11 +28,10 @@ extension Broker {
     ///
     /// The action gets a new sort key, by the rules of <doc:QueueHandles>; in a queue in order of arrival the
     /// key becomes negative. A pass through a queue restarts at the front. A wait for a retry stays, and the
-    /// queue then waits for it. An action that was scheduled for later is due at once.
-    ///
-    /// - Returns: ``ActionChange/running`` while the action runs: nothing has been changed.
-    /// - Throws: ``SluiceError/Code/noSmallerSortKey`` when there is no smaller key, such as before an empty
-    ///   text, or no greater one in a queue that runs its last action first.
+    /// queue then waits for it. An action that was scheduled for later is due at once. Returns
+    /// ``ActionChange/running`` while the action runs: nothing has been changed. Throws
+    /// ``SluiceError/Code/noSmallerSortKey`` when there is no smaller key, such as before an empty text, or
+    /// no greater one in a queue that runs its last action first.
     @discardableResult
     public func moveToFront(_ action: ActionID) async throws(SluiceError) -> ActionChange {
         let change = try await store.moveToFront(action, by: routes.admission.queues)
@@ -42,16 +39,15 @@ extension Broker {
         return change
     }
 
-    /// Replaces an action's payload, and its kind by that of the new type.
+    /// Replaces an action's payload, and its kind by that of the new type; queue, place and attempts stay.
     ///
-    /// Queue, place and attempts stay, whatever the new value says. If the action was parked because its
-    /// payload did not decode or its kind was unknown, it is tried again. A running attempt does not see the
-    /// edit. If it succeeds, the edit is lost with the action; this is reported as
-    /// ``QueueEvent/Kind/editLost`` and logged.
+    /// If the action was parked because its payload did not decode or its kind was unknown, it is tried
+    /// again. A running attempt does not see the edit. If it succeeds, the edit is lost with the action,
+    /// which is logged and reported as ``QueueEvent/Kind/editLost``. Throws ``SluiceError``
+    /// `payloadNotEncodable`, `payloadTooLarge`.
     ///
     /// - Returns: ``ActionChange/deferred`` while the action runs; with ``EditWhileRunning/refuse``
     ///   ``ActionChange/running``, and nothing has been changed.
-    /// - Throws: ``SluiceError/Code/payloadNotEncodable``, ``SluiceError/Code/payloadTooLarge``.
     @discardableResult
     public func edit<A: Action>(
         _ action: ActionID,
@@ -68,11 +64,10 @@ extension Broker {
         )
     }
 
-    /// Replaces an action's payload with JSON text of its kind and version, as ``edit(_:to:ifRunning:)``
-    /// does.
+    /// Replaces an action's payload with JSON text, as ``edit(_:to:ifRunning:)`` does, of its kind and
+    /// version.
     ///
-    /// - Throws: ``SluiceError/Code/payloadNotJSON``, ``SluiceError/Code/payloadTooLarge``,
-    ///   ``SluiceError/Code/payloadNotSealed``.
+    /// Throws ``SluiceError`` `payloadNotJSON`, `payloadTooLarge`, `payloadNotSealed`.
     @discardableResult
     public func edit(
         _ action: ActionID,
@@ -90,9 +85,8 @@ extension Broker {
 
     /// Schedules an action for later, or makes a scheduled action due now, with a past date or `nil`.
     ///
-    /// Until that time, the actions after it can run. A wait for a retry stays, and so does a parking that
-    /// the action has caused. Returns ``ActionChange/running`` while the action runs: nothing has been
-    /// changed.
+    /// Until then, the actions after it can run. A wait for a retry stays, and so does a parking that the
+    /// action has caused. Returns ``ActionChange/running`` while the action runs: nothing has been changed.
     @discardableResult
     public func reschedule(
         _ action: ActionID,
@@ -125,11 +119,10 @@ extension Broker {
 
     /// Makes the action that has parked a queue a dead letter, or else the head, and lets the queue continue.
     ///
-    /// The action that has parked the queue is the one in ``Because/parked(by:cause:error:since:)``. It is
-    /// skipped even if an action that sorts before it has arrived since, or others run beside it. In a queue
-    /// that is not parked, the head is the next action to start by the queue's discipline. `reason` becomes
-    /// the dead letter's error. Returns ``HeadSkip/running(_:)`` while the head runs: nothing has been
-    /// changed; cancel it instead.
+    /// The first is the action in ``Because/parked(by:cause:error:since:)``, even if an action that sorts
+    /// before it has arrived since, or others run beside it. The head is the next action to start by the
+    /// queue's discipline. `reason` becomes the dead letter's error. Returns ``HeadSkip/running(_:)`` while
+    /// the head runs: nothing has been changed; cancel it instead.
     @discardableResult
     public func skipHead(
         of queue: QueueName,

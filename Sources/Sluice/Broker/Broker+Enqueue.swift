@@ -4,21 +4,17 @@ public import struct FoundationEssentials.Date
 public import struct Foundation.Date
 #endif
 
-/// Enqueuing.
-///
-/// When the call returns, the action survives a kill of the process and, at the default durability, a loss of
-/// power (G1).
+/// Enqueuing; when a call returns, the action survives a kill of the process and, by default, a loss of power
+/// (G1).
 extension Broker {
     /// Enqueues an action, due at a date; until then it blocks nothing.
     ///
-    /// - Returns: The action's number, and a way to wait for it; with a deduplication key, perhaps the number
-    ///   of an existing action.
-    /// - Throws: `CancellationError` when the task was cancelled before the write began; ``SluiceError`` with
-    ///   ``SluiceError/Code/sortKeyMismatch``, ``SluiceError/Code/queueFull``,
-    ///   ``SluiceError/Code/payloadTooLarge``, ``SluiceError/Code/databaseLocked``,
-    ///   ``SluiceError/Code/diskFull`` and others, such as ``SluiceError/Code/invalidOptions``,
-    ///   ``SluiceError/Code/invalidGate`` and ``SluiceError/Code/duplicateKey`` for options. An error means
-    ///   that nothing has been stored, except ``SluiceError/Code/unknownCommit`` (G14).
+    /// - Returns: The action's number, and a way to wait for it; with a deduplication key, perhaps of an
+    ///   existing action.
+    /// - Throws: `CancellationError` when the task was cancelled before the write began; ``SluiceError``
+    ///   `sortKeyMismatch`, `queueFull`, `payloadTooLarge`, `databaseLocked`, `diskFull` and others, such as
+    ///   `invalidOptions`, `invalidGate` and `duplicateKey` for options. An error means that nothing has been
+    ///   stored, except ``SluiceError/Code/unknownCommit`` (G14).
     @discardableResult
     public func enqueue<A: Action>(
         _ action: A,
@@ -29,14 +25,13 @@ extension Broker {
         return EnqueueReceipt(id: try await store(drafts: [draft])[0], broker: self)
     }
 
-    /// Enqueues actions of one type, all or none, in their order, and returns their numbers in the same
-    /// order.
+    /// Enqueues actions of one type, all or none; returns their numbers in the same order.
     ///
     /// - Parameters:
-    ///   - shared: The options of each action. If several share a key in one queue, the first wins: it counts
-    ///     as stored for the others.
-    ///   - options: Returns the options of one action, in place of the shared ones.
-    /// - Throws: As for one action, and any error of the closure unchanged.
+    ///   - shared: The options of each. If several share a key in one queue, the first counts as stored for
+    ///     the others.
+    ///   - options: Returns the options of one action, in place of the shared ones; its errors are thrown
+    ///     unchanged.
     @discardableResult
     public func enqueue<A: Action>(
         _ actions: some Sequence<A>,
@@ -48,10 +43,7 @@ extension Broker {
         return try await store(drafts: try await drafts(Array(actions), shared))
     }
 
-    /// Enqueues actions whose kinds and payloads are known at run time only, as ``enqueue(_:_:options:)``
-    /// does.
-    ///
-    /// It also throws ``SluiceError/Code/payloadNotJSON``.
+    /// Enqueues actions whose kinds and payloads are known at run time only, like ``enqueue(_:_:options:)``.
     @discardableResult
     public func enqueue(
         raw actions: some Sequence<RawAction>,
@@ -61,7 +53,7 @@ extension Broker {
         try await store(drafts: actions.map { try drafter.draft($0, options?($0) ?? shared) })
     }
 
-    /// Enqueues an action and blocks the calling thread until it is durable, as long as the disk's sync
+    /// Enqueues an action and blocks the calling thread until it is durable, as long as a sync of the disk
     /// takes.
     ///
     /// Actions are stored in the order of the calls. The ``BrokerOptions/middleware`` is not called. It

@@ -1,20 +1,18 @@
 /// Gates: named conditions that the application opens and closes, such as `network` or `account:42`.
 ///
-/// A route names the gates that its actions wait for (``RouteOptions/gates``), and so does an action
-/// (``EnqueueOptions/gate``) and an outcome (``Outcome/retry(whenOpen:)``). No attempt is spent on a closed
-/// gate. A gate that was never opened is closed.
+/// A route (``RouteOptions/gates``), an action (``EnqueueOptions/gate``) and an outcome
+/// (``Outcome/retry(whenOpen:)``) name gates to wait for. No attempt is spent on a closed gate. A gate that
+/// was never opened is closed.
 extension Broker {
     /// Opens a gate, so that the actions that wait for it may start; throws ``SluiceError/Code/invalidGate``.
     ///
     /// If the gate opens during an attempt that ends with ``Outcome/retry(whenOpen:)``, the action is tried
-    /// again at once. If the gate is open already, the call wakes no queue, and the gate remains kept if it
-    /// was.
+    /// again at once. If the gate is open already, the call wakes no queue, and a kept gate remains kept.
     ///
     /// - Parameters:
-    ///   - isKept: Whether the gate stays open when the file is opened again. By default it is then closed,
-    ///     because a new process cannot know its state.
-    ///   - spread: The time over which the waiting queues start, so that not all of them call one server at
-    ///     once.
+    ///   - isKept: Whether the gate stays open when the file is opened again, although a new process cannot
+    ///     know its state.
+    ///   - spread: The time over which the waiting queues start, so that not all call one server at once.
     public func openGate(
         _ name: GateName,
         isKept: Bool = false,
@@ -24,9 +22,7 @@ extension Broker {
         try await store.setGate(name, isOpen: true, isKept: isKept, spread: spread)
     }
 
-    /// Closes a gate, so that no action that needs it starts; running actions are not affected.
-    ///
-    /// A kept row stays when the file is opened again; the gate is closed either way.
+    /// Closes a gate, so that no action that needs it starts; a kept row stays when the file is opened again.
     public func closeGate(_ name: GateName, isKept: Bool = false) async throws(SluiceError) {
         try name.validate()
         try await store.setGate(name, isOpen: false, isKept: isKept, spread: .zero)
@@ -48,8 +44,8 @@ extension Broker {
     ///   - reason: The reason; at most 1,000 characters. It should not repeat a payload.
     ///   - duration: How long, by the wall clock; `nil` is until ``endHold(_:)``. If the clock is set back
     ///     before the hold's beginning, the duration starts again.
-    /// - Throws: ``SluiceError/Code/invalidPattern``, ``SluiceError/Code/invalidQueueName``,
-    ///   ``SluiceError/Code/invalidOptions`` for texts that are too long, and errors of the file.
+    /// - Throws: ``SluiceError`` `invalidPattern`, `invalidQueueName`, `invalidOptions` for long texts;
+    ///   errors of the file.
     @discardableResult
     public func hold(
         _ pattern: QueuePattern,

@@ -5,8 +5,8 @@ extension Broker {
     /// Waits until a running broker has nothing left to run or to wait for.
     ///
     /// The file decides: commits of other connections before the call count. Parked queues do not count, nor
-    /// actions without a route in this broker, whatever their state. Work of this broker that is due later
-    /// counts, however late. A wait of more than five seconds is logged once at `notice`.
+    /// actions without a route in this broker. Work of this broker that is due later counts, however late. A
+    /// wait of more than five seconds is logged once at `notice`.
     ///
     /// The call returns at once when the broker stops or the task is cancelled, after a ``run()`` that has
     /// thrown, and in a role that runs nothing. Before the first `run()` it waits for that, and while the
@@ -21,8 +21,8 @@ extension Broker {
         }
     }
 
-    /// Waits as ``waitUntilIdle()`` does; `tell` is called when only a time or another process can end it,
-    /// until `true`.
+    /// Waits as ``waitUntilIdle()``; calls `tell` when only a time or another process can end it, until
+    /// `true`.
     package func waitUntilIdle(telling tell: (IdleWait) -> Bool) async {
         if store.check.isForked { return }
         ensureNotInHandler("waitUntilIdle()")
@@ -53,7 +53,7 @@ extension Broker {
         }
     }
 
-    /// Waits for a rest of the engine other than the one of number `seen`; returns `false` when waiting is
+    /// Waits for a rest of the engine of another number than `seen`; returns `false` when waiting is
     /// pointless.
     private func waitForRest(behind seen: Int?, _ stops: Int) async -> Bool {
         let waiter = life.withLock { life in

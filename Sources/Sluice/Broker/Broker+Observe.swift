@@ -3,11 +3,9 @@ internal import Logging
 
 /// Observing what happens; without observers, events are not created.
 extension Broker {
-    /// Returns the events of commits of calls that begin after this one has returned, in the order of
-    /// commits.
+    /// Returns the events, in the order of commits, of all calls that begin after this one has returned.
     ///
-    /// Each sequence has a buffer of its own, for events that wait for a consumer that is slower than the
-    /// queues.
+    /// Each sequence has a buffer of its own, for events that wait for a slower consumer.
     public func events(buffering: EventBuffering = .bounded()) -> QueueEvents {
         defer { isObserved() }
         return QueueEvents(observers, buffering)
@@ -15,9 +13,9 @@ extension Broker {
 
     /// Calls back for each event, or gap, from now on, on a dispatch queue, in order and one at a time.
     ///
-    /// A concurrent queue is fine: callbacks do not overlap. Events that wait for callbacks that are slower
-    /// than the queues are buffered. Callbacks end when the token is released. Events from before the
-    /// broker's close are delivered even after it.
+    /// A concurrent queue is fine: callbacks do not overlap. Events wait in a buffer for slower callbacks.
+    /// Callbacks end when the token is released. Events from before the broker's close are delivered even
+    /// after it.
     public func observe(
         on queue: DispatchQueue,
         buffering: EventBuffering = .bounded(),
@@ -29,8 +27,7 @@ extension Broker {
         return ObservationToken(observers, callbacks)
     }
 
-    /// Calls back on an executor, as ``observe(on:buffering:_:)-(DispatchQueue,_,_)`` does on a dispatch
-    /// queue.
+    /// Calls back on an executor, as ``observe(on:buffering:_:)-(DispatchQueue,_,_)`` on a dispatch queue.
     public func observe(
         on executor: any TaskExecutor,
         buffering: EventBuffering = .bounded(),

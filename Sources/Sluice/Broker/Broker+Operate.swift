@@ -1,6 +1,5 @@
 extension Broker {
-    /// Ends the retry waits of queues and unparks them, so that their heads are tried now; returns how many
-    /// there were.
+    /// Ends the retry waits of queues and unparks them, to try their heads now; returns how many there were.
     ///
     /// No attempt is lost or given back. Running actions are not affected.
     @discardableResult
@@ -10,8 +9,7 @@ extension Broker {
         return count
     }
 
-    /// Ends the retry waits of the named queues and unparks them, as ``retryNow(_:)`` does, all in one
-    /// transaction.
+    /// Ends the retry waits of the named queues and unparks them, as ``retryNow(_:)``, in one transaction.
     @discardableResult
     public func retryNow(queues names: some Sequence<QueueName>) async throws(SluiceError) -> Int {
         let count = try await store.retryNow(mutant("restart by name") ? [] : Array(Set(names)))
@@ -19,8 +17,7 @@ extension Broker {
         return count
     }
 
-    /// Returns waiting and running actions, with payloads, by queue, in the order in which each queue runs
-    /// them.
+    /// Returns waiting and running actions, with payloads, by queue, in the order in which each runs them.
     public func actionSummaries(
         _ pattern: QueuePattern = .all,
         limit: Int = 1_000
@@ -34,15 +31,15 @@ extension Broker {
     /// Makes all commits to the file so far survive a loss of power, whoever has made them.
     ///
     /// Call it after enqueuing on a connection whose commits are not synced. It cannot repair pages that a
-    /// connection with `synchronous = OFF` has copied from the WAL into the file. After an error nothing is
-    /// known to be durable.
+    /// connection with `synchronous = OFF` has copied from the WAL. After an error nothing is known to be
+    /// durable.
     public func flush() async throws(SluiceError) { try await store.sync() }
 
     /// Copies the WAL into the database and truncates it, so that neither contains deleted payloads.
     ///
-    /// With ``FileOptions/erasesPayloads`` the broker does this by itself while it runs and when it is
-    /// closed. Without that option, deleted payloads may remain in the database. Returns `false` when another
-    /// connection prevented the truncation: call it again.
+    /// With ``FileOptions/erasesPayloads`` the broker does this by itself; without that option, deleted
+    /// payloads may remain in the database. Returns `false` when another connection prevented the truncation:
+    /// call it again.
     public func truncateWAL() async throws(SluiceError) -> Bool { try await store.truncateWAL() }
 
     /// Starts the batches of queues now, however few actions wait: see ``QueueStart/batch(count:after:)``.

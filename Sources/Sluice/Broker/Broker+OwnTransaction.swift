@@ -1,5 +1,4 @@
-/// The application's own transactions, on its own connections to the broker's file: see
-/// <doc:YourOwnTransactions>.
+/// Transactions of the application on connections of its own to the file: see <doc:YourOwnTransactions>.
 extension Broker {
     /// Enqueues an action in a transaction of the application: both are committed, or neither.
     ///
@@ -13,21 +12,17 @@ extension Broker {
     /// The action has the durability of the connection: below `synchronous = FULL` it survives a loss of
     /// power only after ``flush()`` has returned. The ``BrokerOptions/middleware`` is not called. A refusal
     /// leaves the transaction unchanged. The call does not commit, roll back or change settings, and leaves
-    /// no statement on the connection; `changes()` is that of the engine's last statement. Each call prepares
-    /// its statements again: one call with a sequence costs far less than many.
+    /// no statement on the connection. Each call prepares its statements again: one call with a sequence
+    /// costs far less than many.
     ///
     /// - Parameter connection: A `sqlite3 *` of the SQLite library that this process uses, with a transaction
     ///   open, whose main database is the broker's file. It is used during the call, on the calling thread.
-    /// - Returns: The action's number. Call ``EnqueueReceipt/settled()`` after the commit; before it, there
-    ///   is no such action.
-    /// - Throws: ``SluiceError`` with ``SluiceError/Code/noTransaction``, ``SluiceError/Code/otherDatabase``,
-    ///   ``SluiceError/Code/statementUnderWay`` in the middle of the rows of a statement that writes,
-    ///   ``SluiceError/Code/databaseLocked`` when another connection writes, or has written since the
-    ///   transaction began to read: begin it with `BEGIN IMMEDIATE`; ``SluiceError/Code/readOnly``,
-    ///   ``SluiceError/Code/closed``, and the errors of other enqueues, except `CancellationError`. After
-    ///   ``SluiceError/Code/diskFull``, ``SluiceError/Code/inputOutput``, ``SluiceError/Code/outOfMemory``
-    ///   and ``SluiceError/Code/interrupted`` SQLite may have rolled back the whole transaction: check
-    ///   `sqlite3_get_autocommit()`.
+    /// - Returns: The action's number; call ``EnqueueReceipt/settled()`` only after the commit.
+    /// - Throws: ``SluiceError`` `noTransaction`, `otherDatabase`, `statementUnderWay` in the middle of the
+    ///   rows of a statement that writes, `databaseLocked` when another connection writes, or has written
+    ///   since the transaction began to read, `readOnly`, `closed`, and the errors of other enqueues, except
+    ///   `CancellationError`. After `diskFull`, `inputOutput`, `outOfMemory` and `interrupted` SQLite may
+    ///   have rolled back the whole transaction: check `sqlite3_get_autocommit()`.
     @discardableResult
     public func enqueue<A: Action>(
         _ action: A,
@@ -44,8 +39,7 @@ extension Broker {
     /// try broker.enqueue(sends, in: connection) { EnqueueOptions(tag: "message-\($0.message)") }
     /// ```
     ///
-    /// The closure returns the options of one action, in place of the shared ones; its errors are thrown
-    /// unchanged.
+    /// The closure returns an action's options, in place of the shared ones; its errors are thrown unchanged.
     @discardableResult
     public func enqueue<A: Action>(
         _ actions: some Sequence<A>,
@@ -56,10 +50,9 @@ extension Broker {
         try store.enqueue(actions.map { try drafter.draft($0, options?($0) ?? shared) }, in: connection)
     }
 
-    /// Returns the problems of a connection of the application with this broker's file, to log when it is
-    /// opened.
+    /// Returns the problems of a connection of the application with this file, to log when it is opened.
     ///
-    /// The call writes nothing and changes no setting. It throws when SQLite cannot answer, such as when the
+    /// It writes nothing and changes no setting. It throws when SQLite cannot answer, such as when the
     /// connection's own statements hold a lock.
     public func diagnose(_ connection: OpaquePointer) throws(SluiceError) -> [ConnectionFinding] {
         try store.diagnose(connection)

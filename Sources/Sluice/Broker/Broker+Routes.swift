@@ -4,23 +4,18 @@ extension Broker {
     ///
     /// If several patterns match a queue, sort key and depth are those of the most specific pattern alone,
     /// even where it sets none. Discipline and start are those of the most specific pattern that sets them.
-    ///
-    /// - Throws: ``SluiceError/Code/duplicateQueueOptions`` when the pattern has options,
-    ///   ``SluiceError/Code/invalidPattern``, ``SluiceError/Code/invalidOptions``,
-    ///   ``SluiceError/Code/closed``.
+    /// Throws ``SluiceError`` `duplicateQueueOptions` when the pattern has options, `invalidPattern`,
+    /// `invalidOptions`, `closed`.
     public func queues(_ pattern: QueuePattern, _ options: QueueOptions) throws(SluiceError) {
         try routes.change { table throws(SluiceError) in try table.add(pattern, options) }
     }
 
-    /// Routes the actions of a type in the queues of a pattern to a closure.
+    /// Routes the actions of a type in the queues of a pattern to a closure, which is like
+    /// ``Handler/handle(_:_:)``.
     ///
     /// If several routes for a kind match a queue, the most specific one runs it: the exact name, then the
-    /// longest prefix.
-    ///
-    /// - Parameter handler: Performs an action; see ``Handler/handle(_:_:)``.
-    /// - Throws: ``SluiceError/Code/duplicateRoute`` when there is a route for the pattern and the kind,
-    ///   ``SluiceError/Code/invalidPattern``, ``SluiceError/Code/invalidKind``,
-    ///   ``SluiceError/Code/invalidOptions``.
+    /// longest prefix. Throws ``SluiceError`` `duplicateRoute` when there is a route for the pattern and the
+    /// kind, `invalidPattern`, `invalidKind`, `invalidOptions`, `closed`.
     public func route<A: Action>(
         _ pattern: QueuePattern,
         _ type: A.Type,

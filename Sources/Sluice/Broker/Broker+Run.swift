@@ -31,8 +31,7 @@ extension Broker {
     static let syncInterval: Duration = .seconds(1)
     package var hasLookedAround: Bool { life.withLock { $0.hasLookedAround } }
 
-    /// Whether all is done that can be done at this time of the clock, except by attempts held in their
-    /// handlers.
+    /// Whether all is done that can be done at this time, except by attempts held in their handlers.
     package func isAtRest(butFor held: Int) -> Bool {
         life.withLock { $0.hasLookedAround && scheduler.isAtRest(butFor: held) }
     }
@@ -47,17 +46,16 @@ extension Broker {
     ///
     /// Every queue with work resumes, whoever enqueued it and when (G8). Actions that ran when an earlier
     /// process died are tried first, for ``BrokerOptions/crashTrialLimit`` at most (G7). Cancelling the task
-    /// cancels running handlers at once. The call returns when all handlers have returned, and can then be
-    /// made again.
+    /// cancels running handlers at once. The call returns when all handlers have returned, and can be
+    /// repeated.
     ///
-    /// Other processes may run the queues of the file at the same time: give all of them the same routes. A
-    /// queue belongs to one process while an action of it runs there. If a process dies, the others run its
-    /// actions within about two seconds; if they cannot detect its death, when its lease of 30 seconds ends.
+    /// Other processes may run the queues of the file at the same time: give all of them the same routes. If
+    /// a process dies, the others run its actions within about two seconds, or after its lease of 30 seconds
+    /// if they cannot detect its death.
     ///
-    /// - Throws: ``SluiceError/Code/alreadyRunning``; ``SluiceError/Code/wrongRole``;
-    ///   ``SluiceError/Code/fileReplaced`` and ``SluiceError/Code/newerSchema`` when that happens while it
-    ///   runs; ``SluiceError/Code/closed``; an error of the file. Being stopped or cancelled is a normal
-    ///   return.
+    /// - Throws: ``SluiceError`` `alreadyRunning`, `wrongRole` and `closed`, and `fileReplaced` and
+    ///   `newerSchema`, also when that happens while it runs; an error of the file. Being stopped or
+    ///   cancelled is a normal return.
     public func run() async throws {
         try store.check.ensure()
         guard options.file.role == .run else {
@@ -100,8 +98,7 @@ extension Broker {
     ///
     /// No action is claimed after this call. Running handlers may finish within the grace period, by default
     /// ``BrokerOptions/stopGrace``; then they are cancelled, and their actions released without spending an
-    /// attempt. A handler that ignores its cancellation delays the return. If the process ends first, the
-    /// handler's action is a suspect at the next start.
+    /// attempt. If the process ends first, a handler's action is a suspect at the next start.
     ///
     /// A ``run()`` that has not begun is not stopped: cancel its task. While the broker is suspended, the
     /// call returns only after ``resume()``, because outcomes of handlers must be written. In a handler the
@@ -210,8 +207,7 @@ extension Broker {
             if life.state == .starting || life.state == .running { life.state = .stopping }
             life.stops += 1
         }
-        // First, or cancelled and released actions would start again; `stop()` is last, as it may end the
-        // run.
+        // First, or released actions would start again; `stop()` is last, as it may end the run.
         scheduler.close()
         Task(executorPreference: options.engine.executor) { await self.leaveQueuesToOthers() }
         if grace > .zero {
@@ -251,8 +247,8 @@ extension Broker {
         }
     }
 
-    /// Does a chore and schedules its next time, after an error within a second, since a lease must be
-    /// renewed in time.
+    /// Does a chore and schedules its next time, after an error within a second: a lease must be renewed in
+    /// time.
     func attempt(
         _ chore: Chore,
         again interval: Duration?,

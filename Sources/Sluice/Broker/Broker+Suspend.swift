@@ -8,9 +8,8 @@ internal import Synchronization
 extension Broker {
     /// Ends the open transaction, releases all locks and closes the file until ``resume()``.
     ///
-    /// - Writes and reads wait until then, also those that block their thread. A write that is cancelled
-    ///   before it begins is still withdrawn. Copies by ``backup(to:)`` end with
-    ///   ``SluiceError/Code/suspended``.
+    /// - Writes and reads wait, also those that block their thread, and can be withdrawn. A ``backup(to:)``
+    ///   ends.
     /// - Running handlers continue, and their outcomes wait to be written. Nothing new starts.
     /// - ``stop(grace:)`` begins at once and returns after ``resume()``. ``close(grace:)`` opens the file
     ///   once more.
@@ -48,8 +47,7 @@ extension Broker {
         }
     }
 
-    /// Opens the file again with the same checks, writes pending outcomes, processes changes by others and
-    /// continues.
+    /// Opens the file again with the same checks, writes pending outcomes and reads the changes by others.
     ///
     /// On a broker that is not suspended, the call has no effect. After an error of opening it stays
     /// suspended, and the call can be repeated; ``SluiceError/Code/fileReplaced`` and

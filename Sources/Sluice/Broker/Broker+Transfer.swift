@@ -5,8 +5,7 @@ internal import Foundation
 #endif
 
 extension Broker {
-    /// Enqueues actions of another file, all or none, in their order; the number is `nil` if the key is or
-    /// was stored here.
+    /// Enqueues actions of another file, all or none, in their order; `nil` if a key is or was stored here.
     package func take(_ actions: [TransferredAction]) async throws -> [ActionID?] {
         for action in actions { try check(action) }
         return try await store.take(actions)
@@ -41,12 +40,9 @@ extension Broker {
     /// }
     /// ```
     ///
-    /// Upgraders may be added at any time; actions that wait for one then run. If the closure throws, the
+    /// Actions that wait for an upgrader then run: see <doc:ChangingPayloads>. If the closure throws, the
     /// action is undecodable, with the error's type as the reason. It may be called once more for each
-    /// attempt.
-    ///
-    /// - Throws: ``SluiceError/Code/duplicateUpgrader``, ``SluiceError/Code/invalidVersion``,
-    ///   ``SluiceError/Code/invalidKind``.
+    /// attempt. Throws ``SluiceError`` `duplicateUpgrader`, `invalidVersion`, `invalidKind`.
     public func upgrade<A: Action, Old: Decodable & Sendable>(
         _ type: A.Type,
         from version: Int,
@@ -60,8 +56,8 @@ extension Broker {
 
     /// Adds an upgrader that converts payloads of a kind to the next version, as JSON text.
     ///
-    /// A payload that is several versions older passes through the upgraders of each version. It throws as
-    /// ``upgrade(_:from:reading:_:)`` does.
+    /// Older payloads pass through the upgraders of each version. Throws as ``upgrade(_:from:reading:_:)``
+    /// does.
     public func upgrade(
         kind: String,
         from version: Int,

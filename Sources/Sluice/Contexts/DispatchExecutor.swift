@@ -6,8 +6,7 @@ public import Dispatch
 /// options.handlerExecutor = DispatchExecutor(DispatchQueue(label: "outbox.handlers", qos: .utility))
 /// ```
 ///
-/// On a serial queue no two parts of tasks run at the same time; a task that waits holds neither queue nor
-/// thread.
+/// On a serial queue no two parts of tasks run at once; a task that waits holds neither queue nor thread.
 public final class DispatchExecutor: TaskExecutor {
     /// The queue on which tasks run.
     public let queue: DispatchQueue

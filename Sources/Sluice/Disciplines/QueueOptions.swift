@@ -6,20 +6,16 @@ public struct QueueOptions: Sendable, Hashable {
     /// keys of waiting actions to the type. Actions whose keys cannot be converted become dead letters.
     public var sortKey: SortKey.Kind?
 
-    /// The most actions that a queue may hold; `nil`, the default, is no limit.
-    ///
-    /// Enqueuing into a full queue throws ``SluiceError/Code/queueFull`` and never waits.
+    /// The most actions that a queue may hold, beyond which enqueues throw ``SluiceError/Code/queueFull``.
     public var maximumDepth: Int?
 
-    /// In which order the queues' actions start, and how many at a time.
-    ///
-    /// `nil`, the default, leaves it to a less specific pattern; without one it is
+    /// In which order the queues' actions start, and how many at a time; by default
     /// ``QueueDiscipline/firstInFirstOut``.
+    ///
+    /// `nil` leaves it to a less specific pattern.
     public var discipline: QueueDiscipline?
 
-    /// When the actions start.
-    ///
-    /// `nil`, the default, leaves it to a less specific pattern; without one it is ``QueueStart/atOnce``.
+    /// When the actions start, by default ``QueueStart/atOnce``; `nil` leaves it to a less specific pattern.
     public var start: QueueStart?
 
     /// Makes a set of options.

@@ -5,8 +5,7 @@ package struct QueueTable: Sendable {
     private(set) var hasRules = false
     package init() {}
 
-    /// Sets the options for the queues of a pattern, or throws, changing nothing, when it has some or they
-    /// are invalid.
+    /// Sets the options for the queues of a pattern; throws and changes nothing when it has some.
     package mutating func add(_ pattern: QueuePattern, _ options: QueueOptions) throws(SluiceError) {
         let form = try pattern.formOfRule()
         try options.validate()

@@ -10,8 +10,7 @@ struct NoticeDraft: Sendable {
     let error: String?
     var lost = 0
 
-    /// The notices of a commit's events for a queue; none if the transaction had begun before the
-    /// observation.
+    /// The notices of a commit's events for a queue; none if the transaction began before the observation.
     static func all(
         of queue: QueueName,
         in events: [QueueEvent],

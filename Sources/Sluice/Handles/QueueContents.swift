@@ -10,8 +10,7 @@
 public struct QueueContents<A: Action>: AsyncSequence, Sendable {
     /// A waiting action.
     public typealias Element = QueuedAction<A>
-    /// ``SluiceError/Code/undecodable`` for an action that is not of the type, and errors of reading the
-    /// file.
+    /// ``SluiceError/Code/undecodable`` for an action that is not of the type, and errors of the file.
     public typealias Failure = SluiceError
     let queue: QueueName
     let broker: Broker
@@ -27,8 +26,7 @@ public struct QueueContents<A: Action>: AsyncSequence, Sendable {
         private var isAtEnd = false
         init(contents: QueueContents<A>) { self.contents = contents }
 
-        /// Returns the next action; `nil` at the end, and from then on; after an error it continues with the
-        /// next one.
+        /// Returns the next action; `nil` at the end, and from then on; after an error it continues.
         public mutating func next() async throws(SluiceError) -> QueuedAction<A>? {
             if page.isEmpty && !isAtEnd { try await readPage() }
             guard let stored = page.popFirst() else { return nil }

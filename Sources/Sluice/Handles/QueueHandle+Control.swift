@@ -4,12 +4,11 @@ extension QueueHandle {
     /// Stops the queue: no action of it starts, in any process, until ``start()``; running actions continue.
     ///
     /// The stop is a hold in the file, so the queue remains stopped after a restart; an empty queue may be
-    /// stopped too. A second call changes nothing. Adding, reading and taking out still work.
+    /// stopped too. A second call changes nothing. Adding, reading and taking out still work. The reason, for
+    /// display, has at most 1,000 characters, and should not repeat a payload.
     ///
-    /// - Parameter reason: The reason, for display; at most 1,000 characters. It should not repeat a payload.
-    /// - Throws: ``SluiceError/Code/invalidPattern`` for a queue with a `*` in its name,
-    ///   ``SluiceError/Code/invalidQueueName``, ``SluiceError/Code/invalidOptions`` for a reason that is too
-    ///   long, and errors of the file.
+    /// - Throws: ``SluiceError`` `invalidPattern` for a queue with a `*` in its name, `invalidQueueName`,
+    ///   `invalidOptions` for a reason that is too long, and errors of the file.
     public func stop(reason: String = "stopped") async throws(SluiceError) {
         _ = try pattern()
         guard reason.unicodeScalars.count <= 1_000 else {
@@ -32,8 +31,7 @@ extension QueueHandle {
         try await broker.store.isStopped(name, by: Self.holder)
     }
 
-    /// Routes the queue's actions of this type to a closure, as ``Broker/route(_:_:_:handler:)`` does for
-    /// many queues.
+    /// Routes the queue's actions of this type to a closure, as ``Broker/route(_:_:_:handler:)`` does.
     public func route(
         _ options: RouteOptions = RouteOptions(),
         handler: @escaping @Sendable (A, Attempt) async throws -> Outcome

@@ -1,10 +1,7 @@
 public import Dispatch
 
 extension QueueHandle {
-    /// Calls back on a dispatch queue when actions are added, removed, cancelled, processed or fail, from now
-    /// on.
-    ///
-    /// The callbacks are in the order of commits and one at a time.
+    /// Calls back on a dispatch queue when actions are added, removed, cancelled, processed or fail.
     ///
     /// ```swift
     /// let token = uploads.observe(on: .main) { notice in
@@ -12,16 +9,14 @@ extension QueueHandle {
     /// }
     /// ```
     ///
-    /// Changes of many actions in one commit, as by a call of `add`, are one notice. Commits of other
-    /// processes are reported a little later and without details: see ``QueueNotice``. The actions are
-    /// decoded on the dispatch queue. An observer that is slower than the queue loses notices
+    /// The callbacks are in the order of commits and one at a time, until the token is released. Changes of
+    /// many actions in one commit, as by a call of `add`, are one notice. Commits of other processes are
+    /// reported a little later and without details: see ``QueueNotice``. The actions are decoded on the
+    /// dispatch queue, which may be concurrent. An observer that is slower than the queue loses notices
     /// (``QueueNotice/lost``) and delays nothing.
     ///
-    /// - Parameters:
-    ///   - queue: The dispatch queue. A concurrent one is fine: callbacks do not overlap.
-    ///   - limit: How many actions may wait in notices for slower callbacks; at least 1. A notice is never
-    ///     split; one with more actions is delivered when no other waits.
-    /// - Returns: A token; callbacks end when it is released.
+    /// - Parameter limit: How many actions may wait in notices for slower callbacks; at least 1. A notice is
+    ///   never split; one with more actions is delivered when no other waits.
     public func observe(
         on queue: DispatchQueue,
         limit: Int = 1_024,

@@ -73,11 +73,9 @@ extension RetryPolicy where Self == ExponentialRetry {
         ExponentialRetry(first: first, factor: factor, limit: limit, jitter: jitter)
     }
 
-    /// A second, doubled with each attempt up to an hour (1 s, 2 s, 4 s, … 2,048 s, 3,600 s), without jitter
-    /// and without end.
+    /// A second, doubled with each attempt up to an hour (1, 2, 4, … 2,048, 3,600 s), without jitter and end.
     ///
-    /// Queues that fail together retry together; ``exponential(first:factor:limit:jitter:)`` has jitter. The
-    /// longest delay is at least a second.
+    /// Queues that fail together retry together; ``exponential(first:factor:limit:jitter:)`` has jitter.
     public static func backoff(upTo limit: Duration = .seconds(3_600)) -> ExponentialRetry {
         ExponentialRetry(first: .seconds(1), factor: 2, limit: limit, jitter: 0)
     }

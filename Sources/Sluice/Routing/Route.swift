@@ -1,5 +1,5 @@
-/// Runs the actions of one kind, or of any, in the queues of one pattern; a class, as each running action
-/// refers to it.
+/// Runs the actions of a kind, or of any, in the queues of a pattern; a class, as running actions refer to
+/// it.
 final class Route: Sendable {
     let id: RouteID
     let pattern: QueuePattern

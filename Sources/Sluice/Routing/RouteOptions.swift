@@ -16,8 +16,7 @@ public struct RouteOptions: Sendable {
     public var concurrency: Int?
     /// Gates that must be open for an action of the route to start; one that runs is not affected.
     public var gates: [GateName]
-    /// How often the process may die, at least once, while the action runs alone until it is
-    /// ``FailureCause/crashed``.
+    /// How often, at least once, the process may die while an action runs alone: then it is `crashed`.
     public var crashLimit: Int
     /// How long a released head waits; at least a second.
     public var releaseDelay: Duration
