@@ -21,7 +21,7 @@ extension Broker {
     @discardableResult
     public func move(_ action: ActionID, to queue: QueueName) async throws(SluiceError) -> ActionChange {
         try queue.validateForActions()
-        return try await store.move(action, to: queue, queueOptions(of: queue))
+        return try await store.move(action, to: queue, drafter.options(of: queue))
     }
 
     /// Makes a waiting action the next to start in its queue, whatever the queue's discipline.

@@ -43,7 +43,7 @@ extension Broker {
         return try await store(drafts: try await drafts(Array(actions), shared))
     }
 
-    /// Enqueues actions whose kinds and payloads are known at run time only, like ``enqueue(_:_:options:)``.
+    /// Enqueues actions of kinds known at run time only, as ``enqueue(_:_:options:)``; payloads must be JSON.
     @discardableResult
     public func enqueue(
         raw actions: some Sequence<RawAction>,
@@ -129,5 +129,4 @@ extension Broker {
 
     /// The number of actions from which a second task is worth its start.
     private static let concurrentEncodingCount = 64
-    func queueOptions(of queue: QueueName) -> QueueOptions? { drafter.options(of: queue) }
 }

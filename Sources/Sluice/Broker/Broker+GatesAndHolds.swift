@@ -55,10 +55,8 @@ extension Broker {
     ) async throws(SluiceError) -> HoldID {
         _ = try pattern.form()
         guard holder.unicodeScalars.count <= 255, reason.unicodeScalars.count <= 1_000 else {
-            throw SluiceError(
-                .invalidOptions,
-                "a hold's holder has more than 255 characters, or its reason more than 1,000"
-            )
+            let message = "a hold's holder has more than 255 characters, or its reason more than 1,000"
+            throw SluiceError(.invalidOptions, message)
         }
         return try await store.hold(pattern, by: holder, reason: reason, for: duration)
     }

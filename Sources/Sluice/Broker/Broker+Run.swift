@@ -59,11 +59,8 @@ extension Broker {
     public func run() async throws {
         try store.check.ensure()
         guard options.file.role == .run else {
-            throw SluiceError(
-                .wrongRole,
-                "the broker was opened with the role \(options.file.role) and runs none: "
-                    + "open it with the role run"
-            )
+            let role = "the broker was opened with the role \(options.file.role)"
+            throw SluiceError(.wrongRole, "\(role) and runs none: open it with the role run")
         }
         let (drained, ended) = try beginRunning()
         defer { endRunning(ended) }

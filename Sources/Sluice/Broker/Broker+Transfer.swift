@@ -24,10 +24,8 @@ extension Broker {
         if let trace = action.trace { try TraceText.validate(trace) }
         try action.key?.validate()
         guard (0...TransferredAction.maximumAttempts).contains(action.attempts) else {
-            throw SluiceError(
-                .invalidOptions,
-                "give an action 0 to \(TransferredAction.maximumAttempts) attempts"
-            )
+            let message = "give an action 0 to \(TransferredAction.maximumAttempts) attempts"
+            throw SluiceError(.invalidOptions, message)
         }
         try coder.check(RawAction(queue: action.queue, kind: action.kind, payload: action.payload))
     }
@@ -83,5 +81,19 @@ extension Broker {
     ) throws(SluiceError) {
         try reader.add(kind, from: version, to: target, upgrader)
         codeChanged()
+    }
+
+    /// Notifies the broker that ``BrokerOptions/payloadSealing`` can open more payloads, after adding a key.
+    ///
+    /// Undecodable actions are tried again, as they are at each start of the broker.
+    public func payloadSealingChanged() { codeChanged() }
+
+    /// Returns the plain text of a stored payload, such as ``DeadLetter/payload``; a sealed one is opened.
+    ///
+    /// Throws ``SluiceError/Code/undecodable`` when it cannot be opened, or is not sealed although it must
+    /// be.
+    public func openPayload(_ payload: String, kind: String, version: Int = 1) throws(SluiceError) -> String {
+        try coder.open(payload, SealingContext(kind: kind, version: version))
+            .mapError { SluiceError(.undecodable, $0.reason) }.get()
     }
 }

@@ -15,10 +15,8 @@ package struct ActionGroups: Sendable, Hashable {
     func validate() throws(SluiceError) {
         for groups in [started, joined] {
             guard groups.count <= Self.limit else {
-                throw SluiceError(
-                    .invalidOptions,
-                    "an action has \(groups.count) groups; give it at most \(Self.limit)"
-                )
+                let message = "an action has \(groups.count) groups; give it at most \(Self.limit)"
+                throw SluiceError(.invalidOptions, message)
             }
             for group in groups { try group.validate() }
         }

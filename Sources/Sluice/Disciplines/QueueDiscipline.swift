@@ -27,10 +27,8 @@ public enum QueueDiscipline: Sendable, Hashable {
 
     func validate() throws(SluiceError) {
         guard (1...Self.maximumSlots).contains(slots) else {
-            throw SluiceError(
-                .invalidOptions,
-                "a queue's discipline is concurrent(\(slots)); give 1 to \(Self.maximumSlots)"
-            )
+            let message = "a queue's discipline is concurrent(\(slots)); give 1 to \(Self.maximumSlots)"
+            throw SluiceError(.invalidOptions, message)
         }
     }
 }

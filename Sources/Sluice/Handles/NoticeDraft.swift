@@ -11,11 +11,7 @@ struct NoticeDraft: Sendable {
     var lost = 0
 
     /// The notices of a commit's events for a queue; none if the transaction began before the observation.
-    static func all(
-        of queue: QueueName,
-        in events: [QueueEvent],
-        _ contents: ObservedContents
-    ) -> [NoticeDraft] {
+    static func all(of queue: QueueName, in events: [QueueEvent], _ contents: ObservedContents) -> [Self] {
         guard contents.queues.contains(queue) else { return [] }
         var drafts: [NoticeDraft] = []
         for (index, event) in events.enumerated() {

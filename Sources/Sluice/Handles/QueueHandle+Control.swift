@@ -42,10 +42,8 @@ extension QueueHandle {
     func pattern() throws(SluiceError) -> QueuePattern {
         let pattern = QueuePattern(name.rawValue)
         guard case .exact = try pattern.form() else {
-            throw SluiceError(
-                .invalidPattern,
-                "'\(name)' has a '*' in it, as a pattern: a handle is on one queue"
-            )
+            let message = "'\(name)' has a '*' in it, as a pattern: a handle is on one queue"
+            throw SluiceError(.invalidPattern, message)
         }
         return pattern
     }

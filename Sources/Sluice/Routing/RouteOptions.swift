@@ -52,10 +52,8 @@ public struct RouteOptions: Sendable {
             throw SluiceError(.invalidOptions, "a route's crashLimit is \(crashLimit); give 1 or more")
         }
         guard releaseDelay >= .seconds(1) else {
-            throw SluiceError(
-                .invalidOptions,
-                "a route's releaseDelay is below a second: the head could spin"
-            )
+            let message = "a route's releaseDelay is below a second: the head could spin"
+            throw SluiceError(.invalidOptions, message)
         }
     }
 }

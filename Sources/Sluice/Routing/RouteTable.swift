@@ -16,10 +16,8 @@ struct RouteTable: Sendable {
         try options.validate()
         if let kind { try validateKind(kind) }
         guard patterns[form]?[kind] == nil else {
-            throw SluiceError(
-                .duplicateRoute,
-                "there is a route for \(kind.map { "'\($0)'" } ?? "any kind") in '\(pattern)' already"
-            )
+            let subject = kind.map { "'\($0)'" } ?? "any kind"
+            throw SluiceError(.duplicateRoute, "there is a route for \(subject) in '\(pattern)' already")
         }
         let id = RouteID(rawValue: routes.count)
         routes.append(Route(id: id, pattern: pattern, options: options, perform: perform))
