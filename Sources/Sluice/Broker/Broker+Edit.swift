@@ -30,8 +30,7 @@ extension Broker {
     /// key becomes negative. A pass through a queue restarts at the front. A wait for a retry stays, and the
     /// queue then waits for it. An action that was scheduled for later is due at once. Returns
     /// ``ActionChange/running`` while the action runs: nothing has been changed. Throws
-    /// ``SluiceError/Code/noSmallerSortKey`` when there is no smaller key, such as before an empty text, or
-    /// no greater one in a queue that runs its last action first.
+    /// ``SluiceError/Code/noSmallerSortKey`` when no key would make it the next, as before an empty text.
     @discardableResult
     public func moveToFront(_ action: ActionID) async throws(SluiceError) -> ActionChange {
         let change = try await store.moveToFront(action, by: routes.admission.queues)
@@ -42,12 +41,10 @@ extension Broker {
     /// Replaces an action's payload, and its kind by that of the new type; queue, place and attempts stay.
     ///
     /// If the action was parked because its payload did not decode or its kind was unknown, it is tried
-    /// again. A running attempt does not see the edit. If it succeeds, the edit is lost with the action,
-    /// which is logged and reported as ``QueueEvent/Kind/editLost``. Throws ``SluiceError``
-    /// `payloadNotEncodable`, `payloadTooLarge`.
-    ///
-    /// - Returns: ``ActionChange/deferred`` while the action runs; with ``EditWhileRunning/refuse``
-    ///   ``ActionChange/running``, and nothing has been changed.
+    /// again. An edit of a running action is ``ActionChange/deferred``; if its attempt succeeds, the edit is
+    /// lost with it, which is logged and reported as ``QueueEvent/Kind/editLost``. With
+    /// ``EditWhileRunning/refuse`` nothing is changed, and the result ``ActionChange/running``. Throws
+    /// ``SluiceError`` `payloadNotEncodable`, `payloadTooLarge`.
     @discardableResult
     public func edit<A: Action>(
         _ action: ActionID,

@@ -9,8 +9,8 @@ public import struct Foundation.Date
 extension Broker {
     /// Enqueues an action, due at a date; until then it blocks nothing.
     ///
-    /// - Returns: The action's number, and a way to wait for it; with a deduplication key, perhaps of an
-    ///   existing action.
+    /// Returns its number, and a way to wait for it; with a deduplication key, perhaps of an existing action.
+    ///
     /// - Throws: `CancellationError` when the task was cancelled before the write began; ``SluiceError``
     ///   `sortKeyMismatch`, `queueFull`, `payloadTooLarge`, `databaseLocked`, `diskFull` and others, such as
     ///   `invalidOptions`, `invalidGate` and `duplicateKey` for options. An error means that nothing has been
@@ -56,8 +56,8 @@ extension Broker {
     /// Enqueues an action and blocks the calling thread until it is durable, as long as a sync of the disk
     /// takes.
     ///
-    /// Actions are stored in the order of the calls. The ``BrokerOptions/middleware`` is not called. It
-    /// throws as ``enqueue(_:_:notBefore:)`` does, except `CancellationError`.
+    /// Actions are stored in the order of the calls, without the ``BrokerOptions/middleware``. It throws as
+    /// ``enqueue(_:_:notBefore:)`` does, except `CancellationError`.
     @discardableResult
     public func enqueueBlocking<A: Action>(
         _ action: A,

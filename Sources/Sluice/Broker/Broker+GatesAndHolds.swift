@@ -1,8 +1,8 @@
 /// Gates: named conditions that the application opens and closes, such as `network` or `account:42`.
 ///
 /// A route (``RouteOptions/gates``), an action (``EnqueueOptions/gate``) and an outcome
-/// (``Outcome/retry(whenOpen:)``) name gates to wait for. No attempt is spent on a closed gate. A gate that
-/// was never opened is closed.
+/// (``Outcome/retry(whenOpen:)``) name gates to wait for, which spends no attempt. A gate that was never
+/// opened is closed.
 extension Broker {
     /// Opens a gate, so that the actions that wait for it may start; throws ``SluiceError/Code/invalidGate``.
     ///
@@ -10,8 +10,8 @@ extension Broker {
     /// again at once. If the gate is open already, the call wakes no queue, and a kept gate remains kept.
     ///
     /// - Parameters:
-    ///   - isKept: Whether the gate stays open when the file is opened again, although a new process cannot
-    ///     know its state.
+    ///   - isKept: Whether it stays open when the file is opened again, by a process that cannot know its
+    ///     state.
     ///   - spread: The time over which the waiting queues start, so that not all call one server at once.
     public func openGate(
         _ name: GateName,
@@ -42,10 +42,9 @@ extension Broker {
     /// - Parameters:
     ///   - holder: The name of the holder, for display; at most 255 characters.
     ///   - reason: The reason; at most 1,000 characters. It should not repeat a payload.
-    ///   - duration: How long, by the wall clock; `nil` is until ``endHold(_:)``. If the clock is set back
-    ///     before the hold's beginning, the duration starts again.
-    /// - Throws: ``SluiceError`` `invalidPattern`, `invalidQueueName`, `invalidOptions` for long texts;
-    ///   errors of the file.
+    ///   - duration: By the wall clock; `nil` is until ``endHold(_:)``. It starts again if the clock is set
+    ///     back before the hold's beginning.
+    /// - Throws: ``SluiceError`` `invalidPattern`, `invalidQueueName`, and `invalidOptions` for long texts.
     @discardableResult
     public func hold(
         _ pattern: QueuePattern,

@@ -31,24 +31,22 @@ extension Broker {
     /// Makes all commits to the file so far survive a loss of power, whoever has made them.
     ///
     /// Call it after enqueuing on a connection whose commits are not synced. It cannot repair pages that a
-    /// connection with `synchronous = OFF` has copied from the WAL. After an error nothing is known to be
-    /// durable.
+    /// connection with `synchronous = OFF` has checkpointed. After an error nothing is known to be durable.
     public func flush() async throws(SluiceError) { try await store.sync() }
 
     /// Copies the WAL into the database and truncates it, so that neither contains deleted payloads.
     ///
-    /// With ``FileOptions/erasesPayloads`` the broker does this by itself; without that option, deleted
-    /// payloads may remain in the database. Returns `false` when another connection prevented the truncation:
-    /// call it again.
+    /// The broker does so with ``FileOptions/erasesPayloads``; without it, the database may keep deleted
+    /// payloads. Returns `false` when another connection prevented the truncation: call it again.
     public func truncateWAL() async throws(SluiceError) -> Bool { try await store.truncateWAL() }
 
     /// Starts the batches of queues now, however few actions wait: see ``QueueStart/batch(count:after:)``.
     ///
     /// The request is stored in the file: without a running broker, the batch starts with the next one.
+    /// Returns the number of queues whose batch was started, or whose wait was ended.
     ///
     /// - Parameter includingRetries: Whether actions that wait for a retry are tried now too, in the same
     ///   transaction. Parked queues stay parked: use ``retryNow(_:)``.
-    /// - Returns: The number of queues whose batch was started, or whose wait was ended.
     @discardableResult
     public func runNow(
         _ pattern: QueuePattern = .all,
@@ -65,11 +63,11 @@ extension Broker {
     /// Copies the file while it is in use, as a snapshot of one moment after the call.
     ///
     /// The copy has everything that was acknowledged before the call, and the application's own tables. A
-    /// broker can run it at once: actions that run at that moment wait in it, and get their attempt back.
-    /// Copied actions keep their idempotency keys; actions enqueued in the copy get other keys than those of
-    /// the original. The WAL cannot be reset until the copy has been read. The copy is written under a
-    /// temporary name beside the destination, readable by its owner only. It is renamed when it is completely
-    /// on disk, and removed after an error. Cancelling the task does not end it.
+    /// broker can run it at once: actions that ran get their attempt back. Copied actions keep their
+    /// idempotency keys; actions enqueued in the copy get other keys than those of the original. The WAL
+    /// cannot be reset until the copy has been read. The copy is written beside the destination under a
+    /// temporary name, readable by its owner only, and renamed when it is completely on disk; after an error
+    /// it is removed. Cancelling the task does not end it.
     ///
     /// - Parameter path: The destination, in an existing directory; nothing may exist at this path.
     /// - Throws: ``SluiceError`` `destinationExists`; `diskFull`, `readOnly` and `cannotOpen` for the

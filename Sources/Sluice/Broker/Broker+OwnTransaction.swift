@@ -12,12 +12,10 @@ extension Broker {
     /// The action has the durability of the connection: below `synchronous = FULL` it survives a loss of
     /// power only after ``flush()`` has returned. The ``BrokerOptions/middleware`` is not called. A refusal
     /// leaves the transaction unchanged. The call does not commit, roll back or change settings, and leaves
-    /// no statement on the connection. Each call prepares its statements again: one call with a sequence
-    /// costs far less than many.
+    /// no statement on the connection. Await ``EnqueueReceipt/settled()`` only after the commit.
     ///
     /// - Parameter connection: A `sqlite3 *` of the SQLite library that this process uses, with a transaction
     ///   open, whose main database is the broker's file. It is used during the call, on the calling thread.
-    /// - Returns: The action's number; call ``EnqueueReceipt/settled()`` only after the commit.
     /// - Throws: ``SluiceError`` `noTransaction`, `otherDatabase`, `statementUnderWay` in the middle of the
     ///   rows of a statement that writes, `databaseLocked` when another connection writes, or has written
     ///   since the transaction began to read, `readOnly`, `closed`, and the errors of other enqueues, except
@@ -33,7 +31,7 @@ extension Broker {
         return EnqueueReceipt(id: ids[0], broker: self)
     }
 
-    /// Enqueues actions of one type in a transaction of the application, all or none, in their order.
+    /// Enqueues actions of one type in a transaction of the application; far cheaper than one call for each.
     ///
     /// ```swift
     /// try broker.enqueue(sends, in: connection) { EnqueueOptions(tag: "message-\($0.message)") }
@@ -52,8 +50,8 @@ extension Broker {
 
     /// Returns the problems of a connection of the application with this file, to log when it is opened.
     ///
-    /// It writes nothing and changes no setting. It throws when SQLite cannot answer, such as when the
-    /// connection's own statements hold a lock.
+    /// It changes nothing. It throws when SQLite cannot answer, as when the connection's own statements hold
+    /// a lock.
     public func diagnose(_ connection: OpaquePointer) throws(SluiceError) -> [ConnectionFinding] {
         try store.diagnose(connection)
     }

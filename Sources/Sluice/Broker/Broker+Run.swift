@@ -49,13 +49,12 @@ extension Broker {
     /// cancels running handlers at once. The call returns when all handlers have returned, and can be
     /// repeated.
     ///
-    /// Other processes may run the queues of the file at the same time: give all of them the same routes. If
-    /// a process dies, the others run its actions within about two seconds, or after its lease of 30 seconds
-    /// if they cannot detect its death.
+    /// Other processes may run the file's queues at the same time, with the same routes. If a process dies,
+    /// the others run its actions within about two seconds, or after its lease of 30 seconds if they cannot
+    /// detect its death.
     ///
-    /// - Throws: ``SluiceError`` `alreadyRunning`, `wrongRole` and `closed`, and `fileReplaced` and
-    ///   `newerSchema`, also when that happens while it runs; an error of the file. Being stopped or
-    ///   cancelled is a normal return.
+    /// - Throws: ``SluiceError`` `alreadyRunning`, `wrongRole`, `closed`, and, also later, `fileReplaced` and
+    ///   `newerSchema`; an error of the file. Being stopped or cancelled is a normal return.
     public func run() async throws {
         try store.check.ensure()
         guard options.file.role == .run else {

@@ -15,9 +15,9 @@ extension Broker {
     ///   once more.
     /// - Other processes run waiting queues, and after this process's lease of 30 seconds also what ran here.
     ///
-    /// The call waits for the current group commit, which waits for another connection's lock for at most
-    /// ``FileOptions/lockTimeout``. If SQLite has the WAL-reset bug, it also waits up to a second for
-    /// checkpoints of others. On a suspended broker and in memory, the call has no effect.
+    /// The call waits for the current group commit, which may wait for ``FileOptions/lockTimeout``. If SQLite
+    /// has the WAL-reset bug, it waits up to a second for checkpoints of others. On a suspended broker and in
+    /// memory, it has no effect.
     public func suspend() async {
         guard let told = suspension.told else { return await letGo() }
         // If the broker does not run, actions enqueued here are left for its next run.

@@ -38,9 +38,9 @@ extension Broker {
     /// }
     /// ```
     ///
-    /// Actions that wait for an upgrader then run: see <doc:ChangingPayloads>. If the closure throws, the
-    /// action is undecodable, with the error's type as the reason. It may be called once more for each
-    /// attempt. Throws ``SluiceError`` `duplicateUpgrader`, `invalidVersion`, `invalidKind`.
+    /// Actions that wait for it then run: see <doc:ChangingPayloads>. If the closure throws, the action is
+    /// undecodable, with the error's type as the reason. Throws ``SluiceError`` `duplicateUpgrader`,
+    /// `invalidVersion`, `invalidKind`.
     public func upgrade<A: Action, Old: Decodable & Sendable>(
         _ type: A.Type,
         from version: Int,
@@ -54,8 +54,7 @@ extension Broker {
 
     /// Adds an upgrader that converts payloads of a kind to the next version, as JSON text.
     ///
-    /// Older payloads pass through the upgraders of each version. Throws as ``upgrade(_:from:reading:_:)``
-    /// does.
+    /// Older payloads pass through those of each version. Throws as ``upgrade(_:from:reading:_:)`` does.
     public func upgrade(
         kind: String,
         from version: Int,
@@ -90,8 +89,7 @@ extension Broker {
 
     /// Returns the plain text of a stored payload, such as ``DeadLetter/payload``; a sealed one is opened.
     ///
-    /// Throws ``SluiceError/Code/undecodable`` when it cannot be opened, or is not sealed although it must
-    /// be.
+    /// Throws ``SluiceError/Code/undecodable`` when that fails, or it is not sealed although it must be.
     public func openPayload(_ payload: String, kind: String, version: Int = 1) throws(SluiceError) -> String {
         try coder.open(payload, SealingContext(kind: kind, version: version))
             .mapError { SluiceError(.undecodable, $0.reason) }.get()

@@ -3,9 +3,9 @@ extension QueueHandle {
 
     /// Stops the queue: no action of it starts, in any process, until ``start()``; running actions continue.
     ///
-    /// The stop is a hold in the file, so the queue remains stopped after a restart; an empty queue may be
-    /// stopped too. A second call changes nothing. Adding, reading and taking out still work. The reason, for
-    /// display, has at most 1,000 characters, and should not repeat a payload.
+    /// The stop is a hold in the file, so an empty queue may be stopped too, and remains so after a restart.
+    /// A second call changes nothing. The reason has at most 1,000 characters, and should not repeat a
+    /// payload.
     ///
     /// - Throws: ``SluiceError`` `invalidPattern` for a queue with a `*` in its name, `invalidQueueName`,
     ///   `invalidOptions` for a reason that is too long, and errors of the file.

@@ -2,13 +2,10 @@
 protocol AttemptSource: AnyObject, Sendable {
     /// Writes the end of an attempt, and claims and returns the next action, with the permit that it frees.
     ///
-    /// It is tried until it is written, whether the caller's task is cancelled or not; `giveUp` ends that.
-    ///
-    /// - Parameters:
-    ///   - whenWorkFails: Returns the settlement to write instead, if the application's code in the
-    ///     transaction fails.
-    ///   - written: Called with the written settlement and its result, or `nil` after giving up, before the
-    ///     broker is reported as idle or stopped.
+    /// It is tried until it is written, whether the caller's task is cancelled or not; `giveUp` ends that. If
+    /// the application's code in the transaction fails, the settlement of `whenWorkFails` is written instead.
+    /// `written` gets the written one and its result, or `nil` after giving up, before the broker is idle or
+    /// stopped.
     func settle(
         _ action: ClaimedAction,
         _ settlement: Settlement,

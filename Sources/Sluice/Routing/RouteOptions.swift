@@ -5,14 +5,11 @@ public struct RouteOptions: Sendable {
     /// What to do with an action that cannot continue.
     public var failure: FailurePolicies
 
-    /// How long an attempt may take before its handler is cancelled; `nil`, the default, is no limit.
-    ///
-    /// A handler that ignores the cancellation blocks its queue until it returns.
+    /// How long an attempt may take before its handler is cancelled, which must then return; by default no
+    /// limit.
     public var timeout: Duration?
 
-    /// The most handlers of the route that run at the same time; `nil`, the default, is the broker's limit.
-    ///
-    /// A cap below ``BrokerOptions/concurrency`` keeps a slow route from taking every permit (G9).
+    /// The most handlers of the route at a time, by default the broker's limit, to leave permits to others (G9).
     public var concurrency: Int?
     /// Gates that must be open for an action of the route to start; one that runs is not affected.
     public var gates: [GateName]
