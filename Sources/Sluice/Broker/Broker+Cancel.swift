@@ -24,16 +24,14 @@ extension Broker {
     /// Cancels the actions that have a tag, except those enqueued during the call.
     ///
     /// It works in batches of several hundred, each in a transaction of its own; after an error, earlier ones
-    /// remain cancelled. Throws ``SluiceError/Code/invalidOptions`` when the tag is outside its limits, and
-    /// errors of the file.
+    /// remain cancelled. Throws ``SluiceError/Code/invalidOptions`` when the tag is outside its limits.
     @discardableResult
     public func cancel(tag: String) async throws(SluiceError) -> CancellationCounts {
         try EnqueueOptions.validate(tag: tag)
         return try await cancel(.tag(tag))
     }
 
-    /// Cancels all actions in the queues of a pattern, as ``cancel(tag:)`` does; a prefix scans the whole
-    /// file.
+    /// Cancels all actions in the queues of a pattern, as ``cancel(tag:)``; a prefix scans the whole file.
     @discardableResult
     public func cancel(queues pattern: QueuePattern) async throws(SluiceError) -> CancellationCounts {
         try await cancel(.queues(pattern.form()))

@@ -38,8 +38,7 @@ extension Broker {
         try await store.failedAttempts(of: action)
     }
 
-    /// Puts a dead letter back at its old place in its queue, with no attempt spent; returns whether there
-    /// was one.
+    /// Puts a dead letter back at its old place, with no attempt spent; returns whether there was one.
     ///
     /// Its expiry is dropped. The queue's depth limit does not apply. Throws
     /// ``SluiceError/Code/sortKeyMismatch`` when the queue now has another type of sort key.

@@ -9,8 +9,8 @@ public import struct Foundation.Date
 /// A running attempt is not changed: an edit applies to the next attempt, a move when the attempt ends. For a
 /// dead letter the result is ``ActionChange/missing``: put it back first.
 extension Broker {
-    /// Moves an action to another queue, to the place of its sort key and number, with its attempts and its
-    /// wait.
+    /// Moves an action with its attempts and its wait to the place of its sort key and number in another
+    /// queue.
     ///
     /// If it had parked its old queue, that queue continues. It keeps its deduplication key; if an action of
     /// the new queue has the same key, that action loses it. Returns ``ActionChange/deferred`` while the
@@ -61,8 +61,7 @@ extension Broker {
         )
     }
 
-    /// Replaces an action's payload with JSON text, as ``edit(_:to:ifRunning:)`` does, of its kind and
-    /// version.
+    /// Replaces an action's payload with JSON text of its kind and version, as ``edit(_:to:ifRunning:)``.
     ///
     /// Throws ``SluiceError`` `payloadNotJSON`, `payloadTooLarge`, `payloadNotSealed`.
     @discardableResult

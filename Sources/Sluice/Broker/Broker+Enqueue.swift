@@ -4,8 +4,7 @@ public import struct FoundationEssentials.Date
 public import struct Foundation.Date
 #endif
 
-/// Enqueuing; when a call returns, the action survives a kill of the process and, by default, a loss of power
-/// (G1).
+/// Enqueuing; when a call returns, the action survives a kill and, by default, a loss of power (G1).
 extension Broker {
     /// Enqueues an action, due at a date; until then it blocks nothing.
     ///
@@ -25,13 +24,11 @@ extension Broker {
         return EnqueueReceipt(id: try await store(drafts: [draft])[0], broker: self)
     }
 
-    /// Enqueues actions of one type, all or none; returns their numbers in the same order.
+    /// Enqueues actions of one type, all or none, in their order, and returns their numbers.
     ///
     /// - Parameters:
-    ///   - shared: The options of each. If several share a key in one queue, the first counts as stored for
-    ///     the others.
-    ///   - options: Returns the options of one action, in place of the shared ones; its errors are thrown
-    ///     unchanged.
+    ///   - shared: The options of each. If several share a key in one queue, the first counts for the others.
+    ///   - options: Returns the options of one action, in place of the shared ones; its errors are rethrown.
     @discardableResult
     public func enqueue<A: Action>(
         _ actions: some Sequence<A>,
@@ -53,8 +50,7 @@ extension Broker {
         try await store(drafts: actions.map { try drafter.draft($0, options?($0) ?? shared) })
     }
 
-    /// Enqueues an action and blocks the calling thread until it is durable, as long as a sync of the disk
-    /// takes.
+    /// Enqueues an action and blocks the calling thread until it is durable, as long as the disk's sync.
     ///
     /// Actions are stored in the order of the calls, without the ``BrokerOptions/middleware``. It throws as
     /// ``enqueue(_:_:notBefore:)`` does, except `CancellationError`.

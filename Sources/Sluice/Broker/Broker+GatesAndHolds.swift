@@ -1,8 +1,8 @@
 /// Gates: named conditions that the application opens and closes, such as `network` or `account:42`.
 ///
 /// A route (``RouteOptions/gates``), an action (``EnqueueOptions/gate``) and an outcome
-/// (``Outcome/retry(whenOpen:)``) name gates to wait for, which spends no attempt. A gate that was never
-/// opened is closed.
+/// (``Outcome/retry(whenOpen:)``) name gates to wait for, without an attempt. Gates are closed until they are
+/// opened.
 extension Broker {
     /// Opens a gate, so that the actions that wait for it may start; throws ``SluiceError/Code/invalidGate``.
     ///
@@ -10,8 +10,7 @@ extension Broker {
     /// again at once. If the gate is open already, the call wakes no queue, and a kept gate remains kept.
     ///
     /// - Parameters:
-    ///   - isKept: Whether it stays open when the file is opened again, by a process that cannot know its
-    ///     state.
+    ///   - isKept: Whether it stays open when the file is opened again, by a process without knowledge of it.
     ///   - spread: The time over which the waiting queues start, so that not all call one server at once.
     public func openGate(
         _ name: GateName,

@@ -21,8 +21,7 @@ extension Broker {
         }
     }
 
-    /// Waits as ``waitUntilIdle()``; calls `tell` when only a time or another process can end it, until
-    /// `true`.
+    /// Waits as ``waitUntilIdle()``; calls `tell`, until `true`, when only a time or a process can end it.
     package func waitUntilIdle(telling tell: (IdleWait) -> Bool) async {
         if store.check.isForked { return }
         ensureNotInHandler("waitUntilIdle()")
@@ -53,8 +52,7 @@ extension Broker {
         }
     }
 
-    /// Waits for a rest of the engine of another number than `seen`; returns `false` when waiting is
-    /// pointless.
+    /// Waits for a rest of the engine of another number than `seen`; returns `false` when that is pointless.
     private func waitForRest(behind seen: Int?, _ stops: Int) async -> Bool {
         let waiter = life.withLock { life in
             life.lastRestWaiter += 1

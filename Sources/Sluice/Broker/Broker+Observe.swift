@@ -14,8 +14,7 @@ extension Broker {
     /// Calls back for each event, or gap, from now on, on a dispatch queue, in order and one at a time.
     ///
     /// A concurrent queue is fine: callbacks do not overlap. Events wait in a buffer for slower callbacks.
-    /// Callbacks end when the token is released. Events from before the broker's close are delivered even
-    /// after it.
+    /// Callbacks end when the token is released; events from before the broker's close are still delivered.
     public func observe(
         on queue: DispatchQueue,
         buffering: EventBuffering = .bounded(),

@@ -31,13 +31,13 @@ extension Broker {
         return EnqueueReceipt(id: ids[0], broker: self)
     }
 
-    /// Enqueues actions of one type in a transaction of the application; far cheaper than one call for each.
+    /// Enqueues actions in a transaction of the application, all or none, in order; cheaper than one by one.
     ///
     /// ```swift
     /// try broker.enqueue(sends, in: connection) { EnqueueOptions(tag: "message-\($0.message)") }
     /// ```
     ///
-    /// The closure returns an action's options, in place of the shared ones; its errors are thrown unchanged.
+    /// The closure returns an action's options, in place of the shared ones; its errors are rethrown.
     @discardableResult
     public func enqueue<A: Action>(
         _ actions: some Sequence<A>,
@@ -50,8 +50,7 @@ extension Broker {
 
     /// Returns the problems of a connection of the application with this file, to log when it is opened.
     ///
-    /// It changes nothing. It throws when SQLite cannot answer, as when the connection's own statements hold
-    /// a lock.
+    /// It changes nothing. It throws when SQLite cannot answer, as when the connection itself holds a lock.
     public func diagnose(_ connection: OpaquePointer) throws(SluiceError) -> [ConnectionFinding] {
         try store.diagnose(connection)
     }

@@ -10,8 +10,7 @@ extension Broker {
         try routes.change { table throws(SluiceError) in try table.add(pattern, options) }
     }
 
-    /// Routes the actions of a type in the queues of a pattern to a closure, which is like
-    /// ``Handler/handle(_:_:)``.
+    /// Routes the actions of a type in the queues of a pattern to a closure, like ``Handler/handle(_:_:)``.
     ///
     /// If several routes for a kind match a queue, the most specific one runs it: the exact name, then the
     /// longest prefix. Throws ``SluiceError`` `duplicateRoute` when there is a route for the pattern and the

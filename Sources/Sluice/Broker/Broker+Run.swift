@@ -46,12 +46,11 @@ extension Broker {
     ///
     /// Every queue with work resumes, whoever enqueued it and when (G8). Actions that ran when an earlier
     /// process died are tried first, for ``BrokerOptions/crashTrialLimit`` at most (G7). Cancelling the task
-    /// cancels running handlers at once. The call returns when all handlers have returned, and can be
-    /// repeated.
+    /// cancels running handlers at once. The call returns when all have returned, and can be repeated.
     ///
-    /// Other processes may run the file's queues at the same time, with the same routes. If a process dies,
-    /// the others run its actions within about two seconds, or after its lease of 30 seconds if they cannot
-    /// detect its death.
+    /// Other processes may run the file's queues at the same time, with the same routes. If one dies, the
+    /// others run its actions within about two seconds, or after its lease of 30 seconds if they cannot
+    /// detect it.
     ///
     /// - Throws: ``SluiceError`` `alreadyRunning`, `wrongRole`, `closed`, and, also later, `fileReplaced` and
     ///   `newerSchema`; an error of the file. Being stopped or cancelled is a normal return.
@@ -243,8 +242,7 @@ extension Broker {
         }
     }
 
-    /// Does a chore and schedules its next time, after an error within a second: a lease must be renewed in
-    /// time.
+    /// Does a chore and schedules its next time, after an error within a second, since a lease cannot wait.
     func attempt(
         _ chore: Chore,
         again interval: Duration?,

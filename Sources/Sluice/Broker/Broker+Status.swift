@@ -165,8 +165,7 @@ extension QueueFacts {
         }
     }
 
-    /// The error of what blocks the queue, unless it is a gate's name or that of an action other than the
-    /// head.
+    /// The error of what blocks the queue, unless it is a gate's name or of an action other than the head.
     fileprivate var blockError: String? {
         guard let block, block.reason != .gate else { return nil }
         return block.action == head || block.reason == .failing ? block.error : nil

@@ -8,16 +8,14 @@ internal import Synchronization
 extension Broker {
     /// Ends the open transaction, releases all locks and closes the file until ``resume()``.
     ///
-    /// - Writes and reads wait, also those that block their thread, and can be withdrawn. A ``backup(to:)``
-    ///   ends.
+    /// - Writes and reads wait, also those that block their thread, and can be withdrawn. Backups end.
     /// - Running handlers continue, and their outcomes wait to be written. Nothing new starts.
     /// - ``stop(grace:)`` begins at once and returns after ``resume()``. ``close(grace:)`` opens the file
-    ///   once more.
+    ///   again.
     /// - Other processes run waiting queues, and after this process's lease of 30 seconds also what ran here.
     ///
     /// The call waits for the current group commit, which may wait for ``FileOptions/lockTimeout``. If SQLite
-    /// has the WAL-reset bug, it waits up to a second for checkpoints of others. On a suspended broker and in
-    /// memory, it has no effect.
+    /// has the WAL-reset bug, it waits up to a second for checkpoints of others. In memory it has no effect.
     public func suspend() async {
         guard let told = suspension.told else { return await letGo() }
         // If the broker does not run, actions enqueued here are left for its next run.

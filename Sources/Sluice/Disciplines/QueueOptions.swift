@@ -7,14 +7,11 @@ public struct QueueOptions: Sendable, Hashable {
     /// It overrides the type in the file, such as after an `INSERT` by SQL: the next enqueue converts the
     /// keys of waiting actions. Actions whose keys cannot be converted become dead letters.
     public var sortKey: SortKey.Kind?
-
     /// The most actions that a queue may hold, beyond which enqueues throw ``SluiceError/Code/queueFull``.
     public var maximumDepth: Int?
-
     /// In which order the queues' actions start, and how many at a time; by default
     /// ``QueueDiscipline/firstInFirstOut``.
     public var discipline: QueueDiscipline?
-
     /// When the actions start, by default ``QueueStart/atOnce``.
     public var start: QueueStart?
 

@@ -2,7 +2,6 @@
 package struct QueueRules: Sendable, Hashable {
     package var discipline = QueueDiscipline.firstInFirstOut
     package var start = QueueStart.atOnce
-
     static let plain = QueueRules()
     var isBatched: Bool { start != .atOnce }
 }

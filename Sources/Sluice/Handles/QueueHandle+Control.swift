@@ -4,8 +4,7 @@ extension QueueHandle {
     /// Stops the queue: no action of it starts, in any process, until ``start()``; running actions continue.
     ///
     /// The stop is a hold in the file, so an empty queue may be stopped too, and remains so after a restart.
-    /// A second call changes nothing. The reason has at most 1,000 characters, and should not repeat a
-    /// payload.
+    /// A second call changes nothing. The reason has at most 1,000 characters; it should repeat no payload.
     ///
     /// - Throws: ``SluiceError`` `invalidPattern` for a queue with a `*` in its name, `invalidQueueName`,
     ///   `invalidOptions` for a reason that is too long, and errors of the file.

@@ -12,8 +12,7 @@ public enum QueueNoticeKind: String, Sendable, Hashable, CaseIterable {
     case failed
     /// Other processes or connections have committed, and the queue's contents may have changed.
     ///
-    /// The file is polled every ``FileOptions/foreignChangeInterval``, by a running broker at most once a
-    /// second.
+    /// They are polled for every ``FileOptions/foreignChangeInterval``, while running at most once a second.
     case changed
 
     /// Makes the kind of an event for a queue; `nil` if the event is of no such kind or about other queues.

@@ -17,8 +17,7 @@ public struct AttemptFailure: Sendable {
         self.reader = reader
     }
 
-    /// Decodes the action of the attempt again; `nil` when it is of another kind or does not decode as the
-    /// type.
+    /// Decodes the attempt's action again; `nil` when it is of another kind or does not decode as the type.
     public func action<A: Action>(as type: A.Type = A.self) -> A? {
         guard attempt.kind == A.kind, let reader, let settler = attempt.settler else { return nil }
         return try? reader.read(A.self, from: settler.action).get()

@@ -4,8 +4,7 @@ protocol AttemptSource: AnyObject, Sendable {
     ///
     /// It is tried until it is written, whether the caller's task is cancelled or not; `giveUp` ends that. If
     /// the application's code in the transaction fails, the settlement of `whenWorkFails` is written instead.
-    /// `written` gets the written one and its result, or `nil` after giving up, before the broker is idle or
-    /// stopped.
+    /// `written` gets it and its result, or `nil` after giving up, before the broker is idle or stopped.
     func settle(
         _ action: ClaimedAction,
         _ settlement: Settlement,

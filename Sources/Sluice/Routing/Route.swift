@@ -1,5 +1,4 @@
-/// Runs the actions of a kind, or of any, in the queues of a pattern; a class, as running actions refer to
-/// it.
+/// Runs the actions of a kind, or of any, in a pattern's queues; a class, as running actions refer to it.
 final class Route: Sendable {
     let id: RouteID
     let pattern: QueuePattern

@@ -4,11 +4,8 @@ public struct RouteOptions: Sendable {
     public var retry: any RetryPolicy
     /// What to do with an action that cannot continue.
     public var failure: FailurePolicies
-
-    /// How long an attempt may take before its handler is cancelled, which must then return; by default no
-    /// limit.
+    /// How long an attempt may take until its handler is cancelled, and should return; by default no limit.
     public var timeout: Duration?
-
     /// The most handlers of the route at a time, by default the broker's limit, to leave permits to others (G9).
     public var concurrency: Int?
     /// Gates that must be open for an action of the route to start; one that runs is not affected.
