@@ -95,7 +95,7 @@ extension Broker {
     /// try await broker.purgeDeadLetters(diedBefore: monthAgo, keepingNewest: 1_000)
     /// ```
     ///
-    /// The newest that are kept, whatever their age, are so besides those created during the call.
+    /// `count` of the newest are kept, whatever their age, besides those created during the call.
     @discardableResult
     public func purgeDeadLetters(
         _ pattern: QueuePattern = .all,

@@ -9,8 +9,7 @@ public import struct Foundation.Date
 /// A running attempt is not changed: an edit applies to the next attempt, a move when the attempt ends. For a
 /// dead letter the result is ``ActionChange/missing``: put it back first.
 extension Broker {
-    /// Moves an action with its attempts and its wait to the place of its sort key and number in another
-    /// queue.
+    /// Moves an action to another queue, to the place of its sort key and number; attempts and wait stay.
     ///
     /// If it had parked its old queue, that queue continues. It keeps its deduplication key; if an action of
     /// the new queue has the same key, that action loses it. Returns ``ActionChange/deferred`` while the
@@ -115,10 +114,10 @@ extension Broker {
 
     /// Makes the action that has parked a queue a dead letter, or else the head, and lets the queue continue.
     ///
-    /// The first is the action in ``Because/parked(by:cause:error:since:)``, even if an action that sorts
-    /// before it has arrived since, or others run beside it. The head is the next action to start by the
-    /// queue's discipline. `reason` becomes the dead letter's error. Returns ``HeadSkip/running(_:)`` while
-    /// the head runs: nothing has been changed; cancel it instead.
+    /// The action in ``Because/parked(by:cause:error:since:)`` is skipped even if an action that sorts before
+    /// it has arrived since, or others run beside it. The head is the next action to start by the queue's
+    /// discipline. `reason` becomes the dead letter's error. Returns ``HeadSkip/running(_:)`` while the head
+    /// runs: nothing has been changed; cancel it instead.
     @discardableResult
     public func skipHead(
         of queue: QueueName,

@@ -27,7 +27,8 @@ extension Broker {
     /// Enqueues actions of one type, all or none, in their order, and returns their numbers.
     ///
     /// - Parameters:
-    ///   - shared: The options of each. If several share a key in one queue, the first counts for the others.
+    ///   - shared: The options of each. If several share a key in one queue, the first wins: it counts as
+    ///     stored for the others.
     ///   - options: Returns the options of one action, in place of the shared ones; its errors are rethrown.
     @discardableResult
     public func enqueue<A: Action>(

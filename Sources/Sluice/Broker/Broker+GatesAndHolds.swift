@@ -1,8 +1,7 @@
 /// Gates: named conditions that the application opens and closes, such as `network` or `account:42`.
 ///
 /// A route (``RouteOptions/gates``), an action (``EnqueueOptions/gate``) and an outcome
-/// (``Outcome/retry(whenOpen:)``) name gates to wait for, without an attempt. Gates are closed until they are
-/// opened.
+/// (``Outcome/retry(whenOpen:)``) name gates to wait for, without an attempt. A new gate is closed.
 extension Broker {
     /// Opens a gate, so that the actions that wait for it may start; throws ``SluiceError/Code/invalidGate``.
     ///
@@ -10,7 +9,8 @@ extension Broker {
     /// again at once. If the gate is open already, the call wakes no queue, and a kept gate remains kept.
     ///
     /// - Parameters:
-    ///   - isKept: Whether it stays open when the file is opened again, by a process without knowledge of it.
+    ///   - isKept: Whether the gate stays open when the file is opened again; by default it is then closed,
+    ///     because a new process cannot know its state.
     ///   - spread: The time over which the waiting queues start, so that not all call one server at once.
     public func openGate(
         _ name: GateName,

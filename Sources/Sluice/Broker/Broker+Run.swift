@@ -49,8 +49,8 @@ extension Broker {
     /// cancels running handlers at once. The call returns when all have returned, and can be repeated.
     ///
     /// Other processes may run the file's queues at the same time, with the same routes. If one dies, the
-    /// others run its actions within about two seconds, or after its lease of 30 seconds if they cannot
-    /// detect it.
+    /// others run its actions within about two seconds, or if they cannot detect that, after its lease of 30
+    /// seconds.
     ///
     /// - Throws: ``SluiceError`` `alreadyRunning`, `wrongRole`, `closed`, and, also later, `fileReplaced` and
     ///   `newerSchema`; an error of the file. Being stopped or cancelled is a normal return.
@@ -93,7 +93,8 @@ extension Broker {
     ///
     /// No action is claimed after this call. Running handlers may finish within the grace period, by default
     /// ``BrokerOptions/stopGrace``; then they are cancelled, and their actions released without spending an
-    /// attempt. If the process ends first, a handler's action is a suspect at the next start.
+    /// attempt. A handler that ignores its cancellation delays the return. If the process ends first, its
+    /// action is a suspect at the next start.
     ///
     /// A ``run()`` that has not begun is not stopped: cancel its task. While the broker is suspended, the
     /// call returns only after ``resume()``, because outcomes of handlers must be written. In a handler the

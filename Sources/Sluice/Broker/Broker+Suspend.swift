@@ -3,19 +3,20 @@ internal import Synchronization
 
 /// Releasing the file while the system suspends the process.
 ///
-/// iOS kills a suspended application that holds a lock on a file in a shared container. It suspends its
-/// broker when it goes to the background, and resumes it when it returns.
+/// iOS kills a suspended application that holds a lock on a file in a shared container. Such an application
+/// suspends its broker when it goes to the background, and resumes it when it returns.
 extension Broker {
     /// Ends the open transaction, releases all locks and closes the file until ``resume()``.
     ///
-    /// - Writes and reads wait, also those that block their thread, and can be withdrawn. Backups end.
+    /// - Calls wait, also those that block their thread; a cancelled write is withdrawn. ``backup(to:)``
+    ///   throws.
     /// - Running handlers continue, and their outcomes wait to be written. Nothing new starts.
-    /// - ``stop(grace:)`` begins at once and returns after ``resume()``. ``close(grace:)`` opens the file
-    ///   again.
+    /// - ``stop(grace:)`` begins at once and returns after ``resume()``; ``close(grace:)`` reopens the file.
     /// - Other processes run waiting queues, and after this process's lease of 30 seconds also what ran here.
     ///
     /// The call waits for the current group commit, which may wait for ``FileOptions/lockTimeout``. If SQLite
-    /// has the WAL-reset bug, it waits up to a second for checkpoints of others. In memory it has no effect.
+    /// has the WAL-reset bug, it waits up to a second for checkpoints of others. It has no effect on a
+    /// suspended broker and in memory.
     public func suspend() async {
         guard let told = suspension.told else { return await letGo() }
         // If the broker does not run, actions enqueued here are left for its next run.

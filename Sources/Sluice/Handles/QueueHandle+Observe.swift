@@ -12,8 +12,8 @@ extension QueueHandle {
     /// The callbacks are in the order of commits and one at a time, until the token is released. Changes of
     /// many actions in one commit are one notice. Commits of other processes are reported a little later and
     /// without details: see ``QueueNotice``. The actions are decoded on the dispatch queue, which may be
-    /// concurrent. An observer that is slower than the queue loses notices (``QueueNotice/lost``) and delays
-    /// nothing.
+    /// concurrent. An observer that is slower than the queue delays nothing and loses notices
+    /// (``QueueNotice/lost``).
     ///
     /// - Parameter limit: How many actions may wait in notices for slower callbacks; at least 1. A notice is
     ///   never split; one with more actions is delivered when no other waits.

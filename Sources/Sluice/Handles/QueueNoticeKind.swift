@@ -12,7 +12,8 @@ public enum QueueNoticeKind: String, Sendable, Hashable, CaseIterable {
     case failed
     /// Other processes or connections have committed, and the queue's contents may have changed.
     ///
-    /// They are polled for every ``FileOptions/foreignChangeInterval``, while running at most once a second.
+    /// The file is polled every ``FileOptions/foreignChangeInterval``, by a running broker once a second at
+    /// most.
     case changed
 
     /// Makes the kind of an event for a queue; `nil` if the event is of no such kind or about other queues.
