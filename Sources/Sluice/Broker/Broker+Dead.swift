@@ -65,9 +65,7 @@ extension Broker {
     public func requeueAll(
         _ pattern: QueuePattern,
         cause: DeadLetterCause? = nil
-    ) async throws(SluiceError) -> Int {
-        try await requeueLetters(pattern, cause: cause).count
-    }
+    ) async throws(SluiceError) -> Int { try await requeueLetters(pattern, cause: cause).count }
 
     /// Puts the dead letters of a pattern back, and returns which stay and why.
     package func requeueLetters(

@@ -68,9 +68,7 @@ extension Broker {
     public func endHolds(
         matching pattern: QueuePattern,
         by holder: String? = nil
-    ) async throws(SluiceError) -> Int {
-        try await store.endHolds(matching: pattern, by: holder)
-    }
+    ) async throws(SluiceError) -> Int { try await store.endHolds(matching: pattern, by: holder) }
 
     /// Returns the current holds, the oldest first.
     public func holds() async throws(SluiceError) -> [Hold] { try await store.holds() }

@@ -59,18 +59,14 @@ extension Broker {
         kind: String,
         from version: Int,
         _ upgrader: @escaping @Sendable (_ payload: String) throws -> String
-    ) throws(SluiceError) {
-        try addUpgrader(kind, from: version, to: version &+ 1, upgrader)
-    }
+    ) throws(SluiceError) { try addUpgrader(kind, from: version, to: version &+ 1, upgrader) }
 
     /// Adds an upgrader for a type's kind, as ``upgrade(kind:from:_:)`` does.
     public func upgrade<A: Action>(
         _ type: A.Type,
         from version: Int,
         _ upgrader: @escaping @Sendable (_ payload: String) throws -> String
-    ) throws(SluiceError) {
-        try upgrade(kind: A.kind, from: version, upgrader)
-    }
+    ) throws(SluiceError) { try upgrade(kind: A.kind, from: version, upgrader) }
 
     private func addUpgrader(
         _ kind: String,

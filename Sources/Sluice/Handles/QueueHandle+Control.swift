@@ -34,9 +34,7 @@ extension QueueHandle {
     public func route(
         _ options: RouteOptions = RouteOptions(),
         handler: @escaping @Sendable (A, Attempt) async throws -> Outcome
-    ) throws(SluiceError) {
-        try broker.route(pattern(), A.self, options, handler: handler)
-    }
+    ) throws(SluiceError) { try broker.route(pattern(), A.self, options, handler: handler) }
 
     func pattern() throws(SluiceError) -> QueuePattern {
         let pattern = QueuePattern(name.rawValue)

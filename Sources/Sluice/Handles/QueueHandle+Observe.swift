@@ -21,18 +21,14 @@ extension QueueHandle {
         on queue: DispatchQueue,
         limit: Int = 1_024,
         _ body: @escaping @Sendable (QueueNotice<A>) -> Void
-    ) -> ObservationToken {
-        observe(limit: limit, schedule: Broker.schedule(on: queue), body)
-    }
+    ) -> ObservationToken { observe(limit: limit, schedule: Broker.schedule(on: queue), body) }
 
     /// Calls back on an executor, as ``observe(on:limit:_:)-(DispatchQueue,_,_)`` does on a dispatch queue.
     public func observe(
         on executor: any TaskExecutor,
         limit: Int = 1_024,
         _ body: @escaping @Sendable (QueueNotice<A>) -> Void
-    ) -> ObservationToken {
-        observe(limit: limit, schedule: Broker.schedule(on: executor), body)
-    }
+    ) -> ObservationToken { observe(limit: limit, schedule: Broker.schedule(on: executor), body) }
 
     private func observe(
         limit: Int,

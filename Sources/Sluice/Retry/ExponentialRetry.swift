@@ -69,9 +69,7 @@ extension RetryPolicy where Self == ExponentialRetry {
         factor: Double = 2,
         limit: Duration = .seconds(300),
         jitter: Double = 0.5
-    ) -> ExponentialRetry {
-        ExponentialRetry(first: first, factor: factor, limit: limit, jitter: jitter)
-    }
+    ) -> ExponentialRetry { ExponentialRetry(first: first, factor: factor, limit: limit, jitter: jitter) }
 
     /// A second, doubled with each attempt up to an hour (1, 2, 4, … 2,048, 3,600 s), without jitter and end.
     ///

@@ -11,9 +11,7 @@ public struct FixedRetry: RetryPolicy, Hashable {
     public func decision(
         after failure: AttemptFailure,
         using generator: inout any RandomNumberGenerator
-    ) -> RetryDecision {
-        .retry(after: delay)
-    }
+    ) -> RetryDecision { .retry(after: delay) }
 }
 
 extension RetryPolicy where Self == FixedRetry {

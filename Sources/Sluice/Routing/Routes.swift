@@ -12,10 +12,10 @@ final class Routes: Sendable {
     subscript(id: RouteID) -> Route { state.withLock { $0.table[id] } }
 
     func route(for queue: QueueName, kind: String) -> RouteMatch {
-        state.withLock {
-            let (route, matchesQueue) = $0.table.admission.route(for: queue, kind: kind)
+        state.withLock { state -> RouteMatch in
+            let (route, matchesQueue) = state.table.admission.route(for: queue, kind: kind)
             guard let route else { return .unroutable(hasRoute: matchesQueue) }
-            return .route($0.table[route.id])
+            return .route(state.table[route.id])
         }
     }
 
