@@ -83,11 +83,8 @@ extension Broker {
     /// Until then, the actions after it can run. A wait for a retry stays, and so does a parking that the
     /// action has caused. Returns ``ActionChange/running`` while the action runs: nothing has been changed.
     @discardableResult
-    public func reschedule(
-        _ action: ActionID,
-        notBefore date: Date?
-    ) async throws(SluiceError) -> ActionChange {
-        let change = try await store.reschedule(action, notBefore: date.map(Timestamp.init))
+    public func reschedule(_ action: ActionID, notBefore: Date?) async throws(SluiceError) -> ActionChange {
+        let change = try await store.reschedule(action, notBefore: notBefore.map(Timestamp.init))
         if change == .done { admitScheduledSoon() }
         return change
     }

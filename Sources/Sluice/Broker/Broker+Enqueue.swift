@@ -76,13 +76,10 @@ extension Broker {
     }
 
     /// Calls the remaining middleware, the outermost first, then writes.
-    private func pass(
-        _ rest: ArraySlice<any Middleware>,
-        _ context: EnqueueContext
-    ) async throws -> [ActionID] {
-        guard let first = rest.first else { return try await write(drafts: context.traced) }
+    private func pass(_ rest: ArraySlice<any Middleware>, _ work: EnqueueContext) async throws -> [ActionID] {
+        guard let first = rest.first else { return try await write(drafts: work.traced) }
         let next = NextEnqueue { try await self.pass(rest.dropFirst(), $0) }
-        return try await first.enqueue(context, next: next)
+        return try await first.enqueue(work, next: next)
     }
 
     private func write(drafts: [ActionDraft]) async throws -> [ActionID] {

@@ -59,9 +59,7 @@ extension Broker {
         { job in queue.async { job() } }
     }
 
-    static func schedule(
-        on executor: any TaskExecutor
-    ) -> @Sendable (@escaping @Sendable () -> Void) -> Void {
-        { job in _ = Task(executorPreference: executor) { job() } }
+    static func schedule(on target: any TaskExecutor) -> @Sendable (@escaping @Sendable () -> Void) -> Void {
+        { job in _ = Task(executorPreference: target) { job() } }
     }
 }

@@ -49,6 +49,7 @@ extension Broker {
                     case (let routing?, false):
                         left.count(facts, facts.becauseOfFile(file, routing, left.now), routing)
                     case (.route?, true): left.countElsewhere()
+                    // The action that runs here has been removed.
                     case (nil, false): left.countRunning()
                     case (.unroutable?, true), (nil, true): break
                     }
