@@ -1,8 +1,7 @@
 /// Cancelling, one action or many.
 ///
 /// A waiting action is removed. A running action is marked in the file, then its handler's task is cancelled.
-/// If the handler returns success all the same, the success counts; any other result removes the action. The
-/// queue continues when the handler has returned.
+/// If the handler returns success all the same, the success counts; any other result removes the action.
 extension Broker {
     /// Cancels an action.
     @discardableResult
@@ -10,7 +9,6 @@ extension Broker {
         cancelled(action, try await store.cancel(action))
     }
 
-    /// Signals the handler or the scheduler after the file was changed.
     func cancelled(_ action: ActionID, _ result: CancelResult) -> Cancellation {
         switch result {
         case .removed:
@@ -23,23 +21,17 @@ extension Broker {
         }
     }
 
-    /// Cancels the actions that have a tag.
+    /// Cancels the actions that have a tag, except those enqueued during the call.
     ///
-    /// Actions enqueued during the call are not cancelled. The call works in batches of several hundred, each
-    /// in a transaction of its own, so that other writes wait for at most one batch. After an error, earlier
-    /// batches remain cancelled.
-    ///
-    /// - Throws: ``SluiceError/Code/invalidOptions`` when the tag is outside its limits, and errors of the
-    ///   file.
+    /// It works in batches of several hundred, each in a transaction of its own; after an error, earlier ones
+    /// remain cancelled. Throws ``SluiceError/Code/invalidOptions`` when the tag is outside its limits.
     @discardableResult
     public func cancel(tag: String) async throws(SluiceError) -> CancellationCounts {
         try EnqueueOptions.validate(tag: tag)
         return try await cancel(.tag(tag))
     }
 
-    /// Cancels all waiting and running actions in the queues of a pattern.
-    ///
-    /// See ``cancel(tag:)``. A prefix pattern scans every action of the file; the name of one queue does not.
+    /// Cancels all actions in the queues of a pattern, as ``cancel(tag:)``; a prefix scans the whole file.
     @discardableResult
     public func cancel(queues pattern: QueuePattern) async throws(SluiceError) -> CancellationCounts {
         try await cancel(.queues(pattern.form()))

@@ -6,7 +6,7 @@ public import struct Foundation.Date
 
 /// Dead letters: actions that failed for good, with the errors of their attempts.
 extension Broker {
-    /// Returns dead letters, the newest first.
+    /// Returns dead letters with their payloads, the newest first.
     ///
     /// ```swift
     /// var page = try await broker.deadLetters("conversation/*")
@@ -16,23 +16,16 @@ extension Broker {
     /// }
     /// ```
     ///
-    /// - Parameters:
-    ///   - pattern: The queues.
-    ///   - cause: Only dead letters with this cause; `nil` is any.
-    ///   - last: The last dead letter of the previous page. Dead letters created in the meantime are on no
-    ///     later page.
-    ///   - limit: The most that are read; each includes its payload.
+    /// Dead letters created in the meantime are on no later page.
     public func deadLetters(
         _ pattern: QueuePattern = .all,
         cause: DeadLetterCause? = nil,
         after last: DeadLetter? = nil,
         limit: Int = 100
     ) async throws(SluiceError) -> [DeadLetter] {
-        try await store.deadLetters(
-            DeadLetterFilter(form: pattern.form(), cause: cause),
-            after: last.map { (Timestamp($0.diedAt), $0.id) },
-            limit: limit
-        )
+        let filter = DeadLetterFilter(form: try pattern.form(), cause: cause)
+        let place = last.map { (diedAt: Timestamp($0.diedAt), id: $0.id) }
+        return try await store.deadLetters(filter, after: place, limit: limit)
     }
 
     /// Returns a dead letter; `nil` when there is none with this number.
@@ -40,54 +33,39 @@ extension Broker {
         try await store.deadLetter(action)
     }
 
-    /// Returns the failed attempts of an action or dead letter, the oldest first.
-    ///
-    /// The newest fifty are kept.
+    /// Returns the failed attempts of an action or dead letter, the oldest first; the newest fifty are kept.
     public func failedAttempts(of action: ActionID) async throws(SluiceError) -> [FailedAttempt] {
         try await store.failedAttempts(of: action)
     }
 
-    /// Puts a dead letter back into its queue, at the place of its sort key and number, with no attempt
-    /// spent.
+    /// Puts a dead letter back at its old place, with no attempt spent; returns whether there was one.
     ///
-    /// Its expiry is dropped. The queue's depth limit does not apply.
-    ///
-    /// - Returns: Whether there was such a dead letter.
-    /// - Throws: ``SluiceError/Code/sortKeyMismatch`` when the queue now has another type of sort key.
+    /// Its expiry is dropped. The queue's depth limit does not apply. Throws
+    /// ``SluiceError/Code/sortKeyMismatch`` when the queue now has another type of sort key.
     @discardableResult
     public func requeue(_ action: ActionID) async throws(SluiceError) -> Bool {
         try await store.requeue(action)
     }
 
-    /// Puts a dead letter back at the end of its queue.
+    /// Puts a dead letter back at the end of its queue; throws as ``requeue(_:)`` does.
     ///
-    /// In the order of arrival the number is the place. So the action gets a new number and a new idempotency
-    /// key, and the server cannot recognize it as a repetition. If the queue holds larger sort keys, the
-    /// action gets the largest of them.
-    ///
-    /// - Returns: The new number; `nil` when there was no such dead letter.
-    /// - Throws: As ``requeue(_:)``.
+    /// In the order of arrival the number is the place. So the action gets a new number, which is returned,
+    /// and a new idempotency key, and the server cannot recognize it as a repetition. If the queue holds
+    /// larger sort keys, the action gets the largest of them.
     @discardableResult
     public func requeueAtEnd(_ action: ActionID) async throws(SluiceError) -> ActionID? {
         try await store.requeueAtEnd(action)
     }
 
-    /// Puts the dead letters of a pattern back, each at its old place.
+    /// Puts the dead letters of a pattern back, each at its old place, in batches; returns how many.
     ///
-    /// The call works in batches of several hundred. Dead letters created during the call with a higher
-    /// number are not included. A dead letter stays if its queue now has another type of sort key.
-    ///
-    /// - Parameters:
-    ///   - pattern: The queues.
-    ///   - cause: Only dead letters with this cause; `nil` is any.
-    /// - Returns: How many were put back.
+    /// Dead letters created during the call with a higher number are not included. A dead letter stays if its
+    /// queue now has another type of sort key.
     @discardableResult
     public func requeueAll(
         _ pattern: QueuePattern,
         cause: DeadLetterCause? = nil
-    ) async throws(SluiceError) -> Int {
-        try await requeueLetters(pattern, cause: cause).count
-    }
+    ) async throws(SluiceError) -> Int { try await requeueLetters(pattern, cause: cause).count }
 
     /// Puts the dead letters of a pattern back, and returns which stay and why.
     package func requeueLetters(
@@ -105,27 +83,17 @@ extension Broker {
         return letters
     }
 
-    /// Deletes a dead letter with its history.
-    ///
-    /// - Returns: Whether there was such a dead letter.
+    /// Deletes a dead letter with its history; returns whether there was one.
     @discardableResult
-    public func purge(_ action: ActionID) async throws(SluiceError) -> Bool {
-        try await store.purge(action)
-    }
+    public func purge(_ action: ActionID) async throws(SluiceError) -> Bool { try await store.purge(action) }
 
-    /// Deletes dead letters with their histories, the oldest first, in batches of several hundred.
+    /// Deletes dead letters with their histories, the oldest first, in batches; returns how many.
     ///
     /// ```swift
     /// try await broker.purgeDeadLetters(diedBefore: monthAgo, keepingNewest: 1_000)
     /// ```
     ///
-    /// - Parameters:
-    ///   - pattern: The queues.
-    ///   - cause: Only dead letters with this cause; `nil` is any.
-    ///   - date: Only dead letters created before this date; `nil` is all.
-    ///   - count: How many of the newest to keep, whatever their age. Dead letters created during the call
-    ///     are kept too.
-    /// - Returns: How many were deleted.
+    /// `count` of the newest are kept, whatever their age, besides those created during the call.
     @discardableResult
     public func purgeDeadLetters(
         _ pattern: QueuePattern = .all,
@@ -137,11 +105,7 @@ extension Broker {
         guard let last = try await store.deadLetter(filter, behind: max(count, 0)) else { return 0 }
         var purged = 0
         while true {
-            let batch = try await store.purge(
-                filter,
-                diedBefore: date.map(Timestamp.init),
-                through: last
-            )
+            let batch = try await store.purge(filter, diedBefore: date.map(Timestamp.init), through: last)
             purged += batch
             if batch < DeadLetters.batchSize { return purged }
         }

@@ -9,39 +9,27 @@ public import struct Foundation.Date
 /// A running attempt is not changed: an edit applies to the next attempt, a move when the attempt ends. For a
 /// dead letter the result is ``ActionChange/missing``: put it back first.
 extension Broker {
-    /// Moves an action to another queue, to the place of its sort key and number.
+    /// Moves an action to another queue, to the place of its sort key and number; attempts and wait stay.
     ///
-    /// The action keeps its attempts and its wait. If it had parked its old queue, that queue continues. The
-    /// action keeps its deduplication key; if an action of the new queue has the same key, that action loses
-    /// it.
+    /// If it had parked its old queue, that queue continues. It keeps its deduplication key; if an action of
+    /// the new queue has the same key, that action loses it. Returns ``ActionChange/deferred`` while the
+    /// action runs: it moves when its attempt ends, if it still exists, even if the other queue is full.
     ///
-    /// - Returns: ``ActionChange/deferred`` while the action runs: it moves when its attempt ends, if it
-    ///   still exists, even if the other queue is full.
-    /// - Throws: ``SluiceError/Code/queueFull`` when the other queue holds as many actions as its options
-    ///   allow; ``SluiceError/Code/sortKeyMismatch`` when it has another type of sort key;
-    ///   ``SluiceError/Code/invalidQueueName``.
+    /// - Throws: ``SluiceError`` `queueFull` when the other queue holds as many actions as its options allow;
+    ///   `sortKeyMismatch` when it has another type of sort key; `invalidQueueName`.
     @discardableResult
     public func move(_ action: ActionID, to queue: QueueName) async throws(SluiceError) -> ActionChange {
         try queue.validateForActions()
-        return try await store.move(action, to: queue, queueOptions(of: queue))
+        return try await store.move(action, to: queue, drafter.options(of: queue))
     }
 
     /// Makes a waiting action the next to start in its queue, whatever the queue's discipline.
     ///
-    /// The action gets a new sort key. If its number is smaller than that of the first action, it gets the
-    /// first action's key, otherwise the next smaller key; a text is shortened by its last character. In a
-    /// queue in order of arrival the key becomes negative.
-    ///
-    /// In a queue that runs its last action first, the action gets the key of the last one if its number is
-    /// greater, otherwise the next greater key; a text gets one more character. A pass through a queue
-    /// restarts at the front.
-    ///
-    /// A wait for a retry stays, and the queue then waits for it. An action that was scheduled for later is
-    /// due at once.
-    ///
-    /// - Returns: ``ActionChange/running`` while the action runs: nothing has been changed.
-    /// - Throws: ``SluiceError/Code/noSmallerSortKey`` when there is no smaller key, such as before an empty
-    ///   text, or no greater one in a queue that runs its last action first.
+    /// The action gets a new sort key, by the rules of <doc:QueueHandles>; in a queue in order of arrival the
+    /// key becomes negative. A pass through a queue restarts at the front. A wait for a retry stays, and the
+    /// queue then waits for it. An action that was scheduled for later is due at once. Returns
+    /// ``ActionChange/running`` while the action runs: nothing has been changed. Throws
+    /// ``SluiceError/Code/noSmallerSortKey`` when no key would make it the next, as before an empty text.
     @discardableResult
     public func moveToFront(_ action: ActionID) async throws(SluiceError) -> ActionChange {
         let change = try await store.moveToFront(action, by: routes.admission.queues)
@@ -49,17 +37,13 @@ extension Broker {
         return change
     }
 
-    /// Replaces an action's payload, and its kind by that of the new type.
+    /// Replaces an action's payload, and its kind by that of the new type; queue, place and attempts stay.
     ///
-    /// Queue, place and attempts stay, whatever the new value says. If the action was parked because its
-    /// payload did not decode or its kind was unknown, it is tried again.
-    ///
-    /// - Parameter ifRunning: What to do while the action runs. A running attempt does not see the edit. If
-    ///   it succeeds, the edit is lost with the action; this is reported as ``QueueEvent/Kind/editLost`` and
-    ///   logged.
-    /// - Returns: ``ActionChange/deferred`` while the action runs; with ``EditWhileRunning/refuse``
-    ///   ``ActionChange/running``, and nothing has been changed.
-    /// - Throws: ``SluiceError/Code/payloadNotEncodable``, ``SluiceError/Code/payloadTooLarge``.
+    /// If the action was parked because its payload did not decode or its kind was unknown, it is tried
+    /// again. An edit of a running action is ``ActionChange/deferred``; if its attempt succeeds, the edit is
+    /// lost with it, which is logged and reported as ``QueueEvent/Kind/editLost``. With
+    /// ``EditWhileRunning/refuse`` nothing is changed, and the result ``ActionChange/running``. Throws
+    /// ``SluiceError`` `payloadNotEncodable`, `payloadTooLarge`.
     @discardableResult
     public func edit<A: Action>(
         _ action: ActionID,
@@ -76,12 +60,9 @@ extension Broker {
         )
     }
 
-    /// Replaces an action's payload with JSON text of the same kind and version.
+    /// Replaces an action's payload with JSON text of its kind and version, as ``edit(_:to:ifRunning:)``.
     ///
-    /// See ``edit(_:to:ifRunning:)``.
-    ///
-    /// - Throws: ``SluiceError/Code/payloadNotJSON``, ``SluiceError/Code/payloadTooLarge``,
-    ///   ``SluiceError/Code/payloadNotSealed``.
+    /// Throws ``SluiceError`` `payloadNotJSON`, `payloadTooLarge`, `payloadNotSealed`.
     @discardableResult
     public func edit(
         _ action: ActionID,
@@ -89,44 +70,28 @@ extension Broker {
         ifRunning: EditWhileRunning = .next
     ) async throws(SluiceError) -> ActionChange {
         try coder.check(RawAction(queue: "", kind: "", payload: payload))
-        guard coder.sealing != nil else {
-            return try await store.edit(
-                action,
-                kind: nil,
-                payload: payload,
-                version: nil,
-                ifRunning: ifRunning
-            )
+        guard coder.sealing == nil else {
+            return try await store.edit(action, ifRunning: ifRunning) { [coder] kind, version in
+                try coder.seal(payload, SealingContext(kind: kind, version: version))
+            }
         }
-        return try await store.edit(action, ifRunning: ifRunning) { [coder] kind, version in
-            try coder.seal(payload, SealingContext(kind: kind, version: version))
-        }
+        return try await store.edit(action, kind: nil, payload: payload, version: nil, ifRunning: ifRunning)
     }
 
-    /// Schedules an action for later, or makes a scheduled action due now.
+    /// Schedules an action for later, or makes a scheduled action due now, with a past date or `nil`.
     ///
-    /// Until that time, the actions after it can run. A wait for a retry stays, and so does a parking that
-    /// the action has caused.
-    ///
-    /// - Parameters:
-    ///   - action: The action, which waits or is scheduled for later.
-    ///   - date: When it is due; `nil` or a past date is now.
-    /// - Returns: ``ActionChange/running`` while the action runs: nothing has been changed.
+    /// Until then, the actions after it can run. A wait for a retry stays, and so does a parking that the
+    /// action has caused. Returns ``ActionChange/running`` while the action runs: nothing has been changed.
     @discardableResult
-    public func reschedule(
-        _ action: ActionID,
-        notBefore date: Date?
-    ) async throws(SluiceError) -> ActionChange {
-        let change = try await store.reschedule(action, notBefore: date.map(Timestamp.init))
-        if change == .done { admitScheduled(isNeeded: true) }
+    public func reschedule(_ action: ActionID, notBefore: Date?) async throws(SluiceError) -> ActionChange {
+        let change = try await store.reschedule(action, notBefore: notBefore.map(Timestamp.init))
+        if change == .done { admitScheduledSoon() }
         return change
     }
 
-    /// Sets or clears the expiry of an action.
+    /// Sets or clears the expiry of an action (``EnqueueOptions/expiresAt``).
     ///
-    /// See ``EnqueueOptions/expiresAt``.
-    ///
-    /// - Returns: ``ActionChange/deferred`` while the action runs: its attempt is not affected.
+    /// Returns ``ActionChange/deferred`` while the action runs: its attempt is not affected.
     @discardableResult
     public func setExpiry(_ action: ActionID, _ date: Date?) async throws(SluiceError) -> ActionChange {
         let time = date.map(Timestamp.init)
@@ -137,7 +102,7 @@ extension Broker {
 
     /// Sets or clears the tag of an action at once, also while it runs.
     ///
-    /// - Throws: ``SluiceError/Code/invalidOptions`` when the tag is outside its limits.
+    /// Throws ``SluiceError/Code/invalidOptions`` when the tag is outside its limits.
     @discardableResult
     public func setTag(_ action: ActionID, _ tag: String?) async throws(SluiceError) -> ActionChange {
         if let tag { try EnqueueOptions.validate(tag: tag) }
@@ -146,24 +111,17 @@ extension Broker {
 
     /// Makes the action that has parked a queue a dead letter, or else the head, and lets the queue continue.
     ///
-    /// The action that has parked the queue is the one in ``Because/parked(by:cause:error:since:)``. This
-    /// action is skipped even if an action that sorts before it has arrived since, or others run beside it.
-    /// In a queue that is not parked, the head is the next action to start by the queue's discipline.
-    ///
-    /// - Parameters:
-    ///   - queue: The queue.
-    ///   - reason: The dead letter's error.
-    /// - Returns: ``HeadSkip/running(_:)`` while the head runs: nothing has been changed; cancel it instead.
+    /// The action in ``Because/parked(by:cause:error:since:)`` is skipped even if an action that sorts before
+    /// it has arrived since, or others run beside it. The head is the next action to start by the queue's
+    /// discipline. `reason` becomes the dead letter's error. Returns ``HeadSkip/running(_:)`` while the head
+    /// runs: nothing has been changed; cancel it instead.
     @discardableResult
     public func skipHead(
         of queue: QueueName,
         reason: String = "skipped"
     ) async throws(SluiceError) -> HeadSkip {
         try queue.validate()
-        return try await store.skipHead(
-            of: queue,
-            error: reason,
-            by: routes.admission.queues.saidDiscipline(of: queue)
-        )
+        let discipline = routes.admission.queues.saidDiscipline(of: queue)
+        return try await store.skipHead(of: queue, error: reason, by: discipline)
     }
 }

@@ -4,25 +4,16 @@ public import struct FoundationEssentials.Date
 public import struct Foundation.Date
 #endif
 
-/// Enqueuing.
-///
-/// When the call returns, the action survives a kill of the process and, at the default durability, a loss of
-/// power (G1).
+/// Enqueuing; when a call returns, the action survives a kill and, by default, a loss of power (G1).
 extension Broker {
-    /// Enqueues an action.
+    /// Enqueues an action, due at a date; until then it blocks nothing.
     ///
-    /// - Parameters:
-    ///   - action: The action; its type says queue and sort key.
-    ///   - options: An expiry, a tag, a gate, a deduplication key and others.
-    ///   - date: When it is due; until then it blocks nothing. `nil` is at once, or as the options say.
-    /// - Returns: The action's number, and a way to wait for it; with a deduplication key, perhaps the number
-    ///   of an existing action.
-    /// - Throws: `CancellationError` when the task was cancelled before the write began; ``SluiceError`` with
-    ///   ``SluiceError/Code/sortKeyMismatch``, ``SluiceError/Code/queueFull``,
-    ///   ``SluiceError/Code/payloadTooLarge``, ``SluiceError/Code/databaseLocked``,
-    ///   ``SluiceError/Code/diskFull`` and others, such as ``SluiceError/Code/invalidOptions``,
-    ///   ``SluiceError/Code/invalidGate`` and ``SluiceError/Code/duplicateKey`` for options. An error means
-    ///   that nothing has been stored, except ``SluiceError/Code/unknownCommit`` (G14).
+    /// Returns its number, and a way to wait for it; with a deduplication key, perhaps of an existing action.
+    ///
+    /// - Throws: `CancellationError` when the task was cancelled before the write began; ``SluiceError``
+    ///   `sortKeyMismatch`, `queueFull`, `payloadTooLarge`, `databaseLocked`, `diskFull` and others, such as
+    ///   `invalidOptions`, `invalidGate` and `duplicateKey` for options. An error means that nothing has been
+    ///   stored, except ``SluiceError/Code/unknownCommit`` (G14).
     @discardableResult
     public func enqueue<A: Action>(
         _ action: A,
@@ -33,36 +24,24 @@ extension Broker {
         return EnqueueReceipt(id: try await store(drafts: [draft])[0], broker: self)
     }
 
-    /// Enqueues actions of one type, all or none, in their order.
+    /// Enqueues actions of one type, all or none, in their order, and returns their numbers.
     ///
     /// - Parameters:
-    ///   - actions: The actions; they may belong to several queues.
-    ///   - shared: The options of each action. If several share a key in one queue, the first wins: it
-    ///     counts as stored for the others.
-    ///   - options: Returns the options of one action, in place of the shared ones.
-    /// - Returns: The actions' numbers, in the same order.
-    /// - Throws: As for one action, and any error of the closure unchanged.
+    ///   - shared: The options of each. If several share a key in one queue, the first wins: it counts as
+    ///     stored for the others.
+    ///   - options: Returns the options of one action, in place of the shared ones; its errors are rethrown.
     @discardableResult
     public func enqueue<A: Action>(
         _ actions: some Sequence<A>,
         _ shared: EnqueueOptions = EnqueueOptions(),
         options: ((A) throws -> EnqueueOptions)? = nil
     ) async throws -> [ActionID] {
-        if let options {
-            return try await store(drafts: actions.map { try drafter.draft($0, options($0)) })
-        }
+        if let options { return try await store(drafts: actions.map { try drafter.draft($0, options($0)) }) }
         try shared.validate()
         return try await store(drafts: try await drafts(Array(actions), shared))
     }
 
-    /// Enqueues actions whose kinds and payloads are known at run time only, all or none, in their order.
-    ///
-    /// - Parameters:
-    ///   - actions: The actions; they may belong to several queues.
-    ///   - shared: The options of each action.
-    ///   - options: Returns the options of one action, in place of the shared ones.
-    /// - Returns: The actions' numbers, in the same order.
-    /// - Throws: As for an action of a type, and ``SluiceError/Code/payloadNotJSON``.
+    /// Enqueues actions of kinds known at run time only, as ``enqueue(_:_:options:)``; payloads must be JSON.
     @discardableResult
     public func enqueue(
         raw actions: some Sequence<RawAction>,
@@ -72,24 +51,17 @@ extension Broker {
         try await store(drafts: actions.map { try drafter.draft($0, options?($0) ?? shared) })
     }
 
-    /// Enqueues an action and blocks the calling thread until it is durable.
+    /// Enqueues an action and blocks the calling thread until it is durable, as long as the disk's sync.
     ///
-    /// Use it in code that cannot wait asynchronously: a commit takes as long as the disk's sync. Actions are
-    /// stored in the order of the calls; calls in separately started tasks have no order. The
-    /// ``BrokerOptions/middleware`` is not called.
-    ///
-    /// - Throws: As ``enqueue(_:_:notBefore:)``, except `CancellationError`.
+    /// Actions are stored in the order of the calls, without the ``BrokerOptions/middleware``. It throws as
+    /// ``enqueue(_:_:notBefore:)`` does, except `CancellationError`.
     @discardableResult
     public func enqueueBlocking<A: Action>(
         _ action: A,
         _ options: EnqueueOptions = EnqueueOptions(),
         notBefore date: Date? = nil
     ) throws(SluiceError) -> EnqueueReceipt {
-        try storeBlocking(drafter.draft(action, options.due(date)))
-    }
-
-    private func storeBlocking(_ draft: ActionDraft) throws(SluiceError) -> EnqueueReceipt {
-        let drafts = [draft]
+        let drafts = try [drafter.draft(action, options.due(date))]
         let ids = try store.enqueueBlocking(drafts)
         scheduleChores(for: drafts)
         return EnqueueReceipt(id: ids[0], broker: self)
@@ -104,13 +76,10 @@ extension Broker {
     }
 
     /// Calls the remaining middleware, the outermost first, then writes.
-    private func pass(
-        _ rest: ArraySlice<any Middleware>,
-        _ context: EnqueueContext
-    ) async throws -> [ActionID] {
-        guard let first = rest.first else { return try await write(drafts: context.traced) }
+    private func pass(_ rest: ArraySlice<any Middleware>, _ work: EnqueueContext) async throws -> [ActionID] {
+        guard let first = rest.first else { return try await write(drafts: work.traced) }
         let next = NextEnqueue { try await self.pass(rest.dropFirst(), $0) }
-        return try await first.enqueue(context, next: next)
+        return try await first.enqueue(work, next: next)
     }
 
     private func write(drafts: [ActionDraft]) async throws -> [ActionID] {
@@ -122,22 +91,17 @@ extension Broker {
     /// Schedules the chores for drafts that are due later, expire or have a key.
     private func scheduleChores(for drafts: [ActionDraft]) {
         guard drafts.contains(where: { $0.notBefore != nil || $0.extras != nil }) else { return }
-        admitScheduled(isNeeded: drafts.contains { $0.notBefore != nil })
+        if drafts.contains(where: { $0.notBefore != nil }) { admitScheduledSoon() }
         if let end = drafts.lazy.compactMap({ $0.extras?.expiresAt }).min() { scheduleSweep(at: end) }
         if drafts.contains(where: { $0.extras?.key != nil }) {
             scheduleSweep(at: options.clock.now + Expiry.keySweepInterval)
         }
     }
 
-    func admitScheduled(isNeeded: Bool) {
-        if isNeeded && isRunning { scheduler.schedule(.admitScheduled, within: .zero) }
-    }
+    func admitScheduledSoon() { if isRunning { scheduler.schedule(.admitScheduled, within: .zero) } }
 
     /// Encodes actions, many of them in two tasks, since encoding takes about as long as storing.
-    private func drafts<A: Action>(
-        _ actions: [A],
-        _ options: EnqueueOptions
-    ) async throws -> [ActionDraft] {
+    private func drafts<A: Action>(_ actions: [A], _ options: EnqueueOptions) async throws -> [ActionDraft] {
         let (notBefore, extras) = (options.notBefore.map(Timestamp.init), options.extras)
         @Sendable func encode(_ range: Range<Int>) throws(SluiceError) -> [ActionDraft] {
             var drafts: [ActionDraft] = []
@@ -159,6 +123,4 @@ extension Broker {
 
     /// The number of actions from which a second task is worth its start.
     private static let concurrentEncodingCount = 64
-
-    func queueOptions(of queue: QueueName) -> QueueOptions? { drafter.options(of: queue) }
 }

@@ -1,22 +1,17 @@
 /// Gates: named conditions that the application opens and closes, such as `network` or `account:42`.
 ///
-/// A route names the gates that its actions wait for (``RouteOptions/gates``), and so does an action
-/// (``EnqueueOptions/gate``) and an outcome (``Outcome/retry(whenOpen:)``). No attempt is spent on a closed
-/// gate. A gate that was never opened is closed.
+/// A route (``RouteOptions/gates``), an action (``EnqueueOptions/gate``) and an outcome
+/// (``Outcome/retry(whenOpen:)``) name gates to wait for, without an attempt. A new gate is closed.
 extension Broker {
-    /// Opens a gate, so that the actions that wait for it may start.
+    /// Opens a gate, so that the actions that wait for it may start; throws ``SluiceError/Code/invalidGate``.
     ///
     /// If the gate opens during an attempt that ends with ``Outcome/retry(whenOpen:)``, the action is tried
-    /// again at once. If the gate is open already, the call wakes no queue, and the gate remains kept if it
-    /// was.
+    /// again at once. If the gate is open already, the call wakes no queue, and a kept gate remains kept.
     ///
     /// - Parameters:
-    ///   - name: The gate.
-    ///   - isKept: Whether the gate stays open when the file is opened again. By default it is then closed,
+    ///   - isKept: Whether the gate stays open when the file is opened again; by default it is then closed,
     ///     because a new process cannot know its state.
-    ///   - spread: The time over which the waiting queues start, so that not all of them call one server at
-    ///     once. Zero starts them immediately.
-    /// - Throws: ``SluiceError/Code/invalidGate`` and errors of the file.
+    ///   - spread: The time over which the waiting queues start, so that not all call one server at once.
     public func openGate(
         _ name: GateName,
         isKept: Bool = false,
@@ -26,41 +21,29 @@ extension Broker {
         try await store.setGate(name, isOpen: true, isKept: isKept, spread: spread)
     }
 
-    /// Closes a gate, so that no action that needs it starts.
-    ///
-    /// Running actions are not affected.
-    ///
-    /// - Parameters:
-    ///   - name: The gate.
-    ///   - isKept: Whether the row stays when the file is opened again; the gate is closed either way.
+    /// Closes a gate, so that no action that needs it starts; a kept row stays when the file is opened again.
     public func closeGate(_ name: GateName, isKept: Bool = false) async throws(SluiceError) {
         try name.validate()
         try await store.setGate(name, isOpen: false, isKept: isKept, spread: .zero)
     }
 
     /// Returns the gates that have been opened or closed, by name.
-    public func gates() async throws(SluiceError) -> [Gate] {
-        try await store.gates()
-    }
+    public func gates() async throws(SluiceError) -> [Gate] { try await store.gates() }
 }
 
 /// Holds: an operator's pause of one queue, of all queues with a prefix, or of everything.
 ///
-/// Holds are stored in the file and survive the process; each has a holder and a reason. While a hold covers
-/// a queue, no action of the queue starts; running actions continue. ``retryNow(_:)`` does not override
-/// holds.
+/// Holds are stored in the file and survive the process. While a hold covers a queue, no action of the queue
+/// starts, not even by ``retryNow(_:)``; running actions continue.
 extension Broker {
-    /// Holds the queues of a pattern.
+    /// Holds the queues of a pattern, and returns the number of the hold.
     ///
     /// - Parameters:
-    ///   - pattern: The queues.
     ///   - holder: The name of the holder, for display; at most 255 characters.
     ///   - reason: The reason; at most 1,000 characters. It should not repeat a payload.
-    ///   - duration: How long, by the wall clock; `nil` is until ``endHold(_:)``. If the clock is set back
-    ///     before the hold's beginning, the duration starts again.
-    /// - Returns: The number of the hold.
-    /// - Throws: ``SluiceError/Code/invalidPattern``, ``SluiceError/Code/invalidQueueName``,
-    ///   ``SluiceError/Code/invalidOptions`` for texts that are too long, and errors of the file.
+    ///   - duration: By the wall clock; `nil` is until ``endHold(_:)``. It starts again if the clock is set
+    ///     back before the hold's beginning.
+    /// - Throws: ``SluiceError`` `invalidPattern`, `invalidQueueName`, and `invalidOptions` for long texts.
     @discardableResult
     public func hold(
         _ pattern: QueuePattern,
@@ -70,38 +53,23 @@ extension Broker {
     ) async throws(SluiceError) -> HoldID {
         _ = try pattern.form()
         guard holder.unicodeScalars.count <= 255, reason.unicodeScalars.count <= 1_000 else {
-            throw SluiceError(
-                .invalidOptions,
-                "a hold's holder has more than 255 characters, or its reason more than 1,000"
-            )
+            let message = "a hold's holder has more than 255 characters, or its reason more than 1,000"
+            throw SluiceError(.invalidOptions, message)
         }
         return try await store.hold(pattern, by: holder, reason: reason, for: duration)
     }
 
-    /// Ends a hold, so that queues without another hold continue.
-    ///
-    /// - Returns: Whether there was such a hold.
+    /// Ends a hold, so that queues without another hold continue; returns whether there was such a hold.
     @discardableResult
-    public func endHold(_ hold: HoldID) async throws(SluiceError) -> Bool {
-        try await store.endHold(hold)
-    }
+    public func endHold(_ hold: HoldID) async throws(SluiceError) -> Bool { try await store.endHold(hold) }
 
-    /// Ends the holds of a pattern.
-    ///
-    /// - Parameters:
-    ///   - pattern: The same pattern that was held. The name of one queue does not end a hold on a prefix.
-    ///   - holder: Only holds of this holder; `nil` is all.
-    /// - Returns: How many holds were ended.
+    /// Ends the holds of a holder, or of all, that have exactly this pattern; returns how many there were.
     @discardableResult
     public func endHolds(
         matching pattern: QueuePattern,
         by holder: String? = nil
-    ) async throws(SluiceError) -> Int {
-        try await store.endHolds(matching: pattern, by: holder)
-    }
+    ) async throws(SluiceError) -> Int { try await store.endHolds(matching: pattern, by: holder) }
 
     /// Returns the current holds, the oldest first.
-    public func holds() async throws(SluiceError) -> [Hold] {
-        try await store.holds()
-    }
+    public func holds() async throws(SluiceError) -> [Hold] { try await store.holds() }
 }

@@ -1,20 +1,16 @@
 internal import Logging
 internal import Synchronization
 
-/// Waiting until nothing is left to do.
 extension Broker {
     /// Waits until a running broker has nothing left to run or to wait for.
     ///
-    /// The file decides: commits of other connections before the call count, such as an enqueue in a
-    /// transaction of the application. Parked queues do not count. Neither do actions without a route in this
-    /// broker, whether due, waiting for a retry, scheduled, or running in another process. Work of this
-    /// broker that is due later counts, however late that is. If the wait takes more than five seconds, it is
-    /// logged once at `notice`.
+    /// The file decides: commits of other connections before the call count. Parked queues do not count, nor
+    /// actions without a route in this broker. Work of this broker that is due later counts, however late. A
+    /// wait of more than five seconds is logged once at `notice`.
     ///
-    /// The call returns at once when the broker stops or the task is cancelled. It also does so after a
-    /// ``run()`` that has thrown, and in a role that runs nothing. Before the first `run()` it waits for
-    /// that, and while the broker is suspended for ``resume()``. A handler must not call it, since it would
-    /// wait for its own return: the call traps.
+    /// The call returns at once when the broker stops or the task is cancelled, after a ``run()`` that has
+    /// thrown, and in a role that runs nothing. Before the first `run()` it waits for that, and while the
+    /// broker is suspended for ``resume()``. In a handler the call would wait for its own return: it traps.
     public func waitUntilIdle() async {
         await waitUntilIdle { [options] wait in
             guard wait.isLong else { return false }
@@ -25,10 +21,7 @@ extension Broker {
         }
     }
 
-    /// Waits as ``waitUntilIdle()`` does, and reports long waits.
-    ///
-    /// - Parameter tell: Called when the broker waits only for a time or for another process; not called
-    ///   again after it has returned `true`.
+    /// Waits as ``waitUntilIdle()``; calls `tell`, until `true`, when only a time or a process can end it.
     package func waitUntilIdle(telling tell: (IdleWait) -> Bool) async {
         if store.check.isForked { return }
         ensureNotInHandler("waitUntilIdle()")
@@ -40,7 +33,9 @@ extension Broker {
             // From here on, any change ends in another rest.
             seen = life.withLock { $0.rests }
             do {
-                if try await isIdleNow() { return }
+                // When this returns, the commit's report has woken the queues that it found.
+                if wakeUps != nil, !mutant("look before idle") { try await store.readForeignChanges() }
+                if scheduler.isIdle { return }
                 guard scheduler.isResting else { continue }
                 let left = try await workLeft()
                 guard let wait = IdleWait(left, waited: options.clock.uptime - start) else { return }
@@ -57,19 +52,7 @@ extension Broker {
         }
     }
 
-    /// Returns whether, by all commits so far, nothing is left to do and no queue waits for a time.
-    private func isIdleNow() async throws(SluiceError) -> Bool {
-        // When this returns, the commit's report has woken the queues that it found.
-        if wakeUps != nil, !mutant("look before idle") { try await store.readForeignChanges() }
-        return scheduler.isIdle
-    }
-
-    /// Waits until the engine has nothing to do at the moment.
-    ///
-    /// - Parameters:
-    ///   - seen: The number of rests seen so far; `nil` accepts the current rest.
-    ///   - stops: The number of stops when the wait began.
-    /// - Returns: `false` when waiting is pointless.
+    /// Waits for a rest of the engine of another number than `seen`; returns `false` when that is pointless.
     private func waitForRest(behind seen: Int?, _ stops: Int) async -> Bool {
         let waiter = life.withLock { life in
             life.lastRestWaiter += 1

@@ -1,16 +1,13 @@
+internal import Logging
 internal import Synchronization
 
-/// Noticing the commits of other connections and processes (G11).
 extension Broker {
     /// Polls for commits of other connections at once, without waiting for the result.
-    ///
-    /// The broker would find them by itself. Call it after a commit of your own, to poll at once.
     package func lookForCommits() {
         guard wakeUps != nil || store.isReadOnly, isRunning || isWatched else { return }
         scheduler.schedule(.lookForChanges, within: .zero)
     }
 
-    /// Whether there are observers or callers that wait for the end of an action.
     var isWatched: Bool { store.waiters.areThere || store.interest.isAny }
 
     /// Polls for commits of others while this broker does not run, as long as it is watched.
@@ -19,7 +16,6 @@ extension Broker {
         scheduler.schedule(.lookForChanges, within: options.file.foreignChangeInterval)
     }
 
-    /// Processes new commits of other connections, if there are any.
     func lookForChanges() {
         let interval = options.file.foreignChangeInterval
         guard isRunning else {
@@ -46,18 +42,19 @@ extension Broker {
             observers.tellCommitOfOthers()
         }
     }
-}
 
-/// Finding every queue with work: at the start, and when queues may have been missed.
-extension Broker {
     /// How many queues are read at a time.
-    private static let queueBatch = 1_000
+    static let queuePage = 1_000
 
-    /// Wakes every queue with work.
     func pollOthers() async throws(SluiceError) {
         let look = life.withLock { $0.look.need() }
         scheduler.suspected(try await store.suspects())
-        try await readQueuesWithWork { scheduler.wake($0) }
+        var page: WorkPage? = .newest(thenLimit: Self.queuePage)
+        while let part = page, isRunning {
+            let (queues, next) = try await store.queuesWithWork(part)
+            page = next
+            scheduler.wake(queues)
+        }
         life.withLock { $0.look.end(look) }
         options.restWaiters?.changed()
         observers.poke(nil)
@@ -72,12 +69,40 @@ extension Broker {
         }
     }
 
-    private func readQueuesWithWork(_ tell: ([QueueID]) -> Void) async throws(SluiceError) {
-        var page: WorkPage? = .newest(thenLimit: Self.queueBatch)
-        while let part = page, isRunning {
-            let (queues, next) = try await store.queuesWithWork(part)
-            page = next
-            tell(queues)
+    /// Notices that others started, stopped or took this process for dead; called on the committing thread.
+    func runnersChanged(_ changes: RunnerChanges) {
+        // Another process may already run their actions.
+        if changes.contains(.takenOff) { runner.cancelClaimed(.takenOver) }
+        // The start scans all queues anyway.
+        guard life.withLock({ $0.state == .running }) else { return }
+        if changes.contains(.takenOff) {
+            options.logger.warning(
+                "taken for dead by another process: attempts are cancelled, and the broker starts again"
+            )
+            scheduler.schedule(.renewLease, within: .zero)
+        }
+        if store.runners.hasOthers { scheduler.schedule(.watchRunners, within: options.file.leases.watch) }
+        guard changes.contains(.look) else { return }
+        life.withLock { _ = $0.look.need() }
+        scheduler.schedule(.pollOthers, within: .zero)
+    }
+
+    /// Removes dead processes, and asks again for queues that other processes had claimed.
+    func watchRunners() {
+        // When the last other process is gone, check the queues that were refused because of others.
+        scheduler.askAgain(all: !store.runners.hasOthers)
+        guard store.runners.hasOthers else { return }
+        attempt(.watchRunners, again: options.file.leases.watch) { try await $0.takeOffDead() }
+    }
+
+    /// Asks other processes to run the ready queues, though handlers may still run here.
+    func leaveQueuesToOthers() async {
+        guard store.runners.hasOthers else { return }
+        do {
+            try await store.askOthersToLook()
+        } catch {
+            // They scan the queues when this process has stopped, or when its lease ends.
+            options.logger.debug("others were not notified of the stop", metadata: ["error": "\(error)"])
         }
     }
 }

@@ -1,10 +1,7 @@
-/// Operating queues and actions, by an operator or by the application for its user.
 extension Broker {
-    /// Ends the retry waits of queues and unparks them, so that their heads are tried now.
+    /// Ends the retry waits of queues and unparks them, to try their heads now; returns how many there were.
     ///
     /// No attempt is lost or given back. Running actions are not affected.
-    ///
-    /// - Returns: The number of queues that waited for a retry or were parked.
     @discardableResult
     public func retryNow(_ pattern: QueuePattern = .all) async throws(SluiceError) -> Int {
         let count = try await store.retryNow(pattern.form())
@@ -12,11 +9,7 @@ extension Broker {
         return count
     }
 
-    /// Ends the retry waits of the named queues and unparks them, all in one transaction.
-    ///
-    /// See ``retryNow(_:)``.
-    ///
-    /// - Returns: The number of queues that waited for a retry or were parked.
+    /// Ends the retry waits of the named queues and unparks them, as ``retryNow(_:)``, in one transaction.
     @discardableResult
     public func retryNow(queues names: some Sequence<QueueName>) async throws(SluiceError) -> Int {
         let count = try await store.retryNow(mutant("restart by name") ? [] : Array(Set(names)))
@@ -24,11 +17,7 @@ extension Broker {
         return count
     }
 
-    /// Returns waiting and running actions, by queue, in the order in which each queue runs them.
-    ///
-    /// - Parameters:
-    ///   - pattern: The queues.
-    ///   - limit: The most that are read; each includes its payload.
+    /// Returns waiting and running actions, with payloads, by queue, in the order in which each runs them.
     public func actionSummaries(
         _ pattern: QueuePattern = .all,
         limit: Int = 1_000
@@ -37,48 +26,27 @@ extension Broker {
     }
 
     /// Returns the number of waiting and running actions.
-    public func actionCount() async throws(SluiceError) -> Int {
-        try await store.actionCount()
-    }
+    public func actionCount() async throws(SluiceError) -> Int { try await store.actionCount() }
 
     /// Makes all commits to the file so far survive a loss of power, whoever has made them.
     ///
-    /// Call it after enqueuing on a connection whose commits are not synced. One call covers any number of
-    /// commits before it. It cannot repair pages that a connection with `synchronous = OFF` has copied from
-    /// the WAL into the file.
-    ///
-    /// - Throws: ``SluiceError`` when the disk cannot be written: then nothing is known to be durable.
-    public func flush() async throws(SluiceError) {
-        try await store.sync()
-    }
+    /// Call it after enqueuing on a connection whose commits are not synced. It cannot repair pages that a
+    /// connection with `synchronous = OFF` has checkpointed. After an error nothing is known to be durable.
+    public func flush() async throws(SluiceError) { try await store.sync() }
 
     /// Copies the WAL into the database and truncates it, so that neither contains deleted payloads.
     ///
-    /// With ``FileOptions/erasesPayloads`` the broker does this by itself while it runs and when it is
-    /// closed. Without that option, deleted payloads may remain in the database.
-    ///
-    /// - Returns: `false` when another connection prevented the truncation: call it again.
-    /// - Throws: ``SluiceError`` when the file cannot be written.
-    public func truncateWAL() async throws(SluiceError) -> Bool {
-        try await store.truncateWAL()
-    }
-}
+    /// The broker does so with ``FileOptions/erasesPayloads``; without it, the database may keep deleted
+    /// payloads. Returns `false` when another connection prevented the truncation: call it again.
+    public func truncateWAL() async throws(SluiceError) -> Bool { try await store.truncateWAL() }
 
-/// Starting batches early.
-extension Broker {
     /// Starts the batches of queues now, however few actions wait: see ``QueueStart/batch(count:after:)``.
     ///
     /// The request is stored in the file: without a running broker, the batch starts with the next one.
+    /// Returns the number of queues whose batch was started, or whose wait was ended.
     ///
-    /// ```swift
-    /// try await broker.runNow("tracking", includingRetries: true)   // a pass through all that is left
-    /// ```
-    ///
-    /// - Parameters:
-    ///   - pattern: The queues.
-    ///   - includingRetries: Whether actions that wait for a retry are tried now too, in the same
-    ///     transaction. Parked queues stay parked: use ``retryNow(_:)``.
-    /// - Returns: The number of queues whose batch was started, or whose wait was ended.
+    /// - Parameter includingRetries: Whether actions that wait for a retry are tried now too, in the same
+    ///   transaction. Parked queues stay parked: use ``retryNow(_:)``.
     @discardableResult
     public func runNow(
         _ pattern: QueuePattern = .all,
@@ -91,4 +59,19 @@ extension Broker {
         if includingRetries { scheduler.hasten(.admitScheduled) }
         return count
     }
+
+    /// Copies the file while it is in use, as a snapshot of one moment after the call.
+    ///
+    /// The copy has everything that was acknowledged before the call, and the application's own tables. A
+    /// broker can run it at once: actions that ran get their attempt back. Copied actions keep their
+    /// idempotency keys; actions enqueued in the copy get other keys than those of the original. The WAL
+    /// cannot be reset until the copy has been read. The copy is written beside the destination under a
+    /// temporary name, readable by its owner only, and renamed when it is completely on disk; after an error
+    /// it is removed. Cancelling the task does not end it.
+    ///
+    /// - Parameter path: The destination, in an existing directory; nothing may exist at this path.
+    /// - Throws: ``SluiceError`` `destinationExists`; `diskFull`, `readOnly` and `cannotOpen` for the
+    ///   destination; `suspended` and `closed`, also during the copy; `unsupportedDatabase` for queues in
+    ///   memory.
+    public func backup(to path: String) async throws(SluiceError) { try await store.backUp(to: path) }
 }

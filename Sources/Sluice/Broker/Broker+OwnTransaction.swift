@@ -1,5 +1,4 @@
-/// The application's own transactions, on its own connections to the broker's file: see
-/// <doc:YourOwnTransactions>.
+/// Transactions of the application on connections of its own to the file: see <doc:YourOwnTransactions>.
 extension Broker {
     /// Enqueues an action in a transaction of the application: both are committed, or neither.
     ///
@@ -10,31 +9,18 @@ extension Broker {
     /// sqlite3_exec(connection, "COMMIT", nil, nil, nil)
     /// ```
     ///
-    /// After the commit, a running broker in this process or another starts the action. A rollback has no
-    /// effect on brokers. The action has the durability of the connection: below `synchronous = FULL` it
-    /// survives a loss of power only after ``flush()`` has returned.
+    /// The action has the durability of the connection: below `synchronous = FULL` it survives a loss of
+    /// power only after ``flush()`` has returned. The ``BrokerOptions/middleware`` is not called. A refusal
+    /// leaves the transaction unchanged. The call does not commit, roll back or change settings, and leaves
+    /// no statement on the connection. Await ``EnqueueReceipt/settled()`` only after the commit.
     ///
-    /// The call makes the same checks as the other forms, but does not call the ``BrokerOptions/middleware``.
-    /// An action that is refused leaves the transaction unchanged. The call does not commit, roll back or
-    /// change settings, and leaves no statement on the connection; `changes()` is that of the engine's last
-    /// statement. Since each call prepares its statements again, one call with a sequence costs far less than
-    /// many calls.
-    ///
-    /// - Parameters:
-    ///   - action: The action; its type says queue and sort key.
-    ///   - options: A schedule, an expiry, a tag, a gate, a deduplication key.
-    ///   - connection: A `sqlite3 *` of the SQLite library that this process uses, with a transaction open,
-    ///     whose main database is the broker's file. It is used during the call, on the calling thread.
-    /// - Returns: The action's number. Call ``EnqueueReceipt/settled()`` after the commit; before it, there
-    ///   is no such action.
-    /// - Throws: ``SluiceError`` with ``SluiceError/Code/noTransaction``, ``SluiceError/Code/otherDatabase``,
-    ///   ``SluiceError/Code/statementUnderWay`` in the middle of the rows of a statement that writes,
-    ///   ``SluiceError/Code/databaseLocked`` when another connection writes, or has written since the
-    ///   transaction began to read: begin it with `BEGIN IMMEDIATE`; ``SluiceError/Code/readOnly``,
-    ///   ``SluiceError/Code/closed``, and the errors of other enqueues, except `CancellationError`. After
-    ///   ``SluiceError/Code/diskFull``, ``SluiceError/Code/inputOutput``, ``SluiceError/Code/outOfMemory``
-    ///   and ``SluiceError/Code/interrupted`` SQLite may have rolled back the whole transaction: check
-    ///   `sqlite3_get_autocommit()`.
+    /// - Parameter connection: A `sqlite3 *` of the SQLite library that this process uses, with a transaction
+    ///   open, whose main database is the broker's file. It is used during the call, on the calling thread.
+    /// - Throws: ``SluiceError`` `noTransaction`, `otherDatabase`, `statementUnderWay` in the middle of the
+    ///   rows of a statement that writes, `databaseLocked` when another connection writes, or has written
+    ///   since the transaction began to read, `readOnly`, `closed`, and the errors of other enqueues, except
+    ///   `CancellationError`. After `diskFull`, `inputOutput`, `outOfMemory` and `interrupted` SQLite may
+    ///   have rolled back the whole transaction: check `sqlite3_get_autocommit()`.
     @discardableResult
     public func enqueue<A: Action>(
         _ action: A,
@@ -45,21 +31,13 @@ extension Broker {
         return EnqueueReceipt(id: ids[0], broker: self)
     }
 
-    /// Enqueues actions of one type in a transaction of the application, all or none, in their order.
+    /// Enqueues actions in a transaction of the application, all or none, in order; cheaper than one by one.
     ///
     /// ```swift
-    /// try broker.enqueue(sends, in: connection) { send in
-    ///     EnqueueOptions(tag: "message-\(send.message)")
-    /// }
+    /// try broker.enqueue(sends, in: connection) { EnqueueOptions(tag: "message-\($0.message)") }
     /// ```
     ///
-    /// - Parameters:
-    ///   - actions: The actions; they may belong to several queues.
-    ///   - shared: The options of each action.
-    ///   - connection: As for one action.
-    ///   - options: Returns the options of one action, in place of the shared ones.
-    /// - Returns: The actions' numbers, in the same order.
-    /// - Throws: As for one action, and any error of the closure unchanged.
+    /// The closure returns an action's options, in place of the shared ones; its errors are rethrown.
     @discardableResult
     public func enqueue<A: Action>(
         _ actions: some Sequence<A>,
@@ -70,13 +48,9 @@ extension Broker {
         try store.enqueue(actions.map { try drafter.draft($0, options?($0) ?? shared) }, in: connection)
     }
 
-    /// Returns the problems of a connection of the application with this broker's file.
+    /// Returns the problems of a connection of the application with this file, to log when it is opened.
     ///
-    /// The call writes nothing and changes no setting. Call it once, when the connection is opened, and log
-    /// the result.
-    ///
-    /// - Throws: ``SluiceError`` when SQLite cannot answer, such as when the connection's own statements hold
-    ///   a lock.
+    /// It changes nothing. It throws when SQLite cannot answer, as when the connection itself holds a lock.
     public func diagnose(_ connection: OpaquePointer) throws(SluiceError) -> [ConnectionFinding] {
         try store.diagnose(connection)
     }

@@ -1,8 +1,6 @@
 internal import Synchronization
 
 extension Broker {
-    private static let remainingWorkPage = 1_000
-
     /// Returns the work that the file has for this broker by time alone, whether the broker runs or not.
     ///
     /// ```swift
@@ -11,30 +9,19 @@ extension Broker {
     ///
     /// Actions without a route in this broker do not count, nor actions that another process runs. If a head
     /// waits for a gate or a retry and expires first, its expiry counts, unless its route's policy for
-    /// ``FailureCause/expired`` is to block. The queues with work are read one after the other, until one
-    /// could run at once.
-    ///
-    /// - Throws: An error of the file.
+    /// ``FailureCause/expired`` is to block. Throws errors of the file.
     public func remainingWork() async throws(SluiceError) -> RemainingWork {
-        try await remainingWork(until: nil)
-    }
-
-    /// Returns the work left.
-    ///
-    /// - Parameter end: When to stop reading, by the clock's uptime; queues that were not read are assumed to
-    ///   have work.
-    func remainingWork(until end: Duration?) async throws(SluiceError) -> RemainingWork {
-        try await workLeft(until: end) { $0.next == .now }.next
+        try await workLeft { $0.next == .now }.next
     }
 
     /// Returns the work left; `nil` while the broker is suspended, when reading would wait for its resume.
     package func remainingWorkUnlessSuspended() async throws(SluiceError) -> RemainingWork? {
         let end = options.clock.uptime + Suspension.readingLimit
         // Runs in order with suspend and resume, so that neither happens during the read.
-        try await suspension.pass { [self] () async -> Result<RemainingWork?, SluiceError> in
+        return try await suspension.pass { [self] () async -> Result<RemainingWork?, SluiceError> in
             guard !suspension.isOn else { return .success(nil) }
             do throws(SluiceError) {
-                return .success(try await remainingWork(until: end))
+                return .success(try await workLeft(until: end) { $0.next == .now }.next)
             } catch {
                 return .failure(error)
             }
@@ -42,18 +29,16 @@ extension Broker {
     }
 
     /// Returns the work of all queues that this broker has routes for, by what they wait for.
-    package func workLeft() async throws(SluiceError) -> WorkLeft {
-        try await workLeft(until: nil) { _ in false }
-    }
-
-    private func workLeft(
-        until end: Duration?,
-        isEnough: @escaping @Sendable (WorkLeft) -> Bool
+    ///
+    /// Queues that are not read by `end`, in the clock's uptime, are assumed to have work.
+    package func workLeft(
+        until end: Duration? = nil,
+        isEnough: @escaping @Sendable (WorkLeft) -> Bool = { _ in false }
     ) async throws(SluiceError) -> WorkLeft {
         let left = Mutex(WorkLeft(now: options.clock.now))
         let form = try QueuePattern.all.form()
         let mine = store.runners.epoch
-        try await store.queueFacts(form, page: Self.remainingWorkPage) { [self] file, page in
+        try await store.queueFacts(form, page: Self.queuePage) { [self] file, page in
             left.withLock { left in
                 if let end, options.clock.uptime >= end {
                     left.stopReading()
@@ -86,9 +71,7 @@ extension Broker {
 }
 
 extension SchedulerStateMachine {
-    /// Returns the work that is left here.
-    ///
-    /// Actions that other processes run do not count.
+    /// Returns the work that is left here; actions that other processes run do not count.
     func workAhead(at now: Duration) -> RemainingWork {
         // A queue with several slots may have nothing to claim while its actions run.
         guard beside.isEmpty && settlingBeside.isEmpty else { return .now }

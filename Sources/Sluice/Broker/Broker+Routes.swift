@@ -4,27 +4,17 @@ extension Broker {
     ///
     /// If several patterns match a queue, sort key and depth are those of the most specific pattern alone,
     /// even where it sets none. Discipline and start are those of the most specific pattern that sets them.
-    ///
-    /// - Throws: ``SluiceError/Code/duplicateQueueOptions`` when the pattern has options,
-    ///   ``SluiceError/Code/invalidPattern``, ``SluiceError/Code/invalidOptions``,
-    ///   ``SluiceError/Code/closed``.
+    /// Throws ``SluiceError`` `duplicateQueueOptions` when the pattern has options, `invalidPattern`,
+    /// `invalidOptions`, `closed`.
     public func queues(_ pattern: QueuePattern, _ options: QueueOptions) throws(SluiceError) {
         try routes.change { table throws(SluiceError) in try table.add(pattern, options) }
     }
 
-    /// Routes the actions of a type in the queues of a pattern to a closure.
+    /// Routes the actions of a type in the queues of a pattern to a closure, like ``Handler/handle(_:_:)``.
     ///
     /// If several routes for a kind match a queue, the most specific one runs it: the exact name, then the
-    /// longest prefix.
-    ///
-    /// - Parameters:
-    ///   - pattern: A queue's name, or a prefix that ends in `/*`.
-    ///   - type: The type of action.
-    ///   - options: Retry and failure policies, timeout and cap.
-    ///   - handler: Performs an action; see ``Handler/handle(_:_:)``.
-    /// - Throws: ``SluiceError/Code/duplicateRoute`` when there is a route for the pattern and the kind,
-    ///   ``SluiceError/Code/invalidPattern``, ``SluiceError/Code/invalidKind``,
-    ///   ``SluiceError/Code/invalidOptions``.
+    /// longest prefix. Throws ``SluiceError`` `duplicateRoute` when there is a route for the pattern and the
+    /// kind, `invalidPattern`, `invalidKind`, `invalidOptions`, `closed`.
     public func route<A: Action>(
         _ pattern: QueuePattern,
         _ type: A.Type,
@@ -33,8 +23,7 @@ extension Broker {
     ) throws(SluiceError) {
         try add(pattern, A.kind, options) { [reader] action, attempt in
             switch reader.read(A.self, from: action) {
-            case .failure(let error):
-                return .undecodable(error.reason)
+            case .failure(let error): return .undecodable(error.reason)
             case .success(let input):
                 do { return .outcome(try await handler(input, attempt)) } catch { return .threw(error) }
             }
@@ -45,9 +34,7 @@ extension Broker {
     ///
     /// ```swift
     /// try broker.route("conversation/*", completing: SendMessage.self) { message, _, completion in
-    ///     network.send(message.text) { error in
-    ///         completion(success: error == nil, retryTimeout: .seconds(30))
-    ///     }
+    ///     network.send(message.text) { completion(success: $0 == nil, retryTimeout: .seconds(30)) }
     /// }
     /// ```
     ///
@@ -60,18 +47,16 @@ extension Broker {
     ) throws(SluiceError) {
         try add(pattern, A.kind, options) { [reader, runner] action, attempt in
             switch reader.read(A.self, from: action) {
-            case .failure(let error):
-                return .undecodable(error.reason)
-            case .success(let input):
-                return await runner.complete(attempt) { handler(input, attempt, $0) }
+            case .failure(let error): return .undecodable(error.reason)
+            case .success(let input): return await runner.complete(attempt) { handler(input, attempt, $0) }
             }
         }
     }
 
     /// Routes actions of any kind in the queues of a pattern, unless the pattern has a route for their kind.
     ///
-    /// The handler gets the payload as stored, in the version ``Attempt/version``. If the broker has a
-    /// ``BrokerOptions/payloadSealing``, a sealed payload is opened first.
+    /// The handler gets the payload as stored, in the version ``Attempt/version``; a sealed one is opened
+    /// first, if the broker has a ``BrokerOptions/payloadSealing``.
     public func routeAnyKind(
         _ pattern: QueuePattern,
         _ options: RouteOptions = RouteOptions(),
@@ -79,8 +64,7 @@ extension Broker {
     ) throws(SluiceError) {
         try add(pattern, nil, options) { [reader] action, attempt in
             switch reader.text(of: action) {
-            case .failure(let error):
-                return .undecodable(error.reason)
+            case .failure(let error): return .undecodable(error.reason)
             case .success(let payload):
                 do { return .outcome(try await handler(payload, attempt)) } catch { return .threw(error) }
             }
@@ -101,7 +85,6 @@ extension Broker {
         codeChanged()
     }
 
-    /// Returns the discipline of a queue.
     package func discipline(of queue: QueueName) -> QueueDiscipline {
         routes.admission.queues.rules(of: queue).discipline
     }

@@ -1,9 +1,7 @@
 internal import Logging
 internal import Synchronization
 
-/// Running and stopping.
 extension Broker {
-    /// The state of a broker's run.
     struct Life {
         enum State { case idle, starting, running, stopping, closed }
 
@@ -18,59 +16,50 @@ extension Broker {
         var hasThrown = false
         /// The pending scans of all queues with work: at the start, and when some may have been missed.
         var look = NeededLook(isNeeded: true)
-        /// Callers that wait until nothing is left to do, or for the next rest.
+        /// Callers of ``Broker/waitUntilIdle()`` that wait for a rest of the engine.
         var restWaiters: [Int: CheckedContinuation<Bool, Never>] = [:]
         var lastRestWaiter = 0
         /// How often the engine has come to rest.
         var rests = 0
         /// How often a stop was requested.
         var stops = 0
-
         /// Whether the broker runs and has found all queues that had work at its start.
         var hasLookedAround: Bool { state == .running && !look.isNeeded }
     }
 
     /// The longest time that a commit may remain unsynced.
     static let syncInterval: Duration = .seconds(1)
-
-    /// Whether the broker runs and has found all queues that had work at its start.
     package var hasLookedAround: Bool { life.withLock { $0.hasLookedAround } }
 
-    /// Returns whether the broker has done all that can be done at this time of its clock, except held
-    /// attempts.
-    ///
-    /// - Parameter held: The number of attempts that are inside their handlers.
+    /// Whether all is done that can be done at this time, except by attempts held in their handlers.
     package func isAtRest(butFor held: Int) -> Bool {
         life.withLock { $0.hasLookedAround && scheduler.isAtRest(butFor: held) }
     }
 
-    /// When something is due next by time alone, whatever runs; `nil` if nothing is known to be.
+    /// When something is due next by time alone, whatever runs.
     package var nextDueTime: Duration? { scheduler.nextDueTime }
-
     /// When a waiting queue or the timeout of an attempt is due next, by the clock's uptime.
     package var nextQueueTime: Duration? { scheduler.nextQueueTime }
-
     var isRunning: Bool { life.withLock { $0.state == .running || $0.state == .starting } }
 
     /// Runs the queues until ``stop(grace:)`` is called or the task is cancelled.
     ///
     /// Every queue with work resumes, whoever enqueued it and when (G8). Actions that ran when an earlier
-    /// process died are tried first, for ``BrokerOptions/crashTrialLimit`` at most (G7).
+    /// process died are tried first, for ``BrokerOptions/crashTrialLimit`` at most (G7). Cancelling the task
+    /// cancels running handlers at once. The call returns when all have returned, and can be repeated.
     ///
-    /// Other processes may run the queues of the file at the same time, and share the work. A queue belongs
-    /// to one process while an action of it runs there. If a process dies, the others run its actions within
-    /// about two seconds. If they cannot detect its death, they wait until its lease of 30 seconds ends. Give
-    /// all processes the same routes: each runs the actions that it has a route for.
+    /// Other processes may run the file's queues at the same time, with the same routes. If one dies, the
+    /// others run its actions within about two seconds, or if they cannot detect that, after its lease of 30
+    /// seconds.
     ///
-    /// Cancelling the task cancels the running handlers at once; `stop` lets them finish. The call returns
-    /// when all handlers have returned, and can then be made again.
-    ///
-    /// - Throws: ``SluiceError/Code/alreadyRunning``; ``SluiceError/Code/wrongRole``;
-    ///   ``SluiceError/Code/fileReplaced`` and ``SluiceError/Code/newerSchema`` when that happens while it
-    ///   runs; ``SluiceError/Code/closed``; an error of the file. Being stopped or cancelled is a normal
-    ///   return.
+    /// - Throws: ``SluiceError`` `alreadyRunning`, `wrongRole`, `closed`, and, also later, `fileReplaced` and
+    ///   `newerSchema`; an error of the file. Being stopped or cancelled is a normal return.
     public func run() async throws {
-        try checkRole()
+        try store.check.ensure()
+        guard options.file.role == .run else {
+            let role = "the broker was opened with the role \(options.file.role)"
+            throw SluiceError(.wrongRole, "\(role) and runs none: open it with the role run")
+        }
         let (drained, ended) = try beginRunning()
         defer { endRunning(ended) }
         try await store.startRunning()
@@ -102,26 +91,20 @@ extension Broker {
 
     /// Stops the broker and waits until no handler runs.
     ///
-    /// No action is claimed after this call. Running handlers may finish within the grace period; then they
-    /// are cancelled, and their actions released without spending an attempt. A handler that ignores its
-    /// cancellation delays the return, since nothing can end it. If the process ends first, the handler's
+    /// No action is claimed after this call. Running handlers may finish within the grace period, by default
+    /// ``BrokerOptions/stopGrace``; then they are cancelled, and their actions released without spending an
+    /// attempt. A handler that ignores its cancellation delays the return. If the process ends first, its
     /// action is a suspect at the next start.
     ///
     /// A ``run()`` that has not begun is not stopped: cancel its task. While the broker is suspended, the
-    /// call returns only after ``resume()``, because outcomes of handlers must be written.
-    ///
-    /// A handler that calls it would wait for its own return, so the call traps. It may start a task instead:
-    /// `Task { await attempt.broker.stop() }`.
-    ///
-    /// - Parameter grace: `nil` is ``BrokerOptions/stopGrace``.
+    /// call returns only after ``resume()``, because outcomes of handlers must be written. In a handler the
+    /// call would wait for its own return, so it traps; there write `Task { await attempt.broker.stop() }`.
     public func stop(grace: Duration? = nil) async {
         ensureNotInHandler("stop(grace:)")
         await beginStop(grace: grace)()
     }
 
-    /// Begins ``stop(grace:)``: after this call, no action starts.
-    ///
-    /// - Returns: A function that waits for the end.
+    /// Begins ``stop(grace:)``: no action starts any more; returns a function that waits for the end.
     @discardableResult
     package func beginStop(grace: Duration? = nil) -> @Sendable () async -> Void {
         if store.check.isForked { return {} }
@@ -151,11 +134,7 @@ extension Broker {
         observers.end()
         routes.drop()
     }
-}
 
-// MARK: - Steps
-
-extension Broker {
     private func beginRunning() throws(SluiceError) -> (drained: Event, ended: Event) {
         try life.withLock { life throws(SluiceError) in
             switch life.state {
@@ -193,14 +172,16 @@ extension Broker {
         }
     }
 
-    /// Schedules the chores, and wakes every queue with work.
     func begin() async {
         scheduler.schedule(.admitScheduled, within: .zero)
         measure()
         // The last process may have died and left payloads in the WAL.
         if options.file.erasesPayloads { scheduler.schedule(.truncateWAL, within: .zero) }
         if let wakeUps {
-            beginBesideOthers()
+            // If it was already taken for dead, it renews its lease at once.
+            let renewal: Duration = store.runners.epoch == nil ? .zero : options.file.leases.renewal
+            scheduler.schedule(.renewLease, after: renewal)
+            if store.runners.hasOthers { scheduler.schedule(.watchRunners, after: options.file.leases.watch) }
             if options.file.watchesWAL { wakeUps.start() }
             scheduler.schedule(.lookForChanges, after: options.file.foreignChangeInterval)
         }
@@ -222,8 +203,7 @@ extension Broker {
             if life.state == .starting || life.state == .running { life.state = .stopping }
             life.stops += 1
         }
-        // First, or cancelled and released actions would start again. `stop()` is last, as it may end the
-        // run.
+        // First, or released actions would start again; `stop()` is last, as it may end the run.
         scheduler.close()
         Task(executorPreference: options.engine.executor) { await self.leaveQueuesToOthers() }
         if grace > .zero {
@@ -235,22 +215,14 @@ extension Broker {
         releaseRestWaiters()
     }
 
-    /// Stops the broker because of an error.
     func fail(_ error: SluiceError) {
         options.logger.error("the broker cannot continue", metadata: ["error": "\(error)"])
         life.withLock { $0.failure = error }
         requestStop(grace: .zero)
     }
 
-    func stopped() {
-        life.withLock { $0.drained }.happen()
-    }
-}
+    func stopped() { life.withLock { $0.drained }.happen() }
 
-// MARK: - Chores
-
-extension Broker {
-    /// Does a chore that is due; called on the timer's task.
     func perform(_ chore: Chore) {
         switch chore {
         case .endGrace: runner.cancelAll(.stop)
@@ -271,10 +243,7 @@ extension Broker {
         }
     }
 
-    /// Does a chore and schedules its next time.
-    ///
-    /// After an error it is tried again within a second: the error may pass, and a lease must be renewed in
-    /// time.
+    /// Does a chore and schedules its next time, after an error within a second, since a lease cannot wait.
     func attempt(
         _ chore: Chore,
         again interval: Duration?,
@@ -306,13 +275,26 @@ extension Broker {
         if isDue { scheduler.schedule(chore, within: interval) }
     }
 
-    /// Ends the holds whose time is over, and schedules the next check.
     private func endHolds() {
         attempt(.endHolds, again: nil) { [weak self] store in
-            guard let next = try await store.endHolds(), let self, self.isRunning else { return }
-            let delay = min(max(next - options.clock.now, .zero), Scheduler.scheduleInterval)
-            scheduler.schedule(.endHolds, within: delay)
+            if let next = try await store.endHolds() { self?.schedule(.endHolds, at: next) }
         }
+    }
+
+    private func sweep() {
+        attempt(.sweep, again: nil) { [weak self] store in
+            guard let self else { return }
+            if let next = try await store.sweep(routes.admission) { scheduleSweep(at: next) }
+            scheduler.hasten(.admitScheduled)
+        }
+    }
+
+    func scheduleSweep(at time: Timestamp) { schedule(.sweep, at: time) }
+
+    /// Schedules a chore at a time, or earlier, as the wall clock may be set forward.
+    private func schedule(_ chore: Chore, at time: Timestamp) {
+        let delay = min(max(time - options.clock.now, .zero), Scheduler.scheduleInterval)
+        if isRunning { scheduler.schedule(chore, within: delay) }
     }
 
     private func truncateWALAgain() {
@@ -346,13 +328,11 @@ extension Broker {
             scheduler.keepPlaces(next.unplaced)
             if let time = next.sweep { scheduleSweep(at: time) }
             let delay = next.scheduled.map { max($0 - options.clock.now, .zero) }
-            // This must not replace a check that was requested in the meantime: this check may have been too
-            // early.
+            // Replaces no check that was requested in the meantime: this one may have been too early.
             scheduler.admitNext(after: delay, noLaterThan: Scheduler.scheduleInterval, insteadOf: mark)
         }
     }
 
-    /// Tries undecodable actions again after a route or an upgrader was added.
     func codeChanged() {
         reader.codeChanged()
         if isRunning { perform(.liftUndecodable) }

@@ -1,8 +1,7 @@
 internal import Synchronization
 
-/// Why queues do not move (G15).
 extension Broker {
-    /// Returns the state of a queue, with all reasons why it does not move.
+    /// Returns the state of a queue, with all reasons why it does not move; `empty` for an unknown name.
     ///
     /// ```swift
     /// let status = try await broker.status(of: "conversation/42")
@@ -11,22 +10,24 @@ extension Broker {
     ///
     /// The status combines one snapshot of the file with this broker's memory, such as the queues that wait
     /// for a permit. It may be out of date as soon as it is returned.
-    ///
-    /// - Returns: The status; ``QueueStatus/State/empty`` for a queue without actions, also for an unknown
-    ///   name.
     public func status(of queue: QueueName) async throws(SluiceError) -> QueueStatus {
         try queue.validate()
         let found = try await statuses(of: .exact(queue), in: nil, limit: 1)
-        return found.first ?? QueueStatus(empty: queue)
+        return found.first
+            ?? QueueStatus(
+                queue: queue,
+                depth: 0,
+                because: [],
+                head: nil,
+                headKind: nil,
+                attempt: 0,
+                oldestAge: .zero,
+                lastError: nil,
+                queueID: nil
+            )
     }
 
-    /// Returns the status of queues with work, by name.
-    ///
-    /// - Parameters:
-    ///   - pattern: The queues.
-    ///   - states: Only queues in one of these states; `nil` is all. Finding few queues among many reads them
-    ///     all.
-    ///   - limit: The most that are returned.
+    /// Returns the status of queues with work, by name; finding few in some states among many reads them all.
     public func statuses(
         matching pattern: QueuePattern = .all,
         in states: Set<QueueStatus.State>? = nil,
@@ -35,21 +36,12 @@ extension Broker {
         try await statuses(of: pattern.form(), in: states, limit: limit)
     }
 
-    /// Returns the status of a queue now, then after each change.
+    /// Returns the status of a queue now, then after each change, also by other processes.
     ///
     /// A slow consumer gets the latest status and misses those in between. The sequence ends when the broker
-    /// is closed or the task is cancelled, and throws errors of the file.
-    ///
-    /// Changes by other processes are included. While this broker does not run, they arrive within
-    /// ``FileOptions/foreignChangeInterval``.
-    public func statusUpdates(of queue: QueueName) -> QueueStatusUpdates {
-        QueueStatusUpdates(self, queue)
-    }
-}
-
-extension Broker {
-    /// How many queues are read at a time when a filter may reject some of them.
-    private static let statusPage = 1_000
+    /// is closed or the task is cancelled, and throws errors of the file. While this broker does not run,
+    /// changes by others arrive within ``FileOptions/foreignChangeInterval``.
+    public func statusUpdates(of queue: QueueName) -> QueueStatusUpdates { QueueStatusUpdates(self, queue) }
 
     func statuses(
         of form: QueuePattern.Form,
@@ -61,11 +53,8 @@ extension Broker {
         let found = Mutex<[QueueStatus]>([])
         let isRunHere = isRunning
         let now = options.clock.now
-        try await store.queueFacts(
-            form,
-            after: name,
-            page: states == nil ? limit : Self.statusPage
-        ) { [self] file, page in
+        let pageSize = states == nil ? limit : Self.queuePage
+        try await store.queueFacts(form, after: name, page: pageSize) { [self] file, page in
             let lock = isRunHere ? store.lockInTheWay(walPath: file.walPath) : nil
             return found.withLock { found in
                 for facts in page where found.count < limit {
@@ -86,8 +75,9 @@ extension Broker {
         _ now: Timestamp
     ) -> QueueStatus {
         var because = facts.becauseOfFile(file, isRunHere ? route(facts) : nil, now)
-        if let process = file.process(of: facts.runningEpoch, butFor: isRunHere ? store.runners.epoch : nil) {
-            because.append(.owned(process: process))
+        let mine = isRunHere ? store.runners.epoch : nil
+        if let owner = file.runners.first(where: { $0.epoch == facts.runningEpoch && $0.epoch != mine }) {
+            because.append(.owned(process: owner.process))
         } else if isRunHere {
             if because.isEmpty { because = [readiness(facts, file)] }
             // These obstacles say more than that the head is about to start.
@@ -105,21 +95,27 @@ extension Broker {
             // A queue that waits belongs to no process: any of them may run it.
             because += file.runners.filter { !$0.hasDied }.map { .owned(process: $0.process) }
         }
-        return QueueStatus(facts, because, now)
+        return QueueStatus(
+            queue: facts.name,
+            depth: facts.depth,
+            because: because,
+            head: facts.head,
+            headKind: facts.headKind,
+            attempt: facts.attempts + (facts.runningSince == nil ? 0 : 1),
+            oldestAge: facts.oldest.map { max(now - $0, .zero) } ?? .zero,
+            lastError: facts.lastError ?? facts.blockError,
+            queueID: facts.id
+        )
     }
 
-    /// The reason, if handlers block their threads.
-    private var blockage: Because? {
-        runner.watch?.blockedSince.map { .handlersBlocked(since: $0.date) }
-    }
+    private var blockage: Because? { runner.watch?.blockedSince.map { .handlersBlocked(since: $0.date) } }
 
-    /// Returns the route of a queue's head; `nil` without a head.
     func route(_ facts: QueueFacts) -> RouteMatch? {
         guard facts.head != nil, let kind = facts.headKind else { return nil }
         return routes.route(for: facts.name, kind: kind)
     }
 
-    /// Returns why a head does not run that nothing in the file prevents from running.
+    /// Why a head does not run that nothing in the file prevents from running.
     private func readiness(_ facts: QueueFacts, _ file: StatusFacts) -> Because {
         switch scheduler.standing(of: facts.id) {
         case .lacksPermit: return .permit(.broker)
@@ -132,21 +128,9 @@ extension Broker {
     }
 }
 
-extension StatusFacts {
-    /// Returns the process of an epoch, unless it is this one.
-    fileprivate func process(of epoch: Int64?, butFor mine: Int64?) -> Int? {
-        guard let epoch, epoch != mine else { return nil }
-        return runners.first { $0.epoch == epoch }?.process
-    }
-}
-
 extension QueueFacts {
-    /// Returns the reasons in the file, and those of the routes if this broker runs the queues.
-    func becauseOfFile(
-        _ file: StatusFacts,
-        _ routing: RouteMatch?,
-        _ now: Timestamp
-    ) -> [Because] {
+    /// The reasons in the file, and those of the routes if this broker runs the queues.
+    func becauseOfFile(_ file: StatusFacts, _ routing: RouteMatch?, _ now: Timestamp) -> [Because] {
         var because: [Because] = []
         if let runningSince { because.append(.running(since: runningSince.date, attempt: attempts + 1)) }
         because += becauseOfBlock(routing)
@@ -181,14 +165,13 @@ extension QueueFacts {
         }
     }
 
-    /// The error of what blocks the queue, unless it belongs to another action than the head or is a gate's
-    /// name.
+    /// The error of what blocks the queue, unless it is a gate's name or of an action other than the head.
     fileprivate var blockError: String? {
         guard let block, block.reason != .gate else { return nil }
         return block.action == head || block.reason == .failing ? block.error : nil
     }
 
-    /// Returns the gates that the head needs, each once.
+    /// The gates that the head needs, each once.
     private func asked(_ routing: RouteMatch?) -> [GateName] {
         var asked = gates
         if case .route(let route) = routing {
@@ -198,35 +181,5 @@ extension QueueFacts {
         }
         var seen: Set<GateName> = []
         return asked.filter { seen.insert($0).inserted }
-    }
-}
-
-extension QueueStatus {
-    fileprivate init(_ facts: QueueFacts, _ because: [Because], _ now: Timestamp) {
-        self.init(
-            queue: facts.name,
-            depth: facts.depth,
-            because: because,
-            head: facts.head,
-            headKind: facts.headKind,
-            attempt: facts.attempts + (facts.runningSince == nil ? 0 : 1),
-            oldestAge: facts.oldest.map { max(now - $0, .zero) } ?? .zero,
-            lastError: facts.lastError ?? facts.blockError,
-            queueID: facts.id
-        )
-    }
-
-    fileprivate init(empty queue: QueueName) {
-        self.init(
-            queue: queue,
-            depth: 0,
-            because: [],
-            head: nil,
-            headKind: nil,
-            attempt: 0,
-            oldestAge: .zero,
-            lastError: nil,
-            queueID: nil
-        )
     }
 }

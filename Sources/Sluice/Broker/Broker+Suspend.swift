@@ -3,23 +3,20 @@ internal import Synchronization
 
 /// Releasing the file while the system suspends the process.
 ///
-/// iOS kills a suspended application that holds a lock on a file in a shared container. An application with
-/// such a file suspends its broker when it goes to the background, and resumes it when it returns.
+/// iOS kills a suspended application that holds a lock on a file in a shared container. Such an application
+/// suspends its broker when it goes to the background, and resumes it when it returns.
 extension Broker {
     /// Ends the open transaction, releases all locks and closes the file until ``resume()``.
     ///
-    /// - Writes and reads wait until then. A write that is cancelled before it begins is still withdrawn. A
-    ///   call that blocks its thread, such as ``enqueueBlocking(_:_:notBefore:)``, blocks it until then.
+    /// - Calls wait, also those that block their thread; a cancelled write is withdrawn. ``backup(to:)``
+    ///   throws.
     /// - Running handlers continue, and their outcomes wait to be written. Nothing new starts.
-    /// - Copies by ``backup(to:)`` end with ``SluiceError/Code/suspended``.
-    /// - ``stop(grace:)`` begins at once and returns after ``resume()``. ``close(grace:)`` opens the file
-    ///   once more to write pending outcomes.
-    /// - Other processes run waiting queues. This process's lease expires after 30 seconds, as that of a
-    ///   stopped process; then they may also run the actions that ran here.
+    /// - ``stop(grace:)`` begins at once and returns after ``resume()``; ``close(grace:)`` reopens the file.
+    /// - Other processes run waiting queues, and after this process's lease of 30 seconds also what ran here.
     ///
-    /// The call waits for the current group commit, which waits for another connection's lock for at most
-    /// ``FileOptions/lockTimeout``. If SQLite has the WAL-reset bug, it also waits up to a second for
-    /// checkpoints of others. On a suspended broker and in memory, the call has no effect.
+    /// The call waits for the current group commit, which may wait for ``FileOptions/lockTimeout``. If SQLite
+    /// has the WAL-reset bug, it waits up to a second for checkpoints of others. It has no effect on a
+    /// suspended broker and in memory.
     public func suspend() async {
         guard let report = suspension.workReport else { return await releaseFile() }
         // If the broker does not run, actions enqueued here are left for its next run.
@@ -49,13 +46,11 @@ extension Broker {
         }
     }
 
-    /// Opens the file again with the same checks, writes pending outcomes, and continues to run.
+    /// Opens the file again with the same checks, writes pending outcomes and reads the changes by others.
     ///
-    /// Changes by others are processed. On a broker that is not suspended, the call has no effect.
-    ///
-    /// - Throws: Errors of opening; the broker then stays suspended, and the call can be repeated.
-    ///   ``SluiceError/Code/fileReplaced`` and ``SluiceError/Code/newerSchema`` are permanent: waiting calls
-    ///   end with them.
+    /// On a broker that is not suspended, the call has no effect. After an error of opening it stays
+    /// suspended, and the call can be repeated; ``SluiceError/Code/fileReplaced`` and
+    /// ``SluiceError/Code/newerSchema`` are permanent: waiting calls end with them.
     public func resume() async throws(SluiceError) {
         try store.check.ensure()
         try await suspension.pass { [self] () async -> Result<Void, SluiceError> in
@@ -67,12 +62,16 @@ extension Broker {
                 if error.endsBroker { suspension.isOn = false }
                 return .failure(error)
             }
-            await goOn()
+            if life.withLock({ $0.state == .running }) {
+                await begin()
+                // If another process has taken over its queues, the broker must learn it now.
+                scheduler.schedule(.renewLease, within: .zero)
+            }
             return .success(())
         }.get()
     }
 
-    /// Whether the broker is suspended: ``suspend()`` was called, and ``resume()`` has not been since.
+    /// Whether the broker is suspended, from ``suspend()`` to ``resume()``.
     public var isSuspended: Bool { suspension.isOn }
 
     /// Ends a suspension for good; if the file cannot be opened, waiting calls end with that error.
@@ -91,15 +90,6 @@ extension Broker {
         }
     }
 
-    private func goOn() async {
-        guard life.withLock({ $0.state == .running }) else { return }
-        await begin()
-        // If another process has taken over its queues, the broker must learn it now.
-        scheduler.schedule(.renewLease, within: .zero)
-    }
-}
-
-extension Broker {
     /// Calls a closure with the work left when the broker is suspended while it does not run.
     package func onSuspension(_ report: @escaping @Sendable (RemainingWork) -> Void) {
         suspension.workReport = report
@@ -111,18 +101,6 @@ extension Broker {
     /// Whether a run is ending.
     package var isStopping: Bool { life.withLock { $0.state == .stopping } }
 
-    func checkRole() throws(SluiceError) {
-        try store.check.ensure()
-        guard options.file.role != .run else { return }
-        throw SluiceError(
-            .wrongRole,
-            "the broker was opened with the role \(options.file.role) and runs none: "
-                + "open it with the role run"
-        )
-    }
-
     /// Stops a running broker after a permanent failure of the file; called on any thread, must not block.
-    func fileFailed(_ error: SluiceError) {
-        if isRunning { fail(error) }
-    }
+    func fileFailed(_ error: SluiceError) { if isRunning { fail(error) } }
 }

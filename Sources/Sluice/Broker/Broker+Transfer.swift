@@ -5,10 +5,7 @@ internal import Foundation
 #endif
 
 extension Broker {
-    /// Enqueues actions transferred from another file, all or none, in their order.
-    ///
-    /// - Returns: Their numbers; `nil` for an action whose key is taken, as it is or was stored here already.
-    /// - Throws: As ``enqueue(raw:)``.
+    /// Enqueues actions of another file, all or none, in their order; `nil` if a key is or was stored here.
     package func take(_ actions: [TransferredAction]) async throws -> [ActionID?] {
         for action in actions { try check(action) }
         return try await store.take(actions)
@@ -27,18 +24,13 @@ extension Broker {
         if let trace = action.trace { try TraceText.validate(trace) }
         try action.key?.validate()
         guard (0...TransferredAction.maximumAttempts).contains(action.attempts) else {
-            throw SluiceError(
-                .invalidOptions,
-                "give an action 0 to \(TransferredAction.maximumAttempts) attempts"
-            )
+            let message = "give an action 0 to \(TransferredAction.maximumAttempts) attempts"
+            throw SluiceError(.invalidOptions, message)
         }
         try coder.check(RawAction(queue: action.queue, kind: action.kind, payload: action.payload))
     }
-}
 
-/// Payloads of older versions. See <doc:ChangingPayloads>.
-extension Broker {
-    /// Adds an upgrader that converts payloads of an older version to a value of the type.
+    /// Adds an upgrader that converts payloads of an older version to the type's current one, in one step.
     ///
     /// ```swift
     /// try broker.upgrade(SendMessage.self, from: 1, reading: SendMessage1.self) { old in
@@ -46,17 +38,9 @@ extension Broker {
     /// }
     /// ```
     ///
-    /// It converts to the type's ``Action/version`` in one step. Upgraders may be added at any time; actions
-    /// that wait for one then run.
-    ///
-    /// - Parameters:
-    ///   - type: The current type of action.
-    ///   - version: The version that the payload was stored in; below the type's.
-    ///   - old: The type that such a payload decodes as; it need not be an action.
-    ///   - upgrader: Converts the old value. If it throws, the action is undecodable, with the error's type
-    ///     as the reason. It may be called once more for each attempt.
-    /// - Throws: ``SluiceError/Code/duplicateUpgrader``, ``SluiceError/Code/invalidVersion``,
-    ///   ``SluiceError/Code/invalidKind``.
+    /// Actions that wait for it then run: see <doc:ChangingPayloads>. If the closure throws, the action is
+    /// undecodable, with the error's type as the reason. Throws ``SluiceError`` `duplicateUpgrader`,
+    /// `invalidVersion`, `invalidKind`.
     public func upgrade<A: Action, Old: Decodable & Sendable>(
         _ type: A.Type,
         from version: Int,
@@ -70,31 +54,19 @@ extension Broker {
 
     /// Adds an upgrader that converts payloads of a kind to the next version, as JSON text.
     ///
-    /// A payload that is several versions older passes through the upgraders of each version.
-    ///
-    /// - Parameters:
-    ///   - kind: The kind, as it is stored.
-    ///   - version: The version before the conversion; the result has the next one.
-    ///   - upgrader: Converts the JSON text.
-    /// - Throws: As ``upgrade(_:from:reading:_:)``.
+    /// Older payloads pass through those of each version. Throws as ``upgrade(_:from:reading:_:)`` does.
     public func upgrade(
         kind: String,
         from version: Int,
         _ upgrader: @escaping @Sendable (_ payload: String) throws -> String
-    ) throws(SluiceError) {
-        try addUpgrader(kind, from: version, to: version &+ 1, upgrader)
-    }
+    ) throws(SluiceError) { try addUpgrader(kind, from: version, to: version &+ 1, upgrader) }
 
-    /// Adds an upgrader that converts payloads of a type's kind to the next version, as JSON text.
-    ///
-    /// See ``upgrade(kind:from:_:)``.
+    /// Adds an upgrader for a type's kind, as ``upgrade(kind:from:_:)`` does.
     public func upgrade<A: Action>(
         _ type: A.Type,
         from version: Int,
         _ upgrader: @escaping @Sendable (_ payload: String) throws -> String
-    ) throws(SluiceError) {
-        try upgrade(kind: A.kind, from: version, upgrader)
-    }
+    ) throws(SluiceError) { try upgrade(kind: A.kind, from: version, upgrader) }
 
     private func addUpgrader(
         _ kind: String,
@@ -104,5 +76,18 @@ extension Broker {
     ) throws(SluiceError) {
         try reader.add(kind, from: version, to: target, upgrader)
         codeChanged()
+    }
+
+    /// Notifies the broker that ``BrokerOptions/payloadSealing`` can open more payloads, after adding a key.
+    ///
+    /// Undecodable actions are tried again, as they are at each start of the broker.
+    public func payloadSealingChanged() { codeChanged() }
+
+    /// Returns the plain text of a stored payload, such as ``DeadLetter/payload``; a sealed one is opened.
+    ///
+    /// Throws ``SluiceError/Code/undecodable`` when that fails, or it is not sealed although it must be.
+    public func openPayload(_ payload: String, kind: String, version: Int = 1) throws(SluiceError) -> String {
+        try coder.open(payload, SealingContext(kind: kind, version: version))
+            .mapError { SluiceError(.undecodable, $0.reason) }.get()
     }
 }

@@ -4,14 +4,11 @@ package struct IdleWait: Sendable {
     package let queueCount: Int
     /// When the first of them is due; `nil` if only another process can end the wait.
     package let delay: Duration?
-
     /// How long the call has waited.
     package let waited: Duration
-
     /// Whether the wait is worth a report; a retry within seconds is not.
     package var isLong: Bool { delay ?? waited >= .seconds(5) }
 
-    /// - Returns: `nil` when there is nothing to wait for.
     init?(_ left: WorkLeft, waited: Duration) {
         self.waited = waited
         guard left.next != .none || left.elsewhereCount > 0 else { return nil }

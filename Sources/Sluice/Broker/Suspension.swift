@@ -13,7 +13,6 @@ final class Suspension: Sendable {
         let send: @Sendable (RemainingWork) -> Void
     }
 
-    /// The longest time that queues are read to find out how much work is left.
     static let readingLimit: Duration = .seconds(2)
 
     /// Receives how much work is left when a broker that does not run is suspended.

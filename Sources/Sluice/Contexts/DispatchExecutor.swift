@@ -3,18 +3,13 @@ public import Dispatch
 /// Runs tasks on a dispatch queue, with the queue's quality of service.
 ///
 /// ```swift
-/// var options = BrokerOptions()
-/// options.handlerExecutor = DispatchExecutor(
-///     DispatchQueue(label: "outbox.handlers", qos: .utility, attributes: .concurrent)
-/// )
+/// options.handlerExecutor = DispatchExecutor(DispatchQueue(label: "outbox.handlers", qos: .utility))
 /// ```
 ///
-/// On a serial queue no two parts of tasks run at the same time; a task that waits holds neither queue nor
-/// thread.
+/// On a serial queue no two parts of tasks run at once; a task that waits holds neither queue nor thread.
 public final class DispatchExecutor: TaskExecutor {
     /// The queue on which tasks run.
     public let queue: DispatchQueue
-
     /// Creates an executor for a queue, serial or concurrent.
     public init(_ queue: DispatchQueue) { self.queue = queue }
 

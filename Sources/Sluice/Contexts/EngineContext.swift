@@ -2,7 +2,7 @@ internal import Dispatch
 
 /// Where the engine's own work runs: its queues, its timer and its chores.
 struct EngineContext: Sendable {
-    /// The target of the queues; `nil` for the system's, by each queue's quality of service.
+    /// The target of the queues; `nil` for the system's.
     let target: DispatchQueue?
     /// The executor of its tasks; `nil` for Swift's global executor.
     let executor: DispatchExecutor?
@@ -12,10 +12,9 @@ struct EngineContext: Sendable {
         executor = target.map { DispatchExecutor($0) }
     }
 
-    /// Whether the application has set the target.
     var isNamed: Bool { target != nil }
 
-    /// Creates a queue for a subject of the engine; with a target, it has the target's quality of service.
+    /// Creates a queue of the engine; with a target, it has the target's quality of service.
     func queue(_ label: String, qos: DispatchQoS) -> DispatchQueue {
         guard let target else { return DispatchQueue(label: label, qos: qos) }
         return DispatchQueue(label: label, target: target)

@@ -5,8 +5,6 @@ internal import SluiceSQLite
 package func mutant(_ name: StaticString) -> Bool { SluiceSQLite.mutant(name) }
 #else
 /// Returns whether the guard of this name is disabled: only in the builds of `.ci/mutants`.
-///
-/// Optimised code contains nothing of it.
 @inline(__always)
 package func mutant(_ name: StaticString) -> Bool { false }
 #endif

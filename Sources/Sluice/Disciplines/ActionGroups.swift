@@ -1,8 +1,6 @@
 /// The groups of one action.
 package struct ActionGroups: Sendable, Hashable {
-    /// The groups that it starts.
     package var started: [GroupName] = []
-    /// The groups that it is a member of.
     package var joined: [GroupName] = []
 
     package init(started: [GroupName] = [], joined: [GroupName] = []) {
@@ -11,17 +9,14 @@ package struct ActionGroups: Sendable, Hashable {
     }
 
     package var isEmpty: Bool { started.isEmpty && joined.isEmpty }
-
     /// The most groups that one action may start or be a member of: each is checked when the action is due.
     static let limit = 64
 
     func validate() throws(SluiceError) {
         for groups in [started, joined] {
             guard groups.count <= Self.limit else {
-                throw SluiceError(
-                    .invalidOptions,
-                    "an action has \(groups.count) groups; give it at most \(Self.limit)"
-                )
+                let message = "an action has \(groups.count) groups; give it at most \(Self.limit)"
+                throw SluiceError(.invalidOptions, message)
             }
             for group in groups { try group.validate() }
         }

@@ -19,8 +19,7 @@ struct PatternTable<Value: Sendable>: Sendable {
         }
         set {
             switch form {
-            case .exact(let name):
-                exact[name] = newValue
+            case .exact(let name): exact[name] = newValue
             case .prefix(let bytes):
                 prefixes.removeAll { $0.bytes == bytes }
                 guard let newValue else { return }

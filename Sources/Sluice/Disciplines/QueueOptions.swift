@@ -1,25 +1,18 @@
 /// Options for the queues of a pattern, whatever the kinds of their actions.
+///
+/// `nil` as discipline or start, the default, leaves it to a less specific pattern.
 public struct QueueOptions: Sendable, Hashable {
     /// The type of the queues' sort keys; `nil`, the default, leaves it to the first action.
     ///
     /// It overrides the type in the file, such as after an `INSERT` by SQL: the next enqueue converts the
-    /// keys of waiting actions to the type. Actions whose keys cannot be converted become dead letters.
+    /// keys of waiting actions. Actions whose keys cannot be converted become dead letters.
     public var sortKey: SortKey.Kind?
-
-    /// The most actions that a queue may hold; `nil`, the default, is no limit.
-    ///
-    /// Enqueuing into a full queue throws ``SluiceError/Code/queueFull`` and never waits.
+    /// The most actions that a queue may hold, beyond which enqueues throw ``SluiceError/Code/queueFull``.
     public var maximumDepth: Int?
-
-    /// In which order the queues' actions start, and how many at a time.
-    ///
-    /// `nil`, the default, leaves it to a less specific pattern; without one it is
+    /// In which order the queues' actions start, and how many at a time; by default
     /// ``QueueDiscipline/firstInFirstOut``.
     public var discipline: QueueDiscipline?
-
-    /// When the actions start.
-    ///
-    /// `nil`, the default, leaves it to a less specific pattern; without one it is ``QueueStart/atOnce``.
+    /// When the actions start, by default ``QueueStart/atOnce``.
     public var start: QueueStart?
 
     /// Makes a set of options.

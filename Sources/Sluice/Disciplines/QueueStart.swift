@@ -5,9 +5,8 @@ public enum QueueStart: Sendable, Hashable {
     /// In batches: when `count` actions wait, or when the oldest is a duration old, whichever is first.
     ///
     /// A started batch continues, with new arrivals, until nothing is left to start. In a queue that passes
-    /// over, the rest of a pass is due with the next batch: a duration after the pass ended, or when `count`
-    /// other actions have arrived. ``Broker/runNow(_:includingRetries:)`` starts a batch early. Batches save
-    /// a device's radio and battery, not the file's work.
+    /// over, the rest of a pass is due with the next batch. ``Broker/runNow(_:includingRetries:)`` starts a
+    /// batch early. Batches save a device's radio and battery, not the file's work.
     case batch(count: Int = 10, after: Duration = .seconds(30))
 
     func validate() throws(SluiceError) {

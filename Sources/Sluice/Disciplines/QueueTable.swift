@@ -3,13 +3,9 @@ package struct QueueTable: Sendable {
     private var table = PatternTable<QueueOptions>()
     /// Whether some queues have rules of their own; in most brokers none has.
     private(set) var hasRules = false
-
     package init() {}
 
-    /// Sets the options for the queues of a pattern.
-    ///
-    /// - Throws: ``SluiceError/Code/duplicateQueueOptions`` when it has some, and
-    ///   ``SluiceError/Code/invalidOptions``.
+    /// Sets the options for the queues of a pattern; throws and changes nothing when it has some.
     package mutating func add(_ pattern: QueuePattern, _ options: QueueOptions) throws(SluiceError) {
         let form = try pattern.formOfRule()
         try options.validate()
@@ -20,15 +16,14 @@ package struct QueueTable: Sendable {
         hasRules = hasRules || options.discipline != nil || options.start != nil
     }
 
-    /// Returns the options of a queue.
     func options(of queue: QueueName) -> QueueOptions? { table.matches(queue).first { _ in true } }
 
-    /// Returns a queue's discipline by the most specific pattern that sets one; `nil` if none does.
+    /// A queue's discipline by the most specific pattern that sets one.
     func saidDiscipline(of queue: QueueName) -> QueueDiscipline? {
         hasRules ? table.matches(queue).lazy.compactMap(\.discipline).first : nil
     }
 
-    /// Returns the rules of a queue, each by the most specific pattern that sets it.
+    /// The rules of a queue, each by the most specific pattern that sets it.
     package func rules(of queue: QueueName) -> QueueRules {
         guard hasRules else { return .plain }
         let options = Array(table.matches(queue))

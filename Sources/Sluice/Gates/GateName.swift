@@ -1,19 +1,13 @@
 /// The name of a gate: a condition such as `network` or `account:42` that is open or closed.
 ///
-/// Names are compared by their UTF-8 bytes, as in SQLite. A name has 1 to 255 bytes of UTF-8 and no NUL. It
-/// can be written as a literal and is checked when it is used: ``SluiceError/Code/invalidGate``.
+/// It has 1 to 255 bytes of UTF-8 and no NUL, by which names are compared, as in SQLite. It can be a literal
+/// and is checked when it is used: ``SluiceError/Code/invalidGate``.
 public struct GateName: CheckedName {
     /// The most bytes of UTF-8 that a name can have.
     public static let maximumByteCount = 255
-
     /// The name as given.
     public let rawValue: String
-
     /// Makes a name; it is checked when it is used.
-    public init(_ rawValue: String) {
-        self.rawValue = rawValue
-    }
-
-    /// Throws if the name is outside its limits.
+    public init(_ rawValue: String) { self.rawValue = rawValue }
     func validate() throws(SluiceError) { try validate(.invalidGate, "gate") }
 }

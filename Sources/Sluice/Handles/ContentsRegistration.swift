@@ -6,14 +6,11 @@ final class ContentsRegistration: Sendable {
     private let queue: QueueName
     private let hasEnded = Atomic(false)
 
-    /// Registers; call it before the subscription.
     init(_ interest: Interest, _ queue: QueueName) {
         self.interest = interest
         self.queue = queue
         interest.begin(contentsOf: queue)
     }
 
-    func end() {
-        if !hasEnded.exchange(true, ordering: .relaxed) { interest.end(contentsOf: queue) }
-    }
+    func end() { if !hasEnded.exchange(true, ordering: .relaxed) { interest.end(contentsOf: queue) } }
 }

@@ -2,11 +2,9 @@ internal import DequeModule
 
 /// Notices that wait for an observer, limited by the number of their actions.
 struct NoticeBuffer: ObserverBuffer {
-    /// The most actions.
     private let limit: Int
     private var drafts: Deque<NoticeDraft> = []
     private var count = 0
-
     init(limit: Int) { self.limit = max(limit, 1) }
 
     mutating func add(_ draft: NoticeDraft) {

@@ -1,6 +1,5 @@
 /// A notice whose actions are not decoded yet.
 struct NoticeDraft: Sendable {
-    /// An action, as far as it is known.
     struct Subject: Sendable {
         let id: ActionID
         let action: StoredAction?
@@ -10,37 +9,21 @@ struct NoticeDraft: Sendable {
     var subjects: [Subject]
     let error: String?
     var lost = 0
-}
 
-extension NoticeDraft {
-    /// Returns the notices of a commit's events for a queue.
-    ///
-    /// There are none if the transaction had begun before the observation.
-    static func all(
-        of queue: QueueName,
-        in events: [QueueEvent],
-        _ contents: ObservedContents
-    ) -> [NoticeDraft] {
+    /// The notices of a commit's events for a queue; none if the transaction began before the observation.
+    static func all(of queue: QueueName, in events: [QueueEvent], _ contents: ObservedContents) -> [Self] {
         guard contents.queues.contains(queue) else { return [] }
         var drafts: [NoticeDraft] = []
         for (index, event) in events.enumerated() {
             guard let id = event.action, let kind = QueueNoticeKind(event, for: queue) else { continue }
             let subject = Subject(id: id, action: contents.actions[index])
-            append(kind, subject, kind == .failed ? event.error : nil, to: &drafts)
+            let error = kind == .failed ? event.error : nil
+            if let last = drafts.last, last.kind == kind, last.error == error {
+                drafts[drafts.count - 1].subjects.append(subject)
+            } else {
+                drafts.append(NoticeDraft(kind: kind, subjects: [subject], error: error))
+            }
         }
         return drafts
-    }
-
-    private static func append(
-        _ kind: QueueNoticeKind,
-        _ subject: Subject,
-        _ error: String?,
-        to drafts: inout [NoticeDraft]
-    ) {
-        if let last = drafts.last, last.kind == kind, last.error == error {
-            drafts[drafts.count - 1].subjects.append(subject)
-        } else {
-            drafts.append(NoticeDraft(kind: kind, subjects: [subject], error: error))
-        }
     }
 }

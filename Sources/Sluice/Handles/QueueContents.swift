@@ -10,14 +10,11 @@
 public struct QueueContents<A: Action>: AsyncSequence, Sendable {
     /// A waiting action.
     public typealias Element = QueuedAction<A>
-    /// ``SluiceError/Code/undecodable`` for an action that is not of the type, and errors of reading the
-    /// file.
+    /// ``SluiceError/Code/undecodable`` for an action that is not of the type, and errors of the file.
     public typealias Failure = SluiceError
-
     let queue: QueueName
     let broker: Broker
     let pageSize: Int
-
     /// Makes an iterator, which reads on demand.
     public func makeAsyncIterator() -> Iterator { Iterator(contents: self) }
 
@@ -27,28 +24,23 @@ public struct QueueContents<A: Action>: AsyncSequence, Sendable {
         private var page: ArraySlice<StoredAction> = []
         private var last: Place?
         private var isAtEnd = false
-
         init(contents: QueueContents<A>) { self.contents = contents }
 
-        /// Returns the next action; `nil` at the end, and from then on.
-        ///
-        /// After an error it continues with the next action.
+        /// Returns the next action; `nil` at the end, and from then on; after an error it continues.
         public mutating func next() async throws(SluiceError) -> QueuedAction<A>? {
-            if page.isEmpty && !isAtEnd { try await readPage() }
+            if page.isEmpty && !isAtEnd {
+                let found = try await contents.broker.store.waiting(
+                    in: contents.queue,
+                    from: last.map(HandleStart.behind) ?? .front,
+                    limit: contents.pageSize,
+                    by: contents.broker.routes.admission.queues.saidDiscipline(of: contents.queue)
+                )
+                isAtEnd = found.count < contents.pageSize
+                if let end = found.last { last = end.place }
+                page = found[...]
+            }
             guard let stored = page.popFirst() else { return nil }
             return try contents.broker.reader.queued(A.self, from: stored, in: contents.queue).get()
-        }
-
-        private mutating func readPage() async throws(SluiceError) {
-            let found = try await contents.broker.store.waiting(
-                in: contents.queue,
-                from: last.map(HandleStart.behind) ?? .front,
-                limit: contents.pageSize,
-                by: contents.broker.routes.admission.queues.saidDiscipline(of: contents.queue)
-            )
-            isAtEnd = found.count < contents.pageSize
-            if let end = found.last { last = end.place }
-            page = found[...]
         }
     }
 }

@@ -1,18 +1,13 @@
-/// Stopping and starting a queue, and adding a handler.
 extension QueueHandle {
-    /// The holder's name in ``Broker/holds()`` and `sluice_holds`.
     static var holder: String { "queue handle" }
 
-    /// Stops the queue: no action of it starts, in any process, until ``start()``.
+    /// Stops the queue: no action of it starts, in any process, until ``start()``; running actions continue.
     ///
-    /// Running actions continue. The stop is a hold in the file, so the queue remains stopped after a
-    /// restart; an empty queue may be stopped too. A second call changes nothing. Adding, reading and taking
-    /// out still work.
+    /// The stop is a hold in the file, so an empty queue may be stopped too, and remains so after a restart.
+    /// A second call changes nothing. The reason has at most 1,000 characters; it should repeat no payload.
     ///
-    /// - Parameter reason: The reason, for display; at most 1,000 characters. It should not repeat a payload.
-    /// - Throws: ``SluiceError/Code/invalidPattern`` for a queue with a `*` in its name,
-    ///   ``SluiceError/Code/invalidQueueName``, ``SluiceError/Code/invalidOptions`` for a reason that is too
-    ///   long, and errors of the file.
+    /// - Throws: ``SluiceError`` `invalidPattern` for a queue with a `*` in its name, `invalidQueueName`,
+    ///   `invalidOptions` for a reason that is too long, and errors of the file.
     public func stop(reason: String = "stopped") async throws(SluiceError) {
         _ = try pattern()
         guard reason.unicodeScalars.count <= 1_000 else {
@@ -30,31 +25,22 @@ extension QueueHandle {
         broker.scheduler.hasten(.admitScheduled)
     }
 
-    /// Returns whether ``stop(reason:)`` has stopped the queue.
-    ///
-    /// ``Broker/status(of:)`` has all reasons why it does not move.
+    /// Returns whether ``stop(reason:)`` has stopped the queue; ``Broker/status(of:)`` has all reasons.
     public func isStopped() async throws(SluiceError) -> Bool {
         try await broker.store.isStopped(name, by: Self.holder)
     }
 
-    /// Routes the queue's actions of this type to a closure.
-    ///
-    /// See ``Broker/route(_:_:_:handler:)``; a pattern serves many queues at once.
+    /// Routes the queue's actions of this type to a closure, as ``Broker/route(_:_:_:handler:)`` does.
     public func route(
         _ options: RouteOptions = RouteOptions(),
         handler: @escaping @Sendable (A, Attempt) async throws -> Outcome
-    ) throws(SluiceError) {
-        try broker.route(pattern(), A.self, options, handler: handler)
-    }
+    ) throws(SluiceError) { try broker.route(pattern(), A.self, options, handler: handler) }
 
-    /// Returns the queue's name as a pattern that matches only this queue.
     func pattern() throws(SluiceError) -> QueuePattern {
         let pattern = QueuePattern(name.rawValue)
         guard case .exact = try pattern.form() else {
-            throw SluiceError(
-                .invalidPattern,
-                "'\(name)' has a '*' in it, as a pattern: a handle is on one queue"
-            )
+            let message = "'\(name)' has a '*' in it, as a pattern: a handle is on one queue"
+            throw SluiceError(.invalidPattern, message)
         }
         return pattern
     }

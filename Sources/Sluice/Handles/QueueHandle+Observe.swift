@@ -1,11 +1,7 @@
 public import Dispatch
 
-/// Observing one queue, with the actions concerned.
 extension QueueHandle {
-    /// Calls back on a dispatch queue when actions are added, removed, cancelled, processed or fail, from now
-    /// on.
-    ///
-    /// The callbacks are in the order of commits and one at a time.
+    /// Calls back on a dispatch queue when actions are added, removed, cancelled, processed or fail.
     ///
     /// ```swift
     /// let token = uploads.observe(on: .main) { notice in
@@ -13,35 +9,26 @@ extension QueueHandle {
     /// }
     /// ```
     ///
-    /// Changes of many actions in one commit, as by a call of `add`, are one notice. Commits of other
-    /// processes are reported a little later and without details: see ``QueueNotice``. The actions are
-    /// decoded on the dispatch queue. An observer that is slower than the queue loses notices
-    /// (``QueueNotice/lost``) and delays nothing.
+    /// The callbacks are in the order of commits and one at a time, until the token is released. Changes of
+    /// many actions in one commit are one notice. Commits of other processes are reported a little later and
+    /// without details: see ``QueueNotice``. The actions are decoded on the dispatch queue, which may be
+    /// concurrent. An observer that is slower than the queue delays nothing and loses notices
+    /// (``QueueNotice/lost``).
     ///
-    /// - Parameters:
-    ///   - queue: The dispatch queue. A concurrent one is fine: callbacks do not overlap.
-    ///   - limit: How many actions may wait in notices for slower callbacks; at least 1. A notice is never
-    ///     split; one with more actions is delivered when no other waits.
-    ///   - body: Called with each notice.
-    /// - Returns: A token; callbacks end when it is released.
+    /// - Parameter limit: How many actions may wait in notices for slower callbacks; at least 1. A notice is
+    ///   never split; one with more actions is delivered when no other waits.
     public func observe(
         on queue: DispatchQueue,
         limit: Int = 1_024,
         _ body: @escaping @Sendable (QueueNotice<A>) -> Void
-    ) -> ObservationToken {
-        observe(limit: limit, schedule: Broker.schedule(on: queue), body)
-    }
+    ) -> ObservationToken { observe(limit: limit, schedule: Broker.schedule(on: queue), body) }
 
-    /// Calls back on an executor when actions are added, removed, cancelled, processed or fail, from now on.
-    ///
-    /// See ``observe(on:limit:_:)-(DispatchQueue,_,_)``.
+    /// Calls back on an executor, as ``observe(on:limit:_:)-(DispatchQueue,_,_)`` does on a dispatch queue.
     public func observe(
         on executor: any TaskExecutor,
         limit: Int = 1_024,
         _ body: @escaping @Sendable (QueueNotice<A>) -> Void
-    ) -> ObservationToken {
-        observe(limit: limit, schedule: Broker.schedule(on: executor), body)
-    }
+    ) -> ObservationToken { observe(limit: limit, schedule: Broker.schedule(on: executor), body) }
 
     private func observe(
         limit: Int,
@@ -54,19 +41,14 @@ extension QueueHandle {
         }
         let registration = ContentsRegistration(interest, name)
         let subscriber = Observers.Subscriber(
-            receiveContents: { events, contents in
-                callbacks.receive(NoticeDraft.all(of: name, in: events, contents))
-            },
-            othersCommitted: {
-                callbacks.receive([NoticeDraft(kind: .changed, subjects: [], error: nil)])
-            },
+            receiveContents: { callbacks.receive(NoticeDraft.all(of: name, in: $0, $1)) },
+            othersCommitted: { callbacks.receive([NoticeDraft(kind: .changed, subjects: [], error: nil)]) },
             end: {}
         )
-        let token = ObservationToken(broker.observers, subscriber) {
+        defer { broker.isObserved() }
+        return ObservationToken(broker.observers, subscriber) {
             callbacks.cancel()
             registration.end()
         }
-        broker.isObserved()
-        return token
     }
 }

@@ -2,11 +2,9 @@
 ///
 /// Every action that enters the queue is reported as ``QueueNoticeKind/added``, and every action that leaves
 /// it once, as removed, cancelled or processed. ``QueueNoticeKind/failed`` reports an attempt: the action is
-/// still there, unless `removed` follows.
-///
-/// While this broker runs, an `INSERT` or `DELETE` by SQL is reported as added or cancelled. Other changes by
-/// other processes and connections are ``QueueNoticeKind/changed``: they may concern this queue, so an
-/// observer that shows its contents reads them again.
+/// still there, unless `removed` follows. Other processes' changes are ``QueueNoticeKind/changed``: they may
+/// concern this queue, so an observer that shows its contents reads them again. While this broker runs, an
+/// `INSERT` or `DELETE` by SQL is reported as added or cancelled.
 public struct QueueNotice<A: Action>: Sendable {
     /// The kind of change.
     public let kind: QueueNoticeKind
@@ -20,10 +18,7 @@ public struct QueueNotice<A: Action>: Sendable {
     public let error: String?
     /// How many actions were in later notices that were lost, because this observer is slower than its queue.
     public let lost: Int
-}
 
-extension QueueNotice {
-    /// Decodes the actions of a draft.
     init(_ draft: NoticeDraft, of queue: QueueName, _ reader: PayloadReader) {
         var actions: [QueuedAction<A>] = []
         var unreadable: [ActionID] = []
@@ -31,13 +26,7 @@ extension QueueNotice {
             let action = subject.action.flatMap { try? reader.queued(A.self, from: $0, in: queue).get() }
             if let action { actions.append(action) } else { unreadable.append(subject.id) }
         }
-        self.init(
-            kind: draft.kind,
-            queue: queue,
-            actions: actions,
-            unreadable: unreadable,
-            error: draft.error,
-            lost: draft.lost
-        )
+        (kind, error, lost) = (draft.kind, draft.error, draft.lost)
+        (self.queue, self.actions, self.unreadable) = (queue, actions, unreadable)
     }
 }

@@ -12,12 +12,10 @@ public enum QueueNoticeKind: String, Sendable, Hashable, CaseIterable {
     case failed
     /// Other processes or connections have committed, and the queue's contents may have changed.
     ///
-    /// The file is polled every ``FileOptions/foreignChangeInterval``; while this broker runs, at most once
-    /// a second.
+    /// The file is polled every ``FileOptions/foreignChangeInterval``, by a running broker once a second at
+    /// most.
     case changed
-}
 
-extension QueueNoticeKind {
     /// Makes the kind of an event for a queue; `nil` if the event is of no such kind or about other queues.
     init?(_ event: QueueEvent, for queue: QueueName) {
         if event.target == queue {

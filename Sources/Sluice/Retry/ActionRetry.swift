@@ -12,12 +12,7 @@ public struct ActionRetry<A: Action>: RetryPolicy {
     public let base: any RetryPolicy
     private let decide: @Sendable (A, AttemptFailure) -> RetryDecision?
 
-    /// Makes a policy.
-    ///
-    /// - Parameters:
-    ///   - type: The type of action that the closure decides about.
-    ///   - base: The policy for other types, and when the closure returns `nil`.
-    ///   - decide: Returns the decision. The action is decoded again for each failure.
+    /// Makes a policy for a type of action, which is decoded again for each failure.
     public init(
         _ type: A.Type,
         otherwise base: any RetryPolicy = ExponentialRetry(),

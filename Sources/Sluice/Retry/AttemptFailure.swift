@@ -4,7 +4,6 @@ public struct AttemptFailure: Sendable {
     public let attempt: Attempt
     /// The handler's error; `nil` when it returned ``Outcome/retry`` or ran out of time.
     public let error: (any Error)?
-    /// Reads the payload of the attempt.
     let reader: PayloadReader?
 
     /// Makes a failure without an action, for tests of a policy.
@@ -18,11 +17,7 @@ public struct AttemptFailure: Sendable {
         self.reader = reader
     }
 
-    /// Decodes the action of the attempt again.
-    ///
-    /// See ``ActionRetry`` for a policy that uses it.
-    ///
-    /// - Returns: `nil` when the attempt's kind is not the type's, or the payload does not decode as it.
+    /// Decodes the attempt's action again; `nil` when it is of another kind or does not decode as the type.
     public func action<A: Action>(as type: A.Type = A.self) -> A? {
         guard attempt.kind == A.kind, let reader, let settler = attempt.settler else { return nil }
         return try? reader.read(A.self, from: settler.action).get()

@@ -20,15 +20,7 @@ public struct ExponentialRetry: RetryPolicy, Hashable {
     /// The largest random part that is subtracted from a delay: 0 is none, 1 is all.
     public let jitter: Double
 
-    /// Makes a policy.
-    ///
-    /// Values outside their limits are clamped.
-    ///
-    /// - Parameters:
-    ///   - first: The delay after the first attempt; zero or more.
-    ///   - factor: The ratio of each delay to the previous one; 1 or more.
-    ///   - limit: The longest delay; at least `first`.
-    ///   - jitter: The largest random part that is subtracted from a delay; 0 to 1.
+    /// Makes a policy; values outside their limits are clamped.
     public init(
         first: Duration = .seconds(1),
         factor: Double = 2,
@@ -77,19 +69,11 @@ extension RetryPolicy where Self == ExponentialRetry {
         factor: Double = 2,
         limit: Duration = .seconds(300),
         jitter: Double = 0.5
-    ) -> ExponentialRetry {
-        ExponentialRetry(first: first, factor: factor, limit: limit, jitter: jitter)
-    }
+    ) -> ExponentialRetry { ExponentialRetry(first: first, factor: factor, limit: limit, jitter: jitter) }
 
-    /// A second, doubled with each attempt up to an hour, without jitter and without end.
-    ///
-    /// | attempt | 1 | 2 | 3 | 4 | … | 12 | 13 |
-    /// | --- | --- | --- | --- | --- | --- | --- | --- |
-    /// | delay | 1 s | 2 s | 4 s | 8 s | … | 2,048 s | 3,600 s |
+    /// A second, doubled with each attempt up to an hour (1, 2, 4, … 2,048, 3,600 s), without jitter and end.
     ///
     /// Queues that fail together retry together; ``exponential(first:factor:limit:jitter:)`` has jitter.
-    ///
-    /// - Parameter limit: The longest delay; at least a second.
     public static func backoff(upTo limit: Duration = .seconds(3_600)) -> ExponentialRetry {
         ExponentialRetry(first: .seconds(1), factor: 2, limit: limit, jitter: 0)
     }

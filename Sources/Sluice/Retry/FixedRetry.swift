@@ -4,19 +4,14 @@
 public struct FixedRetry: RetryPolicy, Hashable {
     /// The delay before each retry.
     public let delay: Duration
-
     /// Makes a policy; a negative delay counts as zero.
-    public init(every delay: Duration) {
-        self.delay = max(delay, .zero)
-    }
+    public init(every delay: Duration) { self.delay = max(delay, .zero) }
 
     /// Retries after ``delay``.
     public func decision(
         after failure: AttemptFailure,
         using generator: inout any RandomNumberGenerator
-    ) -> RetryDecision {
-        .retry(after: delay)
-    }
+    ) -> RetryDecision { .retry(after: delay) }
 }
 
 extension RetryPolicy where Self == FixedRetry {

@@ -7,9 +7,7 @@ public struct HaltingRetry: RetryPolicy, Hashable {
     public func decision(
         after failure: AttemptFailure,
         using generator: inout any RandomNumberGenerator
-    ) -> RetryDecision {
-        .halt
-    }
+    ) -> RetryDecision { .halt }
 }
 
 extension RetryPolicy where Self == HaltingRetry {

@@ -26,8 +26,7 @@ public struct LimitedRetry<Base: RetryPolicy>: RetryPolicy {
 extension RetryPolicy where Self == LimitedRetry<FixedRetry> {
     /// A limited number of attempts, including the first, at once or with the same delay before each.
     ///
-    /// Then the failure policy for ``FailureCause/exhausted`` decides: by default the queue is parked; with
-    /// ``FailurePolicy/skip`` the action becomes a dead letter.
+    /// Then the failure policy for ``FailureCause/exhausted`` decides, which by default parks the queue.
     public static func attempts(_ count: Int, every delay: Duration = .zero) -> LimitedRetry<FixedRetry> {
         FixedRetry(every: delay).limited(to: count)
     }

@@ -4,8 +4,6 @@ public enum RetryDecision: Sendable, Hashable {
     case retry(after: Duration)
     /// The attempts are used up: the failure policy for ``FailureCause/exhausted`` decides.
     case giveUp
-    /// Park the queue, whatever the failure policy says, as ``Outcome/halt(_:)`` does.
-    ///
-    /// The cause shown is ``FailureCause/failed``, since no limit has been reached.
+    /// Park the queue, whatever the failure policy says; the cause shown is ``FailureCause/failed``.
     case halt
 }

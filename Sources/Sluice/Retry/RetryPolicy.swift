@@ -2,11 +2,7 @@
 ///
 /// A policy is a value without state: its decision follows from the failure and the given random numbers.
 public protocol RetryPolicy: Sendable {
-    /// Decides about a failed attempt.
-    ///
-    /// - Parameters:
-    ///   - failure: The failed attempt.
-    ///   - generator: The broker's source of random numbers, for jitter.
+    /// Decides about a failed attempt, with the broker's source of random numbers for jitter.
     func decision(
         after failure: AttemptFailure,
         using generator: inout any RandomNumberGenerator
@@ -15,7 +11,5 @@ public protocol RetryPolicy: Sendable {
 
 extension RetryPolicy {
     /// Returns the same policy with a limit of attempts.
-    public func limited(to attempts: Int) -> LimitedRetry<Self> {
-        LimitedRetry(self, attempts: attempts)
-    }
+    public func limited(to attempts: Int) -> LimitedRetry<Self> { LimitedRetry(self, attempts: attempts) }
 }

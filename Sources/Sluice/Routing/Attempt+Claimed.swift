@@ -1,5 +1,4 @@
 extension Attempt {
-    /// - Parameter origin: Makes it possible to settle the attempt in a transaction of the application.
     init(_ action: ClaimedAction, of origin: AttemptOrigin? = nil) {
         settler = origin.map { AttemptSettler(action: action, origin: $0) }
         id = action.receipt.action

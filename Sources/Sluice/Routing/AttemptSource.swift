@@ -1,15 +1,10 @@
 /// The part of an engine that an ``AttemptRunner`` gets attempts from and reports their ends to.
 protocol AttemptSource: AnyObject, Sendable {
-    /// Writes the end of an attempt, and claims the next action with the permit that it frees.
+    /// Writes the end of an attempt, and claims and returns the next action, with the permit that it frees.
     ///
-    /// It is tried until it is written, whether the caller's task is cancelled or not; `giveUp` ends that.
-    ///
-    /// - Parameters:
-    ///   - whenWorkFails: Returns the settlement to write instead, if the application's code in the
-    ///     transaction fails.
-    ///   - written: Called with the written settlement and its result, or `nil` after giving up, before the
-    ///     broker is reported as idle or stopped.
-    /// - Returns: The next claimed action; `nil` if there is none.
+    /// It is tried until it is written, whether the caller's task is cancelled or not; `giveUp` ends that. If
+    /// the application's code in the transaction fails, the settlement of `whenWorkFails` is written instead.
+    /// `written` gets it and its result, or `nil` after giving up, before the broker is idle or stopped.
     func settle(
         _ action: ClaimedAction,
         _ settlement: Settlement,
@@ -18,9 +13,7 @@ protocol AttemptSource: AnyObject, Sendable {
         written: (Settlement, SettleResult?) -> Void
     ) async -> (ClaimedAction, Route)?
 
-    /// Returns the attempt that a handler gets for a claimed action.
     func attempt(for action: ClaimedAction) -> Attempt
-
     /// Looks again at actions that could not be decoded: a route or an upgrader was added.
     func retryUndecodable()
 }

@@ -1,52 +1,30 @@
-/// Runs the actions of one kind, or of any, in the queues of one pattern.
-///
-/// A class, since each running action refers to it.
+/// Runs the actions of a kind, or of any, in a pattern's queues; a class, as running actions refer to it.
 final class Route: Sendable {
     let id: RouteID
     let pattern: QueuePattern
-    /// `nil` is any kind that has no route of its own at the same pattern.
-    let kind: String?
     let options: RouteOptions
-    /// Decodes the payload and calls the user's code.
-    ///
-    /// Never throws: an error of user code is a result.
+    /// Decodes the payload and calls the user's code, whose errors are results.
     let perform: @Sendable (ClaimedAction, Attempt) async -> HandlerResult
 
     init(
         id: RouteID,
         pattern: QueuePattern,
-        kind: String?,
         options: RouteOptions,
         perform: @escaping @Sendable (ClaimedAction, Attempt) async -> HandlerResult
     ) {
         self.id = id
         self.pattern = pattern
-        self.kind = kind
         self.options = options
         self.perform = perform
     }
 }
 
-extension Admission.Entry {
-    init(id: RouteID, _ options: RouteOptions) {
-        self.init(
-            id: id,
-            concurrency: options.concurrency,
-            gates: options.gates,
-            crashLimit: options.crashLimit,
-            failure: options.failure
-        )
-    }
-}
-
-/// Throws if a version is outside its limits.
 func validateVersion(_ version: Int, of kind: String) throws(SluiceError) {
     guard version >= 1 else {
         throw SluiceError(.invalidVersion, "a version of '\(kind)' is \(version); give 1 or more")
     }
 }
 
-/// Throws if a kind is outside its limits.
 func validateKind(_ kind: String) throws(SluiceError) {
     guard (1...255).contains(kind.utf8.count) else {
         throw SluiceError(.invalidKind, "a kind has \(kind.utf8.count) bytes of UTF-8; give 1 to 255")

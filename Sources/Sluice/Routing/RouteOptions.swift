@@ -1,37 +1,18 @@
 /// How the actions of a route are run.
 public struct RouteOptions: Sendable {
-    /// When a failed attempt is tried again.
-    ///
-    /// Default: ``ExponentialRetry`` without a limit of attempts.
+    /// When a failed attempt is tried again; by default ``ExponentialRetry`` without a limit of attempts.
     public var retry: any RetryPolicy
-
     /// What to do with an action that cannot continue.
     public var failure: FailurePolicies
-
-    /// How long an attempt may take before its handler is cancelled; `nil`, the default, is no limit.
-    ///
-    /// A handler that ignores the cancellation blocks its queue until it returns.
+    /// How long an attempt may take until its handler is cancelled, and should return; by default no limit.
     public var timeout: Duration?
-
-    /// The most handlers of the route that run at the same time; `nil`, the default, is the broker's limit.
-    ///
-    /// A cap below ``BrokerOptions/concurrency`` keeps a slow route from taking every permit (G9).
+    /// The most handlers of the route at a time, by default the broker's limit, to leave permits to others (G9).
     public var concurrency: Int?
-
-    /// Gates that must be open for an action of the route to start; none by default.
-    ///
-    /// An action whose gate closes while it runs is not affected.
+    /// Gates that must be open for an action of the route to start; one that runs is not affected.
     public var gates: [GateName]
-
-    /// How often the process may die while the action runs alone until the action is
-    /// ``FailureCause/crashed``; at least 1.
-    ///
-    /// Default: 3.
+    /// How often, at least once, the process may die while an action runs alone: then it is `crashed`.
     public var crashLimit: Int
-
     /// How long a released head waits; at least a second.
-    ///
-    /// Default: a second.
     public var releaseDelay: Duration
 
     /// Makes a set of options.
@@ -65,10 +46,8 @@ public struct RouteOptions: Sendable {
             throw SluiceError(.invalidOptions, "a route's crashLimit is \(crashLimit); give 1 or more")
         }
         guard releaseDelay >= .seconds(1) else {
-            throw SluiceError(
-                .invalidOptions,
-                "a route's releaseDelay is below a second: the head could spin"
-            )
+            let message = "a route's releaseDelay is below a second: the head could spin"
+            throw SluiceError(.invalidOptions, message)
         }
     }
 }

@@ -2,9 +2,7 @@
 struct RouteTable: Sendable {
     private var patterns = PatternTable<[String?: Admission.Entry]>()
     private var queues = QueueTable()
-    /// By their numbers.
     private var routes: [Route] = []
-    /// The facts about the routes that claims need.
     private(set) var admission = Admission(routes: PatternTable(), queues: QueueTable())
 
     /// Adds a route; throws and changes nothing if there is one for the same pattern and kind.
@@ -18,30 +16,27 @@ struct RouteTable: Sendable {
         try options.validate()
         if let kind { try validateKind(kind) }
         guard patterns[form]?[kind] == nil else {
-            throw SluiceError(
-                .duplicateRoute,
-                "there is a route for \(kind.map { "'\($0)'" } ?? "any kind") in '\(pattern)' already"
-            )
+            let subject = kind.map { "'\($0)'" } ?? "any kind"
+            throw SluiceError(.duplicateRoute, "there is a route for \(subject) in '\(pattern)' already")
         }
         let id = RouteID(rawValue: routes.count)
-        routes.append(Route(id: id, pattern: pattern, kind: kind, options: options, perform: perform))
+        routes.append(Route(id: id, pattern: pattern, options: options, perform: perform))
         var kinds = patterns[form] ?? [:]
-        kinds[kind] = Admission.Entry(id: id, options)
+        kinds[kind] = Admission.Entry(
+            id: id,
+            concurrency: options.concurrency,
+            gates: options.gates,
+            crashLimit: options.crashLimit,
+            failure: options.failure
+        )
         patterns[form] = kinds
         admission = Admission(routes: patterns, queues: queues)
     }
 
-    /// Sets the options for the queues of a pattern.
     mutating func add(_ pattern: QueuePattern, _ options: QueueOptions) throws(SluiceError) {
         try queues.add(pattern, options)
         admission = Admission(routes: patterns, queues: queues)
     }
 
     subscript(id: RouteID) -> Route { routes[id.rawValue] }
-
-    /// Returns the route for an action; if there are several, that of the most specific pattern.
-    func route(for queue: QueueName, kind: String) -> RouteMatch {
-        let (route, matchesQueue) = admission.route(for: queue, kind: kind)
-        return route.map { .route(self[$0.id]) } ?? .unroutable(hasRoute: matchesQueue)
-    }
 }

@@ -4,27 +4,26 @@ internal import Synchronization
 final class Routes: Sendable {
     private struct State {
         var table = RouteTable()
-        /// The broker was closed.
         var isClosed = false
     }
 
     private let state = Mutex(State())
-
     var admission: Admission { state.withLock { $0.table.admission } }
-
     subscript(id: RouteID) -> Route { state.withLock { $0.table[id] } }
 
     func route(for queue: QueueName, kind: String) -> RouteMatch {
-        state.withLock { $0.table.route(for: queue, kind: kind) }
+        state.withLock { state -> RouteMatch in
+            let (route, matchesQueue) = state.table.admission.route(for: queue, kind: kind)
+            guard let route else { return .unroutable(hasRoute: matchesQueue) }
+            return .route(state.table[route.id])
+        }
     }
 
-    /// Changes the routes; if that throws, they are unchanged.
+    /// Changes the routes; `body` throws before it changes anything.
     func change(_ body: (inout RouteTable) throws(SluiceError) -> Void) throws(SluiceError) {
         try state.withLock { state throws(SluiceError) in
             guard !state.isClosed else { throw SluiceError(.closed, "the broker was closed") }
-            var table = state.table
-            try body(&table)
-            state.table = table
+            try body(&state.table)
         }
     }
 
