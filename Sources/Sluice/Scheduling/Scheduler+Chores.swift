@@ -32,9 +32,3 @@ extension Scheduler {
         if isSet { schedule(chore, within: .zero) }
     }
 }
-
-extension Scheduler {
-    func attempt(for action: ClaimedAction) -> Attempt { Attempt(action, of: origin) }
-
-    func retryUndecodable() { schedule(.liftUndecodable, within: .zero) }
-}

@@ -4,7 +4,7 @@ internal import Synchronization
 /// Performs the decisions of the state machine: guards it with a lock, makes the claims and sets the timer.
 ///
 /// What is decided is performed after the lock has been given up.
-final class Scheduler: AttemptSource {
+final class Scheduler: Sendable {
     /// How long a claim that failed, for a full disk or a lock, waits before it is made again.
     private static let claimRetryDelay: Duration = .seconds(1)
     /// The longest wait for something scheduled, so that a wall clock that was set forward is noticed.
