@@ -36,7 +36,7 @@ extension Scheduler {
     /// The next time at which a queue, an attempt, a scheduled time, an expiry or the end of a hold is due.
     var nextDueTime: Duration? {
         let now = clock.uptime
-        return machine.withLock { $0.agenda.deadlines.nextDueTime(after: now) }
+        return machine.withLock { $0.agenda.deadlines.nextDueTime(after: now, ofChores: true) }
     }
 
     /// The next time at which a queue or an attempt is due; `nil` if there is none.

@@ -17,12 +17,8 @@ package enum ClaimConclusion: Hashable, Sendable {
     case held
     /// Another process runs its actions.
     case takenElsewhere
-}
 
-extension ClaimConclusion {
-    /// Whether a wake during the claim may have changed it.
-    ///
-    /// Permits and suspicion are looked at again in any case.
+    /// Whether a wake during the claim may have changed it; permits and suspicion are checked again anyway.
     var isOutdatedByWake: Bool {
         switch self {
         case .nothing, .waiting, .unroutable, .gated, .held, .takenElsewhere: true

@@ -23,7 +23,7 @@ struct RouteLines {
         counts[route, default: 0] += 1
     }
 
-    /// Records that a run's outcome is being written: a claim in the same transaction may use its permit.
+    /// Records that a run's outcome is being written: a claim in its transaction may use its permit.
     ///
     /// - Returns: Its route, if it has a limit.
     mutating func ends(_ claim: Int64) -> RouteID? {
@@ -43,19 +43,14 @@ struct RouteLines {
 
     /// Adds a queue to the line of a route, at its front if it was called from there.
     ///
-    /// - Returns: `false` if the runs, with those whose outcomes are being written, are below the limit: no
-    ///   end of a run would call the queue.
+    /// - Returns: `false` if the runs, with those being written, are below the limit: none would call it.
     mutating func enqueue(_ queue: QueueID, for route: RouteID, limit: Int) -> Bool {
         let wasCalled = called[queue] == route
         if wasCalled { called[queue] = nil }
         guard counts[route, default: 0] >= limit else { return false }
         guard standing.insert(Place(queue: queue, route: route)).inserted else { return true }
         lines[route, default: (limit, [])].limit = limit
-        if wasCalled {
-            lines[route]?.queues.prepend(queue)
-        } else {
-            lines[route]?.queues.append(queue)
-        }
+        if wasCalled { lines[route]?.queues.prepend(queue) } else { lines[route]?.queues.append(queue) }
         return true
     }
 

@@ -11,16 +11,7 @@ extension SchedulerStateMachine {
         agenda.schedule(chore, noLaterThan: time) ? decide() : []
     }
 
-    /// Sets the time of a chore in place of the one that its last performance set: see ``Agenda``.
-    package mutating func schedule(
-        _ chore: Chore,
-        at time: Duration?,
-        insteadOf mark: Duration
-    ) -> [SchedulerDecision] {
-        agenda.schedule(chore, at: time, insteadOf: mark) ? decide() : []
-    }
-
-    /// Sets when scheduled actions are looked for next.
+    /// Sets when due actions are looked for next.
     package mutating func admitNext(
         at due: Duration?,
         noLaterThan limit: Duration,
@@ -29,30 +20,26 @@ extension SchedulerStateMachine {
         agenda.admitNext(at: due, noLaterThan: limit, insteadOf: mark) ? decide() : []
     }
 
-    /// Whether nothing is ready, runs or waits for a time.
+    /// Whether nothing is ready, runs, waits for a time or is run by other processes.
     ///
-    /// What has no route, or is parked, does not count; what other processes run does.
+    /// Queues that are parked, or have no route, do not count.
     package var isIdle: Bool {
         phases.isEmpty && beside.isEmpty && settlingBeside.isEmpty && taken.isEmpty && !agenda.isAdmitting
             && agenda.deadlines.time(of: .admitScheduled) == nil
     }
 
-    /// Whether nothing is ready, runs or is being looked for: what is left waits for a time, for another
-    /// process, or for somebody.
+    /// Whether what is left waits for a time, for another process, or for somebody.
     var isResting: Bool {
         permitsInUse == 0 && settling == 0 && ready.isEmpty && !trial.isActive && beside.isEmpty
             && settlingBeside.isEmpty && !agenda.isAdmitting
     }
 
-    /// Whether nothing is left to do before a time, but for as many attempts as are in their handlers.
-    ///
-    /// - Parameter paused: Outcomes that could not be written and wait for a time.
-    func isAtRest(at now: Duration, butFor held: Int, paused: Int = 0) -> Bool {
+    /// Whether nothing is left to do now, but for `held` handlers and `paused` outcomes that wait for a time.
+    func isAtRest(at now: Duration, butFor held: Int, paused: Int) -> Bool {
         permitsInUse == held && settling == paused && !agenda.isAdmitting
             && nextDeadline.map { $0 > now } ?? true
     }
 
-    /// A time has come.
     package mutating func timeReached(_ now: Duration) -> [SchedulerDecision] {
         var decisions: [SchedulerDecision] = []
         while let due = agenda.deadlines.popDue(now) {
@@ -70,6 +57,6 @@ extension SchedulerStateMachine {
         return decisions + decide()
     }
 
-    /// The earliest time for which ``timeReached(_:)`` must be called; `nil` when there is none.
+    /// The earliest time for which ``timeReached(_:)`` must be called.
     package var nextDeadline: Duration? { agenda.deadlines.first }
 }

@@ -1,7 +1,6 @@
 /// Queues that wait for an outside change: a route, a gate, the end of a hold.
 ///
-/// Each costs an entry in a table. A queue is polled again when its obstacle ends, or when it may have
-/// another head, after an enqueue or a change.
+/// A queue is polled again when its obstacle ends, or when it may have another head.
 extension SchedulerStateMachine {
     /// A new route may serve what had none.
     package mutating func routesChanged() -> [SchedulerDecision] {
@@ -17,7 +16,7 @@ extension SchedulerStateMachine {
         return decide()
     }
 
-    /// Gates have been opened: the queues that wait for them are asked again, at once or spread over a time.
+    /// Gates have been opened: the queues that wait for them are polled, at once or spread over a time.
     package mutating func gatesOpened(_ openings: [GateOpening], at now: Duration) -> [SchedulerDecision] {
         guard isOpen else { return [] }
         for opening in openings {
@@ -29,16 +28,7 @@ extension SchedulerStateMachine {
             let queues = obstacles.filter { $0.value == .gate(opening.gate) }.keys.sorted()
             for (index, queue) in queues.enumerated() {
                 obstacles[queue] = nil
-                let time = now + opening.spread * index / queues.count
-                let wait = RetryWait(
-                    action: ActionID(rawValue: 0),
-                    nextAttemptAt: Timestamp(microseconds: 0)
-                )
-                phases[queue] = .waiting(
-                    wait,
-                    until: time,
-                    deadline: agenda.deadlines.add(.queue(queue), at: time)
-                )
+                postpone(queue, .unwritten, until: now + opening.spread * index / queues.count)
             }
         }
         return decide()
@@ -46,12 +36,9 @@ extension SchedulerStateMachine {
 
     /// Polls queues that other processes had taken, those first whose last poll is longest ago.
     ///
-    /// Without `all`, it polls as many as there are free permits. A process keeps a queue while it has work
-    /// for it, unless more queues are ready there than it may run. Then it leaves some, without a report.
-    /// Each queue found free causes a poll of the next one. So taken queues are polled rarely, and free ones
-    /// are found at once, however many they are.
-    ///
-    /// Some of those without a route are asked too (``RoutelessQueues``).
+    /// Without `all`, it polls as many as there are free permits. A process with more ready queues than it
+    /// may run leaves some, without a report. Each queue found free causes a poll of the next: taken queues
+    /// are polled rarely, and free ones are found at once. Some without a route are polled too.
     package mutating func askAgain(all: Bool) -> [SchedulerDecision] {
         guard isOpen else { return [] }
         askTaken(count: all ? taken.count : concurrency - permitsInUse)
@@ -63,7 +50,6 @@ extension SchedulerStateMachine {
         if let queue = routeless.next() { wake(queue) }
     }
 
-    /// A claim has been concluded, which may tell whether there is a route.
     mutating func noteRoute(of queue: QueueID, _ conclusion: ClaimConclusion) {
         switch conclusion {
         case .unroutable: routeless.append(queue)
@@ -73,7 +59,7 @@ extension SchedulerStateMachine {
         }
     }
 
-    /// Removes a queue with a route or nothing to do, and polls the next: the same change may apply to it.
+    /// Removes a queue with a route or nothing to do; polls the next, to which the same change may apply.
     mutating func hasRoute(_ queue: QueueID) {
         if routeless.remove(queue) { askNextRouteless() }
     }
@@ -97,10 +83,18 @@ extension SchedulerStateMachine {
         if obstacles[queue] != .taken { askTaken(count: 1) }
     }
 
-    mutating func noteTaken(_ queue: QueueID) {
+    mutating func block(_ queue: QueueID, by obstacle: QueueObstacle) {
         phases[queue] = nil
-        obstacles[queue] = .taken
-        taken.append(queue)
+        obstacles[queue] = obstacle
+    }
+
+    mutating func unblock(_ queue: QueueID) {
+        if !obstacles.isEmpty, obstacles.removeValue(forKey: queue) == .taken { taken.remove(queue) }
+    }
+
+    mutating func postpone(_ queue: QueueID, _ wait: RetryWait, until time: Duration) {
+        let deadline = agenda.deadlines.add(.queue(queue), at: time)
+        phases[queue] = .waiting(wait, until: time, deadline: deadline)
     }
 
     /// Wakes the queues behind an obstacle that has gone.
@@ -113,4 +107,12 @@ extension SchedulerStateMachine {
     private mutating func wakeClaims() {
         for queue in phases.keys where isClaiming(queue) { wake(queue) }
     }
+}
+
+extension RetryWait {
+    /// A wait that nothing in the file asks for.
+    static let unwritten = RetryWait(
+        action: ActionID(rawValue: 0),
+        nextAttemptAt: Timestamp(microseconds: 0)
+    )
 }

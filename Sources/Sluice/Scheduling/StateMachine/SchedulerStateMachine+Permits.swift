@@ -1,6 +1,5 @@
 internal import DequeModule
 
-/// Sharing commits when many permits are in use.
 extension SchedulerStateMachine {
     /// The number of permits in use from which outcomes are likely to coincide.
     ///
@@ -11,7 +10,17 @@ extension SchedulerStateMachine {
     /// Whether so many handlers run and claims are made that their commits should be shared.
     var isCrowded: Bool { permitsInUse >= Self.crowd }
 
-    // Who is asked again when a permit of a route is free.
+    func readiness(of queue: QueueID) -> QueueReadiness {
+        switch phases[queue] {
+        case .lackingPermit: .lacksRoutePermit
+        case .suspect: .awaitsTrial
+        case .ready where trial.isActive: .awaitsTrial
+        case .ready where permitsInUse >= concurrency: .lacksPermit
+        default: .free
+        }
+    }
+
+    // MARK: - The permits of routes
 
     /// A handler has returned: with its outcome its route's permit goes to the next that lacks one.
     mutating func endRun(_ claim: Int64) {
@@ -21,6 +30,11 @@ extension SchedulerStateMachine {
     /// Passes on a permit of a route when the outcome is written, to a queue that has asked for it since.
     mutating func endedRun(_ claim: Int64) {
         if let route = lines.ended(claim) { callNext(for: route) }
+    }
+
+    /// Passes on the permit of a called queue that has not used it, because it has another head now.
+    mutating func endCall(of queue: QueueID, hasTaken taken: RouteID?) {
+        if let route = lines.endCall(of: queue), route != taken { callNext(for: route) }
     }
 
     private mutating func callNext(for route: RouteID) {
@@ -33,10 +47,5 @@ extension SchedulerStateMachine {
             phases[queue] = .ready
             return ready.prepend(queue)
         }
-    }
-
-    /// Passes on the permit of a called queue that has not used it, because it has another head now.
-    mutating func endCall(of queue: QueueID, hasTaken taken: RouteID?) {
-        if let route = lines.endCall(of: queue), route != taken { callNext(for: route) }
     }
 }

@@ -3,9 +3,8 @@ internal import HeapModule
 
 /// Decides which queue's head is claimed next: facts in, decisions out; no SQL, no clock, no waiting.
 ///
-/// It knows the active queues: those ready, being claimed, running, or waiting for a time, a permit or to run
-/// alone. It does not know their actions: the claim reads the head in its transaction, and its result is
-/// reported as a fact. A queue with nothing to do, or parked, is forgotten: idle queues cost nothing.
+/// It knows the active queues, not their actions: the claim reads the head in its transaction, and its result
+/// is reported as a fact. A queue with nothing to do, or parked, is forgotten: idle queues cost nothing.
 ///
 /// ```
 ///             wake                claim                admitted           handler returned
@@ -35,9 +34,11 @@ package struct SchedulerStateMachine {
     /// They are kept so that a wall clock that was set back cannot restart the wait (G8).
     var waits: [QueueID: (wait: RetryWait, until: Duration, isOver: Bool)] = [:]
     var lines = RouteLines()
-    /// Runs of queues with several slots, whose phase is that of the next claim.
-    var beside: [Int64: QueueID] = [:]
-    /// Runs of them whose outcome is being written.
+    /// The claims of runs of queues with several slots.
+    ///
+    /// The phase of such a queue is that of its next claim: a wake-up costs one vain claim, not one a slot.
+    var beside: Set<Int64> = []
+    /// Those of them whose outcome is being written.
     var settlingBeside: Set<Int64> = []
     var agenda = Agenda()
     /// Claims under way and handlers that run, each a permit.
@@ -61,7 +62,6 @@ extension SchedulerStateMachine {
         precondition(permitsInUse == 0 && settling == 0, "the scheduler was started while handlers ran")
         forget()
         isOpen = true
-        isStopping = false
     }
 
     /// Stops claiming; ``stop()`` follows, which may report at once that nothing runs.
@@ -82,11 +82,7 @@ extension SchedulerStateMachine {
         return decide()
     }
 
-    /// Records that a claim is committed and its handler starts.
-    ///
-    /// - Parameters:
-    ///   - route: Its route, if that has a limit.
-    ///   - room: The slots that the queue has left.
+    /// Records that a claim is committed and its handler starts; `route`: its route, if that has a limit.
     package mutating func started(
         _ queue: QueueID,
         claim: Int64,
@@ -100,7 +96,12 @@ extension SchedulerStateMachine {
         endCall(of: queue, hasTaken: route)
         hasRoute(queue)
         trial.started(queue, claim: claim)
-        if room == .single { phases[queue] = .running } else { goBeside(queue, claim: claim, room) }
+        if room != .single { beside.insert(claim) }
+        switch room {
+        case .single: phases[queue] = .running
+        case .more: makeReady(queue)
+        case .full: phases[queue] = .full
+        }
         if let timeOutAt { agenda.deadlines.add(.attempt(claim), at: timeOutAt) }
         return (trial.isLate(queue) ? [.survived([claim])] : []) + decide()
     }
@@ -121,17 +122,10 @@ extension SchedulerStateMachine {
             return decide()
         }
         switch conclusion {
-        case .nothing:
-            phases[queue] = nil
-        case .unfinished:
-            makeReady(queue)
+        case .nothing: phases[queue] = nil
+        case .unfinished: makeReady(queue)
         case .waiting(let wait, let time):
-            let until = known?.wait == wait ? min(time, known?.until ?? time) : time
-            phases[queue] = .waiting(
-                wait,
-                until: until,
-                deadline: agenda.deadlines.add(.queue(queue), at: until)
-            )
+            postpone(queue, wait, until: known?.wait == wait ? min(time, known?.until ?? time) : time)
         case .lacksPermit(let route, let limit):
             phases[queue] = .lackingPermit(route)
             // A permit may have been freed between the transaction and now.
@@ -144,17 +138,12 @@ extension SchedulerStateMachine {
                 phases[queue] = .suspect
                 trial.add(suspect)
             }
-        case .unroutable:
-            phases[queue] = nil
-            obstacles[queue] = .route
-        case .gated(let gate):
-            phases[queue] = nil
-            obstacles[queue] = .gate(gate)
-        case .held:
-            phases[queue] = nil
-            obstacles[queue] = .hold
+        case .unroutable: block(queue, by: .route)
+        case .gated(let gate): block(queue, by: .gate(gate))
+        case .held: block(queue, by: .hold)
         case .takenElsewhere:
-            noteTaken(queue)
+            block(queue, by: .taken)
+            taken.append(queue)
         }
         endCall(of: queue, hasTaken: nil)
         askNextTaken(behind: queue)
@@ -164,35 +153,55 @@ extension SchedulerStateMachine {
     /// Records that a handler has returned and its outcome is about to be written.
     ///
     /// - Returns: The claim to make in the same transaction, with the permit that it frees: the next ready
-    ///   queue's, or its own queue's next when no other is ready.
+    ///   queue's, or its own queue's next if no other is ready, and none of its slots is being claimed.
     package mutating func finishing(_ queue: QueueID, claim: Int64) -> ClaimOrder? {
-        if beside[claim] != nil { return finishingBeside(queue, claim: claim) }
-        precondition(phases[queue] == .running, "a queue finished that was not running")
-        agenda.deadlines.remove(.attempt(claim))
-        trial.left(queue)
-        phases[queue] = .settling
+        let isBeside = beside.contains(claim)
+        if isBeside {
+            beside.remove(claim)
+            settlingBeside.insert(claim)
+        } else {
+            precondition(phases[queue] == .running, "a queue finished that was not running")
+            trial.left(queue)
+            phases[queue] = .settling
+        }
+        agenda.deadlines.removeAttempt(claim)
         endRun(claim)
         settling += 1
         // Its permit passes to the next claim, or is returned.
         permitsInUse -= 1
         guard isOpen, !trial.isActive else { return nil }
         if let next = ready.popFirst() { return order(next) }
+        if isBeside { return phases[queue] == .full ? order(queue) : nil }
         settling -= 1
         return order(queue)
     }
 
-    /// The outcome has been written.
-    ///
-    /// The queue may have more to do.
+    /// The outcome has been written; the queue may have more to do.
     package mutating func settled(_ queue: QueueID, claim: Int64) -> [SchedulerDecision] {
         endedRun(claim)
         if settlingBeside.remove(claim) != nil {
             settling -= 1
-            askAgain(queue)
+            // A slot is free.
+            if phases[queue] == .full { makeReady(queue) } else { wake(queue) }
         } else if phases[queue] == .settling {
             settling -= 1
             makeReady(queue)
         }
+        return decide()
+    }
+
+    /// Withdraws the claim of a queue's next action, refused with its outcome, until the outcome is written.
+    ///
+    /// - Returns: `nil` where the queue has other slots: its next claim is to be made again by itself.
+    package mutating func withdrawClaim(of queue: QueueID, behind claim: Int64) -> [SchedulerDecision]? {
+        if settlingBeside.contains(claim) { return nil }
+        precondition(isClaiming(queue), "a claim was withdrawn that was not under way")
+        permitsInUse -= 1
+        trial.left(queue)
+        endCall(of: queue, hasTaken: nil)
+        waits[queue] = nil
+        phases[queue] = .settling
+        settling += 1
         return decide()
     }
 
@@ -203,14 +212,12 @@ extension SchedulerStateMachine {
     }
 
     mutating func wake(_ queue: QueueID) {
-        if !obstacles.isEmpty {
-            if obstacles.removeValue(forKey: queue) == .taken { taken.remove(queue) }
-        }
+        unblock(queue)
         switch phases[queue] {
         case nil: makeReady(queue)
         case .claiming: phases[queue] = .claiming(wasWoken: true)
         case .waiting(let wait, let until, let deadline):
-            agenda.deadlines.removeQueueDeadline(deadline)
+            agenda.deadlines.remove(deadline)
             makeReady(queue)
             waits[queue] = (wait, until, isOver: false)
         // Its head may be another one now, of another route.
@@ -228,7 +235,6 @@ extension SchedulerStateMachine {
     mutating func decide() -> [SchedulerDecision] {
         guard isOpen else {
             guard isStopping, permitsInUse == 0, settling == 0 else { return [] }
-            isStopping = false
             forget()
             return [.stopped]
         }
@@ -245,25 +251,14 @@ extension SchedulerStateMachine {
         permitsInUse += 1
         phases[queue] = .claiming(wasWoken: false)
         let known = waits[queue]
-        return ClaimOrder(
-            queue: queue,
-            waitedFor: known?.isOver == true ? known?.wait : nil,
-            trial: trialRule(for: queue)
-        )
+        let waitedFor = known?.isOver == true ? known?.wait : nil
+        return ClaimOrder(queue: queue, waitedFor: waitedFor, trial: trialRule(for: queue))
     }
 
+    /// Forgets everything but the sync of earlier writes.
     private mutating func forget() {
-        phases.removeAll()
-        ready.removeAll()
-        obstacles.removeAll()
-        beside.removeAll()
-        settlingBeside.removeAll()
-        taken = QueueLine()
-        askedAgain.removeAll()
-        routeless = RoutelessQueues()
-        trial = CrashTrial()
-        waits.removeAll()
-        lines = RouteLines()
-        agenda.reset()
+        let sync = agenda.deadlines.time(of: .sync)
+        self = Self(concurrency: concurrency, triesSuspects: triesSuspects)
+        agenda.deadlines.set(.sync, at: sync)
     }
 }
