@@ -19,8 +19,8 @@ final class Alarm: Sendable {
 
     /// Sets a time to call back, unless an earlier one is set.
     ///
-    /// It may call back when nothing is left to do; the callback then sets the next time. So if two threads
-    /// set times in another order than they decided on them, no time is missed.
+    /// It may call back when nothing is left to do; the callback then sets the next time. So no time is
+    /// missed if two threads set times in another order than they decided on them.
     func set(_ time: Duration, ring: @escaping @Sendable () -> Void) {
         let replaced = state.withLock { state -> Task<Void, Never>? in
             if let current = state.time, current <= time { return nil }
@@ -46,8 +46,7 @@ final class Alarm: Sendable {
     private func hasRung(_ time: Duration) -> Bool {
         state.withLock { state in
             guard state.time == time else { return false }
-            state.time = nil
-            state.task = nil
+            state = State()
             return true
         }
     }

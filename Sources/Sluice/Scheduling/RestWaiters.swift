@@ -11,7 +11,7 @@ package final class RestWaiters: Sendable {
 
     package init() {}
 
-    /// Resumes the waiters after a change that may bring rest.
+    /// Resumes the waiters, after a change.
     package func changed() {
         let waiting = state.withLock { state in
             defer { state.waiting = [:] }

@@ -45,13 +45,10 @@ extension Scheduler {
 
     /// Records that these runs have not killed their process.
     ///
-    /// If it cannot be written, a later death counts against them although it should not: the next start
-    /// tries them again.
+    /// If that cannot be written, a later death counts against them: the next start tries them again.
     func survived(_ claims: [Int64]) {
         Task(executorPreference: executor) { [store, logger] in
-            do {
-                try await store.survived(claims)
-            } catch {
+            do { try await store.survived(claims) } catch {
                 logger.debug("the end of a trial was not written", metadata: ["error": "\(error)"])
             }
         }

@@ -1,9 +1,7 @@
 internal import Logging
 internal import Synchronization
 
-/// Performs the decisions of the state machine: guards it with a lock, makes the claims and sets the timer.
-///
-/// What is decided is performed after the lock has been given up.
+/// Guards the state machine with a lock, and performs its decisions after the lock has been given up.
 final class Scheduler: Sendable {
     /// How long a claim that failed, for a full disk or a lock, waits before it is made again.
     private static let claimRetryDelay: Duration = .seconds(1)
@@ -12,7 +10,6 @@ final class Scheduler: Sendable {
 
     let machine: Mutex<SchedulerStateMachine>
     let store: Store
-    /// The store and the broker that attempts belong to.
     let origin: AttemptOrigin
     let routes: Routes
     let clock: any BrokerClock
@@ -35,31 +32,22 @@ final class Scheduler: Sendable {
     private let connection = Mutex<Delegate?>(nil)
 
     init(store: Store, routes: Routes, options: BrokerOptions) {
-        machine = Mutex(
-            SchedulerStateMachine(
-                concurrency: options.concurrency,
-                triesSuspects: options.crashTrialLimit > .zero
-            )
-        )
         (self.store, self.routes) = (store, routes)
+        (clock, executor, crashTrialLimit) = (options.clock, options.engine.executor, options.crashTrialLimit)
+        let triesSuspects = crashTrialLimit > .zero
+        machine = Mutex(.init(concurrency: options.concurrency, triesSuspects: triesSuspects))
         origin = AttemptOrigin(store)
-        clock = options.clock
-        executor = options.engine.executor
-        crashTrialLimit = options.crashTrialLimit
         alarm = Alarm(clock: options.clock, executor: executor)
-        logger = options.logger
-        restWaiters = options.restWaiters
+        (logger, restWaiters) = (options.logger, options.restWaiters)
     }
 
     /// Sets the delegate that starts handlers and performs chores; nothing may be done before.
-    func connect(_ delegate: Delegate) {
-        connection.withLock { $0 = delegate }
-    }
+    func connect(_ delegate: Delegate) { connection.withLock { $0 = delegate } }
 
     /// Removes the delegate: no handler is started and no chore performed any more.
     func disconnect() {
         alarm.cancel()
-        connect(.none)
+        connect(Delegate())
     }
 
     var delegate: Delegate {
@@ -87,9 +75,7 @@ extension Scheduler {
 
     func holdsChanged() { update { $0.holdsChanged() } }
 
-    func askAgain(all: Bool) {
-        update { $0.askAgain(all: all) }
-    }
+    func askAgain(all: Bool) { update { $0.askAgain(all: all) } }
 
     func gatesOpened(_ openings: [GateOpening]) {
         let now = clock.uptime
@@ -102,15 +88,18 @@ extension Scheduler {
         refusals.clear()
     }
 
+    private typealias Settled = Result<(SettleResult, ClaimResult?), SluiceError>
+
+    private var isCrowded: Bool { machine.withLock { $0.isCrowded } }
+
     /// Writes the outcome of a run, claims the next action, and returns it if it is to run.
     ///
     /// It is tried until it is written, whether the caller's task is cancelled or not; `giveUp` ends that.
     ///
     /// - Parameters:
-    ///   - whenWorkFails: The settlement to write instead if the application's code in the transaction has
-    ///     failed.
-    ///   - written: Called with the written settlement and its result, or `nil` after giving up. It is called
-    ///     before the broker reports that it has become idle or has stopped.
+    ///   - whenWorkFails: The settlement to write instead if the application's code in the transaction fails.
+    ///   - written: Called with the written settlement and its result, or `nil` after giving up, before the
+    ///     broker is reported as idle or stopped.
     func settle(
         _ action: ClaimedAction,
         _ settlement: Settlement,
@@ -126,8 +115,12 @@ extension Scheduler {
         while true {
             let request = order.map(request)
             // Unchecked, since it is made for each action that runs; a write's completion is called once.
-            let answer = await withUnsafeContinuation {
-                write(receipt, settlement, thenClaim: request, telling: $0)
+            let answer: Settled = await withUnsafeContinuation { continuation in
+                store.settle(receipt, settlement, thenClaim: request, commitsOnWriterThread: isCrowded) {
+                    [delegate] answer in
+                    if case .success((_, .claimed(let next))) = answer { delegate.announce(next) }
+                    continuation.resume(returning: answer)
+                }
             }
             switch answer {
             case .success(let (result, claimResult)):
@@ -168,22 +161,6 @@ extension Scheduler {
         }
     }
 
-    private func write(
-        _ receipt: Receipt,
-        _ settlement: Settlement,
-        thenClaim request: ClaimRequest?,
-        telling continuation: UnsafeContinuation<
-            Result<(SettleResult, ClaimResult?), SluiceError>, Never
-        >
-    ) {
-        let isCrowded = machine.withLock { $0.isCrowded }
-        store.settle(receipt, settlement, thenClaim: request, commitsOnWriterThread: isCrowded) {
-            [delegate] answer in
-            if case .success((_, .claimed(let next))) = answer { delegate.announce(next) }
-            continuation.resume(returning: answer)
-        }
-    }
-
     /// Forgets a run of which nothing more is to be written.
     private func forget(_ receipt: Receipt) {
         store.ownSettlements.remove(receipt)
@@ -208,7 +185,6 @@ extension Scheduler {
         }.value
     }
 
-    /// Reports the current time to the state machine.
     private func ring() {
         let now = clock.uptime
         var count = 0
@@ -289,17 +265,12 @@ extension Scheduler {
         let conclusion: ClaimConclusion
         switch result {
         case .claimed(let action):
-            let route = routes[action.route]
-            if action.isTried { triedActions.withLock { $0[action.receipt.claim] = action } }
+            let (claim, route) = (action.receipt.claim, routes[action.route])
+            if action.isTried { triedActions.withLock { $0[claim] = action } }
             let timeOutAt = route.options.timeout.map { clock.uptime + $0 }
+            let limited = route.options.concurrency == nil ? nil : route.id
             update {
-                $0.started(
-                    queue,
-                    claim: action.receipt.claim,
-                    route: route.options.concurrency == nil ? nil : route.id,
-                    timeOutAt: timeOutAt,
-                    room: action.room
-                )
+                $0.started(queue, claim: claim, route: limited, timeOutAt: timeOutAt, room: action.room)
             }
             return (action, route)
         case .empty, .taken, .parked: conclusion = .nothing
@@ -340,19 +311,16 @@ extension Scheduler {
 
     /// Makes a claim again a little later, as a wait that nothing in the file asks for.
     private func postponeClaim(_ order: ClaimOrder) {
-        let wait =
-            order.waitedFor
-            ?? RetryWait(action: ActionID(rawValue: 0), nextAttemptAt: Timestamp(microseconds: 0))
         let time = clock.uptime + Self.claimRetryDelay
-        update { $0.concluded(order.queue, .waiting(wait, until: time)) }
+        update { $0.concluded(order.queue, .waiting(order.waitedFor ?? .unwritten, until: time)) }
         delegate.waits(order.queue)
     }
 
     private func noteRefusal(_ write: Refusals.Write, of queue: QueueID, _ error: SluiceError) {
         if refusals.note(write, of: queue, error, at: clock.now) {
+            let isLock = error.code == .databaseLocked
             logger.warning(
-                error.code == .databaseLocked
-                    ? "another connection keeps the write lock" : "a write to the file fails",
+                isLock ? "another connection keeps the write lock" : "a write to the file fails",
                 metadata: ["error": "\(error)"]
             )
         }
