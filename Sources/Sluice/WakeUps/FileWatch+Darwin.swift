@@ -6,10 +6,9 @@ internal import Dispatch
 ///
 /// Untested: the project's machines run Linux.
 ///
-/// It needs a descriptor of the file, opened for events only. Closing a descriptor drops the process's locks
-/// on the file (<https://www.sqlite.org/howtocorrupt.html>, 2.2). So only SQLite may open the database or its
-/// `-shm`. The WAL is the exception: SQLite locks bytes of those two, never of the WAL
-/// (<https://www.sqlite.org/walformat.html>, 2.3), so that there is no lock to drop.
+/// It needs a descriptor of the file. Closing one drops the process's locks on the file
+/// (<https://www.sqlite.org/howtocorrupt.html>, 2.2), so only SQLite may open the database or its `-shm`. The
+/// WAL is the exception: SQLite locks no bytes of it (<https://www.sqlite.org/walformat.html>, 2.3).
 final class FileWatch: Sendable {
     /// The call to make when a source's descriptor is closed.
     private final class Ending: Sendable {
@@ -33,9 +32,7 @@ final class FileWatch: Sendable {
     private nonisolated(unsafe) var isSet = false
 
     init?(path: String, queue: DispatchQueue, fired: @escaping @Sendable () -> Void) {
-        self.path = path
-        self.queue = queue
-        self.fired = fired
+        (self.path, self.queue, self.fired) = (path, queue, fired)
     }
 
     /// Sets the watch, and returns whether it is set; call it on the queue.
@@ -51,12 +48,8 @@ final class FileWatch: Sendable {
         return true
     }
 
-    /// Ends the watch, once; call it on the queue.
-    ///
-    /// - Parameter ended: Called when the descriptor is closed.
-    func end(_ ended: @escaping @Sendable () -> Void) {
-        release(ended)
-    }
+    /// Ends the watch, and calls `ended` when the descriptor is closed; call it once, on the queue.
+    func end(_ ended: @escaping @Sendable () -> Void) { release(ended) }
 
     private func open() {
         let descriptor = Darwin.open(path, O_EVTONLY | O_CLOEXEC)

@@ -8,8 +8,7 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// The process's inotify instance (<https://man7.org/linux/man-pages/man7/inotify.7.html>), kept while a
-/// watch needs it.
+/// The process's inotify instance (<https://man7.org/linux/man-pages/man7/inotify.7.html>).
 ///
 /// All brokers share one, since most systems allow a user 128 of them in all processes together.
 final class Inotify: Sendable {
@@ -41,8 +40,7 @@ final class Inotify: Sendable {
                 let source = DispatchSource.makeReadSource(fileDescriptor: instance, queue: queue)
                 source.setEventHandler { [weak self] in self?.takeEvents(of: instance) }
                 source.activate()
-                state.instance = instance
-                state.source = source
+                (state.instance, state.source) = (instance, source)
             }
             state.memberCount += 1
             return true
@@ -68,9 +66,7 @@ final class Inotify: Sendable {
         if !isLast { ended() }
     }
 
-    /// Watches a path until the next event.
-    ///
-    /// - Returns: Its number, for this one event; `nil` if the file is missing or there are no more watches.
+    /// Watches a path until the next event; returns its number, unless the file or a free watch is missing.
     func watch(_ path: String, for watch: FileWatch) -> Int32? {
         // The lock is held, so that an event of the new number finds its watch.
         state.withLock { state in
@@ -81,7 +77,6 @@ final class Inotify: Sendable {
         }
     }
 
-    /// Removes a watch that ``watch(_:for:)`` has set.
     func forget(_ number: Int32, of watch: FileWatch) {
         state.withLock { state in
             guard state.watches[number] === watch else { return }
@@ -98,10 +93,8 @@ final class Inotify: Sendable {
                 guard count > 0 else { return }
                 var offset = 0
                 while offset < count {
-                    let event = UnsafeRawBufferPointer(buffer).loadUnaligned(
-                        fromByteOffset: offset,
-                        as: inotify_event.self
-                    )
+                    let bytes = UnsafeRawBufferPointer(buffer)
+                    let event = bytes.loadUnaligned(fromByteOffset: offset, as: inotify_event.self)
                     offset += MemoryLayout<inotify_event>.size + Int(event.len)
                     take(event)
                 }

@@ -5,14 +5,12 @@ internal import Synchronization
 ///
 /// A watch on the WAL reports their writes within about a millisecond, and costs nothing while there are
 /// none. If it cannot be set, the broker polls. With a watch it also polls, at ``safetyInterval``, for file
-/// systems that do not report every write.
+/// systems that do not report every write. ``WatchPlan`` decides.
 ///
-/// The watch uses the system's time, not the broker's clock: its pauses are between system calls, and it
-/// waits for other processes. ``WatchPlan`` decides, and receives the time as an argument.
+/// It uses the system's time, not the broker's clock: it pauses system calls, and waits for other processes.
 final class WakeUps: Sendable {
     /// Calls to the broker's store, made on the queue.
     struct Delegate: Sendable {
-        /// Returns the path of the WAL, to which every commit writes.
         let walPath: @Sendable () throws -> String
         /// Returns whether others have committed changes that the writer has not read.
         var look: @Sendable () throws -> Bool
@@ -48,8 +46,7 @@ final class WakeUps: Sendable {
     private nonisolated(unsafe) var state = State()
 
     init(queue: DispatchQueue, delegate: Delegate) {
-        self.queue = queue
-        self.delegate = delegate
+        (self.queue, self.delegate) = (queue, delegate)
     }
 
     /// Creates it for the store of a file; `nil` in memory, where there are no other connections.
@@ -62,10 +59,7 @@ final class WakeUps: Sendable {
                 return try lookout.hasForeignChanges()
             },
             takeIn: { completion in
-                store.write(sync: .later) { _ in
-                } completion: { _ in
-                    completion()
-                }
+                store.write(sync: .later, { _ in }, completion: { _ in completion() })
             },
             turns: { store.turns.count }
         )
@@ -82,7 +76,6 @@ final class WakeUps: Sendable {
         }
     }
 
-    /// Sets the watch.
     func start() {
         queue.async {
             self.state.isStarted = true
@@ -130,9 +123,7 @@ extension WakeUps {
     private func begin() {
         // A WAL with an unknown path is not watched: the first poll reports the error of the file.
         guard state.watch == nil, let path = try? delegate.walPath() else { return }
-        state.watch = delegate.watch(path, queue) { [weak self] in
-            self?.fired()
-        }
+        state.watch = delegate.watch(path, queue) { [weak self] in self?.fired() }
         guard state.watch != nil else { return }
         let timer = DispatchSource.makeTimerSource(queue: queue)
         timer.setEventHandler { [weak self] in
