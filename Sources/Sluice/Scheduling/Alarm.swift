@@ -13,8 +13,7 @@ final class Alarm: Sendable {
 
     /// - Parameter executor: Where it waits and calls back; `nil` for Swift's global executor.
     init(clock: any BrokerClock, executor: DispatchExecutor?) {
-        self.clock = clock
-        self.executor = executor
+        (self.clock, self.executor) = (clock, executor)
     }
 
     /// Sets a time to call back, unless an earlier one is set.

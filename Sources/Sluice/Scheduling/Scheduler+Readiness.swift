@@ -1,7 +1,6 @@
 internal import Synchronization
 
-// MARK: - The times of chores
-
+/// The times of chores, and the state of the scheduler and its queues.
 extension Scheduler {
     /// Performs a chore at a time, instead of the time set before.
     func schedule(_ chore: Chore, at time: Duration) { update { $0.schedule(chore, at: time) } }
@@ -43,11 +42,9 @@ extension Scheduler {
         chores.subtract(1, ordering: .relaxed)
         restWaiters?.changed()
     }
-}
 
-// MARK: - The state of the scheduler and its queues
+    // MARK: - The state of the scheduler and its queues
 
-extension Scheduler {
     var isIdle: Bool { machine.withLock { $0.isIdle } }
 
     /// Whether nothing can be done now; queues may wait for a time or another process.

@@ -56,11 +56,9 @@ final class Scheduler: Sendable {
         }
         return delegate
     }
-}
 
-// MARK: - Facts
+    // MARK: - Facts
 
-extension Scheduler {
     /// Accepts wake-ups from now on; decides nothing yet, so that a broker may call it inside its own lock.
     func start() { machine.withLock { $0.start() } }
 
@@ -68,13 +66,9 @@ extension Scheduler {
     func close() { machine.withLock { $0.close() } }
 
     func stop() { update { $0.stop() } }
-
     func wake(_ queues: some Sequence<QueueID>) { update { $0.wake(queues) } }
-
     func routesChanged() { update { $0.routesChanged() } }
-
     func holdsChanged() { update { $0.holdsChanged() } }
-
     func askAgain(all: Bool) { update { $0.askAgain(all: all) } }
 
     func gatesOpened(_ openings: [GateOpening]) {
@@ -210,11 +204,9 @@ extension Scheduler {
         if rests { delegate.rests() }
         restWaiters?.changed()
     }
-}
 
-// MARK: - Decisions
+    // MARK: - Decisions
 
-extension Scheduler {
     private func perform(_ decision: SchedulerDecision) {
         switch decision {
         case .claim(let orders): claim(orders)

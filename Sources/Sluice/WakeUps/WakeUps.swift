@@ -45,9 +45,7 @@ final class WakeUps: Sendable {
     /// Confined to `queue`.
     private nonisolated(unsafe) var state = State()
 
-    init(queue: DispatchQueue, delegate: Delegate) {
-        (self.queue, self.delegate) = (queue, delegate)
-    }
+    init(queue: DispatchQueue, delegate: Delegate) { (self.queue, self.delegate) = (queue, delegate) }
 
     /// Creates it for the store of a file; `nil` in memory, where there are no other connections.
     convenience init?(of store: Store) {
@@ -58,9 +56,7 @@ final class WakeUps: Sendable {
                 store.checkWAL()
                 return try lookout.hasForeignChanges()
             },
-            takeIn: { completion in
-                store.write(sync: .later, { _ in }, completion: { _ in completion() })
-            },
+            takeIn: { done in store.write(sync: .later, { _ in }, completion: { _ in done() }) },
             turns: { store.turns.count }
         )
         self.init(queue: lookout.queue, delegate: delegate)
@@ -108,11 +104,9 @@ final class WakeUps: Sendable {
             }
         }
     }
-}
 
-// MARK: - On the queue
+    // MARK: - On the queue
 
-extension WakeUps {
     private static var now: Duration { .nanoseconds(DispatchTime.now().uptimeNanoseconds) }
 
     private static func point(_ time: Duration) -> DispatchTime {

@@ -15,7 +15,6 @@ struct WatchPlan {
     enum Step: Equatable {
         /// Set the watch, and report ``armed(at:turns:)`` or ``failed()``.
         case arm
-        /// Check whether others have committed changes that the writer has not read.
         case look
     }
 
@@ -74,11 +73,9 @@ struct WatchPlan {
         case .set(let time): looks.first.map { time + $0 }
         }
     }
-}
 
-// MARK: - Facts
+    // MARK: - Facts
 
-extension WatchPlan {
     /// Starts to set the watch, or tries it again.
     mutating func start(at now: Duration) {
         if phase == .off { phase = .pausing(until: now) }
@@ -94,7 +91,6 @@ extension WatchPlan {
         phase = .pausing(until: max(now, pause, ration))
     }
 
-    /// Records that the watch was set.
     mutating func armed(at now: Duration, turns: Int) {
         looks = turns == self.turns ? Self.looks[...] : Self.looksAfterTurn[...]
         self.turns = turns
@@ -109,7 +105,6 @@ extension WatchPlan {
         paidUntil = min(paidUntil, now + Self.stormPause * Self.burst)
     }
 
-    /// Records that the watch cannot be set.
     mutating func failed() { (phase, looks) = (.off, []) }
 
     /// Returns the next step; call it again until it is `nil`.

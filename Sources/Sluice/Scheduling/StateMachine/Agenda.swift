@@ -27,15 +27,13 @@ struct Agenda {
 
     /// Sets the next look for due actions: when the first is due, or at `limit` if that is earlier.
     ///
-    /// It replaces the look at `mark`. If another time has been asked for since, it is made no later than
-    /// either.
+    /// It replaces the look at `old`, or if another time was asked for since, is made no later than either.
     ///
     /// - Returns: Whether its time has changed.
-    mutating func admitNext(at due: Duration?, noLaterThan limit: Duration, insteadOf mark: Duration) -> Bool
-    {
+    mutating func admitNext(at due: Duration?, noLaterThan limit: Duration, insteadOf old: Duration) -> Bool {
         lookAhead = due.map { (look: min($0, limit), due: $0) }
         let look = lookAhead?.look
-        guard deadlines.time(of: .admitScheduled) == mark else {
+        guard deadlines.time(of: .admitScheduled) == old else {
             return look.map { schedule(.admitScheduled, noLaterThan: $0) } ?? false
         }
         schedule(.admitScheduled, at: [look, asked].compactMap { $0 }.min())

@@ -45,9 +45,7 @@ package struct CrashTrial: Sendable {
     }
 
     /// Starts a new time for trials after a death.
-    mutating func begin(until: Duration) {
-        (self.until, isOver) = (until, false)
-    }
+    mutating func begin(until: Duration) { (self.until, isOver) = (until, false) }
 
     mutating func started(_ queue: QueueID, claim: Int64) {
         if group.contains(queue) { claims[queue] = claim }
@@ -63,8 +61,7 @@ package struct CrashTrial: Sendable {
     mutating func end() -> (survivors: [Int64], untried: [QueueID]) {
         defer {
             late.formUnion(group.subtracting(claims.keys))
-            (waiting, group, claims) = ([], [], [:])
-            isOver = true
+            (waiting, group, claims, isOver) = ([], [], [:], true)
         }
         return (claims.values.sorted(), waiting.map(\.queue))
     }
@@ -72,8 +69,6 @@ package struct CrashTrial: Sendable {
     /// Returns once whether a queue starts a suspect after the trial has ended.
     mutating func isLate(_ queue: QueueID) -> Bool { !late.isEmpty && late.remove(queue) != nil }
 }
-
-// MARK: - Facts
 
 extension SchedulerStateMachine {
     /// Adds suspects to be tried before anything else starts; ``wake(_:)`` follows with the queues with work.

@@ -7,16 +7,10 @@ struct RouteLines {
     /// Runs whose handlers have returned and whose outcomes are being written.
     private var ending: [Int64: RouteID] = [:]
     private var endingCounts: [RouteID: Int] = [:]
-    private var lines: [RouteID: (limit: Int, queues: Deque<QueueID>)] = [:]
-    /// The queues in the lines, so that none is in a line twice.
-    private var standing: Set<Place> = []
+    /// The queues that wait for a permit; `members` has the same, so that none is in a line twice.
+    private var lines: [RouteID: (limit: Int, queues: Deque<QueueID>, members: Set<QueueID>)] = [:]
     /// Queues that were called from a line, until their claim ends.
     private var called: [QueueID: RouteID] = [:]
-
-    private struct Place: Hashable {
-        let queue: QueueID
-        let route: RouteID
-    }
 
     mutating func began(_ claim: Int64, of route: RouteID) {
         runs[claim] = route
@@ -48,8 +42,8 @@ struct RouteLines {
         let wasCalled = called[queue] == route
         if wasCalled { called[queue] = nil }
         guard counts[route, default: 0] >= limit else { return false }
-        guard standing.insert(Place(queue: queue, route: route)).inserted else { return true }
-        lines[route, default: (limit, [])].limit = limit
+        guard lines[route, default: (limit, [], [])].members.insert(queue).inserted else { return true }
+        lines[route]?.limit = limit
         if wasCalled { lines[route]?.queues.prepend(queue) } else { lines[route]?.queues.append(queue) }
         return true
     }
@@ -61,7 +55,7 @@ struct RouteLines {
         let taken = counts[route, default: 0] - endingCounts[route, default: 0] + promised
         guard taken < line.limit else { return nil }
         guard let queue = lines[route]?.queues.popFirst() else { return nil }
-        standing.remove(Place(queue: queue, route: route))
+        lines[route]?.members.remove(queue)
         called[queue] = route
         return queue
     }

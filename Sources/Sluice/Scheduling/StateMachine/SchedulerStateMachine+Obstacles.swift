@@ -2,15 +2,13 @@
 ///
 /// A queue is polled again when its obstacle ends, or when it may have another head.
 extension SchedulerStateMachine {
-    /// A new route may serve what had none.
     package mutating func routesChanged() -> [SchedulerDecision] {
-        // What has none still comes again with its claim.
+        // Those without a route still come again with their claims.
         routeless = RoutelessQueues()
         lift { $0 == .route }
         return decide()
     }
 
-    /// Holds have ended, or have come.
     package mutating func holdsChanged() -> [SchedulerDecision] {
         lift { $0 == .hold }
         return decide()

@@ -15,7 +15,6 @@ internal import HeapModule
 ///                     │ nothing runs          └─▶ waiting for its trial (a suspect, G7)
 /// ```
 package struct SchedulerStateMachine {
-    /// How many handlers run at the same time at most.
     package let concurrency: Int
     /// Whether suspects of a crash are tried with nothing beside them.
     let triesSuspects: Bool
@@ -41,7 +40,7 @@ package struct SchedulerStateMachine {
     /// Those of them whose outcome is being written.
     var settlingBeside: Set<Int64> = []
     var agenda = Agenda()
-    /// Claims under way and handlers that run, each a permit.
+    /// Claims under way and handlers that run.
     var permitsInUse = 0
     /// Outcomes that are being written.
     var settling = 0
@@ -52,11 +51,9 @@ package struct SchedulerStateMachine {
     package init(concurrency: Int, triesSuspects: Bool = true) {
         (self.concurrency, self.triesSuspects) = (concurrency, triesSuspects)
     }
-}
 
-// MARK: - Facts
+    // MARK: - Facts
 
-extension SchedulerStateMachine {
     /// Starts the scheduler of a running broker; ``wake(_:)`` follows with its queues that have work.
     package mutating func start() {
         precondition(permitsInUse == 0 && settling == 0, "the scheduler was started while handlers ran")
@@ -74,9 +71,8 @@ extension SchedulerStateMachine {
         return decide()
     }
 
-    /// Queues may have become ready.
     package mutating func wake(_ queues: some Sequence<QueueID>) -> [SchedulerDecision] {
-        // When it starts, every queue with work is looked at.
+        // When it starts, it gets all queues with work.
         guard isOpen else { return [] }
         for queue in queues { wake(queue) }
         return decide()
