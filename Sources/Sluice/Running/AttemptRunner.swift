@@ -32,7 +32,6 @@ final class AttemptRunner: Sendable {
     }
 
     var statistics: Statistics { state.withLock { $0.statistics } }
-
     func count(_ change: (inout Statistics) -> Void) { state.withLock { change(&$0.statistics) } }
 
     /// Notes a claimed action before its handler begins: from now on a cancellation finds it.

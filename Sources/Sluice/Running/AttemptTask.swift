@@ -16,7 +16,6 @@ final class AttemptTask: Sendable {
 
     /// The action that it runs.
     var current: ClaimedAction { state.withLock { $0.current } }
-
     /// Why the attempt was cancelled, if it was.
     var reason: CancelReason? { state.withLock { $0.reason } }
 

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// An event that happens once, and that any number of tasks wait for.
+/// An event that happens once, and that tasks wait for.
 final class Event: Sendable {
     private struct State {
         var hasHappened = false

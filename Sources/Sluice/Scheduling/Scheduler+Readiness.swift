@@ -4,23 +4,18 @@ internal import Synchronization
 extension Scheduler {
     /// Performs a chore at a time, instead of the time set before.
     func schedule(_ chore: Chore, at time: Duration) { update { $0.schedule(chore, at: time) } }
-
-    /// Performs a chore after a delay, instead of the time set before.
     func schedule(_ chore: Chore, after delay: Duration) { schedule(chore, at: clock.uptime + delay) }
-
-    /// Performs a chore after a delay, or at its time if that is earlier.
-    func schedule(_ chore: Chore, within delay: Duration) {
-        schedule(chore, noLaterThan: clock.uptime + delay)
-    }
 
     /// Performs a chore at a time, or at its own time if that is earlier.
     func schedule(_ chore: Chore, noLaterThan time: Duration) {
         update { $0.schedule(chore, noLaterThan: time) }
     }
+    func schedule(_ chore: Chore, within delay: Duration) {
+        schedule(chore, noLaterThan: clock.uptime + delay)
+    }
 
     /// Performs a chore now, if it has a time.
     func hasten(_ chore: Chore) { if time(of: chore) != nil { schedule(chore, within: .zero) } }
-
     /// When a chore is to be performed; `nil`: it is not.
     func time(of chore: Chore) -> Duration? { machine.withLock { $0.agenda.deadlines.time(of: chore) } }
 
@@ -34,7 +29,6 @@ extension Scheduler {
 
     /// Records the end of a check for due scheduled actions.
     func endAdmission() { admissions.subtract(1, ordering: .relaxed) }
-
     /// Records a chore that continues after the call that began it, until ``choreEnded()``.
     func choreBegan() { chores.add(1, ordering: .relaxed) }
 
@@ -46,7 +40,6 @@ extension Scheduler {
     // MARK: - The state of the scheduler and its queues
 
     var isIdle: Bool { machine.withLock { $0.isIdle } }
-
     /// Whether nothing can be done now; queues may wait for a time or another process.
     var isResting: Bool { machine.withLock { $0.isResting } }
 
@@ -70,7 +63,6 @@ extension Scheduler {
 
     /// The next time at which a queue, an attempt, a scheduled time, an expiry or the end of a hold is due.
     var nextDueTime: Duration? { nextDueTime(ofChores: true) }
-
     /// The next time at which a queue or an attempt is due.
     var nextQueueTime: Duration? { nextDueTime(ofChores: false) }
 

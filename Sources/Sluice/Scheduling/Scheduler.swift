@@ -5,7 +5,7 @@ internal import Synchronization
 final class Scheduler: Sendable {
     /// How long a claim that failed, for a full disk or a lock, waits before it is made again.
     private static let claimRetryDelay: Duration = .seconds(1)
-    /// The longest wait for something scheduled, so that a wall clock that was set forward is noticed.
+    /// The longest wait for something scheduled, to notice a wall clock that was set forward.
     static let scheduleInterval: Duration = .seconds(60)
 
     let machine: Mutex<SchedulerStateMachine>
@@ -61,10 +61,8 @@ final class Scheduler: Sendable {
 
     /// Accepts wake-ups from now on; decides nothing yet, so that a broker may call it inside its own lock.
     func start() { machine.withLock { $0.start() } }
-
     /// Stops claiming, without a report before ``stop()``.
     func close() { machine.withLock { $0.close() } }
-
     func stop() { update { $0.stop() } }
     func wake(_ queues: some Sequence<QueueID>) { update { $0.wake(queues) } }
     func routesChanged() { update { $0.routesChanged() } }
@@ -155,7 +153,6 @@ final class Scheduler: Sendable {
         }
     }
 
-    /// Forgets a run of which nothing more is to be written.
     private func forget(_ receipt: Receipt) {
         store.ownSettlements.remove(receipt)
         refusals.clear(.outcome(receipt.claim), of: receipt.queue)
@@ -288,8 +285,7 @@ final class Scheduler: Sendable {
         return nil
     }
 
-    /// Leaves a queue's own next claim to when its outcome is written; `false` where it is another queue's,
-    /// or the queue has several slots.
+    /// Leaves a queue's next claim to when its outcome is written, unless the queue has several slots.
     private func withdraw(_ order: ClaimOrder, behind receipt: Receipt) -> Bool {
         guard order.queue == receipt.queue else { return false }
         var isWithdrawn = true
@@ -301,7 +297,7 @@ final class Scheduler: Sendable {
         return isWithdrawn
     }
 
-    /// Makes a claim again a little later, as a wait that nothing in the file asks for.
+    /// Makes a claim again a little later.
     private func postponeClaim(_ order: ClaimOrder) {
         let time = clock.uptime + Self.claimRetryDelay
         update { $0.concluded(order.queue, .waiting(order.waitedFor ?? .unwritten, until: time)) }

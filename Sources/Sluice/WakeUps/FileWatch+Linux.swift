@@ -26,8 +26,7 @@ final class FileWatch: Sendable {
 
     /// Ends the watch, which keeps inotify open until then; call it once, on the queue.
     ///
-    /// - Parameter ended: Called on some thread after the last event, when the process's descriptor is closed
-    ///   unless another watch needs it.
+    /// Calls `ended` on some thread after the last event, when inotify is closed unless another needs it.
     func end(_ ended: @escaping @Sendable () -> Void) {
         if let watched { Inotify.shared.forget(watched, of: self) }
         watched = nil

@@ -47,9 +47,7 @@ final class Inotify: Sendable {
         }
     }
 
-    /// Counts one watch less; the last one closes the instance.
-    ///
-    /// - Parameter ended: Called on some thread, after the instance is closed if it is.
+    /// Counts one watch less; the last closes the instance; `ended` is called on some thread after that.
     func leave(_ ended: @escaping @Sendable () -> Void) {
         let isLast = state.withLock { state in
             state.memberCount -= 1
@@ -85,7 +83,6 @@ final class Inotify: Sendable {
         }
     }
 
-    /// Reads all events, and reports them to their watches.
     private func takeEvents(of instance: Int32) {
         withUnsafeTemporaryAllocation(byteCount: 4_096, alignment: 8) { buffer in
             while true {
@@ -109,8 +106,8 @@ final class Inotify: Sendable {
             return
         }
         let watch = state.withLock { state in
-            let isOver = event.mask & UInt32(IN_IGNORED) != 0
-            return isOver ? state.watches.removeValue(forKey: event.wd) : state.watches[event.wd]
+            event.mask & UInt32(IN_IGNORED) != 0
+                ? state.watches.removeValue(forKey: event.wd) : state.watches[event.wd]
         }
         watch?.heard(of: event.wd)
     }

@@ -29,7 +29,7 @@ final class WakeUps: Sendable {
 
     private struct State {
         var plan = WatchPlan()
-        /// Whether a watch is wanted: between ``start()`` and ``stop()``.
+        /// Whether a watch is wanted.
         var isStarted = false
         var watch: FileWatch?
         var timer: (any DispatchSourceTimer)?
@@ -86,11 +86,9 @@ final class WakeUps: Sendable {
         }
     }
 
-    /// Checks once, and tries to set the watch if it is wanted but not set.
+    /// Returns whether others have committed changes that the writer has not read.
     ///
-    /// It may succeed later: all inotify instances of the user were in use, or the WAL was missing.
-    ///
-    /// - Returns: Whether others have committed changes that the writer has not read.
+    /// If the watch is wanted but not set, it tries again: the WAL or a free inotify instance was missing.
     func poll() async throws -> Bool {
         try await withCheckedThrowingContinuation { continuation in
             queue.async {

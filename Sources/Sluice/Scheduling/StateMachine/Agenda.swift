@@ -28,8 +28,7 @@ struct Agenda {
     /// Sets the next look for due actions: when the first is due, or at `limit` if that is earlier.
     ///
     /// It replaces the look at `old`, or if another time was asked for since, is made no later than either.
-    ///
-    /// - Returns: Whether its time has changed.
+    /// Returns whether its time has changed.
     mutating func admitNext(at due: Duration?, noLaterThan limit: Duration, insteadOf old: Duration) -> Bool {
         lookAhead = due.map { (look: min($0, limit), due: $0) }
         let look = lookAhead?.look

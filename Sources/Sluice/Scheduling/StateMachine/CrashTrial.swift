@@ -13,7 +13,6 @@ package struct CrashTrial: Sendable {
     private(set) var waiting: [CrashSuspect] = []
     /// Queues whose suspects are being claimed or run.
     private(set) var group: Set<QueueID> = []
-    /// How many suspects start together.
     private(set) var size = 0
     /// The claims of the group's running suspects.
     private(set) var claims: [QueueID: Int64] = [:]
@@ -31,9 +30,7 @@ package struct CrashTrial: Sendable {
         waiting.insert(suspect, at: index ?? waiting.endIndex)
     }
 
-    /// Returns half of the most suspect ones, to start together.
-    ///
-    /// `isLong`: it is a single action whose process has died while it ran alone. It gets all remaining time.
+    /// Returns half of the most suspect; `isLong`: a single one, whose process has died while it ran alone.
     mutating func takeGroup(limit: Int) -> (queues: [QueueID], isLong: Bool)? {
         guard let first = waiting.first else { return nil }
         let top = waiting.prefix { $0.level == first.level }.count
@@ -71,7 +68,7 @@ package struct CrashTrial: Sendable {
 }
 
 extension SchedulerStateMachine {
-    /// Adds suspects to be tried before anything else starts; ``wake(_:)`` follows with the queues with work.
+    /// Adds suspects to be tried before anything else starts; ``wake(_:)`` follows.
     package mutating func suspected(
         _ suspects: some Sequence<(queue: QueueID, level: Int, crashes: Int)>,
         until: Duration

@@ -46,15 +46,11 @@ struct DeadlineQueue {
         return lastNumber
     }
 
-    /// Returns the earliest time after a moment at which a queue or an attempt is due; it scans all.
-    ///
-    /// - Parameter ofChores: Whether chores other than routine ones count too.
+    /// The next time at which a queue, an attempt or a chore that is not routine is due; it scans all.
     func nextDueTime(after now: Duration, ofChores: Bool) -> Duration? {
-        heap.unordered.lazy
-            .filter { [live] in
-                $0.time > now && live.contains($0.number) && $0.subject.isWork(ofChores: ofChores)
-            }
-            .map(\.time).min()
+        heap.unordered.lazy.filter { [live] in
+            $0.time > now && live.contains($0.number) && $0.subject.isWork(ofChores: ofChores)
+        }.map(\.time).min()
     }
 
     mutating func removeAttempt(_ claim: Int64) {
@@ -67,10 +63,8 @@ struct DeadlineQueue {
     }
 
     func time(of chore: Chore) -> Duration? { chores[chore]?.time }
-
     var first: Duration? { heap.min?.time }
 
-    /// Removes and returns the earliest deadline that is due.
     mutating func popDue(_ now: Duration) -> Deadline? {
         while let first = heap.min, first.time <= now {
             heap.removeMin()

@@ -4,7 +4,7 @@ internal import DequeModule
 struct RouteLines {
     private var runs: [Int64: RouteID] = [:]
     private var counts: [RouteID: Int] = [:]
-    /// Runs whose handlers have returned and whose outcomes are being written.
+    /// Runs whose outcomes are being written; they count in `counts` too.
     private var ending: [Int64: RouteID] = [:]
     private var endingCounts: [RouteID: Int] = [:]
     /// The queues that wait for a permit; `members` has the same, so that none is in a line twice.
@@ -17,9 +17,7 @@ struct RouteLines {
         counts[route, default: 0] += 1
     }
 
-    /// Records that a run's outcome is being written: a claim in its transaction may use its permit.
-    ///
-    /// - Returns: Its route, if it has a limit.
+    /// Records that a run's outcome is written, with a claim that may use its permit; returns the route.
     mutating func ends(_ claim: Int64) -> RouteID? {
         guard !runs.isEmpty, let route = runs.removeValue(forKey: claim) else { return nil }
         ending[claim] = route
@@ -27,7 +25,7 @@ struct RouteLines {
         return route
     }
 
-    /// Records that a run's outcome was written, or never will be; returns its route, if it has a limit.
+    /// Records that a run's outcome was written, or never will be; returns its route.
     mutating func ended(_ claim: Int64) -> RouteID? {
         guard !ending.isEmpty, let route = ending.removeValue(forKey: claim) else { return nil }
         endingCounts[route, default: 0] -= 1
@@ -35,15 +33,14 @@ struct RouteLines {
         return route
     }
 
-    /// Adds a queue to the line of a route, at its front if it was called from there.
-    ///
-    /// - Returns: `false` if the runs, with those being written, are below the limit: none would call it.
+    /// Adds a queue to the line of a route; returns `false` if no end of a run would call it from there.
     mutating func enqueue(_ queue: QueueID, for route: RouteID, limit: Int) -> Bool {
         let wasCalled = called[queue] == route
         if wasCalled { called[queue] = nil }
         guard counts[route, default: 0] >= limit else { return false }
         guard lines[route, default: (limit, [], [])].members.insert(queue).inserted else { return true }
         lines[route]?.limit = limit
+        // A queue that was called returns to its place.
         if wasCalled { lines[route]?.queues.prepend(queue) } else { lines[route]?.queues.append(queue) }
         return true
     }

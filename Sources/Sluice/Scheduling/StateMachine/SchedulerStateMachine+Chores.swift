@@ -1,17 +1,14 @@
-/// When chores are to be performed.
+/// When chores are to be performed: see ``Agenda``.
 extension SchedulerStateMachine {
-    /// Sets the time of a chore, in place of the one before.
     package mutating func schedule(_ chore: Chore, at time: Duration?) -> [SchedulerDecision] {
         agenda.schedule(chore, at: time)
         return decide()
     }
 
-    /// Has a chore performed at a time at the latest.
     package mutating func schedule(_ chore: Chore, noLaterThan time: Duration) -> [SchedulerDecision] {
         agenda.schedule(chore, noLaterThan: time) ? decide() : []
     }
 
-    /// Sets when due actions are looked for next.
     package mutating func admitNext(
         at due: Duration?,
         noLaterThan limit: Duration,
@@ -30,8 +27,7 @@ extension SchedulerStateMachine {
 
     /// Whether what is left waits for a time, for another process, or for somebody.
     var isResting: Bool {
-        permitsInUse == 0 && settling == 0 && ready.isEmpty && !trial.isActive && beside.isEmpty
-            && settlingBeside.isEmpty && !agenda.isAdmitting
+        permitsInUse == 0 && settling == 0 && ready.isEmpty && !trial.isActive && !agenda.isAdmitting
     }
 
     /// Whether nothing is left to do now, but for `held` handlers and `paused` outcomes that wait for a time.
@@ -57,6 +53,5 @@ extension SchedulerStateMachine {
         return decisions + decide()
     }
 
-    /// The earliest time for which ``timeReached(_:)`` must be called.
     package var nextDeadline: Duration? { agenda.deadlines.first }
 }

@@ -40,13 +40,11 @@ extension SchedulerStateMachine {
     package mutating func askAgain(all: Bool) -> [SchedulerDecision] {
         guard isOpen else { return [] }
         askTaken(count: all ? taken.count : concurrency - permitsInUse)
-        for _ in 0..<min(Self.probeCount, routeless.count) { askNextRouteless() }
+        for _ in 0..<min(8, routeless.count) { askNextRouteless() }
         return decide()
     }
 
-    private mutating func askNextRouteless() {
-        if let queue = routeless.next() { wake(queue) }
-    }
+    private mutating func askNextRouteless() { if let queue = routeless.next() { wake(queue) } }
 
     mutating func noteRoute(of queue: QueueID, _ conclusion: ClaimConclusion) {
         switch conclusion {
@@ -62,9 +60,6 @@ extension SchedulerStateMachine {
         if routeless.remove(queue) { askNextRouteless() }
     }
 
-    /// The number of queues without a route that are polled at a time.
-    private static let probeCount = 8
-
     private mutating func askTaken(count: Int) {
         for _ in 0..<count {
             guard let queue = taken.popFirst() else { break }
@@ -73,9 +68,7 @@ extension SchedulerStateMachine {
         }
     }
 
-    /// Polls the next taken queue, if this one was polled and has nothing to do here.
-    ///
-    /// Not while it waits, for example after its claim was refused by the disk: this is called again then.
+    /// Polls the next taken queue, if this one was polled, has nothing to do here, and does not wait.
     mutating func askNextTaken(behind queue: QueueID) {
         guard !askedAgain.isEmpty, phases[queue] == nil, askedAgain.remove(queue) != nil else { return }
         if obstacles[queue] != .taken { askTaken(count: 1) }
@@ -109,8 +102,5 @@ extension SchedulerStateMachine {
 
 extension RetryWait {
     /// A wait that nothing in the file asks for.
-    static let unwritten = RetryWait(
-        action: ActionID(rawValue: 0),
-        nextAttemptAt: Timestamp(microseconds: 0)
-    )
+    static let unwritten = RetryWait(action: .init(rawValue: 0), nextAttemptAt: .init(microseconds: 0))
 }

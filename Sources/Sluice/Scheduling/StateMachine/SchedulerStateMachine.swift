@@ -21,16 +21,13 @@ package struct SchedulerStateMachine {
 
     var phases: [QueueID: QueuePhase] = [:]
     var ready: Deque<QueueID> = []
-    /// Queues that wait for what others do: they cost a look-up in this table and nothing else.
     var obstacles: [QueueID: QueueObstacle] = [:]
     /// Queues that other processes run.
     var taken = QueueLine()
-    /// Polled ones of them, until it is known whether they are free.
+    /// Those polled, until it is known whether they are free.
     var askedAgain: Set<QueueID> = []
     var trial = CrashTrial()
-    /// Waits of queues that are polled again, because they have ended or after a wake-up.
-    ///
-    /// They are kept so that a wall clock that was set back cannot restart the wait (G8).
+    /// Waits of queues that are polled again: a wall clock that was set back cannot restart them (G8).
     var waits: [QueueID: (wait: RetryWait, until: Duration, isOver: Bool)] = [:]
     var lines = RouteLines()
     /// The claims of runs of queues with several slots.
@@ -148,8 +145,7 @@ package struct SchedulerStateMachine {
 
     /// Records that a handler has returned and its outcome is about to be written.
     ///
-    /// - Returns: The claim to make in the same transaction, with the permit that it frees: the next ready
-    ///   queue's, or its own queue's next if no other is ready, and none of its slots is being claimed.
+    /// Returns the claim to make in the same transaction: the next ready queue's, or its own queue's.
     package mutating func finishing(_ queue: QueueID, claim: Int64) -> ClaimOrder? {
         let isBeside = beside.contains(claim)
         if isBeside {
@@ -186,9 +182,7 @@ package struct SchedulerStateMachine {
         return decide()
     }
 
-    /// Withdraws the claim of a queue's next action, refused with its outcome, until the outcome is written.
-    ///
-    /// - Returns: `nil` where the queue has other slots: its next claim is to be made again by itself.
+    /// Withdraws the claim of a queue's next action until its outcome is written; `nil` if it has more slots.
     package mutating func withdrawClaim(of queue: QueueID, behind claim: Int64) -> [SchedulerDecision]? {
         if settlingBeside.contains(claim) { return nil }
         precondition(isClaiming(queue), "a claim was withdrawn that was not under way")
