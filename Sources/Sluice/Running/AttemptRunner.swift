@@ -151,9 +151,7 @@ final class AttemptRunner: Sendable {
         do {
             return try await pass(options.middleware[...], context) { await route.perform(action, attempt) }
                 .settlement
-        } catch {
-            return context.result(of: .threw(error)).settlement
-        }
+        } catch { return context.result(of: .threw(error)).settlement }
     }
 
     /// Calls the remaining middleware, the outermost first.

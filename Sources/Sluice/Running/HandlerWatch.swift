@@ -12,19 +12,15 @@ final class HandlerWatch: Sendable {
     private let queue: DispatchQueue
     /// Whether the timer is on; checked for each handler that starts.
     private let isOn = Atomic(false)
-    /// Only used under the lock.
     private let timer = Mutex<Timer?>(nil)
 
     // A dispatch source may be used from any thread.
-    private struct Timer: @unchecked Sendable {
-        let source: any DispatchSourceTimer
-    }
+    private struct Timer: @unchecked Sendable { let source: any DispatchSourceTimer }
 
     /// Returns `nil` if there is no threshold.
     init?(_ options: BrokerOptions) {
         guard let threshold = options.blockedHandlerThreshold else { return nil }
-        self.threshold = threshold
-        self.options = options
+        (self.threshold, self.options) = (threshold, options)
         machine = Mutex(HandlerWatchStateMachine(threshold: threshold))
         queue = options.engine.queue("sluice.handlers", qos: .utility)
     }

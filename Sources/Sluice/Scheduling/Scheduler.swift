@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// Guards the state machine with a lock, and performs its decisions after the lock has been given up.
 final class Scheduler: Sendable {
-    /// How long a claim that failed, for a full disk or a lock, waits before it is made again.
+    /// How long a claim or an outcome waits that the file has refused.
     private static let claimRetryDelay: Duration = .seconds(1)
     /// The longest wait for something scheduled, to notice a wall clock that was set forward.
     static let scheduleInterval: Duration = .seconds(60)
@@ -15,10 +15,10 @@ final class Scheduler: Sendable {
     let clock: any BrokerClock
     private let alarm: Alarm
     let executor: DispatchExecutor?
-    /// How long everything waits for suspects, in all, after a process has died.
+    /// How long everything else waits for suspects after a process has died.
     let crashTrialLimit: Duration
     let logger: Logger
-    /// Checks for due scheduled actions that are under way, so that their results are unknown yet.
+    /// Checks for due scheduled actions that are under way.
     let admissions = Atomic(0)
     /// Chores being performed, and decisions of the timer not performed yet.
     let chores = Atomic(0)
@@ -28,7 +28,6 @@ final class Scheduler: Sendable {
     /// Actions claimed for a trial after a crash, by claim, since the last trial began.
     let triedActions = Mutex<[Int64: ClaimedAction]>([:])
     let restWaiters: RestWaiters?
-    /// Set once, by ``connect(_:)``.
     private let connection = Mutex<Delegate?>(nil)
 
     init(store: Store, routes: Routes, options: BrokerOptions) {
@@ -74,7 +73,6 @@ final class Scheduler: Sendable {
         update { $0.gatesOpened(openings, at: now) }
     }
 
-    /// Ends the timer of a broker that has stopped.
     func silence() {
         alarm.cancel()
         refusals.clear()

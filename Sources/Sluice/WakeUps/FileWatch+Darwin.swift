@@ -40,16 +40,13 @@ final class FileWatch: Sendable {
         guard !isSet else { return true }
         var status = stat()
         guard stat(path, &status) == 0 else { return false }
-        if let opened, opened.device != status.st_dev || opened.inode != status.st_ino { release {} }
+        if let opened, opened.device != status.st_dev || opened.inode != status.st_ino { end {} }
         if opened == nil { open() }
         guard let opened else { return false }
         isSet = true
         opened.source.resume()
         return true
     }
-
-    /// Ends the watch, and calls `ended` when the descriptor is closed; call it once, on the queue.
-    func end(_ ended: @escaping @Sendable () -> Void) { release(ended) }
 
     private func open() {
         let descriptor = Darwin.open(path, O_EVTONLY | O_CLOEXEC)
@@ -80,7 +77,8 @@ final class FileWatch: Sendable {
         fired()
     }
 
-    private func release(_ ended: @escaping @Sendable () -> Void) {
+    /// Ends the watch, and calls `ended` when the descriptor is closed; call it on the queue.
+    func end(_ ended: @escaping @Sendable () -> Void) {
         guard let opened else { return ended() }
         opened.ending.ended = ended
         opened.source.cancel()

@@ -62,7 +62,7 @@ final class WakeUps: Sendable {
         self.init(queue: lookout.queue, delegate: delegate)
     }
 
-    /// Whether the watch reports writes, so that polling is only a safety net.
+    /// Whether the watch reports writes, and polling is a safety net.
     var isWatching: Bool { isOn.load(ordering: .relaxed) }
 
     /// Returns whether no check is due, for tests to wait for.

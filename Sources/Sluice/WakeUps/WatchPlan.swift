@@ -19,7 +19,6 @@ struct WatchPlan {
     }
 
     private enum Phase: Equatable {
-        /// There is no watch, only polling.
         case off
         /// The watch has fired, or was never set; it is set again at that time.
         case pausing(until: Duration)
@@ -32,15 +31,11 @@ struct WatchPlan {
     static let pauseAfterTurn: Duration = .milliseconds(2)
     /// The mean time between two settings in a storm of writes; the most that a change at its end is delayed.
     static let stormPause: Duration = .milliseconds(5)
-    /// The mean time between two settings in a storm that has brought no change for a while.
-    ///
-    /// When eight processes drained one file, checks took more processor time than commits.
+    /// The same in a storm without changes: eight processes spent more processor time on checks than commits.
     static let barrenStormPause: Duration = .milliseconds(20)
     /// The number of settings without a change after which ``barrenStormPause`` applies: half a second's.
     static let barrenSettings = 100
-    /// The number of settings at the shorter pause before the longer one applies.
-    ///
-    /// A change from outside, and the writes that answer it, are no storm.
+    /// The number of settings before the longer pause: a change, and the writes that answer it, are no storm.
     static let burst = 20
 
     /// The times of checks after the watch was set, if only others can have fired it.
@@ -77,9 +72,7 @@ struct WatchPlan {
     // MARK: - Facts
 
     /// Starts to set the watch, or tries it again.
-    mutating func start(at now: Duration) {
-        if phase == .off { phase = .pausing(until: now) }
-    }
+    mutating func start(at now: Duration) { if phase == .off { phase = .pausing(until: now) } }
 
     /// Records that the watch has reported a write, and is not set any more.
     mutating func fired(at now: Duration, turns: Int) {

@@ -16,7 +16,7 @@ internal import HeapModule
 /// ```
 package struct SchedulerStateMachine {
     package let concurrency: Int
-    /// Whether suspects of a crash are tried with nothing beside them.
+    /// Whether suspects are tried with nothing beside them (``CrashTrial``).
     let triesSuspects: Bool
 
     var phases: [QueueID: QueuePhase] = [:]
@@ -61,7 +61,7 @@ package struct SchedulerStateMachine {
     /// Stops claiming; ``stop()`` follows, which may report at once that nothing runs.
     package mutating func close() { isOpen = false }
 
-    /// The broker is to stop: no further claim, until nothing runs.
+    /// Stops claiming, and reports when nothing runs.
     package mutating func stop() -> [SchedulerDecision] {
         close()
         isStopping = true
@@ -125,12 +125,8 @@ package struct SchedulerStateMachine {
             if !lines.enqueue(queue, for: route, limit: limit) { makeReady(queue) }
         case .awaitsTrial(let suspect):
             // The trial may have ended between the transaction and now.
-            if trial.isOver {
-                makeReady(queue)
-            } else {
-                phases[queue] = .suspect
-                trial.add(suspect)
-            }
+            phases[queue] = .suspect
+            if trial.isOver { makeReady(queue) } else { trial.add(suspect) }
         case .unroutable: block(queue, by: .route)
         case .gated(let gate): block(queue, by: .gate(gate))
         case .held: block(queue, by: .hold)
