@@ -9,9 +9,7 @@ extension AttemptRunner.State {
     }
 }
 
-/// Which handlers are cancelled: for a time-out, a removed action, or a stop.
 extension AttemptRunner {
-    /// Cancels the handler of a claim whose time is over.
     func timeOut(_ claim: Int64) {
         let task = state.withLock { state -> AttemptTask? in
             guard let task = state.taskToCancel(claim, .timeout) else { return nil }

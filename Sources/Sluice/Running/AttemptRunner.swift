@@ -21,7 +21,6 @@ final class AttemptRunner: Sendable {
     private let drafter: Drafter
     let options: BrokerOptions
     let watch: HandlerWatch?
-    /// Called for every attempt; mostly there is none.
     let observer: (any EngineObserver)?
 
     init(source: Scheduler, reader: PayloadReader, drafter: Drafter, options: BrokerOptions) {

@@ -27,7 +27,6 @@ final class HandlerWatch: Sendable {
 
     deinit { timer.withLock { $0?.source.cancel() } }
 
-    /// Since when nothing has run on the handlers' executor; `nil` if it runs.
     var blockedSince: Timestamp? { machine.withLock { $0.blockedSince } }
 
     /// Starts the checks when a handler starts; `isBusy` tells whether handlers run.

@@ -1,7 +1,4 @@
-/// Decides whether handlers block their threads: checks and answers in, decisions out; no clock, no thread.
-///
-/// While handlers run, an empty probe is scheduled on their executor at intervals. If one has not run within
-/// the threshold, nothing runs there.
+/// Decides whether handlers block their threads: an empty probe has not run within the threshold.
 struct HandlerWatchStateMachine {
     enum Decision: Equatable {
         case probe

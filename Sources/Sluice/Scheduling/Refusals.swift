@@ -12,7 +12,6 @@ final class Refusals: Sendable {
 
     struct Refusal: Sendable {
         let error: SluiceError
-        /// The first of the consecutive refusals.
         let since: Timestamp
     }
 
@@ -64,7 +63,6 @@ final class Refusals: Sendable {
         return changed
     }
 
-    /// Forgets all refusals.
     func clear() { change { $0 = [:] } }
 
     /// Returns the longest-lasting refusal of a queue.

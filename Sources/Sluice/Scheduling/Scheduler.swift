@@ -86,10 +86,8 @@ final class Scheduler: Sendable {
     ///
     /// It is tried until it is written, whether the caller's task is cancelled or not; `giveUp` ends that.
     ///
-    /// - Parameters:
-    ///   - whenWorkFails: The settlement to write instead if the application's code in the transaction fails.
-    ///   - written: Called with the written settlement and its result, or `nil` after giving up, before the
-    ///     broker is reported as idle or stopped.
+    /// `whenWorkFails` makes the settlement to write instead if the application's code in it fails. `written` is
+    /// called with the settlement and its result, `nil` after giving up, before a report of the idle broker.
     func settle(
         _ action: ClaimedAction,
         _ settlement: Settlement,
@@ -295,7 +293,6 @@ final class Scheduler: Sendable {
         return isWithdrawn
     }
 
-    /// Makes a claim again a little later.
     private func postponeClaim(_ order: ClaimOrder) {
         let time = clock.uptime + Self.claimRetryDelay
         update { $0.concluded(order.queue, .waiting(order.waitedFor ?? .unwritten, until: time)) }

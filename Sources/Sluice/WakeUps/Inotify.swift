@@ -24,7 +24,6 @@ final class Inotify: Sendable {
         var source: (any DispatchSourceRead)?
         /// Watches that are set or may be.
         var memberCount = 0
-        /// Watches that are set, by number.
         var watches: [Int32: FileWatch] = [:]
     }
 

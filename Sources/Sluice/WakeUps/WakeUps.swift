@@ -18,7 +18,6 @@ final class WakeUps: Sendable {
         var takeIn: @Sendable (_ completion: @escaping @Sendable () -> Void) -> Void
         /// Returns how often the writer has read the commits of others.
         let turns: @Sendable () -> Int
-        /// Creates a watch; `nil` if the system provides none.
         var watch: @Sendable (String, DispatchQueue, @escaping @Sendable () -> Void) -> FileWatch? = {
             FileWatch(path: $0, queue: $1, fired: $2)
         }
@@ -29,7 +28,6 @@ final class WakeUps: Sendable {
 
     private struct State {
         var plan = WatchPlan()
-        /// Whether a watch is wanted.
         var isStarted = false
         var watch: FileWatch?
         var timer: (any DispatchSourceTimer)?

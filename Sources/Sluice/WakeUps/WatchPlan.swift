@@ -43,9 +43,8 @@ struct WatchPlan {
 
     /// The times of checks if the writer has committed, which most likely fired the watch.
     ///
-    /// They look for another's commit hidden in the writer's own. That is rare, and each own commit pays for
-    /// these checks, unless another follows. So the first ones are left out. The others double: else a sync
-    /// a little longer than the first check would be seen only at the last.
+    /// Another's commit may be hidden in the writer's own. That is rare, and each own commit pays for these
+    /// checks, so the first are left out. The others double: else a sync a little too long is seen at the last.
     static let looksAfterTurn: [Duration] = [.zero] + (0...5).map { .milliseconds(16 << $0) }
 
     private var phase = Phase.off
@@ -53,7 +52,6 @@ struct WatchPlan {
     private var paidUntil = Duration.zero
     /// Successive settings made before those ahead of them were paid for, since a check last found a change.
     private var barren = 0
-    /// The writer's turns when they were last read.
     private var turns = 0
     /// The remaining checks, counted from the setting of the watch.
     private var looks: ArraySlice<Duration> = []
