@@ -1,8 +1,6 @@
 internal import Synchronization
 
-/// The task that runs handlers one after the other, for cancelling it.
-///
-/// A cancelled task stays cancelled: it ends with the cancelled attempt, and the next gets a new task.
+/// The task that runs handlers one after the other; once cancelled, it ends with the cancelled attempt.
 final class AttemptTask: Sendable {
     private struct State {
         var task: Task<Void, Never>?
@@ -14,7 +12,6 @@ final class AttemptTask: Sendable {
 
     init(_ action: ClaimedAction) { state = Mutex(State(current: action)) }
 
-    /// The action that it runs.
     var current: ClaimedAction { state.withLock { $0.current } }
     /// Why the attempt was cancelled, if it was.
     var reason: CancelReason? { state.withLock { $0.reason } }

@@ -22,9 +22,7 @@ public final class Completion: Sendable {
     deinit { finish(.threw(CompletionDropped())) }
 
     /// Ends the attempt with an outcome.
-    public func callAsFunction(_ outcome: Outcome) {
-        if !finish(.outcome(outcome)) { onRepetition() }
-    }
+    public func callAsFunction(_ outcome: Outcome) { if !finish(.outcome(outcome)) { onRepetition() } }
 
     /// Ends the attempt with success, with a retry after a time, or by parking the queue.
     ///
@@ -40,9 +38,7 @@ public final class Completion: Sendable {
     }
 
     /// Ends the attempt as one that threw.
-    public func callAsFunction(throwing error: any Error) {
-        if !finish(.threw(error)) { onRepetition() }
-    }
+    public func callAsFunction(throwing error: any Error) { if !finish(.threw(error)) { onRepetition() } }
 
     /// Whether the attempt was cancelled: by its timeout, a stop of the broker, or a cancelled action.
     public var isCancelled: Bool { state.withLock { $0.isCancelled } }

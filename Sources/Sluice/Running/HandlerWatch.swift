@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// Checks, while handlers run, whether their executor runs anything, and logs a warning if not.
 ///
-/// It uses a system timer on a queue of its own: the executor on which clocks sleep may be the blocked one.
+/// It uses a system timer on its own queue: the executor on which clocks sleep may be the blocked one.
 final class HandlerWatch: Sendable {
     private let machine: Mutex<HandlerWatchStateMachine>
     private let threshold: Duration

@@ -16,10 +16,9 @@ final class Alarm: Sendable {
         (self.clock, self.executor) = (clock, executor)
     }
 
-    /// Sets a time to call back, unless an earlier one is set.
+    /// Sets a time to call back, unless an earlier one is set; the callback sets the next.
     ///
-    /// It may call back when nothing is left to do; the callback then sets the next time. So no time is
-    /// missed if two threads set times in another order than they decided on them.
+    /// So no time is missed if two threads set times in another order than they decided on them.
     func set(_ time: Duration, ring: @escaping @Sendable () -> Void) {
         let replaced = state.withLock { state -> Task<Void, Never>? in
             if let current = state.time, current <= time { return nil }

@@ -1,10 +1,8 @@
 extension Scheduler {
     /// The scheduler's calls to its broker, made without the lock.
     final class Delegate: Sendable {
-        /// Reports a claim committed with a settling, before later commits: the continued task starts its
-        /// handler.
+        /// Reports a claim committed with a settling, before later commits: its task goes on with it.
         let announce: @Sendable (ClaimedAction) -> Void
-        /// Starts the handler of a committed claim.
         let start: @Sendable (ClaimedAction, Route) -> Void
         let timeOut: @Sendable (_ claim: Int64) -> Void
         let perform: @Sendable (Chore) -> Void
@@ -14,7 +12,6 @@ extension Scheduler {
         let rests: @Sendable () -> Void
         let stopped: @Sendable () -> Void
 
-        /// Creates a delegate that starts no handlers and performs nothing, except for what is given.
         init(
             announce: @escaping @Sendable (ClaimedAction) -> Void = { _ in },
             start: @escaping @Sendable (ClaimedAction, Route) -> Void = { _, _ in },

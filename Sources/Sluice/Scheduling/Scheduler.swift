@@ -50,13 +50,9 @@ final class Scheduler: Sendable {
     }
 
     var delegate: Delegate {
-        guard let delegate = connection.withLock({ $0 }) else {
-            preconditionFailure("the scheduler was used before it was connected")
-        }
-        return delegate
+        if let delegate = connection.withLock({ $0 }) { return delegate }
+        preconditionFailure("the scheduler was used before it was connected")
     }
-
-    // MARK: - Facts
 
     /// Accepts wake-ups from now on; decides nothing yet, so that a broker may call it inside its own lock.
     func start() { machine.withLock { $0.start() } }
@@ -86,8 +82,8 @@ final class Scheduler: Sendable {
     ///
     /// It is tried until it is written, whether the caller's task is cancelled or not; `giveUp` ends that.
     ///
-    /// `whenWorkFails` makes the settlement to write instead if the application's code in it fails. `written` is
-    /// called with the settlement and its result, `nil` after giving up, before a report of the idle broker.
+    /// `whenWorkFails` makes the settlement to write instead if the application's code in it fails. `written`
+    /// gets the settlement and its result, `nil` after giving up, before the broker is reported as idle.
     func settle(
         _ action: ClaimedAction,
         _ settlement: Settlement,
@@ -161,11 +157,7 @@ final class Scheduler: Sendable {
         noteRefusal(.outcome(receipt.claim), of: receipt.queue, error)
         pauses.withLock { $0.append(deadline) }
         restWaiters?.changed()
-        defer {
-            pauses.withLock { pauses in
-                if let index = pauses.firstIndex(of: deadline) { pauses.remove(at: index) }
-            }
-        }
+        defer { pauses.withLock { if let index = $0.firstIndex(of: deadline) { $0.remove(at: index) } } }
         // Detached: the settling outlives the cancellation of the handler's task.
         await Task.detached(executorPreference: executor) { [clock] in
             do { try await clock.sleep(untilUptime: deadline) } catch {}
@@ -284,13 +276,12 @@ final class Scheduler: Sendable {
     /// Leaves a queue's next claim to when its outcome is written, unless the queue has several slots.
     private func withdraw(_ order: ClaimOrder, behind receipt: Receipt) -> Bool {
         guard order.queue == receipt.queue else { return false }
-        var isWithdrawn = true
+        var decisions: [SchedulerDecision]?
         update { machine in
-            let decisions = machine.withdrawClaim(of: receipt.queue, behind: receipt.claim)
-            isWithdrawn = decisions != nil
+            decisions = machine.withdrawClaim(of: receipt.queue, behind: receipt.claim)
             return decisions ?? []
         }
-        return isWithdrawn
+        return decisions != nil
     }
 
     private func postponeClaim(_ order: ClaimOrder) {

@@ -3,11 +3,9 @@ internal import Synchronization
 
 /// Notices commits of other connections and processes while the broker runs (G11).
 ///
-/// A watch on the WAL reports their writes within about a millisecond, and costs nothing while there are
-/// none. If it cannot be set, the broker polls. With a watch it also polls, at ``safetyInterval``, for file
-/// systems that do not report every write. ``WatchPlan`` decides.
-///
-/// It uses the system's time, not the broker's clock: it pauses system calls, and waits for other processes.
+/// A watch on the WAL reports their writes within about a millisecond. If it cannot be set, the broker polls;
+/// with a watch too, at ``safetyInterval``, for file systems that do not report every write.
+/// ``WatchPlan`` decides, by the system's time, not the broker's clock: it waits for other processes.
 final class WakeUps: Sendable {
     /// Calls to the broker's store, made on the queue.
     struct Delegate: Sendable {
@@ -157,13 +155,9 @@ final class WakeUps: Sendable {
 
     /// Checks the file; the next check or poll repeats an error, and the poll reports it.
     private func look() {
-        guard !state.isTakingIn else {
-            // Commits after the writer's turn, whose end is not yet known here.
-            state.isLookLeft = true
-            return
-        }
-        state.isLookLeft = false
-        guard (try? delegate.look()) == true else { return }
+        // While the writer takes commits in, there may be later ones.
+        state.isLookLeft = state.isTakingIn
+        guard !state.isTakingIn, (try? delegate.look()) == true else { return }
         state.plan.found(at: Self.now)
         state.isTakingIn = true
         delegate.takeIn {

@@ -44,7 +44,7 @@ struct WatchPlan {
     /// The times of checks if the writer has committed, which most likely fired the watch.
     ///
     /// Another's commit may be hidden in the writer's own. That is rare, and each own commit pays for these
-    /// checks, so the first are left out. The others double: else a sync a little too long is seen at the last.
+    /// checks, so the first are left out. The others double: else a slightly longer sync is seen at the last.
     static let looksAfterTurn: [Duration] = [.zero] + (0...5).map { .milliseconds(16 << $0) }
 
     private var phase = Phase.off
@@ -66,8 +66,6 @@ struct WatchPlan {
         case .set(let time): looks.first.map { time + $0 }
         }
     }
-
-    // MARK: - Facts
 
     /// Starts to set the watch, or tries it again.
     mutating func start(at now: Duration) { if phase == .off { phase = .pausing(until: now) } }

@@ -98,7 +98,6 @@ extension SchedulerStateMachine {
         return (survivors.isEmpty ? [] : [.survived(survivors)]) + decide()
     }
 
-    /// Returns how a claim handles a suspect at the head of a queue.
     func trialRule(for queue: QueueID) -> TrialRule {
         guard triesSuspects else { return .none }
         if trial.group.contains(queue) { return .tries(size: trial.size) }

@@ -21,9 +21,7 @@ struct DeadlineQueue {
         let number: Int
         let subject: Subject
 
-        static func < (left: Deadline, right: Deadline) -> Bool {
-            (left.time, left.number) < (right.time, right.number)
-        }
+        static func < (a: Deadline, b: Deadline) -> Bool { (a.time, a.number) < (b.time, b.number) }
     }
 
     private var heap: Heap<Deadline> = []

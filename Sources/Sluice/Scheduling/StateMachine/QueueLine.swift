@@ -21,13 +21,9 @@ struct QueueLine {
     }
 
     mutating func popFirst() -> QueueID? {
-        while let queue = line.popFirst() {
-            if members.remove(queue) != nil { return queue }
-        }
+        while let queue = line.popFirst() { if members.remove(queue) != nil { return queue } }
         return nil
     }
 
-    mutating func remove(_ queue: QueueID) {
-        if !members.isEmpty { members.remove(queue) }
-    }
+    mutating func remove(_ queue: QueueID) { if !members.isEmpty { members.remove(queue) } }
 }

@@ -1,7 +1,7 @@
 /// Queues whose heads had no route here at their last claim.
 ///
-/// Another process may have a route, and does not report when it has run them. So some are polled at
-/// intervals. Each that has got a route, or has nothing to do, causes a poll of the next.
+/// Another process may run them without a report. So some are polled at intervals, and each that has got a
+/// route, or has nothing to do, causes a poll of the next.
 struct RoutelessQueues {
     private var line = QueueLine()
     /// Polled queues, until it is known whether they still have no route.

@@ -1,6 +1,4 @@
-/// Queues that wait for an outside change: a route, a gate, the end of a hold.
-///
-/// A queue is polled again when its obstacle ends, or when it may have another head.
+/// Queues that wait for a route, a gate or the end of a hold, polled when that or their head changes.
 extension SchedulerStateMachine {
     package mutating func routesChanged() -> [SchedulerDecision] {
         // Those without a route still come again with their claims.
@@ -56,9 +54,7 @@ extension SchedulerStateMachine {
     }
 
     /// Removes a queue with a route or nothing to do; polls the next, to which the same change may apply.
-    mutating func hasRoute(_ queue: QueueID) {
-        if routeless.remove(queue) { askNextRouteless() }
-    }
+    mutating func hasRoute(_ queue: QueueID) { if routeless.remove(queue) { askNextRouteless() } }
 
     private mutating func askTaken(count: Int) {
         for _ in 0..<count {
@@ -88,16 +84,13 @@ extension SchedulerStateMachine {
         phases[queue] = .waiting(wait, until: time, deadline: deadline)
     }
 
-    /// Wakes the queues behind an obstacle that has gone.
     private mutating func lift(_ isGone: (QueueObstacle) -> Bool) {
         for (queue, obstacle) in obstacles where isGone(obstacle) { wake(queue) }
         wakeClaims()
     }
 
     /// Wakes queues whose current claims may have met the obstacle before it ended.
-    private mutating func wakeClaims() {
-        for queue in phases.keys where isClaiming(queue) { wake(queue) }
-    }
+    private mutating func wakeClaims() { for queue in phases.keys where isClaiming(queue) { wake(queue) } }
 }
 
 extension RetryWait {

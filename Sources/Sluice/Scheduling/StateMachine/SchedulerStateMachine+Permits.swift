@@ -1,14 +1,11 @@
 internal import DequeModule
 
 extension SchedulerStateMachine {
-    /// The number of permits in use from which outcomes are likely to coincide.
+    /// Whether so many handlers run and claims are made that their commits should be shared.
     ///
     /// With 2 queues whose handlers do nothing, leaving each commit to another thread costs a seventh of the
     /// rate. With 4 it costs nothing, and with 8 and more it gains a fifth.
-    private static let crowd = 8
-
-    /// Whether so many handlers run and claims are made that their commits should be shared.
-    var isCrowded: Bool { permitsInUse >= Self.crowd }
+    var isCrowded: Bool { permitsInUse >= 8 }
 
     func readiness(of queue: QueueID) -> QueueReadiness {
         switch phases[queue] {
@@ -23,14 +20,10 @@ extension SchedulerStateMachine {
     // MARK: - The permits of routes
 
     /// A handler has returned: with its outcome its route's permit goes to the next that lacks one.
-    mutating func endRun(_ claim: Int64) {
-        if let route = lines.ends(claim) { callNext(for: route) }
-    }
+    mutating func endRun(_ claim: Int64) { if let route = lines.ends(claim) { callNext(for: route) } }
 
     /// Passes on a permit of a route when the outcome is written, to a queue that has asked for it since.
-    mutating func endedRun(_ claim: Int64) {
-        if let route = lines.ended(claim) { callNext(for: route) }
-    }
+    mutating func endedRun(_ claim: Int64) { if let route = lines.ended(claim) { callNext(for: route) } }
 
     /// Passes on the permit of a called queue that has not used it, because it has another head now.
     mutating func endCall(of queue: QueueID, hasTaken taken: RouteID?) {
@@ -68,9 +61,7 @@ extension SchedulerStateMachine {
         agenda.admitNext(at: due, noLaterThan: limit, insteadOf: mark) ? decide() : []
     }
 
-    /// Whether nothing is ready, runs, waits for a time or is run by other processes.
-    ///
-    /// Queues that are parked, or have no route, do not count.
+    /// Whether nothing is ready, runs (also elsewhere) or waits for a time; parked queues do not count.
     package var isIdle: Bool {
         phases.isEmpty && beside.isEmpty && settlingBeside.isEmpty && taken.isEmpty && !agenda.isAdmitting
             && agenda.deadlines.time(of: .admitScheduled) == nil

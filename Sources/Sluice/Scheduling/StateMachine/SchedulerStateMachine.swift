@@ -49,8 +49,6 @@ package struct SchedulerStateMachine {
         (self.concurrency, self.triesSuspects) = (concurrency, triesSuspects)
     }
 
-    // MARK: - Facts
-
     /// Starts the scheduler of a running broker; ``wake(_:)`` follows with its queues that have work.
     package mutating func start() {
         precondition(permitsInUse == 0 && settling == 0, "the scheduler was started while handlers ran")
@@ -193,9 +191,7 @@ package struct SchedulerStateMachine {
 
     // MARK: - Deciding
 
-    func isClaiming(_ queue: QueueID) -> Bool {
-        if case .claiming = phases[queue] { true } else { false }
-    }
+    func isClaiming(_ queue: QueueID) -> Bool { if case .claiming = phases[queue] { true } else { false } }
 
     mutating func wake(_ queue: QueueID) {
         unblock(queue)
