@@ -34,7 +34,7 @@ final class Scheduler: Sendable {
         (self.store, self.routes) = (store, routes)
         (clock, executor, crashTrialLimit) = (options.clock, options.engine.executor, options.crashTrialLimit)
         let triesSuspects = crashTrialLimit > .zero
-        machine = Mutex(.init(concurrency: options.concurrency, triesSuspects: triesSuspects))
+        machine = Mutex(SchedulerStateMachine(concurrency: options.concurrency, triesSuspects: triesSuspects))
         origin = AttemptOrigin(store)
         alarm = Alarm(clock: options.clock, executor: executor)
         (logger, restWaiters) = (options.logger, options.restWaiters)

@@ -13,6 +13,7 @@ package struct CrashTrial: Sendable {
     private(set) var waiting: [CrashSuspect] = []
     /// Queues whose suspects are being claimed or run.
     private(set) var group: Set<QueueID> = []
+    /// The size of the group when it was chosen.
     private(set) var size = 0
     /// The claims of the group's running suspects.
     private(set) var claims: [QueueID: Int64] = [:]

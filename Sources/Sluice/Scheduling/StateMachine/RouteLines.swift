@@ -47,11 +47,10 @@ struct RouteLines {
 
     /// Calls the next queue in the line of a route, unless the claims of queues called before fill the route.
     mutating func call(for route: RouteID) -> QueueID? {
-        guard let line = lines[route], !line.queues.isEmpty else { return nil }
+        guard let limit = lines[route]?.limit, lines[route]?.queues.isEmpty == false else { return nil }
         let promised = called.values.count { $0 == route }
         let taken = counts[route, default: 0] - endingCounts[route, default: 0] + promised
-        guard taken < line.limit else { return nil }
-        guard let queue = lines[route]?.queues.popFirst() else { return nil }
+        guard taken < limit, let queue = lines[route]?.queues.popFirst() else { return nil }
         lines[route]?.members.remove(queue)
         called[queue] = route
         return queue
