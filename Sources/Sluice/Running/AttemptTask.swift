@@ -13,7 +13,6 @@ final class AttemptTask: Sendable {
     init(_ action: ClaimedAction) { state = Mutex(State(current: action)) }
 
     var current: ClaimedAction { state.withLock { $0.current } }
-    /// Why the attempt was cancelled, if it was.
     var reason: CancelReason? { state.withLock { $0.reason } }
 
     /// Sets the task, which may have been cancelled before it existed.

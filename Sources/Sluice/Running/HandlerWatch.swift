@@ -17,7 +17,6 @@ final class HandlerWatch: Sendable {
     // A dispatch source may be used from any thread.
     private struct Timer: @unchecked Sendable { let source: any DispatchSourceTimer }
 
-    /// Returns `nil` if there is no threshold.
     init?(_ options: BrokerOptions) {
         guard let threshold = options.blockedHandlerThreshold else { return nil }
         (self.threshold, self.options) = (threshold, options)

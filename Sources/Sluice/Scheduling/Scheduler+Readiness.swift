@@ -20,9 +20,7 @@ extension Scheduler {
     func hasten(_ chore: Chore) { if time(of: chore) != nil { schedule(chore, within: .zero) } }
     func time(of chore: Chore) -> Duration? { machine.withLock { $0.agenda.deadlines.time(of: chore) } }
 
-    /// Sets the next check for due actions: when the first is due, or after `limit` if that is earlier.
-    ///
-    /// It replaces the time `mark`. If that was changed since, the earlier of both times applies.
+    /// Sets the next check for due actions: see ``Agenda/admitNext(at:noLaterThan:insteadOf:)``.
     func admitNext(after delay: Duration?, noLaterThan limit: Duration, insteadOf mark: Duration) {
         let now = clock.uptime
         update { $0.admitNext(at: delay.map { now + $0 }, noLaterThan: now + limit, insteadOf: mark) }
@@ -125,9 +123,7 @@ extension Scheduler {
         update { $0.schedule(.endTrial, at: isLong ? until : min(until, now + crashTrialLimit / Self.part)) }
     }
 
-    /// Records that these runs have not killed their process.
-    ///
-    /// If that cannot be written, a later death counts against them: the next start tries them again.
+    /// Records that these runs have not killed their process; unwritten, the next start tries them again.
     func survived(_ claims: [Int64]) {
         Task(executorPreference: executor) { [store, logger] in
             do { try await store.survived(claims) } catch {

@@ -150,7 +150,6 @@ final class Scheduler: Sendable {
         refusals.clear(.outcome(receipt.claim), of: receipt.queue)
     }
 
-    /// Waits until a refused outcome is to be written again.
     private func pause(behind error: SluiceError, _ receipt: Receipt) async {
         // Before the report, after which a test may advance the time.
         let deadline = clock.uptime + Self.claimRetryDelay
@@ -189,8 +188,6 @@ final class Scheduler: Sendable {
         if rests { delegate.rests() }
         restWaiters?.changed()
     }
-
-    // MARK: - Decisions
 
     private func perform(_ decision: SchedulerDecision) {
         switch decision {

@@ -2,9 +2,7 @@
 internal import Darwin
 internal import Dispatch
 
-/// Reports the next write to a file by kqueue, once each time it is set.
-///
-/// Untested: the project's machines run Linux.
+/// Reports the next write to a file by kqueue, once each time it is set; untested, as our machines run Linux.
 ///
 /// It needs a descriptor of the file. Closing one drops the process's locks on the file
 /// (<https://www.sqlite.org/howtocorrupt.html>, 2.2), so only SQLite may open the database or its `-shm`. The

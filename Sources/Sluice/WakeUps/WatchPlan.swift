@@ -70,7 +70,6 @@ struct WatchPlan {
     /// Starts to set the watch, or tries it again.
     mutating func start(at now: Duration) { if phase == .off { phase = .pausing(until: now) } }
 
-    /// Records that the watch has reported a write, and is not set any more.
     mutating func fired(at now: Duration, turns: Int) {
         guard case .set(let setAt) = phase else { return }
         let ration = paidUntil - Self.stormPause * (Self.burst - 1)

@@ -8,7 +8,6 @@ struct Agenda {
     /// When the next look for due actions is made, and when the first of them is due, perhaps later.
     private var lookAhead: (look: Duration, due: Duration)?
 
-    /// Sets the time of a chore, in place of the one before.
     mutating func schedule(_ chore: Chore, at time: Duration?) {
         if chore == .admitScheduled { (isAdmitting, asked) = (false, nil) }
         deadlines.set(chore, at: time)

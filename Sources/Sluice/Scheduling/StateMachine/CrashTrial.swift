@@ -105,7 +105,6 @@ extension SchedulerStateMachine {
         return trial.isOver && !trial.isActive ? .none : .waits
     }
 
-    /// Claims the next suspects, when nothing else runs.
     mutating func decideTrial() -> [SchedulerDecision] {
         guard trial.group.isEmpty, permitsInUse == 0 || mutant("alone"), settling == 0 else { return [] }
         guard let (queues, isLong) = trial.takeGroup(limit: concurrency) else { return [] }

@@ -1,7 +1,6 @@
-/// Queues whose heads had no route here at their last claim.
+/// Queues whose heads had no route here at their last claim; others may run them without a report.
 ///
-/// Another process may run them without a report. So some are polled at intervals, and each that has got a
-/// route, or has nothing to do, causes a poll of the next.
+/// So some are polled at intervals. Each that has got a route, or nothing to do, causes a poll of the next.
 struct RoutelessQueues {
     private var line = QueueLine()
     /// Polled queues, until it is known whether they still have no route.

@@ -32,9 +32,8 @@ extension SchedulerStateMachine {
 
     /// Polls queues that other processes had taken, those first whose last poll is longest ago.
     ///
-    /// Without `all`, it polls as many as there are free permits. A process with more ready queues than it
-    /// may run leaves some, without a report. Each queue found free causes a poll of the next: taken queues
-    /// are polled rarely, and free ones are found at once. Some without a route are polled too.
+    /// Without `all`, as many as there are free permits; and some without a route. A process with more ready
+    /// queues than it may run leaves some without a report. Each found free causes a poll of the next.
     package mutating func askAgain(all: Bool) -> [SchedulerDecision] {
         guard isOpen else { return [] }
         askTaken(count: all ? taken.count : concurrency - permitsInUse)

@@ -17,8 +17,6 @@ extension SchedulerStateMachine {
         }
     }
 
-    // MARK: - The permits of routes
-
     /// A handler has returned: with its outcome its route's permit goes to the next that lacks one.
     mutating func endRun(_ claim: Int64) { if let route = lines.ends(claim) { callNext(for: route) } }
 

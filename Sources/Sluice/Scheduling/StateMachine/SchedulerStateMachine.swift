@@ -189,8 +189,6 @@ package struct SchedulerStateMachine {
         return decide()
     }
 
-    // MARK: - Deciding
-
     func isClaiming(_ queue: QueueID) -> Bool { if case .claiming = phases[queue] { true } else { false } }
 
     mutating func wake(_ queue: QueueID) {
