@@ -1,14 +1,18 @@
 internal import Synchronization
 
-/// Which handlers are cancelled: for a time-out, a removed action, or a stop.
+extension AttemptRunner.State {
+    /// Returns the task of a claim to cancel; if its handler is yet to begin, notes the reason for then.
+    fileprivate mutating func taskToCancel(_ claim: Int64, _ reason: CancelReason) -> AttemptTask? {
+        if let task = tasks[claim] { return task }
+        early[claim] = reason
+        return nil
+    }
+}
+
 extension AttemptRunner {
-    /// Cancels the handler of a claim whose time is over.
     func timeOut(_ claim: Int64) {
-        let task = state.withLock { state in
-            guard let task = state.tasks[claim] else {
-                state.early[claim] = .timeout
-                return nil as AttemptTask?
-            }
+        let task = state.withLock { state -> AttemptTask? in
+            guard let task = state.taskToCancel(claim, .timeout) else { return nil }
             state.statistics.timeouts += 1
             return task
         }
@@ -26,11 +30,7 @@ extension AttemptRunner {
     func cancel(_ action: ActionID, _ reason: CancelReason) {
         let running = state.withLock { state -> (claim: Int64, task: AttemptTask)? in
             guard let claim = state.claims[action] else { return nil }
-            guard let task = state.tasks[claim] else {
-                state.early[claim] = reason
-                return nil
-            }
-            return (claim, task)
+            return state.taskToCancel(claim, reason).map { (claim: claim, task: $0) }
         }
         if let running { running.task.cancel(running.claim, reason) }
     }
@@ -40,7 +40,7 @@ extension AttemptRunner {
         for action in state.withLock({ Array($0.claims.keys) }) { cancel(action, reason) }
     }
 
-    /// Cancels every handler that runs.
+    /// Cancels all handlers, also those that begin before the next run of the broker.
     func cancelAll(_ reason: CancelReason) {
         let tasks = state.withLock { state in
             state.isCancelling = true
@@ -50,10 +50,5 @@ extension AttemptRunner {
     }
 
     /// Ends the cancelling, for the next run of the broker.
-    func reset() {
-        state.withLock { state in
-            state.isCancelling = false
-            state.early = [:]
-        }
-    }
+    func reset() { state.withLock { ($0.isCancelling, $0.early) = (false, [:]) } }
 }

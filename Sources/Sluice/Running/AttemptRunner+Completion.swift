@@ -4,7 +4,7 @@ internal import Synchronization
 extension AttemptRunner {
     /// Runs a handler with a completion, until the completion is called or released.
     func complete(_ attempt: Attempt, _ begin: (Completion) -> Void) async -> HandlerResult {
-        let cancellation = CancellationRelay()
+        let cancellation = Mutex(CompletionCancellation())
         let result: HandlerResult = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let completion = Completion(
@@ -14,11 +14,19 @@ extension AttemptRunner {
                         options.logger.debug("completion called again", metadata: ["action": "\(attempt.id)"])
                     }
                 )
-                cancellation.connect(completion)
+                let isCancelled = cancellation.withLock { state in
+                    state.completion = completion
+                    return state.isCancelled
+                }
+                if isCancelled { completion.cancel() }
                 begin(completion)
             }
         } onCancel: {
-            cancellation.cancel()
+            let completion = cancellation.withLock { state in
+                state.isCancelled = true
+                return state.completion
+            }
+            completion?.cancel()
         }
         if case .threw(let error) = result, error is CompletionDropped {
             count { $0.droppedCompletions += 1 }
@@ -28,28 +36,8 @@ extension AttemptRunner {
     }
 }
 
-/// Passes a task's cancellation on to a completion, without retaining it: its release must be noticed.
-private final class CancellationRelay: Sendable {
-    private struct State {
-        weak var completion: Completion?
-        var isCancelled = false
-    }
-
-    private let state = Mutex(State())
-
-    func connect(_ completion: Completion) {
-        let isCancelled = state.withLock { state in
-            state.completion = completion
-            return state.isCancelled
-        }
-        if isCancelled { completion.cancel() }
-    }
-
-    func cancel() {
-        let completion = state.withLock { state in
-            state.isCancelled = true
-            return state.completion
-        }
-        completion?.cancel()
-    }
+/// The cancellation of a task, for a completion that it does not retain: its release must be noticed.
+private struct CompletionCancellation {
+    weak var completion: Completion?
+    var isCancelled = false
 }

@@ -7,13 +7,11 @@ final class AttemptRunner: Sendable {
         var tasks: [Int64: AttemptTask] = [:]
         /// The claims of running actions, so that a change to an action finds its handler.
         var claims: [ActionID: Int64] = [:]
-        /// Claims that are cancelled before their handler begins, with the reason; it is cancelled when it
-        /// begins.
+        /// Claims cancelled before their handler begins; it is cancelled when it begins.
         var early: [Int64: CancelReason] = [:]
         var statistics = Statistics()
         var randomness: any RandomNumberGenerator & Sendable
-        /// The broker has cancelled its handlers to stop; outcomes that cannot be written are left to the
-        /// next start.
+        /// The broker stops: outcomes that cannot be written are left to the next start.
         var isCancelling = false
     }
 
@@ -22,31 +20,19 @@ final class AttemptRunner: Sendable {
     private let reader: PayloadReader
     private let drafter: Drafter
     let options: BrokerOptions
-    /// Detects handlers that block their threads.
     let watch: HandlerWatch?
-    /// Called for every attempt; mostly there is none.
     let observer: (any EngineObserver)?
 
     init(source: any AttemptSource, reader: PayloadReader, drafter: Drafter, options: BrokerOptions) {
-        self.drafter = drafter
+        (self.source, self.reader, self.drafter, self.options) = (source, reader, drafter, options)
         state = Mutex(State(randomness: options.randomness))
-        self.reader = reader
-        observer = options.observer
         watch = HandlerWatch(options)
-        self.source = source
-        self.options = options
+        observer = options.observer
     }
 
     var statistics: Statistics { state.withLock { $0.statistics } }
+    func count(_ change: (inout Statistics) -> Void) { state.withLock { change(&$0.statistics) } }
 
-    func count(_ change: (inout Statistics) -> Void) {
-        state.withLock { change(&$0.statistics) }
-    }
-}
-
-// MARK: - Running
-
-extension AttemptRunner {
     /// Notes a claimed action before its handler begins: from now on a cancellation finds it.
     func announce(_ action: ClaimedAction) {
         state.withLock { $0.claims[action.receipt.action] = action.receipt.claim }
@@ -75,17 +61,13 @@ extension AttemptRunner {
             observer?.started(action)
             let settlement =
                 options.middleware.isEmpty
-                ? settlement(
-                    for: await route.perform(action, attempt),
-                    of: attempt,
-                    cancelledBy: task.reason,
-                    route.options
-                ) : await performInMiddleware(action, attempt, route, task)
+                ? settlement(for: await route.perform(action, attempt), of: attempt, task.reason, route)
+                : await performInMiddleware(action, attempt, route, task)
             let endedAt = observer == nil ? .zero : options.clock.uptime
             let next = await source.settle(action, settlement) {
                 state.withLock { $0.isCancelling }
             } whenWorkFails: { error in
-                self.settlement(for: .threw(error), of: attempt, cancelledBy: task.reason, route.options)
+                self.settlement(for: .threw(error), of: attempt, task.reason, route)
             } written: { [action] settlement, settled in
                 observer?.ended(action, settlement, settled, after: endedAt - startedAt)
                 leave(action, settlement, settled)
@@ -116,25 +98,21 @@ extension AttemptRunner {
     }
 
     private func leave(_ action: ClaimedAction, _ settlement: Settlement, _ result: SettleResult?) {
+        let (id, claim) = (action.receipt.action, action.receipt.claim)
         state.withLock { state in
-            state.tasks[action.receipt.claim] = nil
-            if state.claims[action.receipt.action] == action.receipt.claim {
-                state.claims[action.receipt.action] = nil
-            }
+            state.tasks[claim] = nil
+            if state.claims[id] == claim { state.claims[id] = nil }
             state.statistics.count(settlement, result)
         }
         guard result == .stale else { return }
-        options.logger.debug(
-            "stale completion ignored",
-            metadata: ["action": "\(action.receipt.action)", "claim": "\(action.receipt.claim)"]
-        )
+        options.logger.debug("stale completion ignored", metadata: ["action": "\(id)", "claim": "\(claim)"])
     }
 
-    func settlement(
+    private func settlement(
         for result: HandlerResult,
         of attempt: Attempt,
-        cancelledBy reason: CancelReason?,
-        _ options: RouteOptions
+        _ reason: CancelReason?,
+        _ route: Route
     ) -> Settlement {
         if case .outcome(let outcome) = result {
             switch outcome.storage {
@@ -149,10 +127,41 @@ extension AttemptRunner {
             of: result,
             attempt: attempt,
             cancelledBy: reason,
-            options: options,
+            options: route.options,
             reader: reader,
             using: &generator
         )
+    }
+
+    /// Runs a handler inside the middleware, whose errors count as the handler's.
+    private func performInMiddleware(
+        _ action: ClaimedAction,
+        _ attempt: Attempt,
+        _ route: Route,
+        _ task: AttemptTask
+    ) async -> Settlement {
+        let context = AttemptContext(action, attempt, route.pattern) { [self] result in
+            let reason = task.reason
+            return AttemptResult(
+                settlement(for: result, of: attempt, reason, route),
+                isCancelled: reason == .removal
+            )
+        }
+        do {
+            return try await pass(options.middleware[...], context) { await route.perform(action, attempt) }
+                .settlement
+        } catch { return context.result(of: .threw(error)).settlement }
+    }
+
+    /// Calls the remaining middleware, the outermost first.
+    private func pass(
+        _ rest: ArraySlice<any Middleware>,
+        _ context: AttemptContext,
+        _ perform: @escaping @Sendable () async -> HandlerResult
+    ) async throws -> AttemptResult {
+        guard let first = rest.first else { return context.result(of: await perform()) }
+        let next = NextAttempt { try await self.pass(rest.dropFirst(), context, perform) }
+        return try await first.attempt(context, next: next)
     }
 }
 

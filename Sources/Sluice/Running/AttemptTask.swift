@@ -1,25 +1,19 @@
 internal import Synchronization
 
-/// The task that runs handlers one after the other, for cancelling it.
-///
-/// A cancelled task stays cancelled: it ends with the cancelled attempt, and the next attempt gets a new
-/// task.
+/// The task that runs handlers one after the other; once cancelled, it ends with the cancelled attempt.
 final class AttemptTask: Sendable {
     private struct State {
         var task: Task<Void, Never>?
-        var claim: Int64
         var current: ClaimedAction
         var reason: CancelReason?
     }
 
     private let state: Mutex<State>
 
-    init(_ action: ClaimedAction) {
-        state = Mutex(State(claim: action.receipt.claim, current: action))
-    }
+    init(_ action: ClaimedAction) { state = Mutex(State(current: action)) }
 
-    /// The action that it runs.
     var current: ClaimedAction { state.withLock { $0.current } }
+    var reason: CancelReason? { state.withLock { $0.reason } }
 
     /// Sets the task, which may have been cancelled before it existed.
     func attach(_ task: Task<Void, Never>) {
@@ -33,23 +27,17 @@ final class AttemptTask: Sendable {
     /// Cancels the attempt, if it is the running one; the first reason stays.
     func cancel(_ claim: Int64, _ reason: CancelReason) {
         let task = state.withLock { state -> Task<Void, Never>? in
-            guard state.claim == claim, state.reason == nil else { return nil }
+            guard state.current.receipt.claim == claim, state.reason == nil else { return nil }
             state.reason = reason
             return state.task
         }
         task?.cancel()
     }
 
-    /// Why the attempt was cancelled, if it was.
-    var reason: CancelReason? { state.withLock { $0.reason } }
-
-    /// Continues with another attempt.
-    ///
-    /// - Returns: `false` when the task has been cancelled and must end.
+    /// Continues with another attempt; returns `false` if the task has been cancelled and must end.
     func proceed(to action: ClaimedAction) -> Bool {
         state.withLock { state in
             guard state.reason == nil else { return false }
-            state.claim = action.receipt.claim
             state.current = action
             return true
         }

@@ -3,8 +3,7 @@ internal import Synchronization
 /// Reports the outcome of an attempt, once.
 ///
 /// If it is released without having been called, the attempt counts as one that threw ``CompletionDropped``.
-/// If it is called again, nothing changes: the call is counted in ``Statistics/repeatedCompletions`` and
-/// logged.
+/// A second call changes nothing: it is counted in ``Statistics/repeatedCompletions`` and logged.
 public final class Completion: Sendable {
     private struct State {
         var report: (@Sendable (HandlerResult) -> Void)?
@@ -15,29 +14,21 @@ public final class Completion: Sendable {
     private let state: Mutex<State>
     private let onRepetition: @Sendable () -> Void
 
-    init(
-        report: @escaping @Sendable (HandlerResult) -> Void,
-        onRepetition: @escaping @Sendable () -> Void
-    ) {
+    init(report: @escaping @Sendable (HandlerResult) -> Void, onRepetition: @escaping @Sendable () -> Void) {
         state = Mutex(State(report: report))
         self.onRepetition = onRepetition
     }
 
-    deinit {
-        finish(.threw(CompletionDropped()))
-    }
+    deinit { finish(.threw(CompletionDropped())) }
 
     /// Ends the attempt with an outcome.
-    public func callAsFunction(_ outcome: Outcome) {
-        if !finish(.outcome(outcome)) { onRepetition() }
-    }
+    public func callAsFunction(_ outcome: Outcome) { if !finish(.outcome(outcome)) { onRepetition() } }
 
     /// Ends the attempt with success, with a retry after a time, or by parking the queue.
     ///
-    /// - Parameters:
-    ///   - success: Whether the action is done.
-    ///   - retryTimeout: If it is not, how long it waits for the next attempt, and its queue with it; zero is
-    ///     at once. `nil` and negative values are ``Outcome/halt(_:)``: until ``Broker/retryNow(_:)``.
+    /// - Parameter retryTimeout: If the action is not done, how long it waits for the next attempt, and its
+    ///   queue with it; zero is at once. `nil` and negative values are ``Outcome/halt(_:)``: until
+    ///   ``Broker/retryNow(_:)``.
     public func callAsFunction(success: Bool, retryTimeout: Duration?) {
         if success { return callAsFunction(.success) }
         guard let retryTimeout, retryTimeout >= .zero else {
@@ -47,18 +38,14 @@ public final class Completion: Sendable {
     }
 
     /// Ends the attempt as one that threw.
-    public func callAsFunction(throwing error: any Error) {
-        if !finish(.threw(error)) { onRepetition() }
-    }
+    public func callAsFunction(throwing error: any Error) { if !finish(.threw(error)) { onRepetition() } }
 
-    /// Whether the attempt has been cancelled: by its timeout, a stop of the broker, or a cancellation of its
-    /// action.
+    /// Whether the attempt was cancelled: by its timeout, a stop of the broker, or a cancelled action.
     public var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
     /// Calls `action` when the attempt is cancelled, at once if it has been.
     ///
-    /// Only the last closure counts. The closure must hold the completion weakly, as its release could not be
-    /// noticed otherwise.
+    /// Only the last closure counts. It must hold the completion weakly: else its release goes unnoticed.
     public func onCancel(_ action: @escaping @Sendable () -> Void) {
         let isLate = state.withLock { state in
             guard !state.isCancelled else { return true }
@@ -77,7 +64,7 @@ public final class Completion: Sendable {
         action?()
     }
 
-    /// Reports a result, unless one has been reported.
+    /// Reports a result, unless one has been reported; returns whether it did.
     @discardableResult
     private func finish(_ result: HandlerResult) -> Bool {
         let report = state.withLock { state in

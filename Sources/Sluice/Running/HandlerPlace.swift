@@ -2,18 +2,13 @@
 struct HandlerPlace: Sendable {
     @TaskLocal static var current: HandlerPlace?
 
-    /// The runner of the handler.
     let runner: ObjectIdentifier
-    /// Identifies the handler's task.
-    ///
-    /// A task started by the handler inherits this value, but may wait for anything: only the handler's own
-    /// task must not.
+    /// Identifies the handler's own task: a task that it starts inherits this value, but may wait.
     let identity: Int?
     let task: AttemptTask
 
     init(runner: ObjectIdentifier, task: AttemptTask) {
-        self.runner = runner
-        self.task = task
+        (self.runner, self.task) = (runner, task)
         identity = withUnsafeCurrentTask { $0?.hashValue }
     }
 

@@ -4,8 +4,7 @@ internal import Synchronization
 
 /// Checks, while handlers run, whether their executor runs anything, and logs a warning if not.
 ///
-/// It uses a system timer on a queue of its own: Swift's executor, on which clocks sleep, may be the blocked
-/// one.
+/// It uses a system timer on its own queue: the executor on which clocks sleep may be the blocked one.
 final class HandlerWatch: Sendable {
     private let machine: Mutex<HandlerWatchStateMachine>
     private let threshold: Duration
@@ -13,31 +12,23 @@ final class HandlerWatch: Sendable {
     private let queue: DispatchQueue
     /// Whether the timer is on; checked for each handler that starts.
     private let isOn = Atomic(false)
-    /// Only used under the lock.
     private let timer = Mutex<Timer?>(nil)
 
     // A dispatch source may be used from any thread.
-    private struct Timer: @unchecked Sendable {
-        let source: any DispatchSourceTimer
-    }
+    private struct Timer: @unchecked Sendable { let source: any DispatchSourceTimer }
 
-    /// - Returns: `nil` if there is no threshold.
     init?(_ options: BrokerOptions) {
         guard let threshold = options.blockedHandlerThreshold else { return nil }
-        self.threshold = threshold
-        self.options = options
+        (self.threshold, self.options) = (threshold, options)
         machine = Mutex(HandlerWatchStateMachine(threshold: threshold))
         queue = options.engine.queue("sluice.handlers", qos: .utility)
     }
 
     deinit { timer.withLock { $0?.source.cancel() } }
 
-    /// Since when nothing has run on the handlers' executor; `nil` if it runs.
     var blockedSince: Timestamp? { machine.withLock { $0.blockedSince } }
 
-    /// Starts the checks when a handler starts.
-    ///
-    /// - Parameter isBusy: Whether handlers run.
+    /// Starts the checks when a handler starts; `isBusy` tells whether handlers run.
     func began(_ isBusy: @escaping @Sendable () -> Bool) {
         guard !isOn.load(ordering: .relaxed), !isOn.exchange(true, ordering: .relaxed) else { return }
         let source = DispatchSource.makeTimerSource(queue: queue)
@@ -52,13 +43,10 @@ final class HandlerWatch: Sendable {
     }
 
     private func look(_ isBusy: @escaping @Sendable () -> Bool) {
-        let decision = machine.withLock {
-            $0.look(at: options.clock.uptime, options.clock.now, isBusy: isBusy())
-        }
-        switch decision {
+        let clock = options.clock
+        switch machine.withLock({ $0.look(at: clock.uptime, clock.now, isBusy: isBusy()) }) {
         case .wait: break
-        case .probe:
-            Task(executorPreference: options.handlerExecutor) { self.answered() }
+        case .probe: Task(executorPreference: options.handlerExecutor) { self.answered() }
         case .tell(let since):
             options.logger.warning(
                 "handlers block their threads: await instead, or set BrokerOptions.handlerExecutor",
@@ -76,7 +64,6 @@ final class HandlerWatch: Sendable {
     }
 
     private func answered() {
-        guard machine.withLock({ $0.answered() }) else { return }
-        options.logger.notice("handlers run again")
+        if machine.withLock({ $0.answered() }) { options.logger.notice("handlers run again") }
     }
 }

@@ -1,12 +1,7 @@
-/// Decides whether handlers block their threads: checks and answers in, decisions out; no clock, no thread.
-///
-/// While handlers run, an empty probe is scheduled on their executor at intervals. If a probe has not run
-/// within the threshold, nothing runs there.
+/// Decides whether handlers block their threads: an empty probe has not run within the threshold.
 struct HandlerWatchStateMachine {
     enum Decision: Equatable {
-        /// Schedule a probe on the handlers' executor.
         case probe
-        /// Report that nothing has run there since a time.
         case tell(since: Timestamp)
         case wait
         /// No handler runs: stop the checks.
@@ -20,7 +15,6 @@ struct HandlerWatchStateMachine {
 
     init(threshold: Duration) { self.threshold = threshold }
 
-    /// - Parameter isBusy: Whether handlers run.
     mutating func look(at uptime: Duration, _ time: Timestamp, isBusy: Bool) -> Decision {
         guard let probe else {
             guard isBusy else { return .end }
@@ -34,9 +28,7 @@ struct HandlerWatchStateMachine {
         return .tell(since: probe.time)
     }
 
-    /// Notes that the probe has run.
-    ///
-    /// - Returns: Whether it had been reported as overdue.
+    /// Notes that the probe has run; returns whether it had been reported as overdue.
     mutating func answered() -> Bool {
         defer { (probe, blockedSince) = (nil, nil) }
         return blockedSince != nil

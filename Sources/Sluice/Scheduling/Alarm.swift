@@ -13,14 +13,12 @@ final class Alarm: Sendable {
 
     /// - Parameter executor: Where it waits and calls back; `nil` for Swift's global executor.
     init(clock: any BrokerClock, executor: DispatchExecutor?) {
-        self.clock = clock
-        self.executor = executor
+        (self.clock, self.executor) = (clock, executor)
     }
 
-    /// Sets a time to call back, unless an earlier one is set.
+    /// Sets a time to call back, unless an earlier one is set; the callback sets the next.
     ///
-    /// It may call back when nothing is left to do; the callback then sets the next time. So if two threads
-    /// set times in another order than they decided on them, no time is missed.
+    /// So no time is missed if two threads set times in another order than they decided on them.
     func set(_ time: Duration, ring: @escaping @Sendable () -> Void) {
         let replaced = state.withLock { state -> Task<Void, Never>? in
             if let current = state.time, current <= time { return nil }
@@ -46,8 +44,7 @@ final class Alarm: Sendable {
     private func hasRung(_ time: Duration) -> Bool {
         state.withLock { state in
             guard state.time == time else { return false }
-            state.time = nil
-            state.task = nil
+            state = State()
             return true
         }
     }

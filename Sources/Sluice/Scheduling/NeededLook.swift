@@ -4,7 +4,7 @@ struct NeededLook {
     /// The number of the last poll that was begun or needed.
     private var last = 0
 
-    init(isNeeded: Bool = false) { self.isNeeded = isNeeded }
+    init(isNeeded: Bool) { self.isNeeded = isNeeded }
 
     /// Records that a poll is needed or begins, which earlier ones do not satisfy; returns its number.
     @discardableResult
@@ -16,7 +16,4 @@ struct NeededLook {
 
     /// Ends a poll; of several that overlap, the last one counts.
     mutating func end(_ look: Int) { if look == last { isNeeded = false } }
-
-    /// Records that none is needed.
-    mutating func forget() { isNeeded = false }
 }

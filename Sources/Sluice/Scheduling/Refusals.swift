@@ -3,7 +3,6 @@ internal import Synchronization
 /// Remembers which writes of queues the file refuses, and the errors, which only this process knows.
 final class Refusals: Sendable {
     enum Write: Hashable, Sendable {
-        /// The claim of the queue's next action.
         case claim
         /// The outcome of a run, by its claim.
         case outcome(Int64)
@@ -13,11 +12,12 @@ final class Refusals: Sendable {
 
     struct Refusal: Sendable {
         let error: SluiceError
-        /// The first of the consecutive refusals.
         let since: Timestamp
     }
 
-    private let queues = Mutex<[QueueID: [Write: Refusal]]>([:])
+    private typealias Queues = [QueueID: [Write: Refusal]]
+
+    private let queues = Mutex<Queues>([:])
     /// Whether there are none; read for each write of a queue, and usually `true`.
     private let isEmpty = Atomic(true)
     /// Whether another connection has kept the write lock for longer than the lock timeout.
@@ -63,7 +63,6 @@ final class Refusals: Sendable {
         return changed
     }
 
-    /// Forgets all refusals.
     func clear() { change { $0 = [:] } }
 
     /// Returns the longest-lasting refusal of a queue.
@@ -72,16 +71,12 @@ final class Refusals: Sendable {
         return queues.withLock { $0[queue]?.values.min { $0.since < $1.since } }
     }
 
-    private static func remove(
-        _ write: Write,
-        of queue: QueueID,
-        from queues: inout [QueueID: [Write: Refusal]]
-    ) {
+    private static func remove(_ write: Write, of queue: QueueID, from queues: inout Queues) {
         queues[queue]?[write] = nil
         if queues[queue]?.isEmpty == true { queues[queue] = nil }
     }
 
-    private func change<Output: Sendable>(_ body: (inout [QueueID: [Write: Refusal]]) -> Output) -> Output {
+    private func change<Output: Sendable>(_ body: (inout Queues) -> Output) -> Output {
         queues.withLock { queues in
             defer { isEmpty.store(queues.isEmpty, ordering: .relaxed) }
             return body(&queues)

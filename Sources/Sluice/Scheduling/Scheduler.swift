@@ -1,27 +1,24 @@
 internal import Logging
 internal import Synchronization
 
-/// Performs the decisions of the state machine: guards it with a lock, makes the claims and sets the timer.
-///
-/// What is decided is performed after the lock has been given up.
+/// Guards the state machine with a lock, and performs its decisions after the lock has been given up.
 final class Scheduler: AttemptSource {
-    /// How long a claim that failed, for a full disk or a lock, waits before it is made again.
+    /// How long a claim or an outcome waits that the file has refused.
     private static let claimRetryDelay: Duration = .seconds(1)
-    /// The longest wait for something scheduled, so that a wall clock that was set forward is noticed.
+    /// The longest wait for something scheduled, to notice a wall clock that was set forward.
     static let scheduleInterval: Duration = .seconds(60)
 
     let machine: Mutex<SchedulerStateMachine>
     let store: Store
-    /// The store and the broker that attempts belong to.
     let origin: AttemptOrigin
     let routes: Routes
     let clock: any BrokerClock
     private let alarm: Alarm
     let executor: DispatchExecutor?
-    /// How long everything waits for suspects, in all, after a process has died.
+    /// How long everything else waits for suspects after a process has died.
     let crashTrialLimit: Duration
     let logger: Logger
-    /// Checks for due scheduled actions that are under way, so that their results are unknown yet.
+    /// Checks for due scheduled actions that are under way.
     let admissions = Atomic(0)
     /// Chores being performed, and decisions of the timer not performed yet.
     let chores = Atomic(0)
@@ -31,86 +28,66 @@ final class Scheduler: AttemptSource {
     /// Actions claimed for a trial after a crash, by claim, since the last trial began.
     let triedActions = Mutex<[Int64: ClaimedAction]>([:])
     let restWaiters: RestWaiters?
-    /// Set once, by ``connect(_:)``.
     private let connection = Mutex<Delegate?>(nil)
 
     init(store: Store, routes: Routes, options: BrokerOptions) {
-        machine = Mutex(
-            SchedulerStateMachine(
-                concurrency: options.concurrency,
-                triesSuspects: options.crashTrialLimit > .zero
-            )
-        )
         (self.store, self.routes) = (store, routes)
+        (clock, executor, crashTrialLimit) = (options.clock, options.engine.executor, options.crashTrialLimit)
+        let triesSuspects = crashTrialLimit > .zero
+        machine = Mutex(SchedulerStateMachine(concurrency: options.concurrency, triesSuspects: triesSuspects))
         origin = AttemptOrigin(store)
-        clock = options.clock
-        executor = options.engine.executor
-        crashTrialLimit = options.crashTrialLimit
         alarm = Alarm(clock: options.clock, executor: executor)
-        logger = options.logger
-        restWaiters = options.restWaiters
+        (logger, restWaiters) = (options.logger, options.restWaiters)
     }
 
     /// Sets the delegate that starts handlers and performs chores; nothing may be done before.
-    func connect(_ delegate: Delegate) {
-        connection.withLock { $0 = delegate }
-    }
+    func connect(_ delegate: Delegate) { connection.withLock { $0 = delegate } }
 
     /// Removes the delegate: no handler is started and no chore performed any more.
     func disconnect() {
         alarm.cancel()
-        connect(.none)
+        connect(Delegate())
     }
 
     var delegate: Delegate {
-        guard let delegate = connection.withLock({ $0 }) else {
-            preconditionFailure("the scheduler was used before it was connected")
-        }
-        return delegate
+        if let delegate = connection.withLock({ $0 }) { return delegate }
+        preconditionFailure("the scheduler was used before it was connected")
     }
-}
 
-// MARK: - Facts
-
-extension Scheduler {
     /// Accepts wake-ups from now on; decides nothing yet, so that a broker may call it inside its own lock.
     func start() { machine.withLock { $0.start() } }
-
     /// Stops claiming, without a report before ``stop()``.
     func close() { machine.withLock { $0.close() } }
-
     func stop() { update { $0.stop() } }
-
     func wake(_ queues: some Sequence<QueueID>) { update { $0.wake(queues) } }
-
     func routesChanged() { update { $0.routesChanged() } }
-
     func holdsChanged() { update { $0.holdsChanged() } }
-
-    func askAgain(all: Bool) {
-        update { $0.askAgain(all: all) }
-    }
+    func askAgain(all: Bool) { update { $0.askAgain(all: all) } }
 
     func gatesOpened(_ openings: [GateOpening]) {
         let now = clock.uptime
         update { $0.gatesOpened(openings, at: now) }
     }
 
-    /// Ends the timer of a broker that has stopped.
     func silence() {
         alarm.cancel()
         refusals.clear()
     }
 
+    func attempt(for action: ClaimedAction) -> Attempt { Attempt(action, of: origin) }
+
+    func retryUndecodable() { schedule(.liftUndecodable, within: .zero) }
+
+    private typealias Settled = Result<(SettleResult, ClaimResult?), SluiceError>
+
+    private var isCrowded: Bool { machine.withLock { $0.isCrowded } }
+
     /// Writes the outcome of a run, claims the next action, and returns it if it is to run.
     ///
     /// It is tried until it is written, whether the caller's task is cancelled or not; `giveUp` ends that.
     ///
-    /// - Parameters:
-    ///   - whenWorkFails: The settlement to write instead if the application's code in the transaction has
-    ///     failed.
-    ///   - written: Called with the written settlement and its result, or `nil` after giving up. It is called
-    ///     before the broker reports that it has become idle or has stopped.
+    /// `whenWorkFails` makes the settlement to write instead if the application's code in it fails. `written`
+    /// gets the settlement and its result, `nil` after giving up, before the broker is reported as idle.
     func settle(
         _ action: ClaimedAction,
         _ settlement: Settlement,
@@ -126,8 +103,12 @@ extension Scheduler {
         while true {
             let request = order.map(request)
             // Unchecked, since it is made for each action that runs; a write's completion is called once.
-            let answer = await withUnsafeContinuation {
-                write(receipt, settlement, thenClaim: request, telling: $0)
+            let answer: Settled = await withUnsafeContinuation { continuation in
+                store.settle(receipt, settlement, thenClaim: request, commitsOnWriterThread: isCrowded) {
+                    [delegate] answer in
+                    if case .success((_, .claimed(let next))) = answer { delegate.announce(next) }
+                    continuation.resume(returning: answer)
+                }
             }
             switch answer {
             case .success(let (result, claimResult)):
@@ -168,47 +149,24 @@ extension Scheduler {
         }
     }
 
-    private func write(
-        _ receipt: Receipt,
-        _ settlement: Settlement,
-        thenClaim request: ClaimRequest?,
-        telling continuation: UnsafeContinuation<
-            Result<(SettleResult, ClaimResult?), SluiceError>, Never
-        >
-    ) {
-        let isCrowded = machine.withLock { $0.isCrowded }
-        store.settle(receipt, settlement, thenClaim: request, commitsOnWriterThread: isCrowded) {
-            [delegate] answer in
-            if case .success((_, .claimed(let next))) = answer { delegate.announce(next) }
-            continuation.resume(returning: answer)
-        }
-    }
-
-    /// Forgets a run of which nothing more is to be written.
     private func forget(_ receipt: Receipt) {
         store.ownSettlements.remove(receipt)
         refusals.clear(.outcome(receipt.claim), of: receipt.queue)
     }
 
-    /// Waits until a refused outcome is to be written again.
     private func pause(behind error: SluiceError, _ receipt: Receipt) async {
         // Before the report, after which a test may advance the time.
         let deadline = clock.uptime + Self.claimRetryDelay
         noteRefusal(.outcome(receipt.claim), of: receipt.queue, error)
         pauses.withLock { $0.append(deadline) }
         restWaiters?.changed()
-        defer {
-            pauses.withLock { pauses in
-                if let index = pauses.firstIndex(of: deadline) { pauses.remove(at: index) }
-            }
-        }
+        defer { pauses.withLock { if let index = $0.firstIndex(of: deadline) { $0.remove(at: index) } } }
         // Detached: the settling outlives the cancellation of the handler's task.
         await Task.detached(executorPreference: executor) { [clock] in
             do { try await clock.sleep(untilUptime: deadline) } catch {}
         }.value
     }
 
-    /// Reports the current time to the state machine.
     private func ring() {
         let now = clock.uptime
         var count = 0
@@ -234,11 +192,7 @@ extension Scheduler {
         if rests { delegate.rests() }
         restWaiters?.changed()
     }
-}
 
-// MARK: - Decisions
-
-extension Scheduler {
     private func perform(_ decision: SchedulerDecision) {
         switch decision {
         case .claim(let orders): claim(orders)
@@ -289,17 +243,12 @@ extension Scheduler {
         let conclusion: ClaimConclusion
         switch result {
         case .claimed(let action):
-            let route = routes[action.route]
-            if action.isTried { triedActions.withLock { $0[action.receipt.claim] = action } }
+            let (claim, route) = (action.receipt.claim, routes[action.route])
+            if action.isTried { triedActions.withLock { $0[claim] = action } }
             let timeOutAt = route.options.timeout.map { clock.uptime + $0 }
+            let limited = route.options.concurrency == nil ? nil : route.id
             update {
-                $0.started(
-                    queue,
-                    claim: action.receipt.claim,
-                    route: route.options.concurrency == nil ? nil : route.id,
-                    timeOutAt: timeOutAt,
-                    room: action.room
-                )
+                $0.started(queue, claim: claim, route: limited, timeOutAt: timeOutAt, room: action.room)
             }
             return (action, route)
         case .empty, .taken, .parked: conclusion = .nothing
@@ -325,34 +274,28 @@ extension Scheduler {
         return nil
     }
 
-    /// Leaves a queue's own next claim to when its outcome is written; `false` where it is another queue's,
-    /// or the queue has several slots.
+    /// Leaves a queue's next claim to when its outcome is written, unless the queue has several slots.
     private func withdraw(_ order: ClaimOrder, behind receipt: Receipt) -> Bool {
         guard order.queue == receipt.queue else { return false }
-        var isWithdrawn = true
+        var decisions: [SchedulerDecision]?
         update { machine in
-            let decisions = machine.withdrawClaim(of: receipt.queue, behind: receipt.claim)
-            isWithdrawn = decisions != nil
+            decisions = machine.withdrawClaim(of: receipt.queue, behind: receipt.claim)
             return decisions ?? []
         }
-        return isWithdrawn
+        return decisions != nil
     }
 
-    /// Makes a claim again a little later, as a wait that nothing in the file asks for.
     private func postponeClaim(_ order: ClaimOrder) {
-        let wait =
-            order.waitedFor
-            ?? RetryWait(action: ActionID(rawValue: 0), nextAttemptAt: Timestamp(microseconds: 0))
         let time = clock.uptime + Self.claimRetryDelay
-        update { $0.concluded(order.queue, .waiting(wait, until: time)) }
+        update { $0.concluded(order.queue, .waiting(order.waitedFor ?? .unwritten, until: time)) }
         delegate.waits(order.queue)
     }
 
     private func noteRefusal(_ write: Refusals.Write, of queue: QueueID, _ error: SluiceError) {
         if refusals.note(write, of: queue, error, at: clock.now) {
+            let isLock = error.code == .databaseLocked
             logger.warning(
-                error.code == .databaseLocked
-                    ? "another connection keeps the write lock" : "a write to the file fails",
+                isLock ? "another connection keeps the write lock" : "a write to the file fails",
                 metadata: ["error": "\(error)"]
             )
         }

@@ -2,14 +2,11 @@
 internal import Darwin
 internal import Dispatch
 
-/// Reports the next write to a file by kqueue, once each time it is set.
+/// Reports the next write to a file by kqueue, once each time it is set; untested, as our machines run Linux.
 ///
-/// Untested: the project's machines run Linux.
-///
-/// It needs a descriptor of the file, opened for events only. Closing a descriptor drops the process's locks
-/// on the file (<https://www.sqlite.org/howtocorrupt.html>, 2.2). So only SQLite may open the database or its
-/// `-shm`. The WAL is the exception: SQLite locks bytes of those two, never of the WAL
-/// (<https://www.sqlite.org/walformat.html>, 2.3), so that there is no lock to drop.
+/// It needs a descriptor of the file. Closing one drops the process's locks on the file
+/// (<https://www.sqlite.org/howtocorrupt.html>, 2.2), so only SQLite may open the database or its `-shm`. The
+/// WAL is the exception: SQLite locks no bytes of it (<https://www.sqlite.org/walformat.html>, 2.3).
 final class FileWatch: Sendable {
     /// The call to make when a source's descriptor is closed.
     private final class Ending: Sendable {
@@ -33,9 +30,7 @@ final class FileWatch: Sendable {
     private nonisolated(unsafe) var isSet = false
 
     init?(path: String, queue: DispatchQueue, fired: @escaping @Sendable () -> Void) {
-        self.path = path
-        self.queue = queue
-        self.fired = fired
+        (self.path, self.queue, self.fired) = (path, queue, fired)
     }
 
     /// Sets the watch, and returns whether it is set; call it on the queue.
@@ -43,19 +38,12 @@ final class FileWatch: Sendable {
         guard !isSet else { return true }
         var status = stat()
         guard stat(path, &status) == 0 else { return false }
-        if let opened, opened.device != status.st_dev || opened.inode != status.st_ino { release {} }
+        if let opened, opened.device != status.st_dev || opened.inode != status.st_ino { end {} }
         if opened == nil { open() }
         guard let opened else { return false }
         isSet = true
         opened.source.resume()
         return true
-    }
-
-    /// Ends the watch, once; call it on the queue.
-    ///
-    /// - Parameter ended: Called when the descriptor is closed.
-    func end(_ ended: @escaping @Sendable () -> Void) {
-        release(ended)
     }
 
     private func open() {
@@ -87,7 +75,8 @@ final class FileWatch: Sendable {
         fired()
     }
 
-    private func release(_ ended: @escaping @Sendable () -> Void) {
+    /// Ends the watch, and calls `ended` when the descriptor is closed; call it on the queue.
+    func end(_ ended: @escaping @Sendable () -> Void) {
         guard let opened else { return ended() }
         opened.ending.ended = ended
         opened.source.cancel()

@@ -12,31 +12,21 @@ final class FileWatch: Sendable {
     /// The watch's number in inotify, `nil` when it has fired; confined to the queue.
     private nonisolated(unsafe) var watched: Int32?
 
-    /// Creates a watch that is not set yet.
-    ///
-    /// - Parameter fired: Called on the queue.
-    /// - Returns: `nil` if the system provides no more of them (`fs.inotify.max_user_instances`).
+    /// Returns `nil` if the system provides no more of them (`fs.inotify.max_user_instances`).
     init?(path: String, queue: DispatchQueue, fired: @escaping @Sendable () -> Void) {
         guard Inotify.shared.join() else { return nil }
-        self.path = path
-        self.queue = queue
-        self.fired = fired
+        (self.path, self.queue, self.fired) = (path, queue, fired)
     }
 
-    /// Sets the watch; call it on the queue.
-    ///
-    /// - Returns: Whether it is set: the file may be missing, or the system may provide no more watches.
+    /// Sets the watch, unless the file is missing or there are no more watches; call it on the queue.
     func arm() -> Bool {
         watched = Inotify.shared.watch(path, for: self)
         return watched != nil
     }
 
-    /// Ends the watch, once; call it on the queue.
+    /// Ends the watch, which keeps inotify open until then; call it once, on the queue.
     ///
-    /// It must be called: until then the watch keeps inotify open.
-    ///
-    /// - Parameter ended: Called on some thread after the last event, when the process's descriptor is closed
-    ///   unless another watch needs it.
+    /// Calls `ended` on some thread after the last event, when inotify is closed unless another needs it.
     func end(_ ended: @escaping @Sendable () -> Void) {
         if let watched { Inotify.shared.forget(watched, of: self) }
         watched = nil

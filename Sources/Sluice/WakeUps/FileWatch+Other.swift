@@ -6,7 +6,6 @@ final class FileWatch: Sendable {
     init?(path: String, queue: DispatchQueue, fired: @escaping @Sendable () -> Void) { return nil }
 
     func arm() -> Bool { false }
-
     func end(_ ended: @escaping @Sendable () -> Void) { ended() }
 }
 #endif

@@ -8,8 +8,7 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// The process's inotify instance (<https://man7.org/linux/man-pages/man7/inotify.7.html>), kept while a
-/// watch needs it.
+/// The process's inotify instance (<https://man7.org/linux/man-pages/man7/inotify.7.html>).
 ///
 /// All brokers share one, since most systems allow a user 128 of them in all processes together.
 final class Inotify: Sendable {
@@ -25,7 +24,6 @@ final class Inotify: Sendable {
         var source: (any DispatchSourceRead)?
         /// Watches that are set or may be.
         var memberCount = 0
-        /// Watches that are set, by number.
         var watches: [Int32: FileWatch] = [:]
     }
 
@@ -41,17 +39,14 @@ final class Inotify: Sendable {
                 let source = DispatchSource.makeReadSource(fileDescriptor: instance, queue: queue)
                 source.setEventHandler { [weak self] in self?.takeEvents(of: instance) }
                 source.activate()
-                state.instance = instance
-                state.source = source
+                (state.instance, state.source) = (instance, source)
             }
             state.memberCount += 1
             return true
         }
     }
 
-    /// Counts one watch less; the last one closes the instance.
-    ///
-    /// - Parameter ended: Called on some thread, after the instance is closed if it is.
+    /// Counts one watch less; the last closes the instance; `ended` is called on some thread after that.
     func leave(_ ended: @escaping @Sendable () -> Void) {
         let isLast = state.withLock { state in
             state.memberCount -= 1
@@ -68,9 +63,7 @@ final class Inotify: Sendable {
         if !isLast { ended() }
     }
 
-    /// Watches a path until the next event.
-    ///
-    /// - Returns: Its number, for this one event; `nil` if the file is missing or there are no more watches.
+    /// Watches a path until the next event; returns its number, unless the file or a free watch is missing.
     func watch(_ path: String, for watch: FileWatch) -> Int32? {
         // The lock is held, so that an event of the new number finds its watch.
         state.withLock { state in
@@ -81,7 +74,6 @@ final class Inotify: Sendable {
         }
     }
 
-    /// Removes a watch that ``watch(_:for:)`` has set.
     func forget(_ number: Int32, of watch: FileWatch) {
         state.withLock { state in
             guard state.watches[number] === watch else { return }
@@ -90,7 +82,6 @@ final class Inotify: Sendable {
         }
     }
 
-    /// Reads all events, and reports them to their watches.
     private func takeEvents(of instance: Int32) {
         withUnsafeTemporaryAllocation(byteCount: 4_096, alignment: 8) { buffer in
             while true {
@@ -98,10 +89,8 @@ final class Inotify: Sendable {
                 guard count > 0 else { return }
                 var offset = 0
                 while offset < count {
-                    let event = UnsafeRawBufferPointer(buffer).loadUnaligned(
-                        fromByteOffset: offset,
-                        as: inotify_event.self
-                    )
+                    let bytes = UnsafeRawBufferPointer(buffer)
+                    let event = bytes.loadUnaligned(fromByteOffset: offset, as: inotify_event.self)
                     offset += MemoryLayout<inotify_event>.size + Int(event.len)
                     take(event)
                 }
@@ -116,8 +105,8 @@ final class Inotify: Sendable {
             return
         }
         let watch = state.withLock { state in
-            let isOver = event.mask & UInt32(IN_IGNORED) != 0
-            return isOver ? state.watches.removeValue(forKey: event.wd) : state.watches[event.wd]
+            event.mask & UInt32(IN_IGNORED) != 0
+                ? state.watches.removeValue(forKey: event.wd) : state.watches[event.wd]
         }
         watch?.heard(of: event.wd)
     }

@@ -3,16 +3,12 @@ internal import Synchronization
 
 /// Notices commits of other connections and processes while the broker runs (G11).
 ///
-/// A watch on the WAL reports their writes within about a millisecond, and costs nothing while there are
-/// none. If it cannot be set, the broker polls. With a watch it also polls, at ``safetyInterval``, for file
-/// systems that do not report every write.
-///
-/// The watch uses the system's time, not the broker's clock: its pauses are between system calls, and it
-/// waits for other processes. ``WatchPlan`` decides, and receives the time as an argument.
+/// A watch on the WAL reports their writes within about a millisecond. If it cannot be set, the broker polls;
+/// with a watch too, at ``safetyInterval``, for file systems that do not report every write.
+/// ``WatchPlan`` decides, by the system's time, not the broker's clock: it waits for other processes.
 final class WakeUps: Sendable {
     /// Calls to the broker's store, made on the queue.
     struct Delegate: Sendable {
-        /// Returns the path of the WAL, to which every commit writes.
         let walPath: @Sendable () throws -> String
         /// Returns whether others have committed changes that the writer has not read.
         var look: @Sendable () throws -> Bool
@@ -20,7 +16,6 @@ final class WakeUps: Sendable {
         var takeIn: @Sendable (_ completion: @escaping @Sendable () -> Void) -> Void
         /// Returns how often the writer has read the commits of others.
         let turns: @Sendable () -> Int
-        /// Creates a watch; `nil` if the system provides none.
         var watch: @Sendable (String, DispatchQueue, @escaping @Sendable () -> Void) -> FileWatch? = {
             FileWatch(path: $0, queue: $1, fired: $2)
         }
@@ -31,7 +26,6 @@ final class WakeUps: Sendable {
 
     private struct State {
         var plan = WatchPlan()
-        /// Whether a watch is wanted: between ``start()`` and ``stop()``.
         var isStarted = false
         var watch: FileWatch?
         var timer: (any DispatchSourceTimer)?
@@ -47,10 +41,7 @@ final class WakeUps: Sendable {
     /// Confined to `queue`.
     private nonisolated(unsafe) var state = State()
 
-    init(queue: DispatchQueue, delegate: Delegate) {
-        self.queue = queue
-        self.delegate = delegate
-    }
+    init(queue: DispatchQueue, delegate: Delegate) { (self.queue, self.delegate) = (queue, delegate) }
 
     /// Creates it for the store of a file; `nil` in memory, where there are no other connections.
     convenience init?(of store: Store) {
@@ -61,18 +52,13 @@ final class WakeUps: Sendable {
                 store.checkWAL()
                 return try lookout.hasForeignChanges()
             },
-            takeIn: { completion in
-                store.write(sync: .later) { _ in
-                } completion: { _ in
-                    completion()
-                }
-            },
+            takeIn: { done in store.write(sync: .later, { _ in }, completion: { _ in done() }) },
             turns: { store.turns.count }
         )
         self.init(queue: lookout.queue, delegate: delegate)
     }
 
-    /// Whether the watch reports writes, so that polling is only a safety net.
+    /// Whether the watch reports writes, and polling is a safety net.
     var isWatching: Bool { isOn.load(ordering: .relaxed) }
 
     /// Returns whether no check is due, for tests to wait for.
@@ -82,7 +68,6 @@ final class WakeUps: Sendable {
         }
     }
 
-    /// Sets the watch.
     func start() {
         queue.async {
             self.state.isStarted = true
@@ -97,11 +82,9 @@ final class WakeUps: Sendable {
         }
     }
 
-    /// Checks once, and tries to set the watch if it is wanted but not set.
+    /// Returns whether others have committed changes that the writer has not read.
     ///
-    /// It may succeed later: all inotify instances of the user were in use, or the WAL was missing.
-    ///
-    /// - Returns: Whether others have committed changes that the writer has not read.
+    /// If the watch is wanted but not set, it tries again: the WAL or a free inotify instance was missing.
     func poll() async throws -> Bool {
         try await withCheckedThrowingContinuation { continuation in
             queue.async {
@@ -115,11 +98,9 @@ final class WakeUps: Sendable {
             }
         }
     }
-}
 
-// MARK: - On the queue
+    // MARK: - On the queue
 
-extension WakeUps {
     private static var now: Duration { .nanoseconds(DispatchTime.now().uptimeNanoseconds) }
 
     private static func point(_ time: Duration) -> DispatchTime {
@@ -130,9 +111,7 @@ extension WakeUps {
     private func begin() {
         // A WAL with an unknown path is not watched: the first poll reports the error of the file.
         guard state.watch == nil, let path = try? delegate.walPath() else { return }
-        state.watch = delegate.watch(path, queue) { [weak self] in
-            self?.fired()
-        }
+        state.watch = delegate.watch(path, queue) { [weak self] in self?.fired() }
         guard state.watch != nil else { return }
         let timer = DispatchSource.makeTimerSource(queue: queue)
         timer.setEventHandler { [weak self] in
@@ -176,13 +155,9 @@ extension WakeUps {
 
     /// Checks the file; the next check or poll repeats an error, and the poll reports it.
     private func look() {
-        guard !state.isTakingIn else {
-            // Commits after the writer's turn, whose end is not yet known here.
-            state.isLookLeft = true
-            return
-        }
-        state.isLookLeft = false
-        guard (try? delegate.look()) == true else { return }
+        // While the writer takes commits in, there may be later ones.
+        state.isLookLeft = state.isTakingIn
+        guard !state.isTakingIn, (try? delegate.look()) == true else { return }
         state.plan.found(at: Self.now)
         state.isTakingIn = true
         delegate.takeIn {

@@ -4,73 +4,54 @@
 ///
 /// - **No change is missed.** A commit writes its frames to the WAL and syncs them. Only then does it write
 ///   the header of the index in shared memory, which makes it visible
-///   (<https://www.sqlite.org/walformat.html>, 2.1 and 2.2). That last step is a store to mapped memory,
-///   which no watch reports. So a check right at the event may be too early, by as long as a sync takes: from
-///   nothing to half a second. The check is repeated at times that double, so that a change is seen within
-///   twice the time that its commit took to become visible.
+///   (<https://www.sqlite.org/walformat.html>, 2.1 and 2.2). No watch reports that last step. So a check at
+///   the event may be too early, by as long as a sync takes: up to half a second. It is repeated at doubling
+///   times, so that a change is seen within twice the time that its commit took to become visible.
 /// - **Own commits cost nothing**, though they fire the watch too. The writer reads the commits of others
 ///   whenever it has the write lock, and counts that as a *turn*. All writes to the WAL before a turn are
-///   visible before it, so a turn after the watch was set ends the checks. And the settings of the watch are
-///   limited, so that a storm of writes is only sampled.
+///   visible before it, so a turn after the watch was set ends the checks. And a storm of writes is sampled.
 /// - **Nothing is done while nothing happens.**
 struct WatchPlan {
     enum Step: Equatable {
         /// Set the watch, and report ``armed(at:turns:)`` or ``failed()``.
         case arm
-        /// Check whether others have committed changes that the writer has not read.
         case look
     }
 
     private enum Phase: Equatable {
-        /// There is no watch, only polling.
         case off
         /// The watch has fired, or was never set; it is set again at that time.
         case pausing(until: Duration)
-        case set
+        case set(at: Duration)
     }
 
     /// The least time between two settings of the watch.
     static let pause: Duration = .milliseconds(1)
-
     /// How long the watch stays unset after the writer has fired it, for a claim or an outcome that follows.
     static let pauseAfterTurn: Duration = .milliseconds(2)
-
-    /// The mean time between two settings in a storm of writes.
-    ///
-    /// It bounds the delay of a change in such a storm just when the writer becomes idle.
+    /// The mean time between two settings in a storm of writes; the most that a change at its end is delayed.
     static let stormPause: Duration = .milliseconds(5)
-
-    /// The mean time between two settings in a storm that has brought no change for a while.
-    ///
-    /// When eight processes drained one file, checks took more processor time than commits.
+    /// The same in a storm without changes: eight processes spent more processor time on checks than commits.
     static let barrenStormPause: Duration = .milliseconds(20)
-
     /// The number of settings without a change after which ``barrenStormPause`` applies: half a second's.
     static let barrenSettings = 100
-
-    /// The number of settings at the shorter pause before the longer one applies.
-    ///
-    /// A change from outside, and the writes that answer it, are no storm.
+    /// The number of settings before the longer pause: a change, and the writes that answer it, are no storm.
     static let burst = 20
 
     /// The times of checks after the watch was set, if only others can have fired it.
-    static let looks: [Duration] =
-        [.zero] + (0...11).map { .microseconds(250 << $0) }
+    static let looks: [Duration] = [.zero] + (0...11).map { .microseconds(250 << $0) }
 
     /// The times of checks if the writer has committed, which most likely fired the watch.
     ///
-    /// They look for another's commit hidden in the writer's own. That is rare, and each own commit pays for
-    /// these checks, unless another follows. So the first ones are left out. The others double too; otherwise
-    /// a sync a little longer than the first check would be seen only at the last.
+    /// Another's commit may be hidden in the writer's own. That is rare, and each own commit pays for these
+    /// checks, so the first are left out. The others double: else a slightly longer sync is seen at the last.
     static let looksAfterTurn: [Duration] = [.zero] + (0...5).map { .milliseconds(16 << $0) }
 
     private var phase = Phase.off
-    private var setAt: Duration?
     /// The time at which the settings so far would have been made at the longer pause.
-    private var paidUntil: Duration?
+    private var paidUntil = Duration.zero
     /// Successive settings made before those ahead of them were paid for, since a check last found a change.
     private var barren = 0
-    /// The writer's turns when they were last read.
     private var turns = 0
     /// The remaining checks, counted from the setting of the watch.
     private var looks: ArraySlice<Duration> = []
@@ -82,61 +63,43 @@ struct WatchPlan {
         switch phase {
         case .off: nil
         case .pausing(let time): time
-        case .set:
-            if let setAt, let look = looks.first { setAt + look } else { nil }
+        case .set(let time): looks.first.map { time + $0 }
         }
     }
-}
 
-// MARK: - Facts
-
-extension WatchPlan {
     /// Starts to set the watch, or tries it again.
-    mutating func start(at now: Duration) {
-        if phase == .off { phase = .pausing(until: now) }
-    }
+    mutating func start(at now: Duration) { if phase == .off { phase = .pausing(until: now) } }
 
-    /// Records that the watch has reported a write, and is not set any more.
     mutating func fired(at now: Duration, turns: Int) {
-        guard phase == .set, let setAt else { return }
-        let ration = paidUntil.map { $0 - Self.stormPause * (Self.burst - 1) } ?? now
+        guard case .set(let setAt) = phase else { return }
+        let ration = paidUntil - Self.stormPause * (Self.burst - 1)
         let pause = turns == self.turns ? setAt + Self.pause : now + Self.pauseAfterTurn
-        let time = max(now, pause)
         // A writer that copies the WAL between its commits is still in a storm.
-        barren = paidUntil.map { $0 > now } == true ? barren + 1 : 0
-        phase = .pausing(until: max(time, ration))
+        barren = paidUntil > now ? barren + 1 : 0
+        phase = .pausing(until: max(now, pause, ration))
     }
 
-    /// Records that the watch was set.
     mutating func armed(at now: Duration, turns: Int) {
         looks = turns == self.turns ? Self.looks[...] : Self.looksAfterTurn[...]
         self.turns = turns
-        setAt = now
         let price = barren > Self.barrenSettings ? Self.barrenStormPause : Self.stormPause
-        paidUntil = max(paidUntil ?? now, now) + price
-        phase = .set
+        paidUntil = max(paidUntil, now) + price
+        phase = .set(at: now)
     }
 
     /// Records that a check has found a change: later ones may be for this process too.
     mutating func found(at now: Duration) {
         barren = 0
-        paidUntil = paidUntil.map { min($0, now + Self.stormPause * Self.burst) }
+        paidUntil = min(paidUntil, now + Self.stormPause * Self.burst)
     }
 
-    /// Records that the watch cannot be set.
-    mutating func failed() {
-        phase = .off
-        looks = []
-    }
+    mutating func failed() { (phase, looks) = (.off, []) }
 
     /// Returns the next step; call it again until it is `nil`.
     mutating func step(at now: Duration, turns: Int) -> Step? {
-        if phase == .set && turns != self.turns {
-            self.turns = turns
-            looks = []
-        }
+        if case .set = phase, turns != self.turns { (self.turns, looks) = (turns, []) }
         guard let time = nextTime, time <= now else { return nil }
-        guard phase == .set, let setAt else { return .arm }
+        guard case .set(let setAt) = phase else { return .arm }
         looks = looks.drop { setAt + $0 <= now }
         return .look
     }

@@ -363,7 +363,5 @@ import Testing
         look.need()
         look.end(second)
         #expect(look.isNeeded)
-        look.forget()
-        #expect(!look.isNeeded)
     }
 }

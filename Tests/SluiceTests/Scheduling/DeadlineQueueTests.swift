@@ -31,11 +31,11 @@ import Testing
         let number = deadlines.add(.queue(1), at: .seconds(1))
         deadlines.add(.attempt(5), at: .seconds(2))
         deadlines.add(.chore(.sync), at: .seconds(3))
-        deadlines.removeQueueDeadline(number)
+        deadlines.remove(number)
         #expect(deadlines.first == .seconds(2))
-        deadlines.remove(.attempt(5))
+        deadlines.removeAttempt(5)
         #expect(deadlines.first == .seconds(3))
-        deadlines.remove(.chore(.sync))
+        deadlines.set(.sync, at: nil)
         #expect(deadlines.first == nil)
         #expect(deadlines.popDue(.seconds(9)) == nil)
     }
@@ -46,7 +46,7 @@ import Testing
         deadlines.add(.queue(1), at: .seconds(1))
         let number = deadlines.add(.queue(2), at: .seconds(5))
         deadlines.add(.queue(3), at: .seconds(9))
-        deadlines.removeQueueDeadline(number)
+        deadlines.remove(number)
         #expect(deadlines.popDue(.seconds(1))?.subject == .queue(1))
         #expect(deadlines.first == .seconds(9))
     }
@@ -57,9 +57,9 @@ import Testing
         let number = deadlines.add(.queue(1), at: .seconds(1))
         deadlines.add(.queue(2), at: .seconds(2))
         _ = deadlines.popDue(.seconds(1))
-        deadlines.removeQueueDeadline(number)
-        deadlines.removeQueueDeadline(77)
-        deadlines.remove(.attempt(4))
+        deadlines.remove(number)
+        deadlines.remove(77)
+        deadlines.removeAttempt(4)
         #expect(deadlines.first == .seconds(2))
     }
 
@@ -88,7 +88,7 @@ import Testing
                 expected.append((time, deadlines.add(.queue(1), at: time)))
             case 5..<9:
                 guard let index = expected.indices.randomElement(using: &generator) else { continue }
-                deadlines.removeQueueDeadline(expected.remove(at: index).number)
+                deadlines.remove(expected.remove(at: index).number)
             default:
                 now += .milliseconds(Int.random(in: 0..<100, using: &generator))
                 var due: [Int] = []

@@ -145,13 +145,13 @@ import Testing
         let machine = TestMachine()
         _ = machine.schedule(.admitScheduled, at: .seconds(60))
         _ = machine.schedule(.admitScheduled, noLaterThan: .seconds(1))
-        #expect(machine.schedule(.admitScheduled, at: nil, insteadOf: .seconds(60)).isEmpty)
+        #expect(machine.admitNext(at: nil, insteadOf: .seconds(60)).isEmpty)
         #expect(machine.nextDeadline == .seconds(1))
-        _ = machine.schedule(.admitScheduled, at: .seconds(5), insteadOf: .seconds(60))
+        _ = machine.admitNext(at: .seconds(5), insteadOf: .seconds(60))
         #expect(machine.nextDeadline == .seconds(1))
-        _ = machine.schedule(.admitScheduled, at: .seconds(0.5), insteadOf: .seconds(60))
+        _ = machine.admitNext(at: .seconds(0.5), insteadOf: .seconds(60))
         #expect(machine.nextDeadline == .seconds(0.5))
-        #expect(machine.schedule(.admitScheduled, at: nil, insteadOf: .seconds(0.5)) == [.becameIdle])
+        #expect(machine.admitNext(at: nil, insteadOf: .seconds(0.5)) == [.becameIdle])
         #expect(machine.nextDeadline == nil)
     }
 
@@ -162,12 +162,12 @@ import Testing
             _ = machine.schedule(.admitScheduled, at: .seconds(60))
             _ = machine.schedule(.admitScheduled, noLaterThan: .seconds(90))
             _ = machine.schedule(.admitScheduled, noLaterThan: time)
-            #expect(machine.schedule(.admitScheduled, at: nil, insteadOf: .seconds(60)).isEmpty)
+            #expect(machine.admitNext(at: nil, insteadOf: .seconds(60)).isEmpty)
             #expect(machine.nextDeadline == time)
         }
         // Once, and not by the next look.
         _ = machine.schedule(.admitScheduled, at: .seconds(80))
-        #expect(machine.schedule(.admitScheduled, at: nil, insteadOf: .seconds(80)) == [.becameIdle])
+        #expect(machine.admitNext(at: nil, insteadOf: .seconds(80)) == [.becameIdle])
     }
 
     @Test("What has decided to look for scheduled actions is not idle before the look has begun")
@@ -177,6 +177,6 @@ import Testing
         #expect(machine.timeReached(.seconds(60)) == [.perform(.admitScheduled)])
         #expect(!machine.isIdle)
         #expect(machine.schedule(.admitScheduled, at: .seconds(120)).isEmpty)
-        #expect(machine.schedule(.admitScheduled, at: nil, insteadOf: .seconds(120)) == [.becameIdle])
+        #expect(machine.admitNext(at: nil, insteadOf: .seconds(120)) == [.becameIdle])
     }
 }

@@ -108,8 +108,8 @@ final class TestMachine {
         machine.schedule(chore, noLaterThan: time)
     }
 
-    func schedule(_ chore: Chore, at time: Duration?, insteadOf mark: Duration) -> [SchedulerDecision] {
-        machine.schedule(chore, at: time, insteadOf: mark)
+    func admitNext(at due: Duration?, insteadOf mark: Duration) -> [SchedulerDecision] {
+        machine.admitNext(at: due, noLaterThan: .seconds(3_600), insteadOf: mark)
     }
 
     /// What the store answers to a claim that has found a head; `nil`: it may run.

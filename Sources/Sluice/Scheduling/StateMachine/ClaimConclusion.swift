@@ -4,25 +4,16 @@ package enum ClaimConclusion: Hashable, Sendable {
     case nothing
     /// Ask again at once.
     case unfinished
-    /// The head waits until a time.
     case waiting(RetryWait, until: Duration)
     case lacksPermit(RouteID, limit: Int)
-    /// The head is a suspect.
     case awaitsTrial(CrashSuspect)
     /// There is no route for the head: a new route changes that, or a wake.
     case unroutable
-    /// The head asks for a gate that is closed.
     case gated(GateName)
-    /// A hold covers the queue.
     case held
-    /// Another process runs its actions.
     case takenElsewhere
-}
 
-extension ClaimConclusion {
-    /// Whether a wake during the claim may have changed it.
-    ///
-    /// Permits and suspicion are looked at again in any case.
+    /// Whether a wake during the claim may have changed it; permits and suspicion are checked again anyway.
     var isOutdatedByWake: Bool {
         switch self {
         case .nothing, .waiting, .unroutable, .gated, .held, .takenElsewhere: true

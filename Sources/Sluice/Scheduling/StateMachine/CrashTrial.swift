@@ -4,18 +4,16 @@
 /// ones start first, and everything else waits. If the process dies again, the suspicion of that half is
 /// raised, and the next start tries a half of it. If they survive, their suspicion is lowered, and the next
 /// start begins with those not tried that ran when the process died again. So each death halves the set of
-/// possible causes. Only the death of a process with one action on trial counts against that action. A
-/// process killed from outside at some later time raises no suspicion.
+/// possible causes. Only the death of a process with one action on trial counts against that action.
 ///
 /// Survivors continue to run. If one has not returned when the next should start, nothing can be tried alone,
-/// and the trial is over. It is over at ``until`` in any case: suspects not tried start beside the others,
-/// and remain suspects.
+/// and the trial is over. It is over at ``until`` in any case: untried ones start, and remain suspects.
 package struct CrashTrial: Sendable {
     /// Suspects to be tried, the most suspect first.
     private(set) var waiting: [CrashSuspect] = []
     /// Queues whose suspects are being claimed or run.
     private(set) var group: Set<QueueID> = []
-    /// The number of suspects that start together.
+    /// The size of the group when it was chosen.
     private(set) var size = 0
     /// The claims of the group's running suspects.
     private(set) var claims: [QueueID: Int64] = [:]
@@ -29,32 +27,23 @@ package struct CrashTrial: Sendable {
     var isActive: Bool { !waiting.isEmpty || !group.isEmpty }
 
     mutating func add(_ suspect: CrashSuspect) {
-        let index = waiting.firstIndex {
-            ($0.level, $0.crashes) < (suspect.level, suspect.crashes)
-        }
+        let index = waiting.firstIndex { ($0.level, $0.crashes) < (suspect.level, suspect.crashes) }
         waiting.insert(suspect, at: index ?? waiting.endIndex)
     }
 
-    /// Returns half of the most suspect ones, to start together.
-    ///
-    /// - Returns: The queues, and whether it is a single action whose process has died while it ran alone.
-    ///   Such an action gets all of the remaining time.
+    /// Returns half of the most suspect; `isLong`: a single one, whose process has died while it ran alone.
     mutating func takeGroup(limit: Int) -> (queues: [QueueID], isLong: Bool)? {
         guard let first = waiting.first else { return nil }
         let top = waiting.prefix { $0.level == first.level }.count
         size = min((top + 1) / 2, limit)
         let queues = waiting.prefix(size).map(\.queue)
         waiting.removeFirst(size)
-        group = Set(queues)
-        claims = [:]
+        (group, claims) = (Set(queues), [:])
         return (queues, size == 1 && first.crashes > 0)
     }
 
     /// Starts a new time for trials after a death.
-    mutating func begin(until: Duration) {
-        self.until = until
-        isOver = false
-    }
+    mutating func begin(until: Duration) { (self.until, isOver) = (until, false) }
 
     mutating func started(_ queue: QueueID, claim: Int64) {
         if group.contains(queue) { claims[queue] = claim }
@@ -70,8 +59,7 @@ package struct CrashTrial: Sendable {
     mutating func end() -> (survivors: [Int64], untried: [QueueID]) {
         defer {
             late.formUnion(group.subtracting(claims.keys))
-            (waiting, group, claims) = ([], [], [:])
-            isOver = true
+            (waiting, group, claims, isOver) = ([], [], [:], true)
         }
         return (claims.values.sorted(), waiting.map(\.queue))
     }
@@ -80,10 +68,8 @@ package struct CrashTrial: Sendable {
     mutating func isLate(_ queue: QueueID) -> Bool { !late.isEmpty && late.remove(queue) != nil }
 }
 
-// MARK: - Facts
-
 extension SchedulerStateMachine {
-    /// Adds suspects to be tried before anything else starts; ``wake(_:)`` follows with the queues with work.
+    /// Adds suspects to be tried before anything else starts; ``wake(_:)`` follows.
     package mutating func suspected(
         _ suspects: some Sequence<(queue: QueueID, level: Int, crashes: Int)>,
         until: Duration
@@ -98,7 +84,7 @@ extension SchedulerStateMachine {
             case .ready: isReady.insert(suspect.queue)
             default: continue
             }
-            if obstacles.removeValue(forKey: suspect.queue) == .taken { taken.remove(suspect.queue) }
+            unblock(suspect.queue)
             phases[suspect.queue] = .suspect
             trial.add(.init(queue: suspect.queue, level: suspect.level, crashes: suspect.crashes))
         }
@@ -107,21 +93,18 @@ extension SchedulerStateMachine {
         return decide()
     }
 
-    /// The time for what is being tried is over.
     package mutating func endTrial() -> [SchedulerDecision] {
         let (survivors, untried) = trial.end()
         for queue in untried { makeReady(queue) }
         return (survivors.isEmpty ? [] : [.survived(survivors)]) + decide()
     }
 
-    /// Returns how a claim handles a suspect at the head of a queue.
     func trialRule(for queue: QueueID) -> TrialRule {
         guard triesSuspects else { return .none }
         if trial.group.contains(queue) { return .tries(size: trial.size) }
         return trial.isOver && !trial.isActive ? .none : .waits
     }
 
-    /// Claims the next suspects, when nothing else runs.
     mutating func decideTrial() -> [SchedulerDecision] {
         guard trial.group.isEmpty, permitsInUse == 0 || mutant("alone"), settling == 0 else { return [] }
         guard let (queues, isLong) = trial.takeGroup(limit: concurrency) else { return [] }

@@ -7,12 +7,10 @@ struct DeadlineQueue {
         case attempt(Int64)
         case chore(Chore)
 
-        fileprivate var isChore: Bool { if case .chore = self { true } else { false } }
-
-        fileprivate var isWork: Bool {
+        fileprivate func isWork(ofChores: Bool) -> Bool {
             switch self {
             case .queue, .attempt: true
-            case .chore(let chore): [.admitScheduled, .sweep, .endHolds].contains(chore)
+            case .chore(let chore): ofChores && [.admitScheduled, .sweep, .endHolds].contains(chore)
             }
         }
     }
@@ -23,15 +21,11 @@ struct DeadlineQueue {
         let number: Int
         let subject: Subject
 
-        static func < (left: Deadline, right: Deadline) -> Bool {
-            (left.time, left.number) < (right.time, right.number)
-        }
+        static func < (a: Deadline, b: Deadline) -> Bool { (a.time, a.number) < (b.time, b.number) }
     }
 
     private var heap: Heap<Deadline> = []
-    /// The numbers of deadlines that are neither reached nor removed.
-    ///
-    /// A removed deadline stays in the heap until it is the first, or more than half of the heap is removed.
+    /// Those neither reached nor removed; removed ones stay in the heap until they are the first or too many.
     private var live: Set<Int> = []
     private var attempts: [Int64: Int] = [:]
     private var chores: [Chore: (number: Int, time: Duration)] = [:]
@@ -50,42 +44,25 @@ struct DeadlineQueue {
         return lastNumber
     }
 
-    /// Returns the earliest time after a moment at which anything but a routine chore is due; it scans all.
-    ///
-    /// - Parameter ofChores: Whether chores other than routine ones count.
-    func nextDueTime(after now: Duration, ofChores: Bool = true) -> Duration? {
-        heap.unordered.lazy
-            .filter { [live] in
-                $0.time > now && live.contains($0.number) && $0.subject.isWork
-                    && (ofChores || !$0.subject.isChore)
-            }
-            .map(\.time).min()
+    /// The next time at which a queue, an attempt or a chore that is not routine is due; it scans all.
+    func nextDueTime(after now: Duration, ofChores: Bool) -> Duration? {
+        heap.unordered.lazy.filter { [live] in
+            $0.time > now && live.contains($0.number) && $0.subject.isWork(ofChores: ofChores)
+        }.map(\.time).min()
     }
 
-    mutating func remove(_ subject: Subject) {
-        let number: Int? =
-            switch subject {
-            case .attempt(let claim): attempts.removeValue(forKey: claim)
-            case .chore(let chore): chores.removeValue(forKey: chore)?.number
-            case .queue: nil
-            }
-        if let number { kill(number) }
-    }
-
-    mutating func removeQueueDeadline(_ number: Int) {
-        kill(number)
+    mutating func removeAttempt(_ claim: Int64) {
+        if let number = attempts.removeValue(forKey: claim) { remove(number) }
     }
 
     mutating func set(_ chore: Chore, at time: Duration?) {
-        remove(.chore(chore))
+        if let known = chores.removeValue(forKey: chore) { remove(known.number) }
         if let time { add(.chore(chore), at: time) }
     }
 
     func time(of chore: Chore) -> Duration? { chores[chore]?.time }
-
     var first: Duration? { heap.min?.time }
 
-    /// Removes and returns the earliest deadline that is due at `now`.
     mutating func popDue(_ now: Duration) -> Deadline? {
         while let first = heap.min, first.time <= now {
             heap.removeMin()
@@ -101,7 +78,7 @@ struct DeadlineQueue {
         return nil
     }
 
-    private mutating func kill(_ number: Int) {
+    mutating func remove(_ number: Int) {
         live.remove(number)
         if heap.count > 2 * live.count + 64 {
             heap = Heap(heap.unordered.filter { live.contains($0.number) })

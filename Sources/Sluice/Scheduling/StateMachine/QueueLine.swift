@@ -7,34 +7,23 @@ struct QueueLine {
     private var line: Deque<QueueID> = []
 
     var count: Int { members.count }
-
     /// The number of entries, which is the memory used.
     var length: Int { line.count }
-
     var isEmpty: Bool { members.isEmpty }
 
-    /// Adds a queue at the end; returns `false` if it is in the line already, and keeps its position.
-    @discardableResult
-    mutating func append(_ queue: QueueID) -> Bool {
-        guard members.insert(queue).inserted else { return false }
+    /// Adds a queue at the end; if it is in the line already, it keeps its position.
+    mutating func append(_ queue: QueueID) {
+        guard members.insert(queue).inserted else { return }
         line.append(queue)
-        if line.count > 2 * members.count + 64 {
-            var seen: Set<QueueID> = []
-            line.removeAll { !members.contains($0) || !seen.insert($0).inserted }
-        }
-        return true
+        guard line.count > 2 * members.count + 64 else { return }
+        var seen: Set<QueueID> = []
+        line.removeAll { !members.contains($0) || !seen.insert($0).inserted }
     }
 
-    func contains(_ queue: QueueID) -> Bool { members.contains(queue) }
-
     mutating func popFirst() -> QueueID? {
-        while let queue = line.popFirst() {
-            if members.remove(queue) != nil { return queue }
-        }
+        while let queue = line.popFirst() { if members.remove(queue) != nil { return queue } }
         return nil
     }
 
-    mutating func remove(_ queue: QueueID) {
-        if !members.isEmpty { members.remove(queue) }
-    }
+    mutating func remove(_ queue: QueueID) { if !members.isEmpty { members.remove(queue) } }
 }

@@ -1,6 +1,5 @@
 /// What is known of an active queue.
 enum QueuePhase: Equatable {
-    /// In the line of ready queues.
     case ready
     /// Its head is being claimed. `wasWoken`: what the claim finds may be out of date already.
     case claiming(wasWoken: Bool)
@@ -11,8 +10,6 @@ enum QueuePhase: Equatable {
     case settling
     /// Its head waits until a deadline, which is valid while its number is this one.
     case waiting(RetryWait, until: Duration, deadline: Int)
-    /// Its head's route has no permit left.
     case lackingPermit(RouteID)
-    /// Its head is a suspect.
     case suspect
 }

@@ -4,28 +4,20 @@ internal import DequeModule
 struct RouteLines {
     private var runs: [Int64: RouteID] = [:]
     private var counts: [RouteID: Int] = [:]
-    /// Runs whose handlers have returned and whose outcomes are being written.
+    /// Runs whose outcomes are being written; they count in `counts` too.
     private var ending: [Int64: RouteID] = [:]
     private var endingCounts: [RouteID: Int] = [:]
-    private var lines: [RouteID: (limit: Int, queues: Deque<QueueID>)] = [:]
-    /// The queues in the lines, so that none is in a line twice.
-    private var standing: Set<Place> = []
+    /// The queues that wait for a permit; `members` has the same, so that none is in a line twice.
+    private var lines: [RouteID: (limit: Int, queues: Deque<QueueID>, members: Set<QueueID>)] = [:]
     /// Queues that were called from a line, until their claim ends.
     private var called: [QueueID: RouteID] = [:]
-
-    private struct Place: Hashable {
-        let queue: QueueID
-        let route: RouteID
-    }
 
     mutating func began(_ claim: Int64, of route: RouteID) {
         runs[claim] = route
         counts[route, default: 0] += 1
     }
 
-    /// Records that a run's outcome is being written: a claim in the same transaction may use its permit.
-    ///
-    /// - Returns: Its route, if it has a limit.
+    /// Records that a run's outcome is written, with a claim that may use its permit; returns the route.
     mutating func ends(_ claim: Int64) -> RouteID? {
         guard !runs.isEmpty, let route = runs.removeValue(forKey: claim) else { return nil }
         ending[claim] = route
@@ -33,7 +25,7 @@ struct RouteLines {
         return route
     }
 
-    /// Records that a run's outcome was written, or never will be; returns its route, if it has a limit.
+    /// Records that a run's outcome was written, or never will be; returns its route.
     mutating func ended(_ claim: Int64) -> RouteID? {
         guard !ending.isEmpty, let route = ending.removeValue(forKey: claim) else { return nil }
         endingCounts[route, default: 0] -= 1
@@ -41,32 +33,25 @@ struct RouteLines {
         return route
     }
 
-    /// Adds a queue to the line of a route, at its front if it was called from there.
-    ///
-    /// - Returns: `false` if the runs, with those whose outcomes are being written, are below the limit: no
-    ///   end of a run would call the queue.
+    /// Adds a queue to the line of a route; returns `false` if no end of a run would call it from there.
     mutating func enqueue(_ queue: QueueID, for route: RouteID, limit: Int) -> Bool {
         let wasCalled = called[queue] == route
         if wasCalled { called[queue] = nil }
         guard counts[route, default: 0] >= limit else { return false }
-        guard standing.insert(Place(queue: queue, route: route)).inserted else { return true }
-        lines[route, default: (limit, [])].limit = limit
-        if wasCalled {
-            lines[route]?.queues.prepend(queue)
-        } else {
-            lines[route]?.queues.append(queue)
-        }
+        guard lines[route, default: (limit, [], [])].members.insert(queue).inserted else { return true }
+        lines[route]?.limit = limit
+        // A queue that was called returns to its place.
+        if wasCalled { lines[route]?.queues.prepend(queue) } else { lines[route]?.queues.append(queue) }
         return true
     }
 
     /// Calls the next queue in the line of a route, unless the claims of queues called before fill the route.
     mutating func call(for route: RouteID) -> QueueID? {
-        guard let line = lines[route], !line.queues.isEmpty else { return nil }
+        guard let limit = lines[route]?.limit, lines[route]?.queues.isEmpty == false else { return nil }
         let promised = called.values.count { $0 == route }
         let taken = counts[route, default: 0] - endingCounts[route, default: 0] + promised
-        guard taken < line.limit else { return nil }
-        guard let queue = lines[route]?.queues.popFirst() else { return nil }
-        standing.remove(Place(queue: queue, route: route))
+        guard taken < limit, let queue = lines[route]?.queues.popFirst() else { return nil }
+        lines[route]?.members.remove(queue)
         called[queue] = route
         return queue
     }

@@ -1,7 +1,6 @@
-/// Queues whose heads had no route here at their last claim.
+/// Queues whose heads had no route here at their last claim; others may run them without a report.
 ///
-/// Another process may have a route, and does not report when it has run them. So some are polled again at
-/// intervals. Each that has got a route, or has nothing to do, causes a poll of the next one.
+/// So some are polled at intervals. Each that has got a route, or nothing to do, causes a poll of the next.
 struct RoutelessQueues {
     private var line = QueueLine()
     /// Polled queues, until it is known whether they still have no route.
@@ -10,7 +9,6 @@ struct RoutelessQueues {
     var count: Int { line.count }
     var isEmpty: Bool { line.isEmpty }
 
-    /// Adds a queue whose head has no route.
     mutating func append(_ queue: QueueID) {
         askedAgain.remove(queue)
         line.append(queue)

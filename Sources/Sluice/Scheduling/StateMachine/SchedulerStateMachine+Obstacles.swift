@@ -1,23 +1,18 @@
-/// Queues that wait for an outside change: a route, a gate, the end of a hold.
-///
-/// Each costs an entry in a table. A queue is polled again when its obstacle ends, or when it may have
-/// another head, after an enqueue or a change.
+/// Queues that wait for a route, a gate or the end of a hold, polled when that or their head changes.
 extension SchedulerStateMachine {
-    /// A new route may serve what had none.
     package mutating func routesChanged() -> [SchedulerDecision] {
-        // What has none still comes again with its claim.
+        // Those without a route still come again with their claims.
         routeless = RoutelessQueues()
         lift { $0 == .route }
         return decide()
     }
 
-    /// Holds have ended, or have come.
     package mutating func holdsChanged() -> [SchedulerDecision] {
         lift { $0 == .hold }
         return decide()
     }
 
-    /// Gates have been opened: the queues that wait for them are asked again, at once or spread over a time.
+    /// Gates have been opened: the queues that wait for them are polled, at once or spread over a time.
     package mutating func gatesOpened(_ openings: [GateOpening], at now: Duration) -> [SchedulerDecision] {
         guard isOpen else { return [] }
         for opening in openings {
@@ -29,16 +24,7 @@ extension SchedulerStateMachine {
             let queues = obstacles.filter { $0.value == .gate(opening.gate) }.keys.sorted()
             for (index, queue) in queues.enumerated() {
                 obstacles[queue] = nil
-                let time = now + opening.spread * index / queues.count
-                let wait = RetryWait(
-                    action: ActionID(rawValue: 0),
-                    nextAttemptAt: Timestamp(microseconds: 0)
-                )
-                phases[queue] = .waiting(
-                    wait,
-                    until: time,
-                    deadline: agenda.deadlines.add(.queue(queue), at: time)
-                )
+                postpone(queue, .unwritten, until: now + opening.spread * index / queues.count)
             }
         }
         return decide()
@@ -46,24 +32,17 @@ extension SchedulerStateMachine {
 
     /// Polls queues that other processes had taken, those first whose last poll is longest ago.
     ///
-    /// Without `all`, it polls as many as there are free permits. A process keeps a queue while it has work
-    /// for it, unless more queues are ready there than it may run. Then it leaves some, without a report.
-    /// Each queue found free causes a poll of the next one. So taken queues are polled rarely, and free ones
-    /// are found at once, however many they are.
-    ///
-    /// Some of those without a route are asked too (``RoutelessQueues``).
+    /// Without `all`, as many as there are free permits; and some without a route. A process with more ready
+    /// queues than it may run leaves some without a report. Each found free causes a poll of the next.
     package mutating func askAgain(all: Bool) -> [SchedulerDecision] {
         guard isOpen else { return [] }
         askTaken(count: all ? taken.count : concurrency - permitsInUse)
-        for _ in 0..<min(Self.probeCount, routeless.count) { askNextRouteless() }
+        for _ in 0..<min(8, routeless.count) { askNextRouteless() }
         return decide()
     }
 
-    private mutating func askNextRouteless() {
-        if let queue = routeless.next() { wake(queue) }
-    }
+    private mutating func askNextRouteless() { if let queue = routeless.next() { wake(queue) } }
 
-    /// A claim has been concluded, which may tell whether there is a route.
     mutating func noteRoute(of queue: QueueID, _ conclusion: ClaimConclusion) {
         switch conclusion {
         case .unroutable: routeless.append(queue)
@@ -73,13 +52,8 @@ extension SchedulerStateMachine {
         }
     }
 
-    /// Removes a queue with a route or nothing to do, and polls the next: the same change may apply to it.
-    mutating func hasRoute(_ queue: QueueID) {
-        if routeless.remove(queue) { askNextRouteless() }
-    }
-
-    /// The number of queues without a route that are polled at a time.
-    private static let probeCount = 8
+    /// Removes a queue with a route or nothing to do; polls the next, to which the same change may apply.
+    mutating func hasRoute(_ queue: QueueID) { if routeless.remove(queue) { askNextRouteless() } }
 
     private mutating func askTaken(count: Int) {
         for _ in 0..<count {
@@ -89,28 +63,36 @@ extension SchedulerStateMachine {
         }
     }
 
-    /// Polls the next taken queue, if this one was polled and has nothing to do here.
-    ///
-    /// Not while it waits, for example after its claim was refused by the disk: this is called again then.
+    /// Polls the next taken queue, if this one was polled, has nothing to do here, and does not wait.
     mutating func askNextTaken(behind queue: QueueID) {
         guard !askedAgain.isEmpty, phases[queue] == nil, askedAgain.remove(queue) != nil else { return }
         if obstacles[queue] != .taken { askTaken(count: 1) }
     }
 
-    mutating func noteTaken(_ queue: QueueID) {
+    mutating func block(_ queue: QueueID, by obstacle: QueueObstacle) {
         phases[queue] = nil
-        obstacles[queue] = .taken
-        taken.append(queue)
+        obstacles[queue] = obstacle
     }
 
-    /// Wakes the queues behind an obstacle that has gone.
+    mutating func unblock(_ queue: QueueID) {
+        if !obstacles.isEmpty, obstacles.removeValue(forKey: queue) == .taken { taken.remove(queue) }
+    }
+
+    mutating func postpone(_ queue: QueueID, _ wait: RetryWait, until time: Duration) {
+        let deadline = agenda.deadlines.add(.queue(queue), at: time)
+        phases[queue] = .waiting(wait, until: time, deadline: deadline)
+    }
+
     private mutating func lift(_ isGone: (QueueObstacle) -> Bool) {
         for (queue, obstacle) in obstacles where isGone(obstacle) { wake(queue) }
         wakeClaims()
     }
 
     /// Wakes queues whose current claims may have met the obstacle before it ended.
-    private mutating func wakeClaims() {
-        for queue in phases.keys where isClaiming(queue) { wake(queue) }
-    }
+    private mutating func wakeClaims() { for queue in phases.keys where isClaiming(queue) { wake(queue) } }
+}
+
+extension RetryWait {
+    /// A wait that nothing in the file asks for.
+    static let unwritten = RetryWait(action: .init(rawValue: 0), nextAttemptAt: .init(microseconds: 0))
 }

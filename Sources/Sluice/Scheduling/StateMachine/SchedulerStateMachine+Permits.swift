@@ -1,26 +1,31 @@
 internal import DequeModule
 
-/// Sharing commits when many permits are in use.
 extension SchedulerStateMachine {
-    /// The number of permits in use from which outcomes are likely to coincide.
+    /// Whether so many handlers run and claims are made that their commits should be shared.
     ///
     /// With 2 queues whose handlers do nothing, leaving each commit to another thread costs a seventh of the
     /// rate. With 4 it costs nothing, and with 8 and more it gains a fifth.
-    private static let crowd = 8
+    var isCrowded: Bool { permitsInUse >= 8 }
 
-    /// Whether so many handlers run and claims are made that their commits should be shared.
-    var isCrowded: Bool { permitsInUse >= Self.crowd }
-
-    // Who is asked again when a permit of a route is free.
-
-    /// A handler has returned: with its outcome its route's permit goes to the next that lacks one.
-    mutating func endRun(_ claim: Int64) {
-        if let route = lines.ends(claim) { callNext(for: route) }
+    func readiness(of queue: QueueID) -> QueueReadiness {
+        switch phases[queue] {
+        case .lackingPermit: .lacksRoutePermit
+        case .suspect: .awaitsTrial
+        case .ready where trial.isActive: .awaitsTrial
+        case .ready where permitsInUse >= concurrency: .lacksPermit
+        default: .free
+        }
     }
 
+    /// A handler has returned: with its outcome its route's permit goes to the next that lacks one.
+    mutating func endRun(_ claim: Int64) { if let route = lines.ends(claim) { callNext(for: route) } }
+
     /// Passes on a permit of a route when the outcome is written, to a queue that has asked for it since.
-    mutating func endedRun(_ claim: Int64) {
-        if let route = lines.ended(claim) { callNext(for: route) }
+    mutating func endedRun(_ claim: Int64) { if let route = lines.ended(claim) { callNext(for: route) } }
+
+    /// Passes on the permit of a called queue that has not used it, because it has another head now.
+    mutating func endCall(of queue: QueueID, hasTaken taken: RouteID?) {
+        if let route = lines.endCall(of: queue), route != taken { callNext(for: route) }
     }
 
     private mutating func callNext(for route: RouteID) {
@@ -35,8 +40,58 @@ extension SchedulerStateMachine {
         }
     }
 
-    /// Passes on the permit of a called queue that has not used it, because it has another head now.
-    mutating func endCall(of queue: QueueID, hasTaken taken: RouteID?) {
-        if let route = lines.endCall(of: queue), route != taken { callNext(for: route) }
+    // MARK: - Chores and rest
+
+    package mutating func schedule(_ chore: Chore, at time: Duration?) -> [SchedulerDecision] {
+        agenda.schedule(chore, at: time)
+        return decide()
     }
+
+    package mutating func schedule(_ chore: Chore, noLaterThan time: Duration) -> [SchedulerDecision] {
+        agenda.schedule(chore, noLaterThan: time) ? decide() : []
+    }
+
+    package mutating func admitNext(
+        at due: Duration?,
+        noLaterThan limit: Duration,
+        insteadOf mark: Duration
+    ) -> [SchedulerDecision] {
+        agenda.admitNext(at: due, noLaterThan: limit, insteadOf: mark) ? decide() : []
+    }
+
+    /// Whether nothing is ready, runs (also elsewhere) or waits for a time; parked queues do not count.
+    package var isIdle: Bool {
+        phases.isEmpty && beside.isEmpty && settlingBeside.isEmpty && taken.isEmpty && !agenda.isAdmitting
+            && agenda.deadlines.time(of: .admitScheduled) == nil
+    }
+
+    /// Whether what is left waits for a time, for another process, or for somebody.
+    var isResting: Bool {
+        permitsInUse == 0 && settling == 0 && ready.isEmpty && !trial.isActive && !agenda.isAdmitting
+    }
+
+    /// Whether nothing is left to do now, but for `held` handlers and `paused` outcomes that wait for a time.
+    func isAtRest(at now: Duration, butFor held: Int, paused: Int) -> Bool {
+        permitsInUse == held && settling == paused && !agenda.isAdmitting
+            && nextDeadline.map { $0 > now } ?? true
+    }
+
+    package mutating func timeReached(_ now: Duration) -> [SchedulerDecision] {
+        var decisions: [SchedulerDecision] = []
+        while let due = agenda.deadlines.popDue(now) {
+            switch due.subject {
+            case .attempt(let claim): decisions.append(.timeOut(claim: claim))
+            case .chore(let chore):
+                if chore == .admitScheduled { agenda.isAdmitting = true }
+                decisions.append(.perform(chore))
+            case .queue(let queue):
+                guard case .waiting(let wait, let until, due.number) = phases[queue] else { continue }
+                makeReady(queue)
+                waits[queue] = (wait, until, isOver: true)
+            }
+        }
+        return decisions + decide()
+    }
+
+    package var nextDeadline: Duration? { agenda.deadlines.first }
 }

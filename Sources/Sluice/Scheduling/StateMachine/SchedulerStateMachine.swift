@@ -3,9 +3,8 @@ internal import HeapModule
 
 /// Decides which queue's head is claimed next: facts in, decisions out; no SQL, no clock, no waiting.
 ///
-/// It knows the active queues: those ready, being claimed, running, or waiting for a time, a permit or to run
-/// alone. It does not know their actions: the claim reads the head in its transaction, and its result is
-/// reported as a fact. A queue with nothing to do, or parked, is forgotten: idle queues cost nothing.
+/// It knows the active queues, not their actions: the claim reads the head in its transaction, and its result
+/// is reported as a fact. A queue with nothing to do, or parked, is forgotten: idle queues cost nothing.
 ///
 /// ```
 ///             wake                claim                admitted           handler returned
@@ -16,31 +15,29 @@ internal import HeapModule
 ///                     │ nothing runs          └─▶ waiting for its trial (a suspect, G7)
 /// ```
 package struct SchedulerStateMachine {
-    /// How many handlers run at the same time at most.
     package let concurrency: Int
-    /// Whether suspects of a crash are tried with nothing beside them.
+    /// Whether suspects are tried with nothing beside them (``CrashTrial``).
     let triesSuspects: Bool
 
     var phases: [QueueID: QueuePhase] = [:]
     var ready: Deque<QueueID> = []
-    /// Queues that wait for what others do: they cost a look-up in this table and nothing else.
     var obstacles: [QueueID: QueueObstacle] = [:]
     /// Queues that other processes run.
     var taken = QueueLine()
-    /// Polled ones of them, until it is known whether they are free.
+    /// Those polled, until it is known whether they are free.
     var askedAgain: Set<QueueID> = []
     var trial = CrashTrial()
-    /// Waits of queues that are polled again, because they have ended or after a wake-up.
-    ///
-    /// They are kept so that a wall clock that was set back cannot restart the wait (G8).
+    /// Waits of queues that are polled again: a wall clock that was set back cannot restart them (G8).
     var waits: [QueueID: (wait: RetryWait, until: Duration, isOver: Bool)] = [:]
     var lines = RouteLines()
-    /// Runs of queues with several slots, whose phase is that of the next claim.
-    var beside: [Int64: QueueID] = [:]
-    /// Runs of them whose outcome is being written.
+    /// The claims of runs of queues with several slots.
+    ///
+    /// The phase of such a queue is that of its next claim: a wake-up costs one vain claim, not one a slot.
+    var beside: Set<Int64> = []
+    /// Those of them whose outcome is being written.
     var settlingBeside: Set<Int64> = []
     var agenda = Agenda()
-    /// Claims under way and handlers that run, each a permit.
+    /// Claims under way and handlers that run.
     var permitsInUse = 0
     /// Outcomes that are being written.
     var settling = 0
@@ -51,42 +48,32 @@ package struct SchedulerStateMachine {
     package init(concurrency: Int, triesSuspects: Bool = true) {
         (self.concurrency, self.triesSuspects) = (concurrency, triesSuspects)
     }
-}
 
-// MARK: - Facts
-
-extension SchedulerStateMachine {
     /// Starts the scheduler of a running broker; ``wake(_:)`` follows with its queues that have work.
     package mutating func start() {
         precondition(permitsInUse == 0 && settling == 0, "the scheduler was started while handlers ran")
         forget()
         isOpen = true
-        isStopping = false
     }
 
     /// Stops claiming; ``stop()`` follows, which may report at once that nothing runs.
     package mutating func close() { isOpen = false }
 
-    /// The broker is to stop: no further claim, until nothing runs.
+    /// Stops claiming, and reports when nothing runs.
     package mutating func stop() -> [SchedulerDecision] {
         close()
         isStopping = true
         return decide()
     }
 
-    /// Queues may have become ready.
     package mutating func wake(_ queues: some Sequence<QueueID>) -> [SchedulerDecision] {
-        // When it starts, every queue with work is looked at.
+        // When it starts, it gets all queues with work.
         guard isOpen else { return [] }
         for queue in queues { wake(queue) }
         return decide()
     }
 
-    /// Records that a claim is committed and its handler starts.
-    ///
-    /// - Parameters:
-    ///   - route: Its route, if that has a limit.
-    ///   - room: The slots that the queue has left.
+    /// Records that a claim is committed and its handler starts; `route`: its route, if that has a limit.
     package mutating func started(
         _ queue: QueueID,
         claim: Int64,
@@ -100,7 +87,12 @@ extension SchedulerStateMachine {
         endCall(of: queue, hasTaken: route)
         hasRoute(queue)
         trial.started(queue, claim: claim)
-        if room == .single { phases[queue] = .running } else { goBeside(queue, claim: claim, room) }
+        if room != .single { beside.insert(claim) }
+        switch room {
+        case .single: phases[queue] = .running
+        case .more: makeReady(queue)
+        case .full: phases[queue] = .full
+        }
         if let timeOutAt { agenda.deadlines.add(.attempt(claim), at: timeOutAt) }
         return (trial.isLate(queue) ? [.survived([claim])] : []) + decide()
     }
@@ -121,40 +113,24 @@ extension SchedulerStateMachine {
             return decide()
         }
         switch conclusion {
-        case .nothing:
-            phases[queue] = nil
-        case .unfinished:
-            makeReady(queue)
+        case .nothing: phases[queue] = nil
+        case .unfinished: makeReady(queue)
         case .waiting(let wait, let time):
-            let until = known?.wait == wait ? min(time, known?.until ?? time) : time
-            phases[queue] = .waiting(
-                wait,
-                until: until,
-                deadline: agenda.deadlines.add(.queue(queue), at: until)
-            )
+            postpone(queue, wait, until: known?.wait == wait ? min(time, known?.until ?? time) : time)
         case .lacksPermit(let route, let limit):
             phases[queue] = .lackingPermit(route)
             // A permit may have been freed between the transaction and now.
             if !lines.enqueue(queue, for: route, limit: limit) { makeReady(queue) }
         case .awaitsTrial(let suspect):
             // The trial may have ended between the transaction and now.
-            if trial.isOver {
-                makeReady(queue)
-            } else {
-                phases[queue] = .suspect
-                trial.add(suspect)
-            }
-        case .unroutable:
-            phases[queue] = nil
-            obstacles[queue] = .route
-        case .gated(let gate):
-            phases[queue] = nil
-            obstacles[queue] = .gate(gate)
-        case .held:
-            phases[queue] = nil
-            obstacles[queue] = .hold
+            phases[queue] = .suspect
+            if trial.isOver { makeReady(queue) } else { trial.add(suspect) }
+        case .unroutable: block(queue, by: .route)
+        case .gated(let gate): block(queue, by: .gate(gate))
+        case .held: block(queue, by: .hold)
         case .takenElsewhere:
-            noteTaken(queue)
+            block(queue, by: .taken)
+            taken.append(queue)
         }
         endCall(of: queue, hasTaken: nil)
         askNextTaken(behind: queue)
@@ -163,32 +139,36 @@ extension SchedulerStateMachine {
 
     /// Records that a handler has returned and its outcome is about to be written.
     ///
-    /// - Returns: The claim to make in the same transaction, with the permit that it frees: the next ready
-    ///   queue's, or its own queue's next when no other is ready.
+    /// Returns the claim to make in the same transaction: the next ready queue's, or its own queue's.
     package mutating func finishing(_ queue: QueueID, claim: Int64) -> ClaimOrder? {
-        if beside[claim] != nil { return finishingBeside(queue, claim: claim) }
-        precondition(phases[queue] == .running, "a queue finished that was not running")
-        agenda.deadlines.remove(.attempt(claim))
-        trial.left(queue)
-        phases[queue] = .settling
+        let isBeside = beside.contains(claim)
+        if isBeside {
+            beside.remove(claim)
+            settlingBeside.insert(claim)
+        } else {
+            precondition(phases[queue] == .running, "a queue finished that was not running")
+            trial.left(queue)
+            phases[queue] = .settling
+        }
+        agenda.deadlines.removeAttempt(claim)
         endRun(claim)
         settling += 1
         // Its permit passes to the next claim, or is returned.
         permitsInUse -= 1
         guard isOpen, !trial.isActive else { return nil }
         if let next = ready.popFirst() { return order(next) }
+        if isBeside { return phases[queue] == .full ? order(queue) : nil }
         settling -= 1
         return order(queue)
     }
 
-    /// The outcome has been written.
-    ///
-    /// The queue may have more to do.
+    /// The outcome has been written; the queue may have more to do.
     package mutating func settled(_ queue: QueueID, claim: Int64) -> [SchedulerDecision] {
         endedRun(claim)
         if settlingBeside.remove(claim) != nil {
             settling -= 1
-            askAgain(queue)
+            // A slot is free.
+            if phases[queue] == .full { makeReady(queue) } else { wake(queue) }
         } else if phases[queue] == .settling {
             settling -= 1
             makeReady(queue)
@@ -196,21 +176,28 @@ extension SchedulerStateMachine {
         return decide()
     }
 
-    // MARK: - Deciding
-
-    func isClaiming(_ queue: QueueID) -> Bool {
-        if case .claiming = phases[queue] { true } else { false }
+    /// Withdraws the claim of a queue's next action until its outcome is written; `nil` if it has more slots.
+    package mutating func withdrawClaim(of queue: QueueID, behind claim: Int64) -> [SchedulerDecision]? {
+        if settlingBeside.contains(claim) { return nil }
+        precondition(isClaiming(queue), "a claim was withdrawn that was not under way")
+        permitsInUse -= 1
+        trial.left(queue)
+        endCall(of: queue, hasTaken: nil)
+        waits[queue] = nil
+        phases[queue] = .settling
+        settling += 1
+        return decide()
     }
 
+    func isClaiming(_ queue: QueueID) -> Bool { if case .claiming = phases[queue] { true } else { false } }
+
     mutating func wake(_ queue: QueueID) {
-        if !obstacles.isEmpty {
-            if obstacles.removeValue(forKey: queue) == .taken { taken.remove(queue) }
-        }
+        unblock(queue)
         switch phases[queue] {
         case nil: makeReady(queue)
         case .claiming: phases[queue] = .claiming(wasWoken: true)
         case .waiting(let wait, let until, let deadline):
-            agenda.deadlines.removeQueueDeadline(deadline)
+            agenda.deadlines.remove(deadline)
             makeReady(queue)
             waits[queue] = (wait, until, isOver: false)
         // Its head may be another one now, of another route.
@@ -228,7 +215,6 @@ extension SchedulerStateMachine {
     mutating func decide() -> [SchedulerDecision] {
         guard isOpen else {
             guard isStopping, permitsInUse == 0, settling == 0 else { return [] }
-            isStopping = false
             forget()
             return [.stopped]
         }
@@ -245,25 +231,14 @@ extension SchedulerStateMachine {
         permitsInUse += 1
         phases[queue] = .claiming(wasWoken: false)
         let known = waits[queue]
-        return ClaimOrder(
-            queue: queue,
-            waitedFor: known?.isOver == true ? known?.wait : nil,
-            trial: trialRule(for: queue)
-        )
+        let waitedFor = known?.isOver == true ? known?.wait : nil
+        return ClaimOrder(queue: queue, waitedFor: waitedFor, trial: trialRule(for: queue))
     }
 
+    /// Forgets everything but the sync of earlier writes.
     private mutating func forget() {
-        phases.removeAll()
-        ready.removeAll()
-        obstacles.removeAll()
-        beside.removeAll()
-        settlingBeside.removeAll()
-        taken = QueueLine()
-        askedAgain.removeAll()
-        routeless = RoutelessQueues()
-        trial = CrashTrial()
-        waits.removeAll()
-        lines = RouteLines()
-        agenda.reset()
+        let sync = agenda.deadlines.time(of: .sync)
+        self = Self(concurrency: concurrency, triesSuspects: triesSuspects)
+        agenda.deadlines.set(.sync, at: sync)
     }
 }
