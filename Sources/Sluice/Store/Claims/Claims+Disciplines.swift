@@ -74,8 +74,7 @@ extension Claims {
     ) throws(SQLiteError) -> Result<Turn, Taken> {
         let claims = try connection.cached(
             "SELECT slot, action_id, claim >> 32 FROM sluice_claim_rows WHERE queue_id = ?1 ORDER BY slot"
-        )
-        .bind(1, queue.rawValue).all {
+        ).bind(1, queue.rawValue).all {
             (slot: $0.int(0), action: ActionID(rawValue: $0.int64(1)), epoch: $0.int64(2))
         }
         guard claims.count < discipline.slots || mutant("slots") else {

@@ -41,7 +41,6 @@ extension Claims {
               AND claim >> 32 IN (SELECT epoch FROM sluice_runner_rows WHERE epoch <> ?2)
             LIMIT 1
             """
-        )
-        .bind(1, action.rawValue).bind(2, epoch).hasRow()
+        ).bind(1, action.rawValue).bind(2, epoch).hasRow()
     }
 }

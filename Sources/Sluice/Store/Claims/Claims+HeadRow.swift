@@ -16,9 +16,7 @@ extension Claims {
             LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id
             WHERE a.id = ?1
             """
-        )
-        .bind(1, place.action.rawValue).bind(2, request.queue.rawValue)
-        .first { HeadRow($0, at: place, now) }
+        ).bind(1, place.action.rawValue).bind(2, request.queue.rawValue).first { HeadRow($0, at: place, now) }
         return row ?? nil
     }
 }

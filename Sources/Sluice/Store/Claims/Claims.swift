@@ -268,8 +268,7 @@ final class Claims: TransactionSubject {
     func failRest(of queue: QueueID) throws(SQLiteError) -> Bool {
         let isFailing = try connection.cached(
             "SELECT 1 FROM sluice_queue_rows WHERE queue_id = ?1 AND blocked_by = 'failing'"
-        )
-        .bind(1, queue.rawValue).hasRow()
+        ).bind(1, queue.rawValue).hasRow()
         if isFailing { try failures.failBatch(of: queue) }
         return isFailing
     }

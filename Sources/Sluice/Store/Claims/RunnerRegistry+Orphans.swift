@@ -18,8 +18,7 @@ extension RunnerRegistry {
             SELECT queue_id, slot, action_id, claim, started_at_us, trial_size FROM sluice_claim_rows
             WHERE ifnull(claim, 0) >> 32 NOT IN (SELECT epoch FROM sluice_runner_rows)
             """
-        )
-        .all {
+        ).all {
             (
                 run: Receipt(
                     action: ActionID(rawValue: $0.int64(2)),
@@ -39,8 +38,7 @@ extension RunnerRegistry {
                 WHERE action_id = ?1
                 RETURNING attempts
                 """
-            )
-            .bind(1, orphan.run.action.rawValue).all { $0.int(0) }.first
+            ).bind(1, orphan.run.action.rawValue).all { $0.int(0) }.first
             guard let number else { continue }
             let run = FailedRun(receipt: orphan.run, startedAt: orphan.startedAt, number: number)
             let error = "the process died while the action ran alone"
@@ -55,8 +53,7 @@ extension RunnerRegistry {
             DELETE FROM sluice_claim_rows
             WHERE ifnull(claim, 0) >> 32 NOT IN (SELECT epoch FROM sluice_runner_rows)
             """
-        )
-        .run()
+        ).run()
         for orphan in orphans {
             try settlements.endOrphan(orphan.run)
             // A process that has seen it run may have forgotten its place.
@@ -76,12 +73,10 @@ extension RunnerRegistry {
                 SELECT action_id FROM sluice_claim_rows WHERE claim IN (SELECT value FROM json_each(?1))
             )
             """
-        )
-        .bind(1, list).run()
+        ).bind(1, list).run()
         try connection.cached(
             "UPDATE sluice_claim_rows SET trial_size = 0 WHERE claim IN (SELECT value FROM json_each(?1))"
-        )
-        .bind(1, list).run()
+        ).bind(1, list).run()
     }
 
     /// Makes suspects of the actions claimed by other processes than these.
@@ -93,7 +88,6 @@ extension RunnerRegistry {
             WHERE ifnull(c.claim, 0) >> 32 NOT IN (SELECT value FROM json_each(?1))
             ON CONFLICT (action_id) DO UPDATE SET is_suspect = 1, suspicion = suspicion + is_suspect
             """
-        )
-        .bind(1, RunnerRow.epochs(living)).run()
+        ).bind(1, RunnerRow.epochs(living)).run()
     }
 }

@@ -66,8 +66,7 @@ final class RunnerRegistry: TransactionSubject {
     private func register() throws {
         let next = try connection.cached(
             "UPDATE sluice_counters SET value = value + 1 WHERE name = 'epoch' RETURNING value"
-        )
-        .all { $0.int64(0) }.first
+        ).all { $0.int64(0) }.first
         guard let next else {
             throw SluiceError(.corrupt, "the counter 'epoch' is missing from sluice_counters")
         }
@@ -77,13 +76,10 @@ final class RunnerRegistry: TransactionSubject {
             INSERT INTO sluice_runner_rows (epoch, pid, process, nonce, lease_until_us, lease_until_boot_us)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6)
             """
-        )
-        .bind(1, next).bind(2, core.identity.pid).bind(
+        ).bind(1, next).bind(2, core.identity.pid).bind(
             3,
             RunnerRow.text(core.identity, keptBy: core.leases.keeper)
-        )
-        .bind(4, core.nonce)
-        .bind(5, lease.wall.microseconds).bind(6, lease.onMachine).run()
+        ).bind(4, core.nonce).bind(5, lease.wall.microseconds).bind(6, lease.onMachine).run()
         core.epoch = next
         core.life.wrote(lease: lease.wall)
         isToRun = true
@@ -93,8 +89,7 @@ final class RunnerRegistry: TransactionSubject {
         // Any process may have left changes that no process will read.
         try connection.cached(
             "DELETE FROM sluice_changes WHERE epoch NOT IN (SELECT epoch FROM sluice_runner_rows)"
-        )
-        .run()
+        ).run()
         try suspectOrphans(of: [])
         try gatesAndHolds.forgetGates()
         try core.notifyRunners("runner")
@@ -123,8 +118,7 @@ final class RunnerRegistry: TransactionSubject {
         core.life.wrote(lease: lease.wall)
         return try connection.cached(
             "UPDATE sluice_runner_rows SET lease_until_us = ?2, lease_until_boot_us = ?3 WHERE epoch = ?1"
-        )
-        .bind(1, epoch).bind(2, lease.wall.microseconds).bind(3, lease.onMachine).run() == 1
+        ).bind(1, epoch).bind(2, lease.wall.microseconds).bind(3, lease.onMachine).run() == 1
     }
 
     /// Renews the lease together with any other commit.

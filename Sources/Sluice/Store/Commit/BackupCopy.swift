@@ -95,9 +95,7 @@ struct BackupCopy: Sendable {
             Pragma("locking_mode", "EXCLUSIVE"), Pragma("journal_mode", "WAL"),
             Pragma("wal_autocheckpoint", 0),
             Pragma("synchronous", 2), Pragma("fullfsync", true), Pragma("checkpoint_fullfsync", true),
-        ] {
-            try copy.set(pragma)
-        }
+        ] { try copy.set(pragma) }
         let transaction = WriteTransaction(
             connection: copy,
             nonce: 0,

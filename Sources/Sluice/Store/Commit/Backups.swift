@@ -13,9 +13,7 @@ final class Backups: Sendable {
     private let state = Mutex(State())
     private let queue: DispatchQueue
 
-    init(_ engine: EngineContext) {
-        queue = engine.queue("sluice.backup", qos: .utility)
-    }
+    init(_ engine: EngineContext) { queue = engine.queue("sluice.backup", qos: .utility) }
 
     /// Makes a copy on a thread that may block, unless copies are refused.
     func perform(

@@ -33,8 +33,7 @@ final class Lookout: Sendable {
             SELECT 1 WHERE EXISTS (SELECT 1 FROM sluice_changes WHERE epoch = ?1)
                         OR NOT EXISTS (SELECT 1 FROM sluice_runner_rows WHERE epoch = ?1)
             """
-        )
-        .bind(1, epoch).hasRow()
+        ).bind(1, epoch).hasRow()
     }
 
     /// Returns the path of the WAL, with symbolic links resolved; it exists while connections are open.
@@ -44,18 +43,12 @@ final class Lookout: Sendable {
         return path
     }
 
-    func close() async {
-        await perform { $0.isClosed = true }
-    }
+    func close() async { await perform { $0.isClosed = true } }
 
     /// Closes the connection; checks throw until it is resumed.
-    func suspend() async {
-        await perform { $0.isSuspended = true }
-    }
+    func suspend() async { await perform { $0.isSuspended = true } }
 
-    func resume() async {
-        await perform { $0.isSuspended = false }
-    }
+    func resume() async { await perform { $0.isSuspended = false } }
 
     private func perform(_ change: @escaping @Sendable (Lookout) -> Void) async {
         await withCheckedContinuation { continuation in

@@ -22,16 +22,12 @@ final class Write<Output: Sendable>: PendingWrite {
         self.completion = completion
     }
 
-    func perform(in transaction: WriteTransaction) throws {
-        output = try body(transaction)
-    }
+    func perform(in transaction: WriteTransaction) throws { output = try body(transaction) }
 
     func complete() {
         guard let output else { preconditionFailure("a write was committed that was never performed") }
         completion(.success(output))
     }
 
-    func complete(failing error: SluiceError) {
-        completion(.failure(error))
-    }
+    func complete(failing error: SluiceError) { completion(.failure(error)) }
 }

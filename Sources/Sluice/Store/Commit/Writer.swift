@@ -71,9 +71,7 @@ package final class Writer: Sendable {
     }
 
     /// Throws in a role that writes nothing.
-    func ensureWritable() throws(SluiceError) {
-        if let refusal { throw refusal }
-    }
+    func ensureWritable() throws(SluiceError) { if let refusal { throw refusal } }
 
     /// Creates a writer that refuses every write.
     init(refusing refusal: SluiceError, _ check: FileCheck, _ engine: EngineContext) {
@@ -169,8 +167,6 @@ package final class Writer: Sendable {
     }
 }
 
-// MARK: - Leading
-
 extension Writer {
     /// Commits one group on the caller's thread, and leaves the rest to the writer's.
     private func leadOnce() {
@@ -202,9 +198,7 @@ extension Writer {
     }
 
     /// Whether there is work between two groups; a suspension does not wait for it.
-    private var isUpkeepDue: Bool {
-        committer?.isUpkeepDue == true && !waiting.withLock { $0.isSuspended }
-    }
+    private var isUpkeepDue: Bool { committer?.isUpkeepDue == true && !waiting.withLock { $0.isSuspended } }
 
     private func endLeadingIfIdle() -> Bool {
         enum Next {
@@ -270,8 +264,6 @@ extension Writer {
     private static let closed = SluiceError(.closed, "the broker was closed")
 }
 
-// MARK: - Suspension
-
 extension Writer {
     /// Ends the current group and closes the connection; writes wait until ``resume(_:)``.
     ///
@@ -331,8 +323,6 @@ extension Writer {
         return result.map { _ in }
     }
 }
-
-// MARK: - Resting
 
 extension Writer {
     /// Schedules ``rest()`` for a time when nothing may be committed.

@@ -83,8 +83,7 @@ extension EventJournal {
             FROM sluice_action_rows AS a LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id
             WHERE a.id = ?1
             """
-        )
-        .bind(1, receipt.action.rawValue).first { (earlier: $0.int(0), editedClaim: $0.optionalInt64(1)) }
+        ).bind(1, receipt.action.rawValue).first { (earlier: $0.int(0), editedClaim: $0.optionalInt64(1)) }
         guard let known else { return }
         if known.editedClaim == receipt.claim {
             try record(.editLost, receipt.action, in: receipt.queue) { $0.attempt = known.earlier + 1 }
@@ -104,8 +103,6 @@ extension QueueEvent.Kind {
         self == .succeeded || self == .removed || self == .taken || self == .moved || self == .deadLettered
     }
 }
-
-// MARK: - Foreign changes
 
 extension EventJournal {
     /// Records a change that another connection made.

@@ -15,9 +15,7 @@ package final class Interest: Sendable {
     /// The least level of the events that the logger asks for; `nil` if it asks for none.
     let logged: Logger.Level?
 
-    package init(loggingFrom level: Logger.Level = .critical) {
-        logged = level <= .warning ? level : nil
-    }
+    package init(loggingFrom level: Logger.Level = .critical) { logged = level <= .warning ? level : nil }
 
     package convenience init(_ logger: Logger) { self.init(loggingFrom: logger.logLevel) }
 

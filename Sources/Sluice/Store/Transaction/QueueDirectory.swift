@@ -18,7 +18,5 @@ struct QueueDirectory {
         }
     }
 
-    mutating func removeAll() {
-        if !entries.isEmpty { entries.removeAll(keepingCapacity: true) }
-    }
+    mutating func removeAll() { if !entries.isEmpty { entries.removeAll(keepingCapacity: true) } }
 }

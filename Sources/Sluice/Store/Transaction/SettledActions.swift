@@ -16,9 +16,7 @@ final class SettledActions {
     /// Ends that are reported to waiters after the commit.
     private var toTell: [(action: ActionID, end: ActionEnd)] = []
 
-    init(waiters: SettlementWaiters) {
-        self.waiters = waiters
-    }
+    init(waiters: SettlementWaiters) { self.waiters = waiters }
 
     func note(_ action: ActionID, _ end: ActionEnd) {
         if recent.count < Self.capacity {

@@ -32,8 +32,7 @@ extension StoredAction {
             FROM sluice_action_rows AS a JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
             WHERE a.id = ?1
             """
-        )
-        .bind(1, action.rawValue).first {
+        ).bind(1, action.rawValue).first {
             let stored = StoredAction(
                 id: action,
                 key: PlaceKey($0, 0),

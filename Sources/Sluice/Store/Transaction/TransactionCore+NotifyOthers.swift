@@ -10,9 +10,7 @@ extension TransactionCore {
         var actions: [ForeignChange] = []
         var controls: ControlChanges = []
 
-        var isEmpty: Bool {
-            queues.isEmpty && queuesOfNew.isEmpty && actions.isEmpty && controls.isEmpty
-        }
+        var isEmpty: Bool { queues.isEmpty && queuesOfNew.isEmpty && actions.isEmpty && controls.isEmpty }
     }
 
     /// Writes the changes for the other processes that run the queues.
@@ -29,9 +27,8 @@ extension TransactionCore {
                 INSERT INTO sluice_changes (epoch, queue_id, action_id, change)
                 SELECT epoch, ?2, ?3, ?4 FROM sluice_runner_rows WHERE epoch <> ?1
                 """
-            )
-            .bind(1, epoch ?? 0).bind(2, change.queue.rawValue).bind(3, change.action?.rawValue)
-            .bind(4, change.change).run()
+            ).bind(1, epoch ?? 0).bind(2, change.queue.rawValue).bind(3, change.action?.rawValue)
+                .bind(4, change.change).run()
         }
         for (change, name) in ControlChanges.names where outgoing.controls.contains(change) {
             try notifyRunners(name)
@@ -47,8 +44,7 @@ extension TransactionCore {
             WHERE epoch <> ?1
               AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows WHERE queue_id = ?2 AND slots = 1)
             """
-        )
-        .bind(1, epoch ?? 0).bind(2, queue.rawValue).run()
+        ).bind(1, epoch ?? 0).bind(2, queue.rawValue).run()
         return told > 0
     }
 
@@ -75,9 +71,7 @@ extension TransactionCore {
     }
 
     /// Records a change of an action for the other processes that run the queues.
-    func log(_ change: ForeignChange) {
-        if !others.isEmpty { outgoing.actions.append(change) }
-    }
+    func log(_ change: ForeignChange) { if !others.isEmpty { outgoing.actions.append(change) } }
 }
 
 extension TransactionCore {
@@ -89,7 +83,6 @@ extension TransactionCore {
             INSERT INTO sluice_changes (epoch, change)
             SELECT epoch, ?1 FROM sluice_runner_rows WHERE epoch <> ?2
             """
-        )
-        .bind(1, change).bind(2, epoch ?? 0).run()
+        ).bind(1, change).bind(2, epoch ?? 0).run()
     }
 }

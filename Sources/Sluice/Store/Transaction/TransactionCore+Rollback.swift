@@ -26,14 +26,10 @@ extension TransactionCore {
     }
 
     /// Records that BEGIN had to wait for the write lock since `start`, by the clock's uptime.
-    func hasWaited(since start: Duration) {
-        waited = uptime - start
-    }
+    func hasWaited(since start: Duration) { waited = uptime - start }
 
     /// Keeps the order in memory exactly while this process runs the queues.
-    func followOrder() {
-        if epoch != nil { order.follow() } else { order.unfollow() }
-    }
+    func followOrder() { if epoch != nil { order.follow() } else { order.unfollow() } }
 
     /// Writes a change that concerns one row of many.
     ///
@@ -57,7 +53,6 @@ extension TransactionCore {
             INSERT INTO sluice_counters (name, value) VALUES ('barrier', 1)
             ON CONFLICT (name) DO UPDATE SET value = value + 1
             """
-        )
-        .run()
+        ).run()
     }
 }

@@ -98,8 +98,6 @@ final class TransactionCore {
     }
 }
 
-// MARK: - Life
-
 extension TransactionCore {
     /// Begins the transaction.
     ///
@@ -229,8 +227,7 @@ extension TransactionCore {
         }
         let changes = try connection.cached(
             "SELECT queue_id, action_id, change FROM sluice_changes WHERE epoch = ?1 ORDER BY id"
-        )
-        .bind(1, epoch).all {
+        ).bind(1, epoch).all {
             (
                 queue: $0.optionalInt64(0).map(QueueID.init(rawValue:)),
                 action: $0.optionalInt64(1).map(ActionID.init(rawValue:)), change: $0.text(2)
@@ -239,10 +236,7 @@ extension TransactionCore {
         let ofQueues = changes.compactMap { change in
             change.queue.map { ForeignChange(queue: $0, action: change.action, change: change.change) }
         }
-        let newcomers = try order.takeIn(
-            ofQueues,
-            isOfTransaction: isOfTransaction
-        )
+        let newcomers = try order.takeIn(ofQueues, isOfTransaction: isOfTransaction)
         touchedQueues.formUnion(newcomers.queues)
         if newcomers.haveTimes { hasForeignTimes = true }
         for change in ofQueues {
@@ -294,8 +288,6 @@ extension TransactionCore {
     func noteRunners(_ change: RunnerChanges) { runnerChanges.insert(change) }
 }
 
-// MARK: - Gates and holds
-
 extension TransactionCore {
     func controls() throws(SQLiteError) -> Controls {
         if let knownControls { return knownControls }
@@ -326,8 +318,6 @@ extension TransactionCore {
     }
 }
 
-// MARK: - Knowledge of the file
-
 extension TransactionCore {
     func nextActionID() throws(SQLiteError) -> ActionID {
         let last = try lastActionID().rawValue
@@ -351,22 +341,17 @@ extension TransactionCore {
     var isWriteBehindDue: Bool { order.isWriteBehindDue(lastAction: actionCounter) }
 
     /// Writes the places of actions to the order on disk, and deletes those of deleted actions.
-    func writeBehind() throws(SQLiteError) {
-        try order.writeBehind(lastAction: try lastActionID().rawValue)
-    }
+    func writeBehind() throws(SQLiteError) { try order.writeBehind(lastAction: try lastActionID().rawValue) }
 
     /// Postpones the next write of the order until as many changes again have accumulated.
-    func postponeWriteBehind() {
-        order.postponeWriteBehind(lastAction: actionCounter)
-    }
+    func postponeWriteBehind() { order.postponeWriteBehind(lastAction: actionCounter) }
 }
 
 extension TransactionCore {
     func knownQueue(named name: QueueName) throws(SQLiteError) -> QueueDirectory.Entry? {
         if let entry = directory[name] { return entry }
         let found = try connection.cached("SELECT queue_id, sort_type FROM sluice_queue_rows WHERE name = ?1")
-            .bind(1, name.rawValue)
-            .first { ($0.int64(0), SortKey.Kind(rawValue: $0.text(1))) }
+            .bind(1, name.rawValue).first { ($0.int64(0), SortKey.Kind(rawValue: $0.text(1))) }
         guard let (id, kind) = found, let kind else { return nil }
         let entry = QueueDirectory.Entry(id: QueueID(rawValue: id), sortKind: kind)
         directory[name] = entry
