@@ -13,9 +13,6 @@ package struct ClaimRequest: Sendable {
         trial: TrialRule = .none,
         admission: Admission
     ) {
-        self.queue = queue
-        self.waitedFor = waitedFor
-        self.trial = trial
-        self.admission = admission
+        (self.queue, self.waitedFor, self.trial, self.admission) = (queue, waitedFor, trial, admission)
     }
 }

@@ -9,7 +9,7 @@ extension Claims {
         {
             return
         }
-        if try wasTriedElsewhere(row.head.action) { return }
+        if try wasTriedElsewhere(row.action) { return }
         try note(hasRoute ? .unknownKind : .noRoute, nil, of: row, in: queue, turn)
     }
 
@@ -22,13 +22,12 @@ extension Claims {
         _ turn: Turn
     ) throws(SQLiteError) {
         guard row.blockedBy != reason || row.blockedError != detail else { return }
-        try blocks.noteBlock(reason, detail, of: row.head.action, isHead: turn.defersWaiting, in: queue)
+        try blocks.noteBlock(reason, detail, of: row.action, isHead: turn.defersWaiting, in: queue)
     }
 
     /// Deletes the record that the head has no route, since something else blocks it now.
     func forgetNote(of row: HeadRow, in queue: QueueID) throws {
-        guard row.blockedBy?.isOfRoute == true else { return }
-        try blocks.unblock(queue)
+        if row.blockedBy?.isOfRoute == true { try blocks.unblock(queue) }
     }
 
     /// Returns whether another process that runs the queues has tried the action.
@@ -36,8 +35,7 @@ extension Claims {
         guard let epoch = core.epoch, !core.others.isEmpty else { return false }
         return try connection.cached(
             """
-            SELECT 1 FROM sluice_attempt_rows
-            WHERE action_id = ?1
+            SELECT 1 FROM sluice_attempt_rows WHERE action_id = ?1
               AND claim >> 32 IN (SELECT epoch FROM sluice_runner_rows WHERE epoch <> ?2)
             LIMIT 1
             """

@@ -1,7 +1,6 @@
 /// Remembers queues that other processes recently ran.
 ///
-/// If such a queue has no route here, it has one there and waits for its process. The missing route is not
-/// why it does not move, and must not be shown as the reason (G15).
+/// Such a queue may have no route here: it waits for its process, and must not be shown as unroutable (G15).
 struct RunElsewhere {
     /// How long a queue is remembered while the other processes live; then it is shown as without a route.
     static let memory: Duration = .seconds(30)

@@ -1,15 +1,12 @@
 internal import SluiceSQLite
 
-// MARK: - Orphans
-
 /// Actions that ran when their process died.
 extension RunnerRegistry {
     /// Makes suspects of the actions that ran when their process died (G7).
     ///
     /// A death while an action ran alone in its trial is an attempt, and counts against the action. If
-    /// several ran, each gets its attempt back, since it is unknown which of them caused the death. So do
-    /// actions of a process that has not certainly ended. An action that was a suspect already gets a higher
-    /// suspicion.
+    /// several ran, or the process has not certainly ended, each gets its attempt back, since the cause is
+    /// unknown. An action that was a suspect already gets a higher suspicion.
     ///
     /// - Parameter ended: The epochs of processes that have certainly ended.
     func suspectOrphans(of ended: Set<Int64>) throws {
@@ -19,14 +16,7 @@ extension RunnerRegistry {
             WHERE ifnull(claim, 0) >> 32 NOT IN (SELECT epoch FROM sluice_runner_rows)
             """
         ).all {
-            (
-                run: Receipt(
-                    action: ActionID(rawValue: $0.int64(2)),
-                    claim: $0.int64(3),
-                    queue: QueueID(rawValue: $0.int64(0)),
-                    slot: $0.int(1)
-                ), startedAt: Timestamp(microseconds: $0.int64(4)), trialSize: $0.int(5)
-            )
+            (run: Receipt($0), startedAt: Timestamp(microseconds: $0.int64(4)), trialSize: $0.int(5))
         }
         guard !orphans.isEmpty else { return }
         if !mutant("suspect") { try suspectClaims(butOf: try RunnerRow.all(connection)) }
@@ -35,8 +25,7 @@ extension RunnerRegistry {
             let number = try connection.cached(
                 """
                 UPDATE sluice_state_rows SET attempts = attempts + 1, crashes = crashes + 1
-                WHERE action_id = ?1
-                RETURNING attempts
+                WHERE action_id = ?1 RETURNING attempts
                 """
             ).bind(1, orphan.run.action.rawValue).all { $0.int(0) }.first
             guard let number else { continue }
@@ -89,5 +78,17 @@ extension RunnerRegistry {
             ON CONFLICT (action_id) DO UPDATE SET is_suspect = 1, suspicion = suspicion + is_suspect
             """
         ).bind(1, RunnerRow.epochs(living)).run()
+    }
+}
+
+extension Receipt {
+    /// Reads queue, slot, action and claim from the first columns.
+    init(_ row: Row) {
+        self.init(
+            action: ActionID(rawValue: row.int64(2)),
+            claim: row.int64(3),
+            queue: QueueID(rawValue: row.int64(0)),
+            slot: row.int(1)
+        )
     }
 }

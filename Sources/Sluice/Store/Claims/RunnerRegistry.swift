@@ -26,20 +26,13 @@ final class RunnerRegistry: TransactionSubject {
         _ batches: Batches,
         _ schedule: Schedule
     ) {
-        self.core = core
-        self.settlements = settlements
-        self.history = history
-        self.blocks = blocks
-        self.gatesAndHolds = gatesAndHolds
-        self.waits = waits
-        self.batches = batches
+        (self.core, self.settlements, self.history, self.blocks) = (core, settlements, history, blocks)
+        (self.gatesAndHolds, self.waits, self.batches) = (gatesAndHolds, waits, batches)
         self.schedule = schedule
     }
 
     func begin() { before = (isToRun, silence) }
-
     func committed() { before = nil }
-
     func rolledBack() {
         if let before { (isToRun, silence) = before }
         before = nil
@@ -71,15 +64,14 @@ final class RunnerRegistry: TransactionSubject {
             throw SluiceError(.corrupt, "the counter 'epoch' is missing from sluice_counters")
         }
         let lease = LeaseEnd(after: core.leases.length, from: now)
+        let process = RunnerRow.text(core.identity, keptBy: core.leases.keeper)
         try connection.cached(
             """
             INSERT INTO sluice_runner_rows (epoch, pid, process, nonce, lease_until_us, lease_until_boot_us)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6)
             """
-        ).bind(1, next).bind(2, core.identity.pid).bind(
-            3,
-            RunnerRow.text(core.identity, keptBy: core.leases.keeper)
-        ).bind(4, core.nonce).bind(5, lease.wall.microseconds).bind(6, lease.onMachine).run()
+        ).bind(1, next).bind(2, core.identity.pid).bind(3, process).bind(4, core.nonce)
+            .bind(5, lease.wall.microseconds).bind(6, lease.onMachine).run()
         core.epoch = next
         core.life.wrote(lease: lease.wall)
         isToRun = true
@@ -110,7 +102,7 @@ final class RunnerRegistry: TransactionSubject {
         core.noteRunners(.look)
     }
 
-    /// - Returns: Whether this is one of the processes that run the queues.
+    /// Returns whether this is still one of the processes that run the queues.
     private func lengthenLease(of epoch: Int64) throws(SQLiteError) -> Bool {
         noteLateness(try RunnerRow.all(connection))
         // The application's part of the transaction may have taken long.
@@ -123,9 +115,8 @@ final class RunnerRegistry: TransactionSubject {
 
     /// Renews the lease together with any other commit.
     ///
-    /// So a process that commits keeps its lease, however long its renewals have to wait. Not only processes
-    /// that run the queues read the lease, but also any that takes actions out of a queue, which is unknown
-    /// here.
+    /// So a process that commits keeps its lease, however long its renewals have to wait. Any process that
+    /// takes actions out of a queue reads the lease too, so this does not depend on other runners.
     func renewWithCommit() throws(SQLiteError) {
         guard let epoch = core.epoch, let renewedAt = silence.renewedAt else { return }
         // A transaction that changes nothing must not fail for want of space.
@@ -176,8 +167,8 @@ final class RunnerRegistry: TransactionSubject {
 
     /// Records if this process has not renewed its lease for half its length, by the file.
     ///
-    /// For leases, time that the machine sleeps counts, whatever the clock's uptime shows. So does a jump of
-    /// the wall clock, if the lease depends on it.
+    /// Time that the machine sleeps counts, whatever the clock's uptime shows. So does a jump of the wall
+    /// clock, if the lease depends on it.
     private func noteLateness(_ runners: [RunnerRow]) {
         guard let own = runners.first(where: { $0.epoch == core.epoch }),
             own.lease.timeLeft(of: own.process, at: now) < core.leases.length / 2

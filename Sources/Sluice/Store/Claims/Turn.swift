@@ -15,7 +15,7 @@ struct Turn {
     var defersWaiting: Bool { discipline.defersWaiting }
     /// The slots left when this one is taken.
     ///
-    /// If other processes have slots, it is never full. The next claim then finds them taken elsewhere, and
-    /// the queue is polled for that.
+    /// Never full if other processes have slots: the next claim then finds them taken elsewhere, and the
+    /// queue is polled for that.
     var room: SlotRoom { slots == 1 ? .single : isShared || running.count + 1 < slots ? .more : .full }
 }
