@@ -27,7 +27,7 @@ struct BackupCopy: Sendable {
 
     /// Makes the copy under another name, and renames it when it is complete and synced.
     ///
-    /// - Parameter goOn: Called between two steps; throws to end the copy.
+    /// `goOn` is called between two steps, and throws to end the copy.
     func make(_ goOn: () throws(SluiceError) -> Void) throws {
         try checkDestination()
         let partial = "\(destination).partial-\(UInt64.random(in: 0...UInt64.max))"
@@ -48,16 +48,13 @@ struct BackupCopy: Sendable {
         for suffix in [""] + Self.sideFiles {
             var status = stat()
             // A dangling link counts: the copy would not be where the link leads.
-            guard lstat(destination + suffix, &status) == 0 else { continue }
-            throw exists(suffix)
+            if lstat(destination + suffix, &status) == 0 { throw exists(suffix) }
         }
     }
 
     private func exists(_ suffix: String) -> SluiceError {
-        SluiceError(
-            .destinationExists,
-            "\(destination)\(suffix) exists, and is left as it is; give the copy another name"
-        )
+        let text = "\(destination)\(suffix) exists, and is left as it is; give the copy another name"
+        return SluiceError(.destinationExists, text)
     }
 
     private func createPrivately(_ path: String) throws(SluiceError) {
@@ -93,8 +90,8 @@ struct BackupCopy: Sendable {
         // The index of its WAL stays in memory: no other process has it open, and there is no third file.
         for pragma in [
             Pragma("locking_mode", "EXCLUSIVE"), Pragma("journal_mode", "WAL"),
-            Pragma("wal_autocheckpoint", 0),
-            Pragma("synchronous", 2), Pragma("fullfsync", true), Pragma("checkpoint_fullfsync", true),
+            Pragma("wal_autocheckpoint", 0), Pragma("synchronous", 2), Pragma("fullfsync", true),
+            Pragma("checkpoint_fullfsync", true),
         ] { try copy.set(pragma) }
         let transaction = WriteTransaction(
             connection: copy,
@@ -146,13 +143,10 @@ extension WriteTransaction {
     ///
     /// Actions of processes that have died are suspects in the copy too, since they may be the cause (G7).
     /// Call it before the transaction begins, which then belongs to no process.
-    ///
-    /// - Parameter store: The nonce of the source's store.
     fileprivate func leaveProcessesBehind(_ store: Int64, now: Timestamp) throws {
         try connection.immediate {
-            try registry.suspectClaims(
-                butOf: RunnerRow.living(connection, own: store, seenFrom: core.identity, at: now)
-            )
+            let living = try RunnerRow.living(connection, own: store, seenFrom: core.identity, at: now)
+            try registry.suspectClaims(butOf: living)
             for table in ["sluice_runner_rows", "sluice_checkpointer", "sluice_changes"] {
                 try connection.prepare("DELETE FROM \(table)").run()
             }
@@ -163,15 +157,8 @@ extension WriteTransaction {
     /// Returns running actions to their queues without spending their attempts, and applies requests made
     /// during their runs.
     fileprivate func giveClaimsBack() throws(SQLiteError) {
-        let runs = try connection.cached("SELECT queue_id, slot, action_id, claim FROM sluice_claim_rows").all
-        {
-            Receipt(
-                action: ActionID(rawValue: $0.int64(2)),
-                claim: $0.int64(3),
-                queue: QueueID(rawValue: $0.int64(0)),
-                slot: $0.int(1)
-            )
-        }
+        let runs = try connection.cached("SELECT queue_id, slot, action_id, claim FROM sluice_claim_rows")
+            .all { Receipt($0) }
         try connection.cached("DELETE FROM sluice_claim_rows").run()
         for run in runs { try settlements.endOrphan(run) }
     }

@@ -23,13 +23,8 @@ final class Backups: Sendable {
             if let refusal = state.refusal { throw refusal }
             state.count += 1
         }
-        let result: Result<Void, SluiceError> = await withCheckedContinuation { continuation in
-            queue.async {
-                continuation.resume(
-                    returning: Result { try copy(self.ensure) }
-                        .mapError { SluiceError(wrapping: $0, doing: "copying the file") }
-                )
-            }
+        let result = await queue.run {
+            Result { try copy(self.ensure) }.mapError { SluiceError(wrapping: $0, doing: "copying the file") }
         }
         let waiters = state.withLock { state in
             state.count -= 1

@@ -1,13 +1,13 @@
 /// Decides whether the writer briefly waits for more writes before a commit, so that they share one sync.
 ///
-/// Callers whose writes were synced together return one after the other, as their tasks continue. If the
-/// first one got a sync of its own, the rest would wait for it, and every second sync would be for one write.
-/// So a group waits until as many writes have arrived as shared the last sync, but at most half as long as
-/// that sync took. A single caller never waits; one that expects others in vain waits once.
+/// Callers whose writes were synced together return one after the other. If the first one got a sync of its
+/// own, the rest would wait for it, and every second sync would be for one write. So a group waits until as
+/// many writes have arrived as shared the last sync, but at most half as long as that sync took. A single
+/// caller never waits; one that expects others in vain waits once.
 ///
 /// Only writes that must be synced count, and only if a sync is slow, as on phones, laptops and disks without
-/// a protected cache. With 64 callers and a sync of 1 ms it saves a third of the time. With a sync of 0.2 ms,
-/// enough writes arrive during the writer's work, and waiting costs more than it saves.
+/// a protected cache. With 64 callers and a sync of 1 ms it saves a third of the time; with 0.2 ms, waiting
+/// costs more than it saves.
 struct Gathering {
     /// The number of writes that shared the last sync.
     private var expected = 1
@@ -18,7 +18,6 @@ struct Gathering {
 
     /// A faster commit is not worth waiting for.
     static let slowCommit: Duration = .milliseconds(1)
-
     /// The longest wait, however long a sync takes.
     static let longestWait: Duration = .milliseconds(5)
 

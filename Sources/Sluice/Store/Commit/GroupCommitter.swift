@@ -7,11 +7,8 @@ internal import SluiceSQLite
 final class GroupCommitter {
     let transaction: WriteTransaction
     private let turns: TurnCounter
-    var connection: Connection { transaction.core.connection }
     private let registration: OpenFiles.Registration?
     let check: FileCheck
-    /// When the file's path was last checked, in microseconds.
-    private var lastLook = Int64.min
     /// `nil` if SQLite does not have the WAL-reset bug, and in memory.
     let walGuard: WALGuard?
     let durability: Durability
@@ -19,9 +16,13 @@ final class GroupCommitter {
     /// The clock for waits inside this process.
     private let clock: any BrokerClock
     private let onCommit: @Sendable (CommitReport) -> Void
+    let logger: Logger
+    let trouble: WriterTrouble
+    /// When the file's path was last checked, in microseconds.
+    private var lastLook = Int64.min
     private var isSynchronousFull = true
     /// Whether the value of `synchronous` is unknown.
-    var mustSetSynchronous = false
+    private var mustSetSynchronous = false
     /// Whether a sync failed: nothing may be acknowledged until the WAL is copied and truncated.
     private var mustTruncate = false
     var checkpoints = CheckpointPolicy()
@@ -30,20 +31,29 @@ final class GroupCommitter {
     var space = SpaceUpkeep.none
     /// The duration of the last `COMMIT`, its sync included.
     private(set) var lastCommit: Duration = .zero
-    let logger: Logger
-    let trouble: WriterTrouble
     /// Whether the connection is closed, and another committer is to continue.
     private(set) var isSuspended = false
 
     /// The state of cutting off free pages.
     enum SpaceUpkeep {
-        /// Nothing to do since the last check.
         case none
         /// A checkpoint was made: enough was written for a check.
         case isDue
         /// Pages are being cut off.
         case isUnderWay
     }
+
+    private static let lookInterval = UInt64(FileCheck.interval / .microseconds(1))
+    /// The wait after which a transaction of this process is reported as the cause.
+    private static let ownLockWait: Duration = .seconds(1)
+    /// Other processes that run the queues commit often, and such short waits are not reported.
+    private static let briefWait: Duration = .milliseconds(5)
+    private static let ownLock: Logger.Message = """
+        a write waits for a transaction of this process: if the call is inside it, end it \
+        first, or call enqueue(_:in:)
+        """
+
+    var connection: Connection { transaction.core.connection }
 
     init(
         transaction: WriteTransaction,
@@ -54,32 +64,18 @@ final class GroupCommitter {
         options: BrokerOptions,
         onCommit: @escaping @Sendable (CommitReport) -> Void
     ) {
-        self.transaction = transaction
-        self.turns = turns
-        self.registration = registration
-        self.check = check
-        self.walGuard = walGuard
-        trouble = WriterTrouble()
-        durability = options.file.durability
-        lockTimeout = options.file.lockTimeout
-        clock = options.clock
-        logger = options.logger
-        self.onCommit = onCommit
+        (self.transaction, self.turns, self.registration) = (transaction, turns, registration)
+        (self.check, self.walGuard, self.onCommit) = (check, walGuard, onCommit)
+        (durability, lockTimeout) = (options.file.durability, options.file.lockTimeout)
+        (clock, logger, trouble) = (options.clock, options.logger, WriterTrouble())
     }
 
     /// Continues a suspended committer on a newly opened connection.
     init(continuing other: GroupCommitter, on connection: Connection) {
         transaction = WriteTransaction(continuing: other.transaction, on: connection)
-        turns = other.turns
-        registration = other.registration
-        check = other.check
-        trouble = other.trouble
-        durability = other.durability
-        lockTimeout = other.lockTimeout
-        clock = other.clock
-        onCommit = other.onCommit
-        logger = other.logger
-        mustTruncate = other.mustTruncate
+        (turns, registration, check, trouble) = (other.turns, other.registration, other.check, other.trouble)
+        (durability, lockTimeout, clock) = (other.durability, other.lockTimeout, other.clock)
+        (onCommit, logger, mustTruncate) = (other.onCommit, other.logger, other.mustTruncate)
         walGuard = other.walGuard?.continued(on: connection)
         registration?.wake()
     }
@@ -145,11 +141,16 @@ final class GroupCommitter {
         do {
             try walGuard?.committed()
         } catch {
-            // The check for other checkpoints turns syncs off, and may have failed in between. The next
-            // `rest` checks again.
-            mustSetSynchronous = true
-            logger.debug("the WAL's pin stays", metadata: ["error": "\(error)"])
+            // The next `rest` checks again.
+            upkeepFailed("the WAL's pin stays", error)
         }
+    }
+
+    /// Records a failure that only delays the upkeep of the WAL.
+    func upkeepFailed(_ message: Logger.Message, _ error: any Error) {
+        // The check for other checkpoints turns syncs off, and may have failed in between.
+        mustSetSynchronous = true
+        logger.debug(message, metadata: ["error": "\(error)"])
     }
 
     private func rollback() {
@@ -159,22 +160,16 @@ final class GroupCommitter {
 
     /// Returns why nothing may be committed; checks the file's path at intervals.
     ///
-    /// It uses the wall clock: a jump causes a check, or delays one by less than the interval.
+    /// A jump of the wall clock causes a check, or delays one by less than the interval.
     private func refusal(_ now: Timestamp) -> SluiceError? {
         if let error = check.refusal { return error }
         if isSuspended { return SluiceError(.suspended, "the file could not be opened again") }
         let age = now.microseconds.subtractingReportingOverflow(lastLook)
         if !age.overflow, age.partialValue.magnitude < Self.lookInterval { return nil }
         lastLook = now.microseconds
-        do {
-            try check.look()
-            return nil
-        } catch {
-            return error
-        }
+        do { try check.look() } catch { return error }
+        return nil
     }
-
-    private static let lookInterval = UInt64(FileCheck.interval / .microseconds(1))
 
     /// Closes the connection for a while; the file stays registered to this store.
     ///
@@ -183,7 +178,7 @@ final class GroupCommitter {
         guard !isSuspended else { return }
         leaveQueuesToOthers()
         isSuspended = true
-        transaction.rememberFile()
+        if !connection.isInMemory { transaction.fileMark = try? FileMark(connection) }
         walGuard?.close(isWritable: check.refusal == nil)
         connection.setCheckpointOnClose(false)
         connection.close()
@@ -192,8 +187,7 @@ final class GroupCommitter {
 
     /// Asks other processes to poll the queues.
     ///
-    /// If another connection holds the lock, they are not notified: a suspension does not wait. They poll
-    /// when the lease ends.
+    /// A suspension does not wait for the lock: if it is taken, they poll when the lease ends.
     private func leaveQueuesToOthers() {
         guard !transaction.core.others.isEmpty else { return }
         let look = Write(sync: .later, body: { try $0.core.notifyRunners("look") }, completion: { _ in })
@@ -230,17 +224,10 @@ final class GroupCommitter {
         } catch {
             guard first < left, isLocked(error) else { throw error }
             // It is unknown whether it is the caller's own transaction or one that will end.
-            if isLockOwn {
-                logger.warning(
-                    """
-                    a write waits for a transaction of this process: if the call is inside it, end it \
-                    first, or call enqueue(_:in:)
-                    """
-                )
-            }
+            if isLockOwn { logger.warning(Self.ownLock) }
             try waitForLock(left - first)
         }
-        transaction.core.hasWaited(since: start)
+        transaction.core.waited = transaction.core.uptime - start
         trouble.hasLock()
     }
 
@@ -266,21 +253,12 @@ final class GroupCommitter {
         connection.walPath.map { LockTable.read(walPath: $0).isWriteLockOwn } ?? false
     }
 
-    /// The wait after which a transaction of this process is reported as the cause.
-    private static let ownLockWait: Duration = .seconds(1)
-    /// Other processes that run the queues commit often, and such short waits are not reported.
-    private static let briefWait: Duration = .milliseconds(5)
-
     private func waitForLock(_ timeout: Duration) throws {
         var left = timeout
         while let walGuard, walGuard.isPinned, left > WALGuard.lockPatience {
             left -= WALGuard.lockPatience
             connection.setBusyTimeout(WALGuard.lockPatience)
-            do {
-                return try transaction.begin()
-            } catch {
-                guard isLocked(error) else { throw error }
-            }
+            do { return try transaction.begin() } catch { guard isLocked(error) else { throw error } }
             do {
                 try walGuard.deferAfterAttempt()
             } catch {
@@ -331,9 +309,8 @@ final class GroupCommitter {
 
     /// Resolves the result of a commit that failed.
     ///
-    /// If the commit's write or sync failed, or memory ran out afterwards, it is undone in memory. But its
-    /// pages may be in the WAL, and a recovery after a crash could find them complete. A checkpoint that
-    /// truncates the WAL removes them: then it is certain that nothing is stored.
+    /// A commit whose write or sync failed is undone in memory. But its pages may be in the WAL, where a
+    /// recovery could find them complete, until a checkpoint truncates the WAL.
     private func resolve(_ error: any Error) -> SluiceError {
         let failure = SluiceError(wrapping: error, doing: "committing")
         guard failure.code == .inputOutput || failure.code == .outOfMemory else { return failure }

@@ -18,10 +18,8 @@ final class Lookout: Sendable {
     private nonisolated(unsafe) var isSuspended = false
 
     init(_ file: DatabaseFile, _ path: String, _ runners: RunnerState, _ engine: EngineContext) {
-        self.file = file
+        (self.file, self.path, self.runners) = (file, path, runners)
         queue = engine.queue("sluice.lookout", qos: .userInitiated)
-        self.path = path
-        self.runners = runners
     }
 
     /// Returns whether others have recorded unread changes for this store, or have declared it dead.
@@ -44,20 +42,15 @@ final class Lookout: Sendable {
     }
 
     func close() async { await perform { $0.isClosed = true } }
-
     /// Closes the connection; checks throw until it is resumed.
     func suspend() async { await perform { $0.isSuspended = true } }
-
     func resume() async { await perform { $0.isSuspended = false } }
 
     private func perform(_ change: @escaping @Sendable (Lookout) -> Void) async {
-        await withCheckedContinuation { continuation in
-            queue.async {
-                self.connection?.close()
-                self.connection = nil
-                change(self)
-                continuation.resume()
-            }
+        await queue.run {
+            self.connection?.close()
+            self.connection = nil
+            change(self)
         }
     }
 

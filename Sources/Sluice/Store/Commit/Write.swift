@@ -15,11 +15,8 @@ final class Write<Output: Sendable>: PendingWrite {
         body: @escaping @Sendable (WriteTransaction) throws -> Output,
         completion: @escaping @Sendable (Result<Output, SluiceError>) -> Void
     ) {
-        self.sync = sync
-        self.isAlone = isAlone
-        self.commitsOnWriterThread = commitsOnWriterThread
-        self.body = body
-        self.completion = completion
+        (self.sync, self.isAlone, self.commitsOnWriterThread) = (sync, isAlone, commitsOnWriterThread)
+        (self.body, self.completion) = (body, completion)
     }
 
     func perform(in transaction: WriteTransaction) throws { output = try body(transaction) }

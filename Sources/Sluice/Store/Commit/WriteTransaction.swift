@@ -29,7 +29,7 @@ package final class WriteTransaction {
     let transfers: Transfers
     /// The subjects with memory across transactions.
     private let remembering: [any TransactionSubject]
-    /// Identifies the file at the time the connection was closed for a while.
+    /// Identifies the file while the connection is closed; without it, device and inode do so alone.
     var fileMark: FileMark?
 
     init(_ core: TransactionCore) {
@@ -100,6 +100,27 @@ package final class WriteTransaction {
             isJoined: isJoined
         )
         self.init(core)
+    }
+
+    /// Continues another transaction on a newly opened connection, without its memory of the file.
+    convenience init(continuing other: WriteTransaction, on connection: Connection) {
+        let old = other.core
+        self.init(
+            connection: connection,
+            nonce: old.nonce,
+            identity: old.identity,
+            leases: old.leases,
+            clock: old.clock,
+            writeBehind: old.order.limits,
+            runners: old.runners,
+            events: EventJournal(continuing: old.events, on: connection),
+            settledActions: old.settledActions,
+            ownSettlements: old.ownSettlements
+        )
+        (core.epoch, core.claimCount, core.others) = (old.epoch, old.claimCount, old.others)
+        (core.seenOpening, core.life) = (old.seenOpening, old.life)
+        registry.resume(other.registry)
+        core.followOrder()
     }
 
     var connection: Connection { core.connection }

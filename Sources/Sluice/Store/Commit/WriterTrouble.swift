@@ -16,6 +16,14 @@ final class WriterTrouble: Sendable {
     private let checkpointIsAsked = Atomic(false)
     private let erasureIsAsked = Atomic(false)
 
+    /// The time since which writes have met the lock.
+    var lockedSince: Timestamp? { state.withLock { $0.lockedSince } }
+    var isWaiting: Bool { state.withLock { $0.isWaiting } }
+    var pinnedPages: Int { state.withLock { $0.pinnedPages } }
+    var isWALTruncated: Bool { state.withLock { $0.isWALTruncated } }
+    var isCheckpointAsked: Bool { checkpointIsAsked.load(ordering: .acquiring) }
+    var isTruncationAsked: Bool { erasureIsAsked.load(ordering: .acquiring) }
+
     /// Records that a group waits for the write lock of another connection.
     func waits(since time: Timestamp) {
         state.withLock { state in
@@ -31,20 +39,16 @@ final class WriterTrouble: Sendable {
     func hasLock() {
         guard isLocked.load(ordering: .relaxed) else { return }
         isLocked.store(false, ordering: .relaxed)
-        state.withLock { state in
-            state.lockedSince = nil
-            state.isWaiting = false
-        }
+        state.withLock { ($0.lockedSince, $0.isWaiting) = (nil, false) }
     }
 
     /// Records how many pages of the WAL a checkpoint has not copied.
     func pinned(_ pages: Int) { state.withLock { $0.pinnedPages = pages } }
 
-    /// Clears the request for a checkpoint, which begins now.
-    func startCheckpoint() { checkpointIsAsked.store(false, ordering: .relaxed) }
-
     /// Requests that the next upkeep copies the WAL, however short it is.
     func askForCheckpoint() { checkpointIsAsked.store(true, ordering: .releasing) }
+    /// Clears the request for a checkpoint, which begins now.
+    func startCheckpoint() { checkpointIsAsked.store(false, ordering: .relaxed) }
 
     /// Requests that the next upkeep truncates the WAL.
     func askForErasure() {
@@ -57,13 +61,4 @@ final class WriterTrouble: Sendable {
         state.withLock { $0.isWALTruncated = isErased }
         erasureIsAsked.store(false, ordering: .relaxed)
     }
-
-    var isTruncationAsked: Bool { erasureIsAsked.load(ordering: .acquiring) }
-    var isWALTruncated: Bool { state.withLock { $0.isWALTruncated } }
-
-    /// The time since which writes have met the lock.
-    var lockedSince: Timestamp? { state.withLock { $0.lockedSince } }
-    var isWaiting: Bool { state.withLock { $0.isWaiting } }
-    var pinnedPages: Int { state.withLock { $0.pinnedPages } }
-    var isCheckpointAsked: Bool { checkpointIsAsked.load(ordering: .acquiring) }
 }
