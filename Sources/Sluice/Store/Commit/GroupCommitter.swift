@@ -48,7 +48,7 @@ final class GroupCommitter {
     private static let ownLockWait: Duration = .seconds(1)
     /// Other processes that run the queues commit often, and such short waits are not reported.
     private static let briefWait: Duration = .milliseconds(5)
-    private static let ownLock: Logger.Message = """
+    private static let ownLock = """
         a write waits for a transaction of this process: if the call is inside it, end it \
         first, or call enqueue(_:in:)
         """
@@ -224,7 +224,7 @@ final class GroupCommitter {
         } catch {
             guard first < left, isLocked(error) else { throw error }
             // It is unknown whether it is the caller's own transaction or one that will end.
-            if isLockOwn { logger.warning(Self.ownLock) }
+            if isLockOwn { logger.warning("\(Self.ownLock)") }
             try waitForLock(left - first)
         }
         transaction.core.waited = transaction.core.uptime - start

@@ -5,16 +5,12 @@ internal import Synchronization
 /// Accepts the writes of a file from any thread, and commits them in groups.
 ///
 /// A caller that finds the writer free commits its own write, on its own thread. Writes that arrive during
-/// the commit wait and form the next group, which the writer's own thread commits. So a single caller needs
-/// no change of threads, and many callers share the cost of a commit. Only the leading thread uses the
-/// connection.
+/// the commit form the next group, which the writer's own thread commits. So a single caller needs no change
+/// of threads, and many callers share a commit. Only the leading thread uses the connection.
 ///
-/// On a busy processor there may be no other thread to submit writes during a commit, so that each of many
-/// callers would commit alone. So ``PendingWrite/commitsOnWriterThread`` leaves a write to the writer's
-/// thread.
-///
-/// Callers that shared a sync return one after the other, and the first must not get a sync for itself. So
-/// after a group with several of them, if a sync is slow, the next group is gathered first (``Gathering``).
+/// On a busy processor no other thread may submit writes during a commit, so that each of many callers would
+/// commit alone. So ``PendingWrite/commitsOnWriterThread`` leaves a write to the writer's thread. If a sync is
+/// slow, a group is gathered first (``Gathering``).
 ///
 /// When a write fails, its group is rolled back, and each member runs in a transaction of its own. So only
 /// the caller at fault gets the error (G14).
@@ -33,6 +29,12 @@ package final class Writer: Sendable {
         var isSuspended = false
         /// Called when no thread leads any more, and the writer is closed or suspended.
         var onRest: [@Sendable () -> Void] = []
+
+        /// Makes the caller the leader, unless another thread leads.
+        mutating func lead() -> Bool {
+            defer { hasLeader = true }
+            return !hasLeader
+        }
 
         /// Returns how many next writes form a group, and counts off one that needs its own transaction.
         ///
@@ -59,29 +61,23 @@ package final class Writer: Sendable {
     /// Why every write is refused, in a role that writes nothing.
     private let refusal: SluiceError?
 
-    init(_ committer: GroupCommitter, _ check: FileCheck, _ engine: EngineContext) {
-        self.committer = committer
-        queue = Self.queue(engine)
+    /// - Parameter committer: `nil` in a role that writes nothing, whose writes fail with `refusal`.
+    init(
+        _ committer: GroupCommitter? = nil,
+        refusing refusal: SluiceError? = nil,
+        _ check: FileCheck,
+        _ engine: EngineContext
+    ) {
+        (self.committer, self.refusal, self.check) = (committer, refusal, check)
+        queue = engine.queue("sluice.writer", qos: .userInitiated)
         callersLead = !engine.isNamed
-        self.check = check
-        durability = committer.durability
-        trouble = committer.trouble
-        refusal = nil
-        committer.walGuard?.onHold = { [weak self] in self?.restLater() }
+        durability = committer?.durability ?? .standard
+        trouble = committer?.trouble ?? WriterTrouble()
+        committer?.walGuard?.onHold = { [weak self] in self?.restLater() }
     }
 
     /// Throws in a role that writes nothing.
     func ensureWritable() throws(SluiceError) { if let refusal { throw refusal } }
-
-    /// Creates a writer that refuses every write.
-    init(refusing refusal: SluiceError, _ check: FileCheck, _ engine: EngineContext) {
-        self.refusal = refusal
-        queue = Self.queue(engine)
-        callersLead = true
-        self.check = check
-        durability = .standard
-        trouble = WriterTrouble()
-    }
 
     /// The writer's current work, for tests to wait for.
     struct Load: Sendable {
@@ -90,25 +86,13 @@ package final class Writer: Sendable {
         /// Whether a group is being committed, or waits for a lock.
         let isLed: Bool
         let isClosed: Bool
-        let isSuspended: Bool
-    }
-
-    private static func queue(_ engine: EngineContext) -> DispatchQueue {
-        engine.queue("sluice.writer", qos: .userInitiated)
     }
 
     /// Whether this is a child of the process that opened the file.
     var isForked: Bool { check.isForked }
 
     var load: Load {
-        waiting.withLock {
-            Load(
-                waiting: $0.writes.count,
-                isLed: $0.hasLeader,
-                isClosed: $0.isClosed,
-                isSuspended: $0.isSuspended
-            )
-        }
+        waiting.withLock { Load(waiting: $0.writes.count, isLed: $0.hasLeader, isClosed: $0.isClosed) }
     }
 
     /// Accepts a write and calls its completion after the commit, on some thread.
@@ -158,16 +142,12 @@ package final class Writer: Sendable {
                 waiting.isClosed = true
                 waiting.isSuspended = false
                 waiting.onRest.append { continuation.resume() }
-                if waiting.hasLeader { return false }
-                waiting.hasLeader = true
-                return true
+                return waiting.lead()
             }
             if isAlone { queue.async { self.leadAll() } }
         }
     }
-}
 
-extension Writer {
     /// Commits one group on the caller's thread, and leaves the rest to the writer's.
     private func leadOnce() {
         guard let committer else { return leadAll() }
@@ -252,9 +232,8 @@ extension Writer {
     private func commit(_ group: [any PendingWrite], with committer: GroupCommitter) {
         let count = syncedCount(of: group)
         _ = committer.commit(group, waitsForLock: true)
-        guard count > 0 else { return }
         let duration = committer.lastCommit
-        waiting.withLock { $0.gathering.committed(count, in: duration) }
+        if count > 0 { waiting.withLock { $0.gathering.committed(count, in: duration) } }
     }
 
     private func syncedCount(of group: [any PendingWrite]) -> Int {
@@ -262,12 +241,10 @@ extension Writer {
     }
 
     private static let closed = SluiceError(.closed, "the broker was closed")
-}
 
-extension Writer {
-    /// Ends the current group and closes the connection; writes wait until ``resume(_:)``.
+    /// Ends the current group, at the latest when its lock timeout expires, and closes the connection.
     ///
-    /// A group that waits for another connection's lock ends when it has the lock or its timeout expires.
+    /// Writes wait until ``resume(_:)``.
     func suspend() async {
         await withCheckedContinuation { continuation in
             enum Next { case lead, follow, nothing }
@@ -275,9 +252,7 @@ extension Writer {
                 if waiting.isClosed || (waiting.isSuspended && !waiting.hasLeader) { return .nothing }
                 waiting.isSuspended = true
                 waiting.onRest.append { continuation.resume() }
-                if waiting.hasLeader { return .follow }
-                waiting.hasLeader = true
-                return .lead
+                return waiting.lead() ? .lead : .follow
             }
             switch next {
             case .lead: queue.async { if !self.endLeadingIfIdle() { self.leadAll() } }
@@ -289,25 +264,18 @@ extension Writer {
 
     /// Opens the file again and commits the waiting writes.
     ///
-    /// - Parameter reopen: Creates the committer that continues the given one. If it throws, writes continue
-    ///   to wait, unless no write can ever succeed.
+    /// `reopen` creates the committer that continues the given one. If it throws, writes continue to wait,
+    /// unless no write can ever succeed.
     func resume(
         _ reopen: @escaping @Sendable (GroupCommitter) throws(SluiceError) -> GroupCommitter
     ) async throws(SluiceError) {
-        let result: Result<Void, SluiceError> = await withCheckedContinuation { continuation in
-            queue.async { continuation.resume(returning: self.resumed(reopen)) }
-        }
-        try result.get()
+        try await queue.run { self.resumed(reopen) }.get()
     }
 
     private func resumed(
         _ reopen: (GroupCommitter) throws(SluiceError) -> GroupCommitter
     ) -> Result<Void, SluiceError> {
-        let isDue = waiting.withLock { waiting in
-            guard waiting.isSuspended, !waiting.hasLeader, !waiting.isClosed else { return false }
-            waiting.hasLeader = true
-            return true
-        }
+        let isDue = waiting.withLock { $0.isSuspended && !$0.isClosed && $0.lead() }
         guard isDue else { return .success(()) }
         let result = Result { () throws(SluiceError) in try committer.map(reopen) }
         switch result {
@@ -322,9 +290,7 @@ extension Writer {
         queue.async { if !self.endLeadingIfIdle() { self.leadAll() } }
         return result.map { _ in }
     }
-}
 
-extension Writer {
     /// Schedules ``rest()`` for a time when nothing may be committed.
     ///
     /// It uses the machine's clock, like waits for locks: it matters to other processes, not to the engine.
@@ -338,10 +304,7 @@ extension Writer {
     func rest() -> Bool {
         let isFree = waiting.withLock { waiting -> Bool? in
             // A resumed writer starts again.
-            if waiting.isClosed || waiting.isSuspended { return nil }
-            if waiting.hasLeader { return false }
-            waiting.hasLeader = true
-            return true
+            waiting.isClosed || waiting.isSuspended ? nil : waiting.lead()
         }
         guard let isFree else { return false }
         guard isFree, let committer else { return true }
