@@ -1,7 +1,5 @@
 internal import SluiceSQLite
 
-// MARK: - Reporting
-
 /// Records the events of subjects, and those found in changes of other connections.
 extension EventJournal {
     /// Records an event of an action that is still in the file, if the event is collected.
@@ -19,15 +17,13 @@ extension EventJournal {
         event.actionKind = try connection.cached("SELECT kind FROM sluice_action_rows WHERE id = ?1")
             .bind(1, action.rawValue).first { $0.text(0) }
         fill(&event)
-        var contents: StoredAction?
-        if asksForAction(of: event) { contents = try StoredAction.read(action, on: connection) }
-        add(event, about: contents)
+        try add(event, about: asksForAction(of: event) ? StoredAction.read(action, on: connection) : nil)
         if kind.takesAway && isOn { leaves(queue) }
     }
 
     /// Records an event of an action whose queue and kind the caller knows.
     ///
-    /// - Parameter contents: The action itself, evaluated only if an observer asks for it.
+    /// `contents` is evaluated only if an observer asks for the action.
     func record(
         _ kind: QueueEvent.Kind,
         _ action: ActionID,
@@ -61,15 +57,9 @@ extension EventJournal {
         try record(hasLeft(queue) ? .idle : .emptyWake, queue: queue)
     }
 
-    func recordStart(
-        _ action: ActionID,
-        of kind: String,
-        in name: QueueName,
-        attempt: Int,
-        _ queue: QueueID
-    ) {
+    func recordStart(_ action: ActionID, of kind: String, in name: QueueName, attempt: Int, _ id: QueueID) {
         guard collects(.started) else { return }
-        if isOn { _ = hasLeft(queue) }
+        if isOn { _ = hasLeft(id) }
         record(.started, action, of: kind, in: name) { $0.attempt = attempt }
     }
 
@@ -79,9 +69,8 @@ extension EventJournal {
         guard collects(.editLost) else { return }
         let known = try connection.cached(
             """
-            SELECT coalesce(s.attempts, 0), s.edited_claim
-            FROM sluice_action_rows AS a LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id
-            WHERE a.id = ?1
+            SELECT coalesce(s.attempts, 0), s.edited_claim FROM sluice_action_rows AS a
+            LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id WHERE a.id = ?1
             """
         ).bind(1, receipt.action.rawValue).first { (earlier: $0.int(0), editedClaim: $0.optionalInt64(1)) }
         guard let known else { return }
@@ -95,16 +84,7 @@ extension EventJournal {
         try connection.cached("SELECT name FROM sluice_queue_rows WHERE queue_id = ?1")
             .bind(1, queue.rawValue).first { QueueName($0.text(0)) }
     }
-}
 
-extension QueueEvent.Kind {
-    /// Whether the event removes the action from its queue.
-    fileprivate var takesAway: Bool {
-        self == .succeeded || self == .removed || self == .taken || self == .moved || self == .deadLettered
-    }
-}
-
-extension EventJournal {
     /// Records a change that another connection made.
     func record(_ change: ForeignChange) throws(SQLiteError) {
         // A cancelled action that runs is reported as removed when its handler returns.
@@ -149,5 +129,12 @@ extension EventJournal {
     /// Keeps gates and holds as this transaction leaves them, to compare later changes with.
     func keepControls(_ controls: () throws(SQLiteError) -> Controls) throws(SQLiteError) {
         if isOn && reportedControls == nil { reportedControls = try controls() }
+    }
+}
+
+extension QueueEvent.Kind {
+    /// Whether the event removes the action from its queue.
+    fileprivate var takesAway: Bool {
+        self == .succeeded || self == .removed || self == .taken || self == .moved || self == .deadLettered
     }
 }

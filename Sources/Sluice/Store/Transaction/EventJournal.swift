@@ -42,8 +42,7 @@ final class EventJournal {
         contents = isOn ? interest.contents : nil
         guard wasOn && !isOn else { return }
         left.removeAll()
-        reportedControls = nil
-        committedControls = nil
+        (reportedControls, committedControls) = (nil, nil)
     }
 
     func add(_ event: QueueEvent, about action: StoredAction? = nil) {

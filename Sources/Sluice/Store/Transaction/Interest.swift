@@ -16,14 +16,11 @@ package final class Interest: Sendable {
     let logged: Logger.Level?
 
     package init(loggingFrom level: Logger.Level = .critical) { logged = level <= .warning ? level : nil }
-
     package convenience init(_ logger: Logger) { self.init(loggingFrom: logger.logLevel) }
 
     /// Adds an observer; transactions that begin after this collect events.
     package func begin() { count.add(1, ordering: .acquiringAndReleasing) }
-
     package func end() { count.subtract(1, ordering: .acquiringAndReleasing) }
-
     package var isAny: Bool { count.load(ordering: .acquiring) > 0 }
 
     /// Adds an observer that asks for the actions of a queue; call it before ``begin()``.

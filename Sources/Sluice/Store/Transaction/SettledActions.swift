@@ -19,11 +19,7 @@ final class SettledActions {
     init(waiters: SettlementWaiters) { self.waiters = waiters }
 
     func note(_ action: ActionID, _ end: ActionEnd) {
-        if recent.count < Self.capacity {
-            recent.append((action, end))
-        } else {
-            recent[next] = (action, end)
-        }
+        if recent.count < Self.capacity { recent.append((action, end)) } else { recent[next] = (action, end) }
         next = (next + 1) % Self.capacity
         uncommitted += 1
         if waiters.areThere { toTell.append((action, end)) }
@@ -60,9 +56,7 @@ final class SettledActions {
 extension TransactionCore {
     /// Returns how an action ended; `nil` if it waits or runs.
     func end(of action: ActionID) throws(SQLiteError) -> ActionEnd? {
-        let isThere = try connection.cached("SELECT 1 FROM sluice_action_rows WHERE id = ?1")
-            .bind(1, action.rawValue).hasRow()
-        if isThere { return nil }
+        if try exists(action) { return nil }
         if let end = settledActions.end(of: action) { return end }
         if ownSettlements.hasSettled(action) { return .succeeded }
         let cause = try connection.cached("SELECT cause FROM sluice_dead_rows WHERE id = ?1")

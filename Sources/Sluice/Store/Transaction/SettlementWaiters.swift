@@ -2,8 +2,10 @@ internal import Synchronization
 
 /// Keeps the callers that wait for actions to be settled: a continuation each, no task and no thread.
 package final class SettlementWaiters: Sendable {
+    typealias Continuation = CheckedContinuation<ActionEnd, any Error>
+
     private struct State {
-        var waiters: [ActionID: [Int: CheckedContinuation<ActionEnd, any Error>]] = [:]
+        var waiters: [ActionID: [Int: Continuation]] = [:]
         var lastNumber = 0
         var isClosed = false
     }
@@ -27,11 +29,7 @@ package final class SettlementWaiters: Sendable {
     }
 
     /// Adds a waiter; returns `false` if it was resumed at once: its task is cancelled, or the file closed.
-    func enter(
-        _ action: ActionID,
-        _ number: Int,
-        _ continuation: CheckedContinuation<ActionEnd, any Error>
-    ) -> Bool {
+    func enter(_ action: ActionID, _ number: Int, _ continuation: Continuation) -> Bool {
         let error = state.withLock { state -> (any Error)? in
             if state.isClosed { return Self.closed }
             // The task may be cancelled before its waiter is here: such a waiter is not added.

@@ -18,9 +18,7 @@ struct StoredAction: Sendable {
     var groups = ActionGroups()
 
     var place: Place { Place(key: key, action: id) }
-}
 
-extension StoredAction {
     /// Reads the row of an action; `nil` if it is deleted.
     static func read(_ action: ActionID, on connection: Connection) throws(SQLiteError) -> StoredAction? {
         // Most actions have no groups and need no second query.

@@ -37,18 +37,15 @@ extension TransactionCore {
 
     /// Writes a wake-up for a queue, unless its only slot is taken; returns whether it was written.
     private func wakeOthers(for queue: QueueID) throws(SQLiteError) -> Bool {
-        let told = try connection.cached(
+        try connection.cached(
             """
             INSERT INTO sluice_changes (epoch, queue_id, change)
             SELECT epoch, ?2, 'wake' FROM sluice_runner_rows
             WHERE epoch <> ?1
               AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows WHERE queue_id = ?2 AND slots = 1)
             """
-        ).bind(1, epoch ?? 0).bind(2, queue.rawValue).run()
-        return told > 0
+        ).bind(1, epoch ?? 0).bind(2, queue.rawValue).run() > 0
     }
-
-    // MARK: Recording
 
     /// Records that a queue may have become ready.
     func touch(_ queue: QueueID) {
@@ -72,9 +69,7 @@ extension TransactionCore {
 
     /// Records a change of an action for the other processes that run the queues.
     func log(_ change: ForeignChange) { if !others.isEmpty { outgoing.actions.append(change) } }
-}
 
-extension TransactionCore {
     /// Notifies the other processes that the set of runners has changed, or that they are to poll.
     func notifyRunners(_ change: String) throws(SQLiteError) {
         guard !others.isEmpty else { return }
