@@ -11,7 +11,6 @@ package enum ClaimResult: Sendable {
     /// The queue's batch starts at that time, or earlier if enough actions are enqueued.
     case gathering(RetryWait, until: Duration)
     case parked
-    /// A hold covers the queue.
     case held(HoldEnd)
     case gated(GateName)
     /// No route has the head's kind, or none has its queue.

@@ -13,63 +13,40 @@ extension Claims {
         return queues.rules(of: name)
     }
 
-    /// Claims the next action by the rules of its queue.
-    func claim(_ request: ClaimRequest, by rules: QueueRules) throws -> ClaimResult {
-        let (queue, discipline) = (request.queue, rules.discipline)
+    /// Returns the first free slot of a queue, and whether other processes have some of the taken ones.
+    func turn(
+        in queue: QueueID,
+        by discipline: QueueDiscipline
+    ) throws(SQLiteError) -> (free: Turn?, isShared: Bool) {
         let claims = try connection.cached(
             "SELECT slot, action_id, claim >> 32 FROM sluice_claim_rows WHERE queue_id = ?1 ORDER BY slot"
         ).bind(1, queue.rawValue).all {
             (slot: $0.int(0), action: ActionID(rawValue: $0.int64(1)), epoch: $0.int64(2))
         }
         let isShared = claims.contains { $0.epoch != core.epoch }
-        guard claims.count < discipline.slots || mutant("slots") else {
-            return isShared ? .takenElsewhere : .taken
-        }
+        guard claims.count < discipline.slots || mutant("slots") else { return (nil, isShared) }
         // Fewer are taken than there are, so one of the first is free.
         let slot = claims.enumerated().first { $0.offset != $0.element.slot }?.offset ?? claims.count
         let running = claims.map(\.action)
-        let turn = Turn(discipline: discipline, slot: slot, running: running, isShared: isShared)
-        if let waiting = try gather(request, rules) { return waiting }
-        for _ in 0..<Self.headLimit {
-            guard let place = try order.head(of: queue, by: discipline) else {
-                if try failRest(of: queue) { continue }
-                if try discipline == .passOver && groups.endPass(of: queue) {
-                    // Actions that were passed over belong to the next batch.
-                    try batches.closeBatch(of: queue, rules, leavesRest: true)
-                    if let waiting = try gather(request, rules) { return waiting }
-                    continue
-                }
-                let leavesRest = discipline == .passOver && order.hasPassedOver(in: queue)
-                try batches.closeBatch(of: queue, rules, leavesRest: leavesRest)
-                order.release(queue)
-                if running.isEmpty { try core.events.recordEmpty(queue) }
-                return .empty
-            }
-            guard let row = try headRow(at: place, of: request) else {
-                try order.pass(place, of: queue, isLeftover: true)
-                continue
-            }
-            if running.contains(place.action) {
-                // The process that runs it reports when it waits again.
-                try order.pass(place, of: queue, isLeftover: false)
-                continue
-            }
-            if let result = try claim(row, request, turn) {
-                if case .claimed = result {} else { order.release(queue) }
-                return result
-            }
-        }
-        return .unfinished
+        return (Turn(discipline: discipline, slot: slot, running: running, isShared: isShared), isShared)
     }
 
-    private func gather(_ request: ClaimRequest, _ rules: QueueRules) throws(SQLiteError) -> ClaimResult? {
+    func gather(_ request: ClaimRequest, _ rules: QueueRules) throws(SQLiteError) -> ClaimResult? {
         try batches.gather(in: request.queue, waitedFor: request.waitedFor, rules)
             .map { .gathering($0.wait, until: $0.until) }
     }
 
-    /// Defers or passes over an action that waits, and returns whether it did.
-    ///
-    /// The action waits for a gate, its retry or the start of its group, so that later ones run first.
+    /// Closes the batch of a queue with nothing left in its order; returns whether a new pass begins.
+    func closeBatch(of queue: QueueID, _ rules: QueueRules) throws(SQLiteError) -> Bool {
+        let passes = rules.discipline == .passOver
+        let begins = try passes ? groups.endPass(of: queue) : false
+        // Actions that were passed over belong to the next batch.
+        let leavesRest = begins || passes && order.hasPassedOver(in: queue)
+        try batches.closeBatch(of: queue, rules, leavesRest: leavesRest)
+        return begins
+    }
+
+    /// Defers or passes over an action that waits, so that later ones run first; returns whether it did.
     func isDeferred(
         _ row: HeadRow,
         _ queue: QueueID,

@@ -53,26 +53,44 @@ final class Claims: TransactionSubject {
         }
         let queue = request.queue
         if try schedule.admitBeforeClaim(from: queue) { return .unfinished }
-        if let rules = try rules(of: request), rules != .plain { return try claim(request, by: rules) }
+        let found = try rules(of: request)
+        let rules = found == .plain ? nil : found
+        var turn = Turn.plain
+        if let rules {
+            let (free, isShared) = try self.turn(in: queue, by: rules.discipline)
+            guard let free else { return isShared ? .takenElsewhere : .taken }
+            turn = free
+            if let waiting = try gather(request, rules) { return waiting }
+        }
         var hasPassed = false
         for _ in 0..<Self.headLimit {
-            guard let place = try order.head(of: queue) else {
+            let head = try rules == nil ? order.head(of: queue) : order.head(of: queue, by: turn.discipline)
+            guard let place = head else {
                 if try failRest(of: queue) { continue }
+                if let rules, try closeBatch(of: queue, rules) {
+                    if let waiting = try gather(request, rules) { return waiting }
+                    continue
+                }
                 order.release(queue)
-                try core.events.recordEmpty(queue)
+                if turn.running.isEmpty { try core.events.recordEmpty(queue) }
                 return .empty
             }
             guard let row = try headRow(at: place, of: request) else {
                 try order.pass(place, of: queue, isLeftover: true)
                 // Another process may run the queue, and may have left many places of deleted actions.
-                if !hasPassed, let taken = try slotTaken(of: queue) {
+                if turn.isPlain, !hasPassed, let taken = try slotTaken(of: queue) {
                     order.release(queue)
                     return taken
                 }
                 hasPassed = true
                 continue
             }
-            if let result = try claim(row, request) {
+            if turn.running.contains(place.action) {
+                // The process that runs it reports when it waits again.
+                try order.pass(place, of: queue, isLeftover: false)
+                continue
+            }
+            if let result = try claim(row, request, turn) {
                 if case .claimed = result {} else { order.release(queue) }
                 return result
             }
@@ -87,7 +105,7 @@ final class Claims: TransactionSubject {
     }
 
     /// Claims a head, or returns why it may not run; `nil` if it was removed, deferred or passed over.
-    func claim(_ row: HeadRow, _ request: ClaimRequest, _ turn: Turn = .plain) throws -> ClaimResult? {
+    private func claim(_ row: HeadRow, _ request: ClaimRequest, _ turn: Turn) throws -> ClaimResult? {
         let queue = request.queue
         if turn.isPlain, !mutant("slot"), let claim = row.claim {
             return claim >> 32 == core.epoch ? .taken : .takenElsewhere

@@ -36,13 +36,14 @@ struct HeadRow {
     init?(_ row: Row, at place: Place, _ now: Timestamp) {
         guard row.bool(2), PlaceKey(row, 3) == place.key || mutant("place of the head") else { return nil }
         self.place = place
-        queue = QueueName(row.text(0))
-        kind = row.text(4)
-        isSuspect = row.bool(10)
-        crashes = row.count(11)
+        (queue, kind, payload) = (QueueName(row.text(0)), row.text(4), row.text(16))
+        (version, trace, nonce) = (row.int(21), row.optionalText(22), row.int64(6))
+        enqueuedAt = Timestamp(microseconds: row.int64(5))
+        (attempts, lastError) = (row.count(7), row.optionalText(14))
+        (isSuspect, crashes) = (row.bool(10), row.count(11))
         suspicion = row.isNull(24) ? 0 : row.int(24)
         isExpired = row.optionalInt64(19).map { $0 <= now.microseconds && !mutant("expiry") } ?? false
-        claim = row.optionalInt64(13)
+        (isCancelled, claim, isReversed) = (row.bool(12), row.optionalInt64(13), row.bool(23))
         let blocked = row.optionalText(1).map(BlockReason.init(stored:))
         let isOfOther = blocked?.isOfHead == true && row.optionalInt64(15) != place.action.rawValue
         blockedBy = isOfOther ? nil : blocked
@@ -50,19 +51,10 @@ struct HeadRow {
         gates =
             row.isNull(17) && row.isNull(18)
             ? [] : [row.optionalText(17), row.optionalText(18)].compactMap { $0.map { GateName($0) } }
-        enqueuedAt = Timestamp(microseconds: row.int64(5))
-        nonce = row.int64(6)
-        attempts = row.count(7)
         wait = row.optionalInt64(8).map {
             RetryWait(action: place.action, nextAttemptAt: Timestamp(microseconds: $0))
         }
         retryDelay = .microseconds(row.int64(9))
-        isCancelled = row.bool(12)
-        lastError = row.optionalText(14)
-        payload = row.text(16)
-        version = row.int(21)
-        trace = row.optionalText(22)
-        isReversed = row.bool(23)
     }
 
     var action: ActionID { place.action }

@@ -131,10 +131,14 @@ final class RunnerRegistry: TransactionSubject {
         silence = SilenceJudge()
         guard let epoch = core.epoch else { return }
         try order.removeLeftovers()
+        try leave(epoch)
+        try core.notifyRunners("runner")
+    }
+
+    private func leave(_ epoch: Int64) throws {
         try removeRunner(epoch)
         // Actions that could not be settled: their process has not died, so no other would find them.
         try suspectOrphans(of: [])
-        try core.notifyRunners("runner")
         core.epoch = nil
         core.followOrder()
     }
@@ -179,10 +183,7 @@ final class RunnerRegistry: TransactionSubject {
     /// Ends this epoch, whose claim numbers are used up, as if another process had removed this one.
     func leaveEpoch() throws {
         guard let epoch = core.epoch else { return }
-        try removeRunner(epoch)
-        try suspectOrphans(of: [])
-        core.epoch = nil
-        core.followOrder()
+        try leave(epoch)
         core.noteRunners(.takenOff)
     }
 }

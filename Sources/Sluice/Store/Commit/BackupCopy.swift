@@ -25,9 +25,7 @@ struct BackupCopy: Sendable {
     /// Suffixes of SQLite's side files; files left there by others would count as the copy's.
     private static let sideFiles = ["-wal", "-shm", "-journal"]
 
-    /// Makes the copy under another name, and renames it when it is complete and synced.
-    ///
-    /// `goOn` is called between two steps, and throws to end the copy.
+    /// Makes the copy under another name, and renames it when complete; `goOn` throws to end it between steps.
     func make(_ goOn: () throws(SluiceError) -> Void) throws {
         try checkDestination()
         let partial = "\(destination).partial-\(UInt64.random(in: 0...UInt64.max))"
@@ -63,9 +61,7 @@ struct BackupCopy: Sendable {
         close(descriptor)
     }
 
-    /// Copies all pages as of one moment.
-    ///
-    /// Because of the snapshot, writers do not restart the copy, but the WAL cannot restart before it ends.
+    /// Copies one snapshot: writers do not restart the copy, but the WAL cannot restart before it ends.
     private func copyPages(from source: Connection, to path: String, _ goOn: () throws -> Void) throws {
         let copy = try Connection(path: path, mode: .write, vfs: vfs)
         defer { copy.close() }
@@ -154,8 +150,7 @@ extension WriteTransaction {
         }
     }
 
-    /// Returns running actions to their queues without spending their attempts, and applies requests made
-    /// during their runs.
+    /// Returns running actions to their queues, unspent, and applies requests made during their runs.
     fileprivate func giveClaimsBack() throws(SQLiteError) {
         let runs = try connection.cached("SELECT queue_id, slot, action_id, claim FROM sluice_claim_rows")
             .all { Receipt($0) }

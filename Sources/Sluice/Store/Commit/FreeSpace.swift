@@ -13,20 +13,13 @@ struct FreeSpace {
     /// Pages that one step cuts off: 4 MB.
     static let stepPages = 1_024
 
-    /// The number of pages of the file, and of the free ones among them.
-    struct Pages: Equatable {
-        let all: Int
-        let free: Int
-    }
-
     /// Returns the number of pages to cut off now; 0 if the file keeps its pages.
     ///
     /// If the last step was not enough, the steps continue until at most a fifth of the file is free, so that
     /// the next action does not start them again.
-    static func step(_ pages: Pages, isUnderWay: Bool) -> Int {
-        guard pages.free > leastPages else { return 0 }
-        let isTooMuch = isUnderWay ? pages.free * 5 > pages.all : pages.free * 2 > pages.all
-        return isTooMuch ? min(stepPages, pages.free - leastPages) : 0
+    static func step(free: Int, of all: Int, isUnderWay: Bool) -> Int {
+        guard free > leastPages, free * (isUnderWay ? 5 : 2) > all else { return 0 }
+        return min(stepPages, free - leastPages)
     }
 }
 
@@ -34,12 +27,12 @@ extension WriteTransaction {
     /// Cuts free pages off the file, which the next checkpoint shortens; returns whether any were cut.
     func giveBackPages(isUnderWay: Bool) throws(SQLiteError) -> Bool {
         let all = try connection.cached("PRAGMA page_count").first { $0.int(0) } ?? 0
-        let pages = FreeSpace.Pages(all: all, free: try freePages())
-        let step = FreeSpace.step(pages, isUnderWay: isUnderWay)
+        let free = try freePages()
+        let step = FreeSpace.step(free: free, of: all, isUnderWay: isUnderWay)
         guard step > 0 else { return false }
         try connection.prepare("PRAGMA incremental_vacuum(\(step))").run()
         // Nothing is freed if the file has no incremental vacuum.
-        return try freePages() < pages.free
+        return try freePages() < free
     }
 
     private func freePages() throws(SQLiteError) -> Int {

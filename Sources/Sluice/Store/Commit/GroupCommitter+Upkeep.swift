@@ -48,9 +48,7 @@ extension GroupCommitter {
         }
     }
 
-    /// Writes the order of waiting actions to disk, in a transaction of its own.
-    ///
-    /// After a failure the order stays in memory, and the next try follows when there is more to write.
+    /// Writes the order to disk; after a failure it stays in memory until there is more to write.
     private func writeBehind() {
         do {
             try commitUpkeep { try $0.core.writeBehind() }
@@ -60,9 +58,7 @@ extension GroupCommitter {
         }
     }
 
-    /// Cuts off a step of free pages; the last step requests a checkpoint, which shortens the file.
-    ///
-    /// After a failure the file keeps its length until the check after the next checkpoint.
+    /// Cuts off a step of free pages; after the last, a checkpoint shortens the file.
     private func giveBackSpace() {
         let isUnderWay = space == .isUnderWay
         var hasMore = false

@@ -13,7 +13,6 @@ final class GroupCommitter {
     let walGuard: WALGuard?
     let durability: Durability
     private let lockTimeout: Duration
-    /// The clock for waits inside this process.
     private let clock: any BrokerClock
     private let onCommit: @Sendable (CommitReport) -> Void
     let logger: Logger
@@ -39,7 +38,6 @@ final class GroupCommitter {
         case none
         /// A checkpoint was made: enough was written for a check.
         case isDue
-        /// Pages are being cut off.
         case isUnderWay
     }
 
@@ -80,9 +78,7 @@ final class GroupCommitter {
         registration?.wake()
     }
 
-    /// Commits a group and reports its result to each member.
-    ///
-    /// - Returns: `false` if nothing has happened: the write lock was taken, and the call was not to wait.
+    /// Commits a group and reports to each member; `false` if the lock was taken and it was not to wait.
     func commit(_ group: [any PendingWrite], waitsForLock: Bool) -> Bool {
         guard !group.isEmpty else { return true }
         if let error = refusal(clock.now) {
@@ -121,7 +117,8 @@ final class GroupCommitter {
             isolate(group, after: resolve(error))
             return true
         }
-        yieldPin()
+        // The next `rest` checks again.
+        do { try walGuard?.committed() } catch { upkeepFailed("the WAL's pin stays", error) }
         let report = transaction.takeReport(isSynced: isSynchronousFull)
         if !report.isEmpty { onCommit(report) }
         transaction.core.settledActions.tell()
@@ -135,15 +132,6 @@ final class GroupCommitter {
         guard transaction.core.hasChanges else { return }
         let isNew = try walGuard?.willCommit(besideOthers: !transaction.core.others.isEmpty) ?? false
         if isNew { try transaction.core.notifyRunners("runner") }
-    }
-
-    private func yieldPin() {
-        do {
-            try walGuard?.committed()
-        } catch {
-            // The next `rest` checks again.
-            upkeepFailed("the WAL's pin stays", error)
-        }
     }
 
     /// Records a failure that only delays the upkeep of the WAL.
@@ -171,12 +159,14 @@ final class GroupCommitter {
         return nil
     }
 
-    /// Closes the connection for a while; the file stays registered to this store.
-    ///
-    /// The WAL is left to the next opening: copying it now would take time, under a lock.
+    /// Closes the connection for a while, without a checkpoint, which would take time under a lock.
     func suspend() {
         guard !isSuspended else { return }
-        leaveQueuesToOthers()
+        if !transaction.core.others.isEmpty {
+            // It does not wait for the lock: if that is taken, the others poll when the lease ends.
+            let look = Write(sync: .later, body: { try $0.core.notifyRunners("look") }, completion: { _ in })
+            _ = commit([look], waitsForLock: false)
+        }
         isSuspended = true
         if !connection.isInMemory { transaction.fileMark = try? FileMark(connection) }
         walGuard?.close(isWritable: check.refusal == nil)
@@ -185,18 +175,7 @@ final class GroupCommitter {
         registration?.rest()
     }
 
-    /// Asks other processes to poll the queues.
-    ///
-    /// A suspension does not wait for the lock: if it is taken, they poll when the lease ends.
-    private func leaveQueuesToOthers() {
-        guard !transaction.core.others.isEmpty else { return }
-        let look = Write(sync: .later, body: { try $0.core.notifyRunners("look") }, completion: { _ in })
-        _ = commit([look], waitsForLock: false)
-    }
-
-    /// Closes the connection; no group can follow.
-    ///
-    /// A file moved from its path is left as it is, since the WAL at the path may belong to another file.
+    /// Closes the connection; the WAL of a moved file is left, since the one at the path may be another's.
     func close() {
         if !isSuspended { walGuard?.close(isWritable: check.refusal == nil) }
         if !isSuspended, !check.mayCheckpointWAL { connection.setCheckpointOnClose(false) }

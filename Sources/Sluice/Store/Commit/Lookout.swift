@@ -5,7 +5,6 @@ internal import SluiceSQLite
 ///
 /// So a check never waits for a long read. It takes no lock that delays others, and waits for none.
 final class Lookout: Sendable {
-    /// The queue on which checks run.
     let queue: DispatchQueue
     private let file: DatabaseFile
     private let path: String

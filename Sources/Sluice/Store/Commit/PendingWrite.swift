@@ -8,7 +8,6 @@ protocol PendingWrite: AnyObject, Sendable {
 
     /// Performs the write in a transaction; it may be rolled back, followed by another call.
     func perform(in transaction: WriteTransaction) throws
-    /// Reports that the transaction of the last call was committed.
     func complete()
     /// Reports that nothing was written or, with ``SluiceError/Code/unknownCommit``, that this is unknown.
     func complete(failing error: SluiceError)

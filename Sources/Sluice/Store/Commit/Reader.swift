@@ -18,7 +18,6 @@ final class Reader: Sendable {
     private nonisolated(unsafe) var version: String?
     /// Confined to `queue`.
     private nonisolated(unsafe) var isClosed = false
-    /// Whether the queue is suspended.
     private let isSuspended = Mutex(false)
 
     init(
@@ -43,8 +42,7 @@ final class Reader: Sendable {
         }
     }
 
-    /// Returns whether any connection has committed since the last call; `true` at first and after a
-    /// suspension.
+    /// Returns whether any connection has committed since the last call or suspension; `true` at first.
     func hasNewCommits() async throws(SluiceError) -> Bool {
         try await perform { connection in
             let version = try connection.pragma("data_version")
@@ -72,7 +70,6 @@ final class Reader: Sendable {
         }
     }
 
-    /// Continues with the waiting reads.
     func resume() { if exchangeSuspended(false) { queue.resume() } }
 
     private func exchangeSuspended(_ value: Bool) -> Bool {

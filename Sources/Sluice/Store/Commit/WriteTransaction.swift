@@ -1,8 +1,6 @@
 internal import SluiceSQLite
 
-/// The open write transaction: its subjects, each of which uses those before it.
-///
-/// One object lives as long as the writer.
+/// The write transaction, one for the writer's life: its subjects, each of which uses those before it.
 package final class WriteTransaction {
     let core: TransactionCore
     let blocks: QueueBlocks
@@ -152,7 +150,6 @@ package final class WriteTransaction {
         }
     }
 
-    /// Returns the changes of the last commit for the scheduler, and empties them.
     func takeReport(isSynced: Bool) -> CommitReport {
         core.takeReport(isSynced: isSynced, dueAt: schedule.takeDueTime())
     }

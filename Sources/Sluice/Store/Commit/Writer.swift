@@ -36,9 +36,7 @@ package final class Writer: Sendable {
             return !hasLeader
         }
 
-        /// Returns how many next writes form a group, and counts off one that needs its own transaction.
-        ///
-        /// Such a write forms a group only if it is the first in line.
+        /// Returns how many next writes form a group; one that is alone does so only as the first in line.
         mutating func takeAlone(within count: Int) -> Int {
             guard let index = writes.prefix(count).firstIndex(where: \.isAlone) else { return count }
             guard index == writes.startIndex else { return index - writes.startIndex }
@@ -76,19 +74,16 @@ package final class Writer: Sendable {
         committer?.walGuard?.onHold = { [weak self] in self?.restLater() }
     }
 
-    /// Throws in a role that writes nothing.
     func ensureWritable() throws(SluiceError) { if let refusal { throw refusal } }
 
     /// The writer's current work, for tests to wait for.
     struct Load: Sendable {
-        /// Writes that wait for the next group.
         let waiting: Int
         /// Whether a group is being committed, or waits for a lock.
         let isLed: Bool
         let isClosed: Bool
     }
 
-    /// Whether this is a child of the process that opened the file.
     var isForked: Bool { check.isForked }
 
     var load: Load {
@@ -242,30 +237,21 @@ package final class Writer: Sendable {
 
     private static let closed = SluiceError(.closed, "the broker was closed")
 
-    /// Ends the current group, at the latest when its lock timeout expires, and closes the connection.
-    ///
-    /// Writes wait until ``resume(_:)``.
+    /// Ends the current group, at the latest when its lock times out, and closes the connection until a resume.
     func suspend() async {
         await withCheckedContinuation { continuation in
-            enum Next { case lead, follow, nothing }
-            let next: Next = waiting.withLock { waiting in
-                if waiting.isClosed || (waiting.isSuspended && !waiting.hasLeader) { return .nothing }
+            let leads = waiting.withLock { waiting -> Bool? in
+                if waiting.isClosed || (waiting.isSuspended && !waiting.hasLeader) { return nil }
                 waiting.isSuspended = true
                 waiting.onRest.append { continuation.resume() }
-                return waiting.lead() ? .lead : .follow
+                return waiting.lead()
             }
-            switch next {
-            case .lead: queue.async { if !self.endLeadingIfIdle() { self.leadAll() } }
-            case .follow: break
-            case .nothing: continuation.resume()
-            }
+            guard let leads else { return continuation.resume() }
+            if leads { queue.async { if !self.endLeadingIfIdle() { self.leadAll() } } }
         }
     }
 
-    /// Opens the file again and commits the waiting writes.
-    ///
-    /// `reopen` creates the committer that continues the given one. If it throws, writes continue to wait,
-    /// unless no write can ever succeed.
+    /// Opens the file again with `reopen`; if it throws, writes wait, unless none can ever succeed.
     func resume(
         _ reopen: @escaping @Sendable (GroupCommitter) throws(SluiceError) -> GroupCommitter
     ) async throws(SluiceError) {
@@ -291,9 +277,7 @@ package final class Writer: Sendable {
         return result.map { _ in }
     }
 
-    /// Schedules ``rest()`` for a time when nothing may be committed.
-    ///
-    /// It uses the machine's clock, like waits for locks: it matters to other processes, not to the engine.
+    /// Schedules ``rest()`` by the machine's clock, like waits for locks: it matters to other processes.
     private func restLater() {
         queue.asyncAfter(deadline: .now() + .seconds(WALGuard.restInterval)) { [weak self] in
             if let self, self.rest() { self.restLater() }

@@ -56,7 +56,6 @@ final class WriterTrouble: Sendable {
         erasureIsAsked.store(true, ordering: .releasing)
     }
 
-    /// Records the result of a requested truncation.
     func erased(_ isErased: Bool) {
         state.withLock { $0.isWALTruncated = isErased }
         erasureIsAsked.store(false, ordering: .relaxed)

@@ -1,8 +1,6 @@
 internal import SluiceSQLite
 
-/// The gates and holds of the file.
-///
-/// There are few of either, so the writer keeps them all in memory.
+/// The gates and holds of the file: there are few of either, so the writer keeps them all.
 package struct Controls: Sendable {
     struct GateState: Sendable {
         var isOpen: Bool

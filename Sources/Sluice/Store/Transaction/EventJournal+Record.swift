@@ -2,9 +2,7 @@ internal import SluiceSQLite
 
 /// Records the events of subjects, and those found in changes of other connections.
 extension EventJournal {
-    /// Records an event of an action that is still in the file, if the event is collected.
-    ///
-    /// Call it before the action is deleted.
+    /// Records an event of an action, if it is collected; call it before the action is deleted.
     func record(
         _ kind: QueueEvent.Kind,
         _ action: ActionID,
@@ -21,9 +19,7 @@ extension EventJournal {
         if kind.takesAway && isOn { leaves(queue) }
     }
 
-    /// Records an event of an action whose queue and kind the caller knows.
-    ///
-    /// `contents` is evaluated only if an observer asks for the action.
+    /// Records an event of an action; `contents` is evaluated only if an observer asks for the action.
     func record(
         _ kind: QueueEvent.Kind,
         _ action: ActionID,

@@ -4,7 +4,6 @@ internal import SluiceSQLite
 final class EventJournal {
     let connection: Connection
     let interest: Interest
-    /// The wall clock when the transaction began.
     var now = Timestamp(microseconds: 0)
     /// Whether the store is observed; decided when the transaction begins and constant until it ends.
     private(set) var isOn = false

@@ -12,10 +12,8 @@ struct FileLife {
     /// The end of the lease, if the open transaction has written it.
     private var openLease: Int64?
 
-    /// Records that the open transaction has written the lease.
     mutating func wrote(lease: Timestamp) { openLease = lease.microseconds }
 
-    /// Reads the last sequence that other connections have committed.
     mutating func look(_ connection: Connection) throws(SQLiteError) {
         let found = try connection.cached("SELECT value FROM sluice_counters WHERE name = 'action'")
             .first { $0.int64(0) }

@@ -17,7 +17,6 @@ final class OwnSettlements: Sendable {
 
     func add(_ entry: Entry, of action: ActionID) { change { $0[action] = entry } }
 
-    /// Returns the entry of a run, if the application has settled it.
     func entry(of receipt: Receipt) -> Entry? {
         if isEmpty { return nil }
         let entry = entries.withLock { $0[receipt.action] }

@@ -1,8 +1,6 @@
 internal import SluiceSQLite
 
-/// Remembers how the last actions ended, and notifies waiters after each commit.
-///
-/// Confined to the writer's leader.
+/// Remembers how the last actions ended, and notifies waiters; confined to the writer's leader.
 final class SettledActions {
     /// The number of ends that are remembered: 100 KB.
     static let capacity = 4_096
@@ -45,7 +43,6 @@ final class SettledActions {
         toTell.removeAll()
     }
 
-    /// Notifies the waiters of committed ends.
     func tell() {
         guard !toTell.isEmpty else { return }
         waiters.tell(toTell)

@@ -6,12 +6,12 @@ package final class SettlementWaiters: Sendable {
 
     private struct State {
         var waiters: [ActionID: [Int: Continuation]] = [:]
-        var lastNumber = 0
         var isClosed = false
     }
 
     private let state = Mutex(State())
     private let waiting = Atomic(0)
+    private let lastNumber = Atomic(0)
 
     /// Whether there are waiters; a new one checks the file afterwards, and so finds earlier commits there.
     var areThere: Bool { count > 0 }
@@ -21,12 +21,7 @@ package final class SettlementWaiters: Sendable {
     var actions: [ActionID] { state.withLock { Array($0.waiters.keys) } }
 
     /// Returns a number for a new waiter.
-    func nextNumber() -> Int {
-        state.withLock { state in
-            state.lastNumber += 1
-            return state.lastNumber
-        }
-    }
+    func nextNumber() -> Int { lastNumber.wrappingAdd(1, ordering: .relaxed).newValue }
 
     /// Adds a waiter; returns `false` if it was resumed at once: its task is cancelled, or the file closed.
     func enter(_ action: ActionID, _ number: Int, _ continuation: Continuation) -> Bool {

@@ -4,7 +4,6 @@ internal import SluiceSQLite
 extension TransactionCore {
     /// Changes of this transaction that other processes running the queues must learn.
     struct OutgoingChanges {
-        /// Queues that may have become ready.
         var queues: Set<QueueID> = []
         var queuesOfNew: Set<QueueID> = []
         var actions: [ForeignChange] = []
@@ -67,7 +66,6 @@ extension TransactionCore {
         touchedQueues.insert(queue)
     }
 
-    /// Records a change of an action for the other processes that run the queues.
     func log(_ change: ForeignChange) { if !others.isEmpty { outgoing.actions.append(change) } }
 
     /// Notifies the other processes that the set of runners has changed, or that they are to poll.

@@ -33,7 +33,6 @@ final class TransactionCore {
     /// The values when the transaction began, restored in a roll-back.
     private var before: (epoch: Int64?, claimCount: Int64, others: [Int64], seenOpening: Int64)?
     private var changesBefore = 0
-    /// Whether the open transaction has changed anything.
     var hasChanges: Bool { connection.totalChanges != changesBefore }
     private var dataVersion: Int64?
     /// `PRAGMA data_version` at the last foreign commit that observers were notified of; kept in a roll-back.
@@ -50,10 +49,8 @@ final class TransactionCore {
     private var deadRunners: Set<Int64> = []
     private var lookedForDead = Timestamp(microseconds: 0)
     private var runnerChanges: RunnerChanges = []
-    /// Changes for the other processes; empty while there are none.
     var outgoing = OutgoingChanges()
     private var knownControls: Controls?
-    /// Changes of gates and holds in this transaction.
     private var controlChanges: ControlChanges = []
     private(set) var openings: [GateOpening] = []
     /// The counter `opening` at the last check for gates that other connections have opened.
@@ -115,7 +112,6 @@ final class TransactionCore {
         return true
     }
 
-    /// Reads the changes that other connections have recorded since the last transaction, and the runners.
     func takeIn() throws(SQLiteError) {
         try life.look(connection)
         try readRunners()
@@ -165,12 +161,7 @@ final class TransactionCore {
         let changes = connection.totalChanges
         if order.takeMissedNewcomers() { runnerChanges.insert(.look) }
         defer {
-            touchedQueues.removeAll(keepingCapacity: true)
-            foreignChanges.removeAll()
-            openings.removeAll()
-            controlChanges = []
-            runnerChanges = []
-            hasForeignTimes = false
+            clearReport()
             changesBefore = changes
         }
         return CommitReport(
@@ -188,7 +179,6 @@ final class TransactionCore {
         )
     }
 
-    /// Queues that may have become ready: first those of foreign changes, in the order of their commits.
     private var queuesInOrder: [QueueID] {
         guard !foreignChanges.isEmpty else { return touchedQueues.sorted() }
         var seen: Set<QueueID> = []
@@ -199,13 +189,15 @@ final class TransactionCore {
     private func forget() {
         (actionCounter, savedActionCounter) = (nil, nil)
         directory.removeAll()
+        clearReport()
+        outgoing = OutgoingChanges()
+    }
+
+    private func clearReport() {
         touchedQueues.removeAll(keepingCapacity: true)
         foreignChanges.removeAll()
-        hasForeignTimes = false
-        runnerChanges = []
-        outgoing = OutgoingChanges()
         openings.removeAll()
-        controlChanges = []
+        (controlChanges, runnerChanges, hasForeignTimes) = ([], [], false)
     }
 
     /// Reads the changes that other connections have recorded for this process.
@@ -321,7 +313,6 @@ final class TransactionCore {
         return ActionID(rawValue: value ?? 0)
     }
 
-    /// Whether the order of waiting actions is due to be written to disk.
     var isWriteBehindDue: Bool { order.isWriteBehindDue(lastAction: actionCounter) }
 
     /// Writes the places of actions to the order on disk, and deletes those of deleted actions.
@@ -348,10 +339,7 @@ final class TransactionCore {
     /// Keeps the order in memory exactly while this process runs the queues.
     func followOrder() { if epoch != nil { order.follow() } else { order.unfollow() } }
 
-    /// Writes a change that concerns one row of many.
-    ///
-    /// If the row cannot be written, as in a damaged file, it stays as it is and delays no other (G9). Its
-    /// contents remain valid, and a full check of the file names it.
+    /// Writes a change of one row of many; a row that cannot be written stays and delays no other (G9).
     func writeIfPossible(_ body: () throws(SQLiteError) -> Void) throws(SQLiteError) {
         do { try body() } catch  where isOfRow(error) { return }
     }

@@ -15,7 +15,6 @@ protocol TransactionSubject: AnyObject {
 extension TransactionSubject {
     var connection: Connection { core.connection }
     var order: WaitingOrder { core.order }
-    /// The wall clock when the transaction began.
     var now: Timestamp { core.now }
 
     func begin() {}
