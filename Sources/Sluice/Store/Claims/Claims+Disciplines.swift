@@ -14,10 +14,7 @@ extension Claims {
     }
 
     /// Returns the first free slot of a queue, and whether other processes have some of the taken ones.
-    func turn(
-        in queue: QueueID,
-        by discipline: QueueDiscipline
-    ) throws(SQLiteError) -> (free: Turn?, isShared: Bool) {
+    func turn(in queue: QueueID, by discipline: QueueDiscipline) throws -> (free: Turn?, isShared: Bool) {
         let claims = try connection.cached(
             "SELECT slot, action_id, claim >> 32 FROM sluice_claim_rows WHERE queue_id = ?1 ORDER BY slot"
         ).bind(1, queue.rawValue).all {
@@ -47,12 +44,7 @@ extension Claims {
     }
 
     /// Defers or passes over an action that waits, so that later ones run first; returns whether it did.
-    func isDeferred(
-        _ row: HeadRow,
-        _ queue: QueueID,
-        _ turn: Turn,
-        _ controls: Controls
-    ) throws(SQLiteError) -> Bool {
+    func isDeferred(_ row: HeadRow, _ queue: QueueID, _ turn: Turn, _ controls: Controls) throws -> Bool {
         if let gate = row.gates.first(where: { !controls.isOpen($0) }) {
             try schedule.deferAction(row.action, untilOpen: gate)
         } else if let wait = row.wait, wait.nextAttemptAt > now, !mutant("wait aside") {

@@ -5,24 +5,16 @@ extension Claims {
     /// Records that the head of a queue has no route, unless another process has one.
     func noteUnroutable(_ row: HeadRow, hasRoute: Bool, in queue: QueueID, _ turn: Turn) throws {
         // A process with a route for the queue may lack one for this kind.
-        if !hasRoute, !core.others.isEmpty, runElsewhere.contains(queue, at: core.uptime, among: core.others)
-        {
-            return
-        }
+        let others = core.others
+        if !hasRoute, !others.isEmpty, runElsewhere.contains(queue, at: core.uptime, among: others) { return }
         if try wasTriedElsewhere(row.action) { return }
         try note(hasRoute ? .unknownKind : .noRoute, nil, of: row, in: queue, turn)
     }
 
     /// Records once in the file why the broker cannot run a head.
-    func note(
-        _ reason: BlockReason,
-        _ detail: String?,
-        of row: HeadRow,
-        in queue: QueueID,
-        _ turn: Turn
-    ) throws(SQLiteError) {
-        guard row.blockedBy != reason || row.blockedError != detail else { return }
-        try blocks.noteBlock(reason, detail, of: row.action, isHead: turn.defersWaiting, in: queue)
+    func note(_ why: BlockReason, _ detail: String?, of row: HeadRow, in queue: QueueID, _ turn: Turn) throws {
+        guard row.blockedBy != why || row.blockedError != detail else { return }
+        try blocks.noteBlock(why, detail, of: row.action, isHead: turn.defersWaiting, in: queue)
     }
 
     /// Deletes the record that the head has no route, since something else blocks it now.

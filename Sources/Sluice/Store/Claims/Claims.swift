@@ -151,7 +151,7 @@ final class Claims: TransactionSubject {
         let (route, matchesQueue) = request.admission.route(for: row.queue, kind: row.kind)
         if row.isExpired {
             let policy = (route?.failure ?? FailurePolicies()).expired
-            return try fail(row.action, in: queue, turn, .expired, policy, Expiry.expiredError)
+            return try fail(row, queue, turn, (.expired, policy, Expiry.expiredError))
         }
         // Reasons of the route are written to the file, for SQL to show.
         guard let route else {
@@ -164,7 +164,7 @@ final class Claims: TransactionSubject {
         }
         if row.crashes >= route.crashLimit && !mutant("crash limit") {
             let error = "the process died \(row.crashes) times while the action ran alone"
-            return try fail(row.action, in: queue, turn, .crashed, route.failure.crashed, error)
+            return try fail(row, queue, turn, (.crashed, route.failure.crashed, error))
         }
         // The number of suspects tried together, with nothing beside them; 0 for all other actions.
         var trialSize = 0
@@ -181,17 +181,13 @@ final class Claims: TransactionSubject {
         return .claimed(try run(row, in: queue, route, trialSize, controls.opening, turn))
     }
 
+    private typealias Failure = (cause: FailureCause, policy: FailurePolicy, error: String)
+
     /// Fails a head that must not run again.
-    private func fail(
-        _ action: ActionID,
-        in queue: QueueID,
-        _ turn: Turn,
-        _ cause: FailureCause,
-        _ policy: FailurePolicy,
-        _ error: String
-    ) throws -> ClaimResult? {
-        try groups.leavePass(action, of: queue, by: turn.discipline, policy)
-        try failures.fail(action, in: queue, by: turn.discipline, cause, policy, error: error)
+    private func fail(_ row: HeadRow, _ queue: QueueID, _ turn: Turn, _ why: Failure) throws -> ClaimResult? {
+        let discipline = turn.discipline
+        try groups.leavePass(row.action, of: queue, by: discipline, why.policy)
+        try failures.fail(row.action, in: queue, by: discipline, why.cause, why.policy, error: why.error)
         return nil
     }
 

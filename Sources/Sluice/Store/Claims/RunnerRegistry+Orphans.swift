@@ -15,9 +15,7 @@ extension RunnerRegistry {
             SELECT queue_id, slot, action_id, claim, started_at_us, trial_size FROM sluice_claim_rows
             WHERE ifnull(claim, 0) >> 32 NOT IN (SELECT epoch FROM sluice_runner_rows)
             """
-        ).all {
-            (run: Receipt($0), startedAt: Timestamp(microseconds: $0.int64(4)), trialSize: $0.int(5))
-        }
+        ).all { (run: Receipt($0), startedAt: Timestamp(microseconds: $0.int64(4)), trialSize: $0.int(5)) }
         guard !orphans.isEmpty else { return }
         if !mutant("suspect") { try suspectClaims(butOf: try RunnerRow.all(connection)) }
         for orphan in orphans {
@@ -84,11 +82,7 @@ extension RunnerRegistry {
 extension Receipt {
     /// Reads queue, slot, action and claim from the first columns.
     init(_ row: Row) {
-        self.init(
-            action: ActionID(rawValue: row.int64(2)),
-            claim: row.int64(3),
-            queue: QueueID(rawValue: row.int64(0)),
-            slot: row.int(1)
-        )
+        let (queue, action) = (QueueID(rawValue: row.int64(0)), ActionID(rawValue: row.int64(2)))
+        self.init(action: action, claim: row.int64(3), queue: queue, slot: row.int(1))
     }
 }

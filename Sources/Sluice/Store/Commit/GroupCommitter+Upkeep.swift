@@ -50,9 +50,7 @@ extension GroupCommitter {
 
     /// Writes the order to disk; after a failure it stays in memory until there is more to write.
     private func writeBehind() {
-        do {
-            try commitUpkeep { try $0.core.writeBehind() }
-        } catch {
+        do { try commitUpkeep { try $0.core.writeBehind() } } catch {
             transaction.core.postponeWriteBehind()
             logger.debug("writing the order to the file failed", metadata: ["error": "\(error.code)"])
         }
@@ -62,9 +60,7 @@ extension GroupCommitter {
     private func giveBackSpace() {
         let isUnderWay = space == .isUnderWay
         var hasMore = false
-        do {
-            hasMore = try commitUpkeep { try $0.giveBackPages(isUnderWay: isUnderWay) }
-        } catch {
+        do { hasMore = try commitUpkeep { try $0.giveBackPages(isUnderWay: isUnderWay) } } catch {
             logger.debug("giving space back failed", metadata: ["error": "\(error.code)"])
         }
         if !hasMore && isUnderWay { trouble.askForCheckpoint() }
@@ -109,10 +105,7 @@ private final class UpkeepWrite<Output: Sendable>: PendingWrite {
     private(set) nonisolated(unsafe) var result: Result<Output, SluiceError>?
 
     init(_ body: @escaping @Sendable (WriteTransaction) throws -> Output) { self.body = body }
-
     func perform(in transaction: WriteTransaction) throws { result = .success(try body(transaction)) }
-
     func complete() {}
-
     func complete(failing error: SluiceError) { result = .failure(error) }
 }

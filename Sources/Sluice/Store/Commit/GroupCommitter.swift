@@ -98,9 +98,7 @@ final class GroupCommitter {
             if failure.isOfFile { check.fail(failure) }
             return true
         }
-        do {
-            for write in group { try write.perform(in: transaction) }
-        } catch {
+        do { for write in group { try write.perform(in: transaction) } } catch {
             rollback()
             isolate(group, after: SluiceError(wrapping: error, doing: "writing"))
             return true
@@ -198,9 +196,7 @@ final class GroupCommitter {
         let start = clock.uptime
         let left = lockTimeout - brief
         let first = min(left, Self.ownLockWait)
-        do {
-            try waitForLock(first)
-        } catch {
+        do { try waitForLock(first) } catch {
             guard first < left, isLocked(error) else { throw error }
             // It is unknown whether it is the caller's own transaction or one that will end.
             if isLockOwn { logger.warning("\(Self.ownLock)") }
@@ -238,9 +234,7 @@ final class GroupCommitter {
             left -= WALGuard.lockPatience
             connection.setBusyTimeout(WALGuard.lockPatience)
             do { return try transaction.begin() } catch { guard isLocked(error) else { throw error } }
-            do {
-                try walGuard.deferAfterAttempt()
-            } catch {
+            do { try walGuard.deferAfterAttempt() } catch {
                 mustSetSynchronous = true
                 throw error
             }

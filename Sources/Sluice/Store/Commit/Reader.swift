@@ -118,9 +118,7 @@ final class Reader: Sendable {
 
     /// Throws if the schema is not known, since reads are then meaningless.
     private func ensureSchema(_ connection: Connection) throws {
-        do {
-            try schema.ensure(connection)
-        } catch let error as SluiceError where error.isOfFile {
+        do { try schema.ensure(connection) } catch let error as SluiceError where error.isOfFile {
             check.fail(error)
             throw error
         }

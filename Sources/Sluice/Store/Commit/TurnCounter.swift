@@ -8,6 +8,5 @@ final class TurnCounter: Sendable {
 
     /// Adds a turn; call it with the write lock held.
     func add() { value.add(1, ordering: .acquiringAndReleasing) }
-
     var count: Int { value.load(ordering: .acquiring) }
 }

@@ -44,7 +44,6 @@ final class WriterTrouble: Sendable {
 
     /// Records how many pages of the WAL a checkpoint has not copied.
     func pinned(_ pages: Int) { state.withLock { $0.pinnedPages = pages } }
-
     /// Requests that the next upkeep copies the WAL, however short it is.
     func askForCheckpoint() { checkpointIsAsked.store(true, ordering: .releasing) }
     /// Clears the request for a checkpoint, which begins now.

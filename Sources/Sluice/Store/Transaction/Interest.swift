@@ -17,7 +17,6 @@ package final class Interest: Sendable {
 
     package init(loggingFrom level: Logger.Level = .critical) { logged = level <= .warning ? level : nil }
     package convenience init(_ logger: Logger) { self.init(loggingFrom: logger.logLevel) }
-
     /// Adds an observer; transactions that begin after this collect events.
     package func begin() { count.add(1, ordering: .acquiringAndReleasing) }
     package func end() { count.subtract(1, ordering: .acquiringAndReleasing) }

@@ -14,7 +14,6 @@ final class OwnSettlements: Sendable {
     private let count = Atomic(0)
 
     private var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
-
     func add(_ entry: Entry, of action: ActionID) { change { $0[action] = entry } }
 
     func entry(of receipt: Receipt) -> Entry? {
@@ -25,7 +24,6 @@ final class OwnSettlements: Sendable {
 
     /// Returns whether the application has settled an action that is deleted.
     func hasSettled(_ action: ActionID) -> Bool { !isEmpty && entries.withLock { $0[action] != nil } }
-
     /// Removes an action that another connection has deleted: its settling, if any, was rolled back before.
     func deleted(_ action: ActionID) { if !isEmpty { change { $0[action] = nil } } }
 

@@ -15,11 +15,8 @@ package final class SettlementWaiters: Sendable {
 
     /// Whether there are waiters; a new one checks the file afterwards, and so finds earlier commits there.
     var areThere: Bool { count > 0 }
-
     var count: Int { waiting.load(ordering: .acquiring) }
-
     var actions: [ActionID] { state.withLock { Array($0.waiters.keys) } }
-
     /// Returns a number for a new waiter.
     func nextNumber() -> Int { lastNumber.wrappingAdd(1, ordering: .relaxed).newValue }
 

@@ -314,10 +314,8 @@ final class TransactionCore {
     }
 
     var isWriteBehindDue: Bool { order.isWriteBehindDue(lastAction: actionCounter) }
-
     /// Writes the places of actions to the order on disk, and deletes those of deleted actions.
     func writeBehind() throws(SQLiteError) { try order.writeBehind(lastAction: try lastActionID().rawValue) }
-
     /// Postpones the next write of the order until as many changes again have accumulated.
     func postponeWriteBehind() { order.postponeWriteBehind(lastAction: actionCounter) }
 

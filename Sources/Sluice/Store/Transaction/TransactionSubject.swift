@@ -16,7 +16,6 @@ extension TransactionSubject {
     var connection: Connection { core.connection }
     var order: WaitingOrder { core.order }
     var now: Timestamp { core.now }
-
     func begin() {}
     func committed() {}
     func rolledBack() {}
