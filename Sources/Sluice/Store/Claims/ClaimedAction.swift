@@ -1,6 +1,4 @@
-/// An action whose claim is in the file: its handler may start.
-///
-/// It is a class, since many functions pass it on.
+/// An action whose claim is in the file; a class, since many functions pass it on.
 package final class ClaimedAction: Sendable {
     package let receipt: Receipt
     package let queue: QueueName

@@ -12,9 +12,9 @@ extension Claims {
     }
 
     /// Records once in the file why the broker cannot run a head.
-    func note(_ why: BlockReason, _ detail: String?, of row: HeadRow, in queue: QueueID, _ turn: Turn) throws {
-        guard row.blockedBy != why || row.blockedError != detail else { return }
-        try blocks.noteBlock(why, detail, of: row.action, isHead: turn.defersWaiting, in: queue)
+    func note(_ why: BlockReason, _ text: String?, of row: HeadRow, in queue: QueueID, _ turn: Turn) throws {
+        guard row.blockedBy != why || row.blockedError != text else { return }
+        try blocks.noteBlock(why, text, of: row.action, isHead: turn.defersWaiting, in: queue)
     }
 
     /// Deletes the record that the head has no route, since something else blocks it now.

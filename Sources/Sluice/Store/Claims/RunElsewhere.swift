@@ -1,6 +1,4 @@
-/// Remembers queues that other processes recently ran.
-///
-/// Such a queue may have no route here: it waits for its process, and must not be shown as unroutable (G15).
+/// Remembers queues that other processes recently ran: without a route here they are not unroutable (G15).
 struct RunElsewhere {
     /// How long a queue is remembered while the other processes live; then it is shown as without a route.
     static let memory: Duration = .seconds(30)

@@ -5,10 +5,8 @@ extension RunnerRegistry {
     /// Makes suspects of the actions that ran when their process died (G7).
     ///
     /// A death while an action ran alone in its trial is an attempt, and counts against the action. If
-    /// several ran, or the process has not certainly ended, each gets its attempt back, since the cause is
-    /// unknown. An action that was a suspect already gets a higher suspicion.
-    ///
-    /// - Parameter ended: The epochs of processes that have certainly ended.
+    /// several ran, or the epoch is not among those that have certainly `ended`, each gets its attempt back,
+    /// since the cause is unknown. An action that was a suspect already gets a higher suspicion.
     func suspectOrphans(of ended: Set<Int64>) throws {
         let orphans = try connection.cached(
             """

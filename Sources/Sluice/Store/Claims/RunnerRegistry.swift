@@ -113,10 +113,9 @@ final class RunnerRegistry: TransactionSubject {
         ).bind(1, epoch).bind(2, lease.wall.microseconds).bind(3, lease.onMachine).run() == 1
     }
 
-    /// Renews the lease together with any other commit.
+    /// Renews the lease together with any other commit, however long its renewals have to wait.
     ///
-    /// So a process that commits keeps its lease, however long its renewals have to wait. Any process that
-    /// takes actions out of a queue reads the lease too, so this does not depend on other runners.
+    /// Any process that takes actions out of a queue reads the lease, so it does not depend on runners.
     func renewWithCommit() throws(SQLiteError) {
         guard let epoch = core.epoch, let renewedAt = silence.renewedAt else { return }
         // A transaction that changes nothing must not fail for want of space.
@@ -148,9 +147,7 @@ final class RunnerRegistry: TransactionSubject {
         try connection.cached("DELETE FROM sluice_changes WHERE epoch = ?1").bind(1, epoch).run()
     }
 
-    /// Removes the other processes that have died or whose lease has ended.
-    ///
-    /// Their running actions become suspects; a poll of all queues finds the others.
+    /// Removes the other processes that have died or whose lease has ended; their actions become suspects.
     func takeOffDead() throws {
         guard let epoch = core.epoch else { return }
         let (me, now) = (core.identity, now)
@@ -171,8 +168,7 @@ final class RunnerRegistry: TransactionSubject {
 
     /// Records if this process has not renewed its lease for half its length, by the file.
     ///
-    /// Time that the machine sleeps counts, whatever the clock's uptime shows. So does a jump of the wall
-    /// clock, if the lease depends on it.
+    /// Sleep of the machine counts, and a jump of the wall clock, if the lease depends on it.
     private func noteLateness(_ runners: [RunnerRow]) {
         guard let own = runners.first(where: { $0.epoch == core.epoch }),
             own.lease.timeLeft(of: own.process, at: now) < core.leases.length / 2

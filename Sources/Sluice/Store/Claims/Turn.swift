@@ -13,9 +13,6 @@ struct Turn {
 
     var slots: Int { discipline.slots }
     var defersWaiting: Bool { discipline.defersWaiting }
-    /// The slots left when this one is taken.
-    ///
-    /// Never full if other processes have slots: the next claim then finds them taken elsewhere, and the
-    /// queue is polled for that.
+    /// Never full if other processes have slots: the next claim finds them taken, so the queue is polled.
     var room: SlotRoom { slots == 1 ? .single : isShared || running.count + 1 < slots ? .more : .full }
 }

@@ -25,7 +25,7 @@ struct BackupCopy: Sendable {
     /// Suffixes of SQLite's side files; files left there by others would count as the copy's.
     private static let sideFiles = ["-wal", "-shm", "-journal"]
 
-    /// Makes the copy under another name, and renames it when complete; `goOn` throws to end it between steps.
+    /// Makes the copy under another name, and renames it when complete; `goOn` throws to end it early.
     func make(_ goOn: () throws(SluiceError) -> Void) throws {
         try checkDestination()
         let partial = "\(destination).partial-\(UInt64.random(in: 0...UInt64.max))"
@@ -135,10 +135,9 @@ struct BackupCopy: Sendable {
 }
 
 extension WriteTransaction {
-    /// Deletes the processes that have the source open, their changes and their temporary gates.
+    /// Deletes the source's processes, their changes and temporary gates, before a transaction begins.
     ///
     /// Actions of processes that have died are suspects in the copy too, since they may be the cause (G7).
-    /// Call it before the transaction begins, which then belongs to no process.
     fileprivate func leaveProcessesBehind(_ store: Int64, now: Timestamp) throws {
         try connection.immediate {
             let living = try RunnerRow.living(connection, own: store, seenFrom: core.identity, at: now)

@@ -5,18 +5,15 @@ internal import SluiceSQLite
 /// The next action reuses a free page, so pages are cut off only if more than half of the file is free: it
 /// moves other pages and writes the WAL. Each step is a transaction of its own, so that no write waits long.
 ///
-/// A file that an application has created keeps its pages, unless it was created with `auto_vacuum =
-/// INCREMENTAL`, as the engine's own files are (<https://www.sqlite.org/pragma.html#pragma_auto_vacuum>).
+/// A file of an application keeps its pages, unless it was created with `auto_vacuum = INCREMENTAL`, as ours
+/// are (<https://www.sqlite.org/pragma.html#pragma_auto_vacuum>).
 struct FreeSpace {
     /// Free pages that always remain: 8 MB.
     static let leastPages = 2_048
     /// Pages that one step cuts off: 4 MB.
     static let stepPages = 1_024
 
-    /// Returns the number of pages to cut off now; 0 if the file keeps its pages.
-    ///
-    /// If the last step was not enough, the steps continue until at most a fifth of the file is free, so that
-    /// the next action does not start them again.
+    /// Returns the number of pages to cut off now; once under way, until at most a fifth of the file is free.
     static func step(free: Int, of all: Int, isUnderWay: Bool) -> Int {
         guard free > leastPages, free * (isUnderWay ? 5 : 2) > all else { return 0 }
         return min(stepPages, free - leastPages)

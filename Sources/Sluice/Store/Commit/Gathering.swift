@@ -1,13 +1,11 @@
 /// Decides whether the writer briefly waits for more writes before a commit, so that they share one sync.
 ///
-/// Callers whose writes were synced together return one after the other. If the first one got a sync of its
-/// own, the rest would wait for it, and every second sync would be for one write. So a group waits until as
-/// many writes have arrived as shared the last sync, but at most half as long as that sync took. A single
-/// caller never waits; one that expects others in vain waits once.
+/// Callers whose writes were synced together return one after the other: if the first one got a sync of its
+/// own, every second sync would be for one write. So a group waits until as many writes have arrived as
+/// shared the last sync, but at most half as long as that took. A single caller waits once at most, in vain.
 ///
-/// Only writes that must be synced count, and only if a sync is slow, as on phones, laptops and disks without
-/// a protected cache. With 64 callers and a sync of 1 ms it saves a third of the time; with 0.2 ms, waiting
-/// costs more than it saves.
+/// Only writes that must be synced count, and only if a sync is slow: with 64 callers and a sync of 1 ms it
+/// saves a third of the time; with 0.2 ms, waiting costs more than it saves.
 struct Gathering {
     /// The number of writes that shared the last sync.
     private var expected = 1

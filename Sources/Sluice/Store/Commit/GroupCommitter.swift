@@ -1,9 +1,7 @@
 internal import Logging
 internal import SluiceSQLite
 
-/// Commits groups of writes on the writer's connection, with the syncs that they need, and checkpoints.
-///
-/// Not thread-safe: only the writer's leader calls it.
+/// Commits groups of writes with the syncs that they need, and checkpoints; confined to the writer's leader.
 final class GroupCommitter {
     let transaction: WriteTransaction
     private let turns: TurnCounter
@@ -144,9 +142,7 @@ final class GroupCommitter {
         walGuard?.rolledBack()
     }
 
-    /// Returns why nothing may be committed; checks the file's path at intervals.
-    ///
-    /// A jump of the wall clock causes a check, or delays one by less than the interval.
+    /// Returns why nothing may be committed; checks the file's path at intervals, or if the clock jumps.
     private func refusal(_ now: Timestamp) -> SluiceError? {
         if let error = check.refusal { return error }
         if isSuspended { return SluiceError(.suspended, "the file could not be opened again") }
@@ -215,12 +211,10 @@ final class GroupCommitter {
     private func failureToBegin(_ error: any Error) -> SluiceError {
         let failure = SluiceError(wrapping: error, doing: "beginning a write")
         guard failure.code == .databaseLocked, isLockOwn else { return failure }
-        return SluiceError(
-            .databaseLocked,
+        let text =
             "beginning a write: a transaction of this process holds the write lock: end it first, or inside "
-                + "it call enqueue(_:in:)",
-            sqliteCode: failure.sqliteCode
-        )
+            + "it call enqueue(_:in:)"
+        return SluiceError(.databaseLocked, text, sqliteCode: failure.sqliteCode)
     }
 
     /// Whether a connection of this process has the write lock, as far as the system shows.
@@ -251,8 +245,7 @@ final class GroupCommitter {
             guard !result.wasBlocked else {
                 throw SluiceError(.inputOutput, "a sync failed and the WAL could not be checkpointed since")
             }
-            // The checkpoint has synced the failed commit's pages before it truncated the WAL. If the power
-            // failed and undid the truncation, recovery would find them.
+            // The checkpoint synced the failed commit's pages: if the cut is undone, recovery finds them.
             if !mutant("synced cut") { try connection.syncWAL() }
             mustTruncate = false
         }
@@ -274,29 +267,22 @@ final class GroupCommitter {
     }
 
     private func fail(_ group: [any PendingWrite], _ error: SluiceError) {
-        // A copied WAL needs no more space, so that actions can be settled on a full disk. Not during upkeep,
-        // whose checkpoints would have no end.
+        // A copied WAL needs no more space on a full disk. Checkpoints of the upkeep would have no end.
         if error.code == .diskFull, !isAtUpkeep { trouble.askForCheckpoint() }
         for write in group { write.complete(failing: error) }
     }
 
     /// Resolves the result of a commit that failed.
     ///
-    /// A commit whose write or sync failed is undone in memory. But its pages may be in the WAL, where a
-    /// recovery could find them complete, until a checkpoint truncates the WAL.
+    /// It is undone in memory, but a recovery could find its pages in the WAL, until that is truncated.
     private func resolve(_ error: any Error) -> SluiceError {
         let failure = SluiceError(wrapping: error, doing: "committing")
         guard failure.code == .inputOutput || failure.code == .outOfMemory else { return failure }
         mustTruncate = !mutant("log after a failed sync")
-        do {
-            try prepare(isSynced: true)
-            return failure
-        } catch {
-            return SluiceError(
-                .unknownCommit,
-                "a commit failed and the WAL could not be cleared: the write may or may not be stored",
-                sqliteCode: failure.sqliteCode
-            )
+        do { try prepare(isSynced: true) } catch {
+            let text = "a commit failed and the WAL could not be cleared: the write may or may not be stored"
+            return SluiceError(.unknownCommit, text, sqliteCode: failure.sqliteCode)
         }
+        return failure
     }
 }

@@ -1,9 +1,9 @@
 internal import Dispatch
 internal import SluiceSQLite
 
-/// Checks on a connection of its own whether others have committed changes that the writer has not read.
+/// Checks whether others have committed changes that the writer has not read.
 ///
-/// So a check never waits for a long read. It takes no lock that delays others, and waits for none.
+/// Its own connection never waits for a long read, and takes no lock that delays others.
 final class Lookout: Sendable {
     let queue: DispatchQueue
     private let file: DatabaseFile

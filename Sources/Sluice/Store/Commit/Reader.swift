@@ -2,9 +2,7 @@ internal import Dispatch
 internal import SluiceSQLite
 internal import Synchronization
 
-/// Reads on a connection and a thread of its own, opened when first needed.
-///
-/// A read sees one snapshot and delays no other connection. A long read keeps the WAL from restarting.
+/// Reads snapshots on a connection and a thread of its own; a long read keeps the WAL from restarting.
 final class Reader: Sendable {
     private let path: String
     let open: @Sendable () throws -> FileLook

@@ -8,12 +8,10 @@ internal import Synchronization
 /// the commit form the next group, which the writer's own thread commits. So a single caller needs no change
 /// of threads, and many callers share a commit. Only the leading thread uses the connection.
 ///
-/// On a busy processor no other thread may submit writes during a commit, so that each of many callers would
-/// commit alone. So ``PendingWrite/commitsOnWriterThread`` leaves a write to the writer's thread. If a sync is
-/// slow, a group is gathered first (``Gathering``).
-///
-/// When a write fails, its group is rolled back, and each member runs in a transaction of its own. So only
-/// the caller at fault gets the error (G14).
+/// On a busy processor no thread may submit writes during a commit, so that each caller would commit alone:
+/// ``PendingWrite/commitsOnWriterThread`` leaves a write to the writer's thread. If a sync is slow, a group
+/// is gathered first (``Gathering``). If a write fails, each member of its group runs in a transaction of
+/// its own, so that only the caller at fault gets the error (G14).
 package final class Writer: Sendable {
     /// The most writes in one transaction: it bounds how long a later one waits.
     static let groupLimit = 1_024
@@ -76,18 +74,11 @@ package final class Writer: Sendable {
 
     func ensureWritable() throws(SluiceError) { if let refusal { throw refusal } }
 
-    /// The writer's current work, for tests to wait for.
-    struct Load: Sendable {
-        let waiting: Int
-        /// Whether a group is being committed, or waits for a lock.
-        let isLed: Bool
-        let isClosed: Bool
-    }
-
     var isForked: Bool { check.isForked }
 
-    var load: Load {
-        waiting.withLock { Load(waiting: $0.writes.count, isLed: $0.hasLeader, isClosed: $0.isClosed) }
+    /// The writer's current work, for tests to wait for; it is led while a group commits or waits for a lock.
+    var load: (waiting: Int, isLed: Bool, isClosed: Bool) {
+        waiting.withLock { ($0.writes.count, $0.hasLeader, $0.isClosed) }
     }
 
     /// Accepts a write and calls its completion after the commit, on some thread.
@@ -237,7 +228,7 @@ package final class Writer: Sendable {
 
     private static let closed = SluiceError(.closed, "the broker was closed")
 
-    /// Ends the current group, at the latest when its lock times out, and closes the connection until a resume.
+    /// Ends the current group, at the latest when its lock times out, and closes the connection for a while.
     func suspend() async {
         await withCheckedContinuation { continuation in
             let leads = waiting.withLock { waiting -> Bool? in
@@ -263,18 +254,13 @@ package final class Writer: Sendable {
     ) -> Result<Void, SluiceError> {
         let isDue = waiting.withLock { $0.isSuspended && !$0.isClosed && $0.lead() }
         guard isDue else { return .success(()) }
-        let result = Result { () throws(SluiceError) in try committer.map(reopen) }
-        switch result {
-        case .success(let reopened):
-            committer = reopened
-            waiting.withLock { $0.isSuspended = false }
-        case .failure:
-            // Waiting writes fail if they can never succeed; otherwise the writer remains suspended.
-            waiting.withLock { $0.isSuspended = check.refusal == nil && !$0.isClosed }
-        }
+        let result = Result { () throws(SluiceError) in committer = try committer.map(reopen) }
+        // Waiting writes fail if they can never succeed; otherwise the writer remains suspended.
+        let hasFailed = (try? result.get()) == nil
+        waiting.withLock { $0.isSuspended = hasFailed && check.refusal == nil && !$0.isClosed }
         // Not here: it may continue as long as writes arrive.
         queue.async { if !self.endLeadingIfIdle() { self.leadAll() } }
-        return result.map { _ in }
+        return result
     }
 
     /// Schedules ``rest()`` by the machine's clock, like waits for locks: it matters to other processes.

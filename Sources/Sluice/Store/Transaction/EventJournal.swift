@@ -12,8 +12,7 @@ final class EventJournal {
     private(set) var contents: ObservedContents?
     /// Queues that an action has left and that have neither been claimed from nor found empty since.
     ///
-    /// It distinguishes a queue that has become empty from a wake-up that found nothing. At ``leftLimit``
-    /// queues the set is emptied; some of those queues then report ``QueueEvent/Kind/emptyWake`` instead.
+    /// If found empty, they are idle. Those forgotten at ``leftLimit`` report an empty wake instead.
     private var left: Set<QueueID> = []
     /// Queues that this transaction removed from `left`, put back in a roll-back.
     private var taken: [QueueID] = []

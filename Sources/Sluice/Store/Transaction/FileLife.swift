@@ -2,7 +2,7 @@ internal import SluiceSQLite
 
 /// Detects that an older copy was restored into the open file, by commits that the copy lacks.
 ///
-/// To SQLite, such a restore is a transaction of another connection. It raises the schema's version
+/// To SQLite, that is a transaction of another connection. It raises the schema's version
 /// (<https://www.sqlite.org/c3ref/backup_finish.html>), so a check is needed only if that has changed.
 struct FileLife {
     /// The last sequence given to an action by any connection.
@@ -28,7 +28,7 @@ struct FileLife {
 
     mutating func rolledBack() { openLease = nil }
 
-    /// Throws if the file holds an older state than this process, with its epoch and running claims, has seen.
+    /// Throws if the file holds an older state than this process, with its epoch and claims, has seen.
     func ensure(_ connection: Connection, epoch: Int64?, claims: Set<Int64>) throws {
         guard try isOlder(connection, epoch, claims), !mutant("older copy") else { return }
         throw SluiceError(

@@ -14,8 +14,8 @@ extension TransactionCore {
 
     /// Writes the changes for the other processes that run the queues.
     ///
-    /// It omits a queue whose only slot is taken: the process that settles the running action then claims the
-    /// next one and sees all changes. Of new actions one record is enough, since its reader reads them all.
+    /// It omits a queue whose only slot is taken: the process that settles its action sees all changes. Of new
+    /// actions one record is enough, since its reader reads them all.
     func notifyOthers(_ outgoing: OutgoingChanges) throws(SQLiteError) {
         var areTold = !outgoing.actions.isEmpty
         for queue in outgoing.queues where try wakeOthers(for: queue) { areTold = true }
@@ -39,14 +39,12 @@ extension TransactionCore {
         try connection.cached(
             """
             INSERT INTO sluice_changes (epoch, queue_id, change)
-            SELECT epoch, ?2, 'wake' FROM sluice_runner_rows
-            WHERE epoch <> ?1
+            SELECT epoch, ?2, 'wake' FROM sluice_runner_rows WHERE epoch <> ?1
               AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows WHERE queue_id = ?2 AND slots = 1)
             """
         ).bind(1, epoch ?? 0).bind(2, queue.rawValue).run() > 0
     }
 
-    /// Records that a queue may have become ready.
     func touch(_ queue: QueueID) {
         touchedQueues.insert(queue)
         if !others.isEmpty { outgoing.queues.insert(queue) }

@@ -19,17 +19,13 @@ final class TransactionCore {
     let identity: ProcessIdentity
     let leases: LeaseTimes
     let runners: RunnerState
-
     /// The epoch under which this store runs the queues, set by ``RunnerRegistry``; `nil` while it does not.
     var epoch: Int64? { didSet { runners.setEpoch(epoch) } }
     /// The number of claims made in this epoch; never lowered, so that no claim's number is used again.
     var claimCount: Int64 = 0
-
-    /// Queues that may have become ready, by this transaction or by the commits that it has read.
     var touchedQueues: Set<QueueID> = []
     private(set) var foreignChanges: [ForeignChange] = []
     private var hasForeignTimes = false
-
     /// The values when the transaction began, restored in a roll-back.
     private var before: (epoch: Int64?, claimCount: Int64, others: [Int64], seenOpening: Int64)?
     private var changesBefore = 0
@@ -128,7 +124,6 @@ final class TransactionCore {
         order.committed()
     }
 
-    /// Writes the last sequence given, and the changes for other processes, at the end of the transaction.
     func writeDown() throws(SQLiteError) {
         if let actionCounter, actionCounter != savedActionCounter {
             try connection.cached("UPDATE sluice_counters SET value = ?1 WHERE name = 'action'")
@@ -200,9 +195,7 @@ final class TransactionCore {
         (controlChanges, runnerChanges, hasForeignTimes) = ([], [], false)
     }
 
-    /// Reads the changes that other connections have recorded for this process.
-    ///
-    /// In the middle of a transaction, it reads the records of triggers in it, as if of another connection.
+    /// Reads the changes recorded by other connections or, in the middle of a transaction, by its triggers.
     func readForeignChanges(isOfTransaction: Bool) throws(SQLiteError) {
         // Nothing is recorded for a process that does not run the queues: its order in memory is stale.
         guard let epoch else { return order.unfollow() }
