@@ -15,7 +15,6 @@ package enum ClaimResult: Sendable {
     case gated(GateName)
     /// No route has the head's kind, or none has its queue.
     case unroutable
-    /// The route already runs as many handlers as its limit allows.
     case lacksPermit(RouteID, limit: Int)
     /// The head ran when its process died, and waits for its trial.
     case awaitsTrial(CrashSuspect)

@@ -12,7 +12,6 @@ final class Claims: TransactionSubject {
     let blocks: QueueBlocks
     var runElsewhere = RunElsewhere()
     var names: [QueueID: QueueName] = [:]
-
     /// The most names of queues that are kept.
     static let nameLimit = 10_000
     /// The most heads that one claim removes or defers; it bounds the transaction.

@@ -68,7 +68,6 @@ struct HeadRow {
 }
 
 extension Claims {
-    /// Reads the row of a head in one query.
     func headRow(at place: Place, of request: ClaimRequest) throws(SQLiteError) -> HeadRow? {
         let row = try connection.cached(
             """

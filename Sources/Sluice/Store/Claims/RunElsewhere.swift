@@ -4,7 +4,6 @@ struct RunElsewhere {
     static let memory: Duration = .seconds(30)
     /// The most queues that are remembered; beyond, some are shown as without a route between two runs.
     static let limit = 4_096
-
     private var lastSeen: [QueueID: Duration] = [:]
     /// The epochs of the other processes at the last call.
     private var others: [Int64] = []

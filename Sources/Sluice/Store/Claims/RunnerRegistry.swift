@@ -38,7 +38,6 @@ final class RunnerRegistry: TransactionSubject {
         before = nil
     }
 
-    /// Continues the registry of a connection that was closed.
     func resume(_ other: RunnerRegistry) { (isToRun, silence) = (other.isToRun, other.silence) }
 
     func startRunning() throws {
@@ -55,7 +54,6 @@ final class RunnerRegistry: TransactionSubject {
         if core.others.isEmpty { try batches.forgetGathering() }
     }
 
-    /// Adds this store to the processes that run the queues.
     private func register() throws {
         let next = try connection.cached(
             "UPDATE sluice_counters SET value = value + 1 WHERE name = 'epoch' RETURNING value"
@@ -117,9 +115,8 @@ final class RunnerRegistry: TransactionSubject {
     ///
     /// Any process that takes actions out of a queue reads the lease, so it does not depend on runners.
     func renewWithCommit() throws(SQLiteError) {
-        guard let epoch = core.epoch, let renewedAt = silence.renewedAt else { return }
         // A transaction that changes nothing must not fail for want of space.
-        guard core.hasChanges else { return }
+        guard let epoch = core.epoch, let renewedAt = silence.renewedAt, core.hasChanges else { return }
         let uptime = core.clock.uptime
         guard uptime - renewedAt >= core.leases.renewal / 2 else { return }
         if try lengthenLease(of: epoch) { silence.renewed(at: uptime, core.leases) }

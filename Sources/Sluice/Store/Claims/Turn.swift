@@ -8,9 +8,7 @@ struct Turn {
     var running: [ActionID] = []
     /// Whether other processes run some of them; those do not report when they are done.
     var isShared = false
-
     static let plain = Turn(isPlain: true)
-
     var slots: Int { discipline.slots }
     var defersWaiting: Bool { discipline.defersWaiting }
     /// Never full if other processes have slots: the next claim finds them taken, so the queue is polled.

@@ -21,7 +21,6 @@ struct BackupCopy: Sendable {
     var pagesAtATime = 1_024
     /// Called after each step, for tests.
     var stepped: @Sendable () throws -> Void = {}
-
     /// Suffixes of SQLite's side files; files left there by others would count as the copy's.
     private static let sideFiles = ["-wal", "-shm", "-journal"]
 
@@ -29,7 +28,9 @@ struct BackupCopy: Sendable {
     func make(_ goOn: () throws(SluiceError) -> Void) throws {
         try checkDestination()
         let partial = "\(destination).partial-\(UInt64.random(in: 0...UInt64.max))"
-        try createPrivately(partial)
+        let descriptor = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw DatabaseFile.cannotCreate(destination, errno) }
+        close(descriptor)
         defer { for suffix in [""] + Self.sideFiles { unlink(partial + suffix) } }
         let source = try openSource()
         defer { source.close() }
@@ -53,12 +54,6 @@ struct BackupCopy: Sendable {
     private func exists(_ suffix: String) -> SluiceError {
         let text = "\(destination)\(suffix) exists, and is left as it is; give the copy another name"
         return SluiceError(.destinationExists, text)
-    }
-
-    private func createPrivately(_ path: String) throws(SluiceError) {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw DatabaseFile.cannotCreate(destination, errno) }
-        close(descriptor)
     }
 
     /// Copies one snapshot: writers do not restart the copy, but the WAL cannot restart before it ends.

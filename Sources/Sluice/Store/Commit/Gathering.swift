@@ -13,12 +13,10 @@ struct Gathering {
     private var present = 0
     private var isAwaited = false
     private var patience: Duration = .zero
-
     /// A faster commit is not worth waiting for.
     static let slowCommit: Duration = .milliseconds(1)
     /// The longest wait, however long a sync takes.
     static let longestWait: Duration = .milliseconds(5)
-
     /// Whether more writes are likely to arrive.
     var isWorthwhile: Bool { present > 0 && present < expected }
 

@@ -23,7 +23,6 @@ final class GroupCommitter {
     /// Whether a sync failed: nothing may be acknowledged until the WAL is copied and truncated.
     private var mustTruncate = false
     var checkpoints = CheckpointPolicy()
-    /// Whether the current commit is upkeep.
     var isAtUpkeep = false
     var space = SpaceUpkeep.none
     /// The duration of the last `COMMIT`, its sync included.
@@ -66,7 +65,6 @@ final class GroupCommitter {
         (clock, logger, trouble) = (options.clock, options.logger, WriterTrouble())
     }
 
-    /// Continues a suspended committer on a newly opened connection.
     init(continuing other: GroupCommitter, on connection: Connection) {
         transaction = WriteTransaction(continuing: other.transaction, on: connection)
         (turns, registration, check, trouble) = (other.turns, other.registration, other.check, other.trouble)
@@ -79,6 +77,7 @@ final class GroupCommitter {
     /// Commits a group and reports to each member; `false` if the lock was taken and it was not to wait.
     func commit(_ group: [any PendingWrite], waitsForLock: Bool) -> Bool {
         guard !group.isEmpty else { return true }
+        let core = transaction.core
         if let error = refusal(clock.now) {
             fail(group, error)
             return true
@@ -86,7 +85,7 @@ final class GroupCommitter {
         do {
             try prepare(isSynced: group.contains { durability.syncs($0.sync) })
             try begin(waitsForLock: waitsForLock)
-            try walGuard?.begun(othersCommitted: transaction.core.hasReadForeignCommits)
+            try walGuard?.begun(othersCommitted: core.hasReadForeignCommits)
         } catch {
             let isLocked = isLocked(error)
             if !isLocked { rollback() }
@@ -103,7 +102,10 @@ final class GroupCommitter {
         }
         turns.add()
         do {
-            try writeLeadership()
+            // A transaction that changes nothing must not fail for want of space.
+            if core.hasChanges, try walGuard?.willCommit(besideOthers: !core.others.isEmpty) == true {
+                try core.notifyRunners("runner")
+            }
             let start = ContinuousClock.now
             try transaction.commit()
             lastCommit = start.duration(to: .now)
@@ -115,19 +117,12 @@ final class GroupCommitter {
         }
         // The next `rest` checks again.
         do { try walGuard?.committed() } catch { upkeepFailed("the WAL's pin stays", error) }
-        let report = transaction.takeReport(isSynced: isSynchronousFull)
+        let dueAt = transaction.schedule.takeDueTime()
+        let report = core.takeReport(isSynced: isSynchronousFull, dueAt: dueAt)
         if !report.isEmpty { onCommit(report) }
-        transaction.core.settledActions.tell()
+        core.settledActions.tell()
         for write in group { write.complete() }
         return true
-    }
-
-    /// Takes the checkpoint lease in the open transaction if it is due, and notifies the other processes.
-    private func writeLeadership() throws(SQLiteError) {
-        // A transaction that changes nothing must not fail for want of space.
-        guard transaction.core.hasChanges else { return }
-        let isNew = try walGuard?.willCommit(besideOthers: !transaction.core.others.isEmpty) ?? false
-        if isNew { try transaction.core.notifyRunners("runner") }
     }
 
     /// Records a failure that only delays the upkeep of the WAL.

@@ -149,8 +149,4 @@ package final class WriteTransaction {
             subject.forget()
         }
     }
-
-    func takeReport(isSynced: Bool) -> CommitReport {
-        core.takeReport(isSynced: isSynced, dueAt: schedule.takeDueTime())
-    }
 }

@@ -159,7 +159,10 @@ package final class Writer: Sendable {
                 for write in group { write.complete(failing: Self.closed) }
                 continue
             }
-            commit(group, with: committer)
+            let count = syncedCount(of: group)
+            _ = committer.commit(group, waitsForLock: true)
+            let duration = committer.lastCommit
+            if count > 0 { waiting.withLock { $0.gathering.committed(count, in: duration) } }
         } while isUpkeepDue || !endLeadingIfIdle()
     }
 
@@ -213,13 +216,6 @@ package final class Writer: Sendable {
         let isSignalled = waiting.withLock { $0.gathering.end() }
         // The last write arrived after the timeout: its signal must not end a later wait.
         if isSignalled && result == .timedOut { gathered.wait() }
-    }
-
-    private func commit(_ group: [any PendingWrite], with committer: GroupCommitter) {
-        let count = syncedCount(of: group)
-        _ = committer.commit(group, waitsForLock: true)
-        let duration = committer.lastCommit
-        if count > 0 { waiting.withLock { $0.gathering.committed(count, in: duration) } }
     }
 
     private func syncedCount(of group: [any PendingWrite]) -> Int {

@@ -15,8 +15,6 @@ final class WriterTrouble: Sendable {
     private let isLocked = Atomic(false)
     private let checkpointIsAsked = Atomic(false)
     private let erasureIsAsked = Atomic(false)
-
-    /// The time since which writes have met the lock.
     var lockedSince: Timestamp? { state.withLock { $0.lockedSince } }
     var isWaiting: Bool { state.withLock { $0.isWaiting } }
     var pinnedPages: Int { state.withLock { $0.pinnedPages } }

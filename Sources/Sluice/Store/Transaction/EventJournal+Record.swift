@@ -37,8 +37,7 @@ extension EventJournal {
     }
 
     func record(_ kind: QueueEvent.Kind, queue: QueueID) throws(SQLiteError) {
-        guard isOn else { return }
-        add(QueueEvent(kind, at: now.date, queue: try queueName(queue)))
+        if isOn { add(QueueEvent(kind, at: now.date, queue: try queueName(queue))) }
     }
 
     func record(_ kind: QueueEvent.Kind, _ fill: (inout QueueEvent) -> Void) {
@@ -49,8 +48,7 @@ extension EventJournal {
     }
 
     func recordEmpty(_ queue: QueueID) throws(SQLiteError) {
-        guard isOn else { return }
-        try record(hasLeft(queue) ? .idle : .emptyWake, queue: queue)
+        if isOn { try record(hasLeft(queue) ? .idle : .emptyWake, queue: queue) }
     }
 
     func recordStart(_ action: ActionID, of kind: String, in name: QueueName, attempt: Int, _ id: QueueID) {
@@ -81,7 +79,6 @@ extension EventJournal {
             .bind(1, queue.rawValue).first { QueueName($0.text(0)) }
     }
 
-    /// Records a change that another connection made.
     func record(_ change: ForeignChange) throws(SQLiteError) {
         // A cancelled action that runs is reported as removed when its handler returns.
         guard isOn, !change.endsRun || change.isDeletion else { return }
@@ -129,7 +126,6 @@ extension EventJournal {
 }
 
 extension QueueEvent.Kind {
-    /// Whether the event removes the action from its queue.
     fileprivate var takesAway: Bool {
         self == .succeeded || self == .removed || self == .taken || self == .moved || self == .deadLettered
     }

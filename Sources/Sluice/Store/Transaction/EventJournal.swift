@@ -18,9 +18,7 @@ final class EventJournal {
     private var taken: [QueueID] = []
     /// Gates and holds as last reported, to compare with the changes of other connections.
     var reportedControls: Controls?
-    /// The value of `reportedControls` at the last commit.
     private var committedControls: Controls?
-
     private static let leftLimit = 10_000
 
     init(_ connection: Connection, _ interest: Interest) {
@@ -48,12 +46,10 @@ final class EventJournal {
         events.append(event)
     }
 
-    /// Returns whether an event is collected, for observers or for the logger.
     func collects(_ kind: QueueEvent.Kind) -> Bool {
         isOn || (interest.logged.map { $0 <= kind.logLevel } ?? false)
     }
 
-    /// Returns whether an observer asks for the action of an event.
     func asksForAction(of event: QueueEvent) -> Bool {
         guard let queues = contents?.queues else { return false }
         return [event.queue, event.target].contains { $0.map { queues.contains($0) } ?? false }

@@ -11,7 +11,6 @@ package final class Interest: Sendable {
     private let queueCount = Atomic(0)
     /// Whether other connections have committed since those observers were last notified of it.
     private let haveOthersCommitted = Atomic(false)
-
     /// The least level of the events that the logger asks for; `nil` if it asks for none.
     let logged: Logger.Level?
 

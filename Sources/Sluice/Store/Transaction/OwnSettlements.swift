@@ -12,8 +12,8 @@ final class OwnSettlements: Sendable {
     private let entries = Mutex<[ActionID: Entry]>([:])
     /// Read at each settling; usually zero.
     private let count = Atomic(0)
-
     private var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
+
     func add(_ entry: Entry, of action: ActionID) { change { $0[action] = entry } }
 
     func entry(of receipt: Receipt) -> Entry? {
@@ -27,7 +27,6 @@ final class OwnSettlements: Sendable {
     /// Removes an action that another connection has deleted: its settling, if any, was rolled back before.
     func deleted(_ action: ActionID) { if !isEmpty { change { $0[action] = nil } } }
 
-    /// Removes a run that has ended in the file.
     func remove(_ receipt: Receipt) {
         if isEmpty { return }
         change { if $0[receipt.action]?.claim == receipt.claim { $0[receipt.action] = nil } }

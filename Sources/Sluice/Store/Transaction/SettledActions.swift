@@ -4,14 +4,12 @@ internal import SluiceSQLite
 final class SettledActions {
     /// The number of ends that are remembered: 100 KB.
     static let capacity = 4_096
-
     let waiters: SettlementWaiters
     private var recent: [(action: ActionID, end: ActionEnd)] = []
     /// The index in `recent` of the next entry once `recent` is full.
     private var next = 0
     /// The number of last entries that are not committed yet.
     private var uncommitted = 0
-    /// Ends that are reported to waiters after the commit.
     private var toTell: [(action: ActionID, end: ActionEnd)] = []
 
     init(waiters: SettlementWaiters) { self.waiters = waiters }
@@ -33,7 +31,6 @@ final class SettledActions {
 
     func committed() { uncommitted = 0 }
 
-    /// Removes the entries of a transaction that was rolled back.
     func rolledBack() {
         for step in 1..<(min(uncommitted, recent.count) + 1) {
             // No action has this number.

@@ -12,7 +12,6 @@ package final class SettlementWaiters: Sendable {
     private let state = Mutex(State())
     private let waiting = Atomic(0)
     private let lastNumber = Atomic(0)
-
     /// Whether there are waiters; a new one checks the file afterwards, and so finds earlier commits there.
     var areThere: Bool { count > 0 }
     var count: Int { waiting.load(ordering: .acquiring) }

@@ -16,7 +16,6 @@ struct StoredAction: Sendable {
     let expiresAt: Timestamp?
     let trace: String?
     var groups = ActionGroups()
-
     var place: Place { Place(key: key, action: id) }
 
     /// Reads the row of an action; `nil` if it is deleted.

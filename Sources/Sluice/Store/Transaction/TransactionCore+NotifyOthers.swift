@@ -14,8 +14,8 @@ extension TransactionCore {
 
     /// Writes the changes for the other processes that run the queues.
     ///
-    /// It omits a queue whose only slot is taken: the process that settles its action sees all changes. Of new
-    /// actions one record is enough, since its reader reads them all.
+    /// It omits a queue whose only slot is taken: the process that settles its action sees all changes. One
+    /// record of new actions is enough, since its reader reads them all.
     func notifyOthers(_ outgoing: OutgoingChanges) throws(SQLiteError) {
         var areTold = !outgoing.actions.isEmpty
         for queue in outgoing.queues where try wakeOthers(for: queue) { areTold = true }
