@@ -36,10 +36,8 @@ final class Claims: TransactionSubject {
     func forget() { names = [:] }
 
     func claim(_ request: ClaimRequest) throws -> ClaimResult {
-        let result = try claimNext(request)
-        if case .takenElsewhere = result {
-            runElsewhere.saw(request.queue, at: core.uptime, among: core.others)
-        }
+        let (queue, result) = (request.queue, try claimNext(request))
+        if case .takenElsewhere = result { runElsewhere.saw(queue, at: core.uptime, among: core.others) }
         return result
     }
 

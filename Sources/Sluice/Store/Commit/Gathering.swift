@@ -28,7 +28,6 @@ struct Gathering {
         return true
     }
 
-    /// Removes a write that was withdrawn.
     mutating func left() { present -= 1 }
 
     /// Starts to gather a group; returns how long to wait, or `nil` for not at all.
@@ -44,7 +43,6 @@ struct Gathering {
         return !isAwaited
     }
 
-    /// Removes the writes of a group that must be synced from the line.
     mutating func took(_ count: Int) { present -= count }
 
     /// Records the commit of a group that had to be synced, and the duration of that commit.

@@ -45,7 +45,6 @@ package final class Writer: Sendable {
 
     private let waiting = Mutex(Waiting())
     private let queue: DispatchQueue
-    /// Whether a caller that finds the writer free commits its own write.
     private let callersLead: Bool
     /// Signalled when all expected writes of a group have arrived.
     private let gathered = DispatchSemaphore(value: 0)

@@ -31,7 +31,6 @@ final class WriterTrouble: Sendable {
         isLocked.store(true, ordering: .relaxed)
     }
 
-    /// Records that the lock timeout expired.
     func gaveUp() { state.withLock { $0.isWaiting = false } }
 
     func hasLock() {
@@ -44,7 +43,6 @@ final class WriterTrouble: Sendable {
     func pinned(_ pages: Int) { state.withLock { $0.pinnedPages = pages } }
     /// Requests that the next upkeep copies the WAL, however short it is.
     func askForCheckpoint() { checkpointIsAsked.store(true, ordering: .releasing) }
-    /// Clears the request for a checkpoint, which begins now.
     func startCheckpoint() { checkpointIsAsked.store(false, ordering: .relaxed) }
 
     /// Requests that the next upkeep truncates the WAL.

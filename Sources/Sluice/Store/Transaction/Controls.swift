@@ -48,9 +48,7 @@ package struct Controls: Sendable {
 
     package func isOpen(_ gate: GateName) -> Bool { gates[gate]?.isOpen ?? false }
 
-    /// Returns when the last hold on a queue ends by itself; `nil` if no hold covers the queue.
-    ///
-    /// `now` and `uptime` are the same moment by the wall clock and by the clock's uptime.
+    /// Returns when the last hold on a queue ends, at a moment by both clocks; `nil` if none covers it.
     func hold(of queue: QueueName, at now: Timestamp, _ uptime: Duration) -> HoldEnd? {
         var end: HoldEnd?
         for hold in holds where hold.pattern.matches(queue) {

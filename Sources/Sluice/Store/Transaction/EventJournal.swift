@@ -10,15 +10,14 @@ final class EventJournal {
     private(set) var events: [QueueEvent] = []
     /// The actions that events are about; `nil` if no observer asks for them.
     private(set) var contents: ObservedContents?
-    /// Queues that an action has left and that have neither been claimed from nor found empty since.
-    ///
-    /// If found empty, they are idle. Those forgotten at ``leftLimit`` report an empty wake instead.
+    /// Queues that an action has left, until they are claimed from or found empty: then they are idle.
     private var left: Set<QueueID> = []
     /// Queues that this transaction removed from `left`, put back in a roll-back.
     private var taken: [QueueID] = []
     /// Gates and holds as last reported, to compare with the changes of other connections.
     var reportedControls: Controls?
     private var committedControls: Controls?
+    /// At this number `left` is emptied; some of those queues then report an empty wake instead.
     private static let leftLimit = 10_000
 
     init(_ connection: Connection, _ interest: Interest) {

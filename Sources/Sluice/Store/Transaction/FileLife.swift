@@ -31,11 +31,10 @@ struct FileLife {
     /// Throws if the file holds an older state than this process, with its epoch and claims, has seen.
     func ensure(_ connection: Connection, epoch: Int64?, claims: Set<Int64>) throws {
         guard try isOlder(connection, epoch, claims), !mutant("older copy") else { return }
-        throw SluiceError(
-            .fileReplaced,
+        let text =
             "an older copy was restored over \(connection.path) while it was open, so that numbers would "
-                + "be used twice: close the broker and open it again"
-        )
+            + "be used twice: close the broker and open it again"
+        throw SluiceError(.fileReplaced, text)
     }
 
     private func isOlder(_ connection: Connection, _ epoch: Int64?, _ claims: Set<Int64>) throws -> Bool {

@@ -1,9 +1,7 @@
 package import Logging
 internal import Synchronization
 
-/// Counts the store's observers, and the queues whose actions they ask for.
-///
-/// Without observers no events are collected, and a commit costs nothing more.
+/// Counts the store's observers, without whom no events are collected, and the queues that they ask for.
 package final class Interest: Sendable {
     private let count = Atomic(0)
     /// Queues whose observers ask for the actions themselves, with the number of those observers.

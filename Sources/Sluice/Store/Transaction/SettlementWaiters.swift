@@ -33,7 +33,6 @@ package final class SettlementWaiters: Sendable {
         return error == nil
     }
 
-    /// Ends one wait, if it has not ended yet.
     func leave(_ action: ActionID, _ number: Int, with result: Result<ActionEnd, any Error>) {
         let waiter = state.withLock { state in
             let waiter = state.waiters[action]?.removeValue(forKey: number)

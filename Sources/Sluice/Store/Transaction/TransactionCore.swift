@@ -41,7 +41,7 @@ final class TransactionCore {
     let order: WaitingOrder
     /// The epochs of the other processes that run the queues and are notified of this one's commits.
     var others: [Int64] = [] { didSet { runners.setOtherCount(others.count) } }
-    /// The epochs of processes that were dead at the last check, and the time of that check.
+    /// The processes that were dead at the last check, and the time of that check.
     private var deadRunners: Set<Int64> = []
     private var lookedForDead = Timestamp(microseconds: 0)
     private var runnerChanges: RunnerChanges = []
