@@ -50,8 +50,8 @@ final class Claims: TransactionSubject {
         }
         let queue = request.queue
         if try schedule.admitBeforeClaim(from: queue) { return .unfinished }
-        let found = try rules(of: request)
-        let rules = found == .plain ? nil : found
+        var rules = try self.rules(of: request)
+        if rules == .plain { rules = nil }
         var turn = Turn.plain
         if let rules {
             let (free, isShared) = try self.turn(in: queue, by: rules.discipline)

@@ -22,13 +22,9 @@ extension GroupCommitter {
         isAtUpkeep = true
         defer { isAtUpkeep = false }
         if transaction.core.isWriteBehindDue { writeBehind() }
-        if trouble.isTruncationAsked {
-            truncateWAL()
-        } else if isCheckpointDue {
-            checkpoint()
-        } else if space != .none {
-            giveBackSpace()
-        }
+        if trouble.isTruncationAsked { return truncateWAL() }
+        if isCheckpointDue { return checkpoint() }
+        if space != .none { giveBackSpace() }
     }
 
     /// Copies and truncates the WAL, unless a reader or a writer prevents it.
@@ -36,9 +32,9 @@ extension GroupCommitter {
         checkpoints.checkpointed(at: connection.walFrames)
         trouble.startCheckpoint()
         do {
-            connection.setBusyTimeout(WALGuard.patience)
-            let result =
-                try walGuard?.truncate(within: WALGuard.patience) ?? connection.checkpoint(.truncate)
+            let patience = WALGuard.patience
+            connection.setBusyTimeout(patience)
+            let result = try walGuard?.truncate(within: patience) ?? connection.checkpoint(.truncate)
             try walGuard?.checkpointed()
             trouble.erased(!result.wasBlocked)
             if space == .none { space = .isDue }

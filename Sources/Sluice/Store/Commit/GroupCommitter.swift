@@ -262,7 +262,7 @@ final class GroupCommitter {
     }
 
     private func fail(_ group: [any PendingWrite], _ error: SluiceError) {
-        // A copied WAL needs no more space, so that actions settle on a full disk. In upkeep it would not end.
+        // A copied WAL needs no more space, so actions settle on a full disk. In upkeep it would not end.
         if error.code == .diskFull, !isAtUpkeep { trouble.askForCheckpoint() }
         for write in group { write.complete(failing: error) }
     }

@@ -6,7 +6,6 @@ package final class Interest: Sendable {
     private let count = Atomic(0)
     /// Queues whose observers ask for the actions themselves, with the number of those observers.
     private let queues = Mutex<[QueueName: Int]>([:])
-    private let queueCount = Atomic(0)
     /// Whether other connections have committed since those observers were last notified of it.
     private let haveOthersCommitted = Atomic(false)
     /// The least level of the events that the logger asks for; `nil` if it asks for none.
@@ -23,7 +22,6 @@ package final class Interest: Sendable {
     func begin(contentsOf queue: QueueName) {
         queues.withLock { queues in
             queues[queue, default: 0] += 1
-            queueCount.store(queues.count, ordering: .releasing)
             // Earlier commits of other connections do not count.
             if queues.count == 1 { _ = takeCommitOfOthers() }
         }
@@ -37,15 +35,12 @@ package final class Interest: Sendable {
     }
 
     func end(contentsOf queue: QueueName) {
-        queues.withLock { queues in
-            queues[queue] = queues[queue].flatMap { $0 > 1 ? $0 - 1 : nil }
-            queueCount.store(queues.count, ordering: .releasing)
-        }
+        queues.withLock { queues in queues[queue] = queues[queue].flatMap { $0 > 1 ? $0 - 1 : nil } }
     }
 
     /// The actions that a transaction beginning now is to collect; `nil` if no observer asks for any.
     var contents: ObservedContents? {
-        guard queueCount.load(ordering: .acquiring) > 0 else { return nil }
-        return ObservedContents(queues: queues.withLock { Set($0.keys) })
+        let names = queues.withLock { Set($0.keys) }
+        return names.isEmpty ? nil : ObservedContents(queues: names)
     }
 }
