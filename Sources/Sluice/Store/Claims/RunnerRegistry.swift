@@ -33,6 +33,7 @@ final class RunnerRegistry: TransactionSubject {
 
     func begin() { before = (isToRun, silence) }
     func committed() { before = nil }
+
     func rolledBack() {
         if let before { (isToRun, silence) = before }
         before = nil
@@ -113,7 +114,7 @@ final class RunnerRegistry: TransactionSubject {
 
     /// Renews the lease together with any other commit, however long its renewals have to wait.
     ///
-    /// Any process that takes actions out of a queue reads the lease, so it does not depend on runners.
+    /// Not only runners read the lease, but any process that takes actions out of a queue.
     func renewWithCommit() throws(SQLiteError) {
         // A transaction that changes nothing must not fail for want of space.
         guard let epoch = core.epoch, let renewedAt = silence.renewedAt, core.hasChanges else { return }
