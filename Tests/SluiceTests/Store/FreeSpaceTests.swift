@@ -18,7 +18,7 @@ struct FreeSpaceTests {
         ]
     )
     func steps(all: Int, free: Int, isUnderWay: Bool, step: Int) {
-        #expect(FreeSpace.step(FreeSpace.Pages(all: all, free: free), isUnderWay: isUnderWay) == step)
+        #expect(FreeSpace.step(free: free, of: all, isUnderWay: isUnderWay) == step)
     }
 
     @Test("G12: a drained backlog leaves a small file, and what stays is whole")

@@ -3,7 +3,6 @@ package struct ClaimRequest: Sendable {
     package let queue: QueueID
     /// A retry wait that has ended by the scheduler's clock, whatever the wall clock shows.
     package let waitedFor: RetryWait?
-    /// The rule for a head that ran when its process died.
     package let trial: TrialRule
     package let admission: Admission
 
@@ -13,9 +12,6 @@ package struct ClaimRequest: Sendable {
         trial: TrialRule = .none,
         admission: Admission
     ) {
-        self.queue = queue
-        self.waitedFor = waitedFor
-        self.trial = trial
-        self.admission = admission
+        (self.queue, self.waitedFor, self.trial, self.admission) = (queue, waitedFor, trial, admission)
     }
 }

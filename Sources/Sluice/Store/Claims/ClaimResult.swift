@@ -11,12 +11,10 @@ package enum ClaimResult: Sendable {
     /// The queue's batch starts at that time, or earlier if enough actions are enqueued.
     case gathering(RetryWait, until: Duration)
     case parked
-    /// A hold covers the queue.
     case held(HoldEnd)
     case gated(GateName)
     /// No route has the head's kind, or none has its queue.
     case unroutable
-    /// The route already runs as many handlers as its limit allows.
     case lacksPermit(RouteID, limit: Int)
     /// The head ran when its process died, and waits for its trial.
     case awaitsTrial(CrashSuspect)

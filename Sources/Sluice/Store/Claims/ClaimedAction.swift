@@ -1,6 +1,4 @@
-/// An action whose claim is in the file: its handler may start.
-///
-/// It is a class, since many functions pass it on.
+/// An action whose claim is in the file; a class, since many functions pass it on.
 package final class ClaimedAction: Sendable {
     package let receipt: Receipt
     package let queue: QueueName
@@ -16,39 +14,15 @@ package final class ClaimedAction: Sendable {
     package let nonce: Int64
     package let enqueuedAt: Timestamp
     package let lastError: String?
-    /// The slots that its queue has left.
     package let room: SlotRoom
     /// Whether it is a suspect on trial, and runs beside nothing but other suspects.
     let isTried: Bool
     let route: RouteID
 
-    init(
-        receipt: Receipt,
-        queue: QueueName,
-        kind: String,
-        payload: String,
-        version: Int,
-        trace: String?,
-        number: Int,
-        nonce: Int64,
-        enqueuedAt: Timestamp,
-        lastError: String?,
-        route: RouteID,
-        room: SlotRoom = .single,
-        isTried: Bool = false
-    ) {
-        self.route = route
-        self.room = room
-        self.isTried = isTried
-        self.receipt = receipt
-        self.queue = queue
-        self.kind = kind
-        self.payload = payload
-        self.version = version
-        self.trace = trace
-        self.number = number
-        self.nonce = nonce
-        self.enqueuedAt = enqueuedAt
-        self.lastError = lastError
+    init(_ row: HeadRow, _ receipt: Receipt, _ route: RouteID, _ room: SlotRoom, isTried: Bool) {
+        (self.receipt, self.route, self.room, self.isTried) = (receipt, route, room, isTried)
+        (queue, kind, payload, version) = (row.queue, row.kind, row.payload, row.version)
+        (trace, nonce, enqueuedAt) = (row.trace, row.nonce, row.enqueuedAt)
+        (number, lastError) = (row.attempts + 1, row.lastError)
     }
 }

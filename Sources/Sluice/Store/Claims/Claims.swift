@@ -14,6 +14,10 @@ final class Claims: TransactionSubject {
     var names: [QueueID: QueueName] = [:]
     /// The most names of queues that are kept.
     static let nameLimit = 10_000
+    /// The most heads that one claim removes or defers; it bounds the transaction.
+    static let headLimit = 100
+    /// The most claims of one epoch: their numbers use the lower half of an integer of 64 bits.
+    static let claimLimit = Int64(UInt32.max)
 
     init(
         _ core: TransactionCore,
@@ -25,28 +29,15 @@ final class Claims: TransactionSubject {
         _ removals: Removals,
         _ blocks: QueueBlocks
     ) {
-        self.core = core
-        self.batches = batches
-        self.groups = groups
-        self.schedule = schedule
-        self.registry = registry
-        self.failures = failures
-        self.removals = removals
-        self.blocks = blocks
+        (self.core, self.batches, self.groups, self.schedule) = (core, batches, groups, schedule)
+        (self.registry, self.failures, self.removals, self.blocks) = (registry, failures, removals, blocks)
     }
 
     func forget() { names = [:] }
 
-    /// The most heads that one claim removes or defers; it bounds the transaction.
-    static let headLimit = 100
-    /// The most claims of one epoch: their numbers use the lower half of an integer of 64 bits.
-    static let claimLimit = Int64(UInt32.max)
-
     func claim(_ request: ClaimRequest) throws -> ClaimResult {
-        let result = try claimNext(request)
-        if case .takenElsewhere = result {
-            runElsewhere.saw(request.queue, at: core.uptime, among: core.others)
-        }
+        let (queue, result) = (request.queue, try claimNext(request))
+        if case .takenElsewhere = result { runElsewhere.saw(queue, at: core.uptime, among: core.others) }
         return result
     }
 
@@ -57,30 +48,47 @@ final class Claims: TransactionSubject {
             try registry.leaveEpoch()
             return .taken
         }
-        if try schedule.admitBeforeClaim(from: request.queue) { return .unfinished }
-        if let rules = try rules(of: request), rules != .plain { return try claim(request, by: rules) }
+        let queue = request.queue
+        if try schedule.admitBeforeClaim(from: queue) { return .unfinished }
+        var rules = try self.rules(of: request)
+        if rules == .plain { rules = nil }
+        var turn = Turn.plain
+        if let rules {
+            let (free, isShared) = try self.turn(in: queue, by: rules.discipline)
+            guard let free else { return isShared ? .takenElsewhere : .taken }
+            turn = free
+            if let waiting = try gather(request, rules) { return waiting }
+        }
         var hasPassed = false
         for _ in 0..<Self.headLimit {
-            guard let place = try order.head(of: request.queue) else {
-                guard try failRest(of: request.queue) else {
-                    order.release(request.queue)
-                    try core.events.recordEmpty(request.queue)
-                    return .empty
+            let head = try rules == nil ? order.head(of: queue) : order.head(of: queue, by: turn.discipline)
+            guard let place = head else {
+                if try failRest(of: queue) { continue }
+                if let rules, try closeBatch(of: queue, rules) {
+                    if let waiting = try gather(request, rules) { return waiting }
+                    continue
                 }
-                continue
+                order.release(queue)
+                if turn.running.isEmpty { try core.events.recordEmpty(queue) }
+                return .empty
             }
             guard let row = try headRow(at: place, of: request) else {
-                try order.pass(place, of: request.queue, isLeftover: true)
+                try order.pass(place, of: queue, isLeftover: true)
                 // Another process may run the queue, and may have left many places of deleted actions.
-                if !hasPassed, let taken = try slotTaken(of: request.queue) {
-                    order.release(request.queue)
+                if turn.isPlain, !hasPassed, let taken = try slotTaken(of: queue) {
+                    order.release(queue)
                     return taken
                 }
                 hasPassed = true
                 continue
             }
-            if let result = try claim(row, at: place, request) {
-                if case .claimed = result {} else { order.release(request.queue) }
+            if turn.running.contains(place.action) {
+                // The process that runs it reports when it waits again.
+                try order.pass(place, of: queue, isLeftover: false)
+                continue
+            }
+            if let result = try claim(row, request, turn) {
+                if case .claimed = result {} else { order.release(queue) }
                 return result
             }
         }
@@ -94,120 +102,94 @@ final class Claims: TransactionSubject {
     }
 
     /// Claims a head, or returns why it may not run; `nil` if it was removed, deferred or passed over.
-    func claim(
-        _ row: HeadRow,
-        at place: Place,
-        _ request: ClaimRequest,
-        _ turn: Turn = .plain
-    ) throws -> ClaimResult? {
-        let head = row.head
+    private func claim(_ row: HeadRow, _ request: ClaimRequest, _ turn: Turn) throws -> ClaimResult? {
+        let queue = request.queue
         if turn.isPlain, !mutant("slot"), let claim = row.claim {
             return claim >> 32 == core.epoch ? .taken : .takenElsewhere
         }
         if let parking = row.parking, !mutant("parking") {
             guard parking == .failing else { return .parked }
-            return try failures.failBatch(of: request.queue) ? .unfinished : nil
+            return try failures.failBatch(of: queue) ? .unfinished : nil
         }
         if row.isCancelled, !mutant("cancelled head") {
-            try removals.remove(head.action, in: request.queue)
-            try order.pass(place, of: request.queue, isLeftover: false)
+            try removals.remove(row.action, in: queue)
+            try order.pass(row.place, of: queue, isLeftover: false)
             return nil
         }
         let controls = try core.controls()
-        if let end = controls.hold(of: head.queue, at: now, core.uptime), !mutant("hold") {
-            try forgetNote(of: row, in: request.queue)
+        if let end = controls.hold(of: row.queue, at: now, core.uptime), !mutant("hold") {
+            try forgetNote(of: row, in: queue)
             return .held(end)
         }
-        if turn.defersWaiting, !head.isExpired, try isDeferred(row, at: place, request, turn, controls) {
-            return nil
-        }
-        if !mutant("gate"), !head.isExpired, let gate = row.gates.first(where: { !controls.isOpen($0) }) {
-            try forgetNote(of: row, in: request.queue)
+        if turn.defersWaiting, !row.isExpired, try isDeferred(row, queue, turn, controls) { return nil }
+        if !mutant("gate"), !row.isExpired, let gate = row.gates.first(where: { !controls.isOpen($0) }) {
+            try forgetNote(of: row, in: queue)
             return .gated(gate)
         }
-        if let wait = row.wait, !mutant("retry wait"), !head.isExpired, request.waitedFor != wait,
+        if let wait = row.wait, !mutant("retry wait"), !row.isExpired, request.waitedFor != wait,
             wait.nextAttemptAt > now
         {
             // Never wait longer than the requested delay: the wall clock may have been set back since (G8).
-            try forgetNote(of: row, in: request.queue)
+            try forgetNote(of: row, in: queue)
             let asked = mutant("clock back") ? wait.nextAttemptAt - now : row.retryDelay
             return .waiting(wait, until: core.uptime + min(wait.nextAttemptAt - now, asked))
         }
-        return try carryOut(admit(head, request, controls), row, at: place, request, controls, turn)
+        return try admit(row, request, controls, turn)
     }
 
-    private func carryOut(
-        _ verdict: Verdict,
+    /// Claims a head that waits for nothing, if its route admits it; `nil` if it failed.
+    private func admit(
         _ row: HeadRow,
-        at place: Place,
         _ request: ClaimRequest,
         _ controls: Controls,
         _ turn: Turn
     ) throws -> ClaimResult? {
         let queue = request.queue
-        switch verdict {
-        case .run(let route, let trialSize):
-            return .claimed(try run(row, at: place, in: queue, route, trialSize, controls.opening, turn))
-        case .fail(let cause, let policy, let error):
-            let (action, discipline) = (row.head.action, turn.discipline)
-            try groups.leavePass(action, of: queue, by: discipline, policy)
-            try failures.fail(action, in: queue, by: discipline, cause, policy, error: error)
-            return nil
-        case .unroutable(let hasRoute):
-            try noteUnroutable(row, hasRoute: hasRoute, in: queue, turn)
+        let (route, matchesQueue) = request.admission.route(for: row.queue, kind: row.kind)
+        if row.isExpired {
+            let policy = (route?.failure ?? FailurePolicies()).expired
+            return try fail(row, queue, turn, (.expired, policy, Expiry.expiredError))
+        }
+        // Reasons of the route are written to the file, for SQL to show.
+        guard let route else {
+            try noteUnroutable(row, hasRoute: matchesQueue, in: queue, turn)
             return .unroutable
-        case .gated(let gate):
+        }
+        if let gate = route.gates.first(where: { !controls.isOpen($0) }) {
             try note(.gate, gate.rawValue, of: row, in: queue, turn)
             return .gated(gate)
-        case .notNow(let result):
-            return result
         }
-    }
-
-    private enum Verdict {
-        /// The head may run.
-        ///
-        /// `trialSize` is the number of suspects tried together, with nothing beside them; 0 for all other
-        /// actions.
-        case run(Admission.Entry, trialSize: Int)
-        /// The head must not run again.
-        case fail(FailureCause, FailurePolicy, error: String)
-        /// No route has its queue, or none its kind, which is written to the file for SQL to show.
-        case unroutable(hasRoute: Bool)
-        /// A gate that its route requires is closed, which is written to the file for SQL to show.
-        case gated(GateName)
-        case notNow(ClaimResult)
-    }
-
-    private func admit(_ head: Head, _ request: ClaimRequest, _ controls: Controls) -> Verdict {
-        let (route, matchesQueue) = request.admission.route(for: head.queue, kind: head.kind)
-        if head.isExpired {
-            let policy = (route?.failure ?? FailurePolicies()).expired
-            return .fail(.expired, policy, error: Expiry.expiredError)
+        if row.crashes >= route.crashLimit && !mutant("crash limit") {
+            let error = "the process died \(row.crashes) times while the action ran alone"
+            return try fail(row, queue, turn, (.crashed, route.failure.crashed, error))
         }
-        guard let route else { return .unroutable(hasRoute: matchesQueue) }
-        if let gate = route.gates.first(where: { !controls.isOpen($0) }) { return .gated(gate) }
-        if head.crashes >= route.crashLimit && !mutant("crash limit") {
-            let error = "the process died \(head.crashes) times while the action ran alone"
-            return .fail(.crashed, route.failure.crashed, error: error)
-        }
+        // The number of suspects tried together, with nothing beside them; 0 for all other actions.
         var trialSize = 0
-        switch (request.trial, head.suspect(in: request.queue)) {
+        switch (request.trial, row.suspect(in: queue)) {
         case (.tries(let size), .some): trialSize = size
         // Another head has replaced the suspect: it waits as others do.
-        case (.tries, nil): return .notNow(.unfinished)
-        case (.waits, let suspect?): return .notNow(.awaitsTrial(suspect))
+        case (.tries, nil): return .unfinished
+        case (.waits, let suspect?): return .awaitsTrial(suspect)
         case (.waits, nil), (.none, _): break
         }
         if let limit = route.concurrency, !core.routeUse.isFree(route) {
-            return .notNow(.lacksPermit(route.id, limit: limit))
+            return .lacksPermit(route.id, limit: limit)
         }
-        return .run(route, trialSize: trialSize)
+        return .claimed(try run(row, in: queue, route, trialSize, controls.opening, turn))
+    }
+
+    private typealias Failure = (cause: FailureCause, policy: FailurePolicy, error: String)
+
+    /// Fails a head that must not run again.
+    private func fail(_ row: HeadRow, _ queue: QueueID, _ turn: Turn, _ why: Failure) throws -> ClaimResult? {
+        let discipline = turn.discipline
+        try groups.leavePass(row.action, of: queue, by: discipline, why.policy)
+        try failures.fail(row.action, in: queue, by: discipline, why.cause, why.policy, error: why.error)
+        return nil
     }
 
     private func run(
         _ row: HeadRow,
-        at place: Place,
         in queue: QueueID,
         _ route: Admission.Entry,
         _ trialSize: Int,
@@ -215,42 +197,25 @@ final class Claims: TransactionSubject {
         _ turn: Turn
     ) throws -> ClaimedAction {
         guard let epoch = core.epoch else { preconditionFailure("a claim was made without an epoch") }
-        let head = row.head
         core.claimCount += 1
-        let receipt = Receipt(
-            action: head.action,
-            claim: epoch << 32 + core.claimCount,
-            queue: queue,
-            slot: turn.slot
-        )
-        order.take(place, for: receipt, by: turn.discipline)
-        core.routeUse.begin(receipt.claim, of: route)
+        let claim = epoch << 32 + core.claimCount
+        let receipt = Receipt(action: row.action, claim: claim, queue: queue, slot: turn.slot)
+        order.take(row.place, for: receipt, by: turn.discipline)
+        core.routeUse.begin(claim, of: route)
         let insert = try connection.cached(turn.slots == 1 ? Self.insertClaim : Self.insertSharedClaim)
         if turn.slots > 1 { try insert.bind(8, turn.slots) }
-        try insert.bind(1, queue.rawValue).bind(2, receipt.slot).bind(3, head.action.rawValue)
-            .bind(4, receipt.claim).bind(5, now.microseconds).bind(6, trialSize).bind(7, opening).run()
+        try insert.bind(1, queue.rawValue).bind(2, receipt.slot).bind(3, row.action.rawValue).bind(4, claim)
+            .bind(5, now.microseconds).bind(6, trialSize).bind(7, opening).run()
         // The head is not blocked now.
         if row.blockedBy != nil { try blocks.unblock(queue) }
         if row.isReversed != (turn.discipline == .lastInFirstOut) {
-            try noteDirection(isReversed: !row.isReversed, queue)
+            // For readers that do not know the discipline.
+            try connection.cached("UPDATE sluice_queue_rows SET is_reversed = ?2 WHERE queue_id = ?1")
+                .bind(1, queue.rawValue).bind(2, !row.isReversed).run()
         }
-        let attempt = row.attempts + 1
-        core.events.recordStart(head.action, of: head.kind, in: head.queue, attempt: attempt, queue)
-        return ClaimedAction(
-            receipt: receipt,
-            queue: head.queue,
-            kind: head.kind,
-            payload: row.payload,
-            version: row.version,
-            trace: row.trace,
-            number: row.attempts + 1,
-            nonce: row.nonce,
-            enqueuedAt: row.enqueuedAt,
-            lastError: row.lastError,
-            route: route.id,
-            room: trialSize > 0 ? .single : turn.room,
-            isTried: trialSize > 0
-        )
+        core.events.recordStart(row.action, of: row.kind, in: row.queue, attempt: row.attempts + 1, queue)
+        let isTried = trialSize > 0
+        return ClaimedAction(row, receipt, route.id, isTried ? .single : turn.room, isTried: isTried)
     }
 
     private static let insertClaim: StaticString = """
@@ -268,8 +233,7 @@ final class Claims: TransactionSubject {
     func failRest(of queue: QueueID) throws(SQLiteError) -> Bool {
         let isFailing = try connection.cached(
             "SELECT 1 FROM sluice_queue_rows WHERE queue_id = ?1 AND blocked_by = 'failing'"
-        )
-        .bind(1, queue.rawValue).hasRow()
+        ).bind(1, queue.rawValue).hasRow()
         if isFailing { try failures.failBatch(of: queue) }
         return isFailing
     }

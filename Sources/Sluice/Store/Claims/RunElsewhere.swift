@@ -1,13 +1,9 @@
-/// Remembers queues that other processes recently ran.
-///
-/// If such a queue has no route here, it has one there and waits for its process. The missing route is not
-/// why it does not move, and must not be shown as the reason (G15).
+/// Remembers queues that other processes recently ran: without a route here they are not unroutable (G15).
 struct RunElsewhere {
     /// How long a queue is remembered while the other processes live; then it is shown as without a route.
     static let memory: Duration = .seconds(30)
     /// The most queues that are remembered; beyond, some are shown as without a route between two runs.
     static let limit = 4_096
-
     private var lastSeen: [QueueID: Duration] = [:]
     /// The epochs of the other processes at the last call.
     private var others: [Int64] = []

@@ -1,34 +1,19 @@
 internal import SluiceSQLite
 
-// MARK: - Orphans
-
 /// Actions that ran when their process died.
 extension RunnerRegistry {
     /// Makes suspects of the actions that ran when their process died (G7).
     ///
     /// A death while an action ran alone in its trial is an attempt, and counts against the action. If
-    /// several ran, each gets its attempt back, since it is unknown which of them caused the death. So do
-    /// actions of a process that has not certainly ended. An action that was a suspect already gets a higher
-    /// suspicion.
-    ///
-    /// - Parameter ended: The epochs of processes that have certainly ended.
+    /// several ran, or the epoch is not among those that have certainly `ended`, each gets its attempt back,
+    /// since the cause is unknown. An action that was a suspect already gets a higher suspicion.
     func suspectOrphans(of ended: Set<Int64>) throws {
         let orphans = try connection.cached(
             """
             SELECT queue_id, slot, action_id, claim, started_at_us, trial_size FROM sluice_claim_rows
             WHERE ifnull(claim, 0) >> 32 NOT IN (SELECT epoch FROM sluice_runner_rows)
             """
-        )
-        .all {
-            (
-                run: Receipt(
-                    action: ActionID(rawValue: $0.int64(2)),
-                    claim: $0.int64(3),
-                    queue: QueueID(rawValue: $0.int64(0)),
-                    slot: $0.int(1)
-                ), startedAt: Timestamp(microseconds: $0.int64(4)), trialSize: $0.int(5)
-            )
-        }
+        ).all { (run: Receipt($0), startedAt: Timestamp(microseconds: $0.int64(4)), trialSize: $0.int(5)) }
         guard !orphans.isEmpty else { return }
         if !mutant("suspect") { try suspectClaims(butOf: try RunnerRow.all(connection)) }
         for orphan in orphans {
@@ -36,11 +21,9 @@ extension RunnerRegistry {
             let number = try connection.cached(
                 """
                 UPDATE sluice_state_rows SET attempts = attempts + 1, crashes = crashes + 1
-                WHERE action_id = ?1
-                RETURNING attempts
+                WHERE action_id = ?1 RETURNING attempts
                 """
-            )
-            .bind(1, orphan.run.action.rawValue).all { $0.int(0) }.first
+            ).bind(1, orphan.run.action.rawValue).all { $0.int(0) }.first
             guard let number else { continue }
             let run = FailedRun(receipt: orphan.run, startedAt: orphan.startedAt, number: number)
             let error = "the process died while the action ran alone"
@@ -55,8 +38,7 @@ extension RunnerRegistry {
             DELETE FROM sluice_claim_rows
             WHERE ifnull(claim, 0) >> 32 NOT IN (SELECT epoch FROM sluice_runner_rows)
             """
-        )
-        .run()
+        ).run()
         for orphan in orphans {
             try settlements.endOrphan(orphan.run)
             // A process that has seen it run may have forgotten its place.
@@ -76,12 +58,10 @@ extension RunnerRegistry {
                 SELECT action_id FROM sluice_claim_rows WHERE claim IN (SELECT value FROM json_each(?1))
             )
             """
-        )
-        .bind(1, list).run()
+        ).bind(1, list).run()
         try connection.cached(
             "UPDATE sluice_claim_rows SET trial_size = 0 WHERE claim IN (SELECT value FROM json_each(?1))"
-        )
-        .bind(1, list).run()
+        ).bind(1, list).run()
     }
 
     /// Makes suspects of the actions claimed by other processes than these.
@@ -93,7 +73,14 @@ extension RunnerRegistry {
             WHERE ifnull(c.claim, 0) >> 32 NOT IN (SELECT value FROM json_each(?1))
             ON CONFLICT (action_id) DO UPDATE SET is_suspect = 1, suspicion = suspicion + is_suspect
             """
-        )
-        .bind(1, RunnerRow.epochs(living)).run()
+        ).bind(1, RunnerRow.epochs(living)).run()
+    }
+}
+
+extension Receipt {
+    /// Reads queue, slot, action and claim from the first columns.
+    init(_ row: Row) {
+        let (queue, action) = (QueueID(rawValue: row.int64(0)), ActionID(rawValue: row.int64(2)))
+        self.init(action: action, claim: row.int64(3), queue: queue, slot: row.int(1))
     }
 }

@@ -26,18 +26,12 @@ final class RunnerRegistry: TransactionSubject {
         _ batches: Batches,
         _ schedule: Schedule
     ) {
-        self.core = core
-        self.settlements = settlements
-        self.history = history
-        self.blocks = blocks
-        self.gatesAndHolds = gatesAndHolds
-        self.waits = waits
-        self.batches = batches
+        (self.core, self.settlements, self.history, self.blocks) = (core, settlements, history, blocks)
+        (self.gatesAndHolds, self.waits, self.batches) = (gatesAndHolds, waits, batches)
         self.schedule = schedule
     }
 
     func begin() { before = (isToRun, silence) }
-
     func committed() { before = nil }
 
     func rolledBack() {
@@ -45,7 +39,6 @@ final class RunnerRegistry: TransactionSubject {
         before = nil
     }
 
-    /// Continues the registry of a connection that was closed.
     func resume(_ other: RunnerRegistry) { (isToRun, silence) = (other.isToRun, other.silence) }
 
     func startRunning() throws {
@@ -62,28 +55,22 @@ final class RunnerRegistry: TransactionSubject {
         if core.others.isEmpty { try batches.forgetGathering() }
     }
 
-    /// Adds this store to the processes that run the queues.
     private func register() throws {
         let next = try connection.cached(
             "UPDATE sluice_counters SET value = value + 1 WHERE name = 'epoch' RETURNING value"
-        )
-        .all { $0.int64(0) }.first
+        ).all { $0.int64(0) }.first
         guard let next else {
             throw SluiceError(.corrupt, "the counter 'epoch' is missing from sluice_counters")
         }
         let lease = LeaseEnd(after: core.leases.length, from: now)
+        let process = RunnerRow.text(core.identity, keptBy: core.leases.keeper)
         try connection.cached(
             """
             INSERT INTO sluice_runner_rows (epoch, pid, process, nonce, lease_until_us, lease_until_boot_us)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6)
             """
-        )
-        .bind(1, next).bind(2, core.identity.pid).bind(
-            3,
-            RunnerRow.text(core.identity, keptBy: core.leases.keeper)
-        )
-        .bind(4, core.nonce)
-        .bind(5, lease.wall.microseconds).bind(6, lease.onMachine).run()
+        ).bind(1, next).bind(2, core.identity.pid).bind(3, process).bind(4, core.nonce)
+            .bind(5, lease.wall.microseconds).bind(6, lease.onMachine).run()
         core.epoch = next
         core.life.wrote(lease: lease.wall)
         isToRun = true
@@ -93,8 +80,7 @@ final class RunnerRegistry: TransactionSubject {
         // Any process may have left changes that no process will read.
         try connection.cached(
             "DELETE FROM sluice_changes WHERE epoch NOT IN (SELECT epoch FROM sluice_runner_rows)"
-        )
-        .run()
+        ).run()
         try suspectOrphans(of: [])
         try gatesAndHolds.forgetGates()
         try core.notifyRunners("runner")
@@ -115,7 +101,7 @@ final class RunnerRegistry: TransactionSubject {
         core.noteRunners(.look)
     }
 
-    /// - Returns: Whether this is one of the processes that run the queues.
+    /// Returns whether this is still one of the processes that run the queues.
     private func lengthenLease(of epoch: Int64) throws(SQLiteError) -> Bool {
         noteLateness(try RunnerRow.all(connection))
         // The application's part of the transaction may have taken long.
@@ -123,19 +109,15 @@ final class RunnerRegistry: TransactionSubject {
         core.life.wrote(lease: lease.wall)
         return try connection.cached(
             "UPDATE sluice_runner_rows SET lease_until_us = ?2, lease_until_boot_us = ?3 WHERE epoch = ?1"
-        )
-        .bind(1, epoch).bind(2, lease.wall.microseconds).bind(3, lease.onMachine).run() == 1
+        ).bind(1, epoch).bind(2, lease.wall.microseconds).bind(3, lease.onMachine).run() == 1
     }
 
-    /// Renews the lease together with any other commit.
+    /// Renews the lease together with any other commit, however long its renewals have to wait.
     ///
-    /// So a process that commits keeps its lease, however long its renewals have to wait. Not only processes
-    /// that run the queues read the lease, but also any that takes actions out of a queue, which is unknown
-    /// here.
+    /// Not only runners read the lease, but any process that takes actions out of a queue.
     func renewWithCommit() throws(SQLiteError) {
-        guard let epoch = core.epoch, let renewedAt = silence.renewedAt else { return }
         // A transaction that changes nothing must not fail for want of space.
-        guard core.hasChanges else { return }
+        guard let epoch = core.epoch, let renewedAt = silence.renewedAt, core.hasChanges else { return }
         let uptime = core.clock.uptime
         guard uptime - renewedAt >= core.leases.renewal / 2 else { return }
         if try lengthenLease(of: epoch) { silence.renewed(at: uptime, core.leases) }
@@ -146,10 +128,14 @@ final class RunnerRegistry: TransactionSubject {
         silence = SilenceJudge()
         guard let epoch = core.epoch else { return }
         try order.removeLeftovers()
+        try leave(epoch)
+        try core.notifyRunners("runner")
+    }
+
+    private func leave(_ epoch: Int64) throws {
         try removeRunner(epoch)
         // Actions that could not be settled: their process has not died, so no other would find them.
         try suspectOrphans(of: [])
-        try core.notifyRunners("runner")
         core.epoch = nil
         core.followOrder()
     }
@@ -159,9 +145,7 @@ final class RunnerRegistry: TransactionSubject {
         try connection.cached("DELETE FROM sluice_changes WHERE epoch = ?1").bind(1, epoch).run()
     }
 
-    /// Removes the other processes that have died or whose lease has ended.
-    ///
-    /// Their running actions become suspects; a poll of all queues finds the others.
+    /// Removes the other processes that have died or whose lease has ended; their actions become suspects.
     func takeOffDead() throws {
         guard let epoch = core.epoch else { return }
         let (me, now) = (core.identity, now)
@@ -182,8 +166,7 @@ final class RunnerRegistry: TransactionSubject {
 
     /// Records if this process has not renewed its lease for half its length, by the file.
     ///
-    /// For leases, time that the machine sleeps counts, whatever the clock's uptime shows. So does a jump of
-    /// the wall clock, if the lease depends on it.
+    /// Sleep of the machine counts, and a jump of the wall clock, if the lease depends on it.
     private func noteLateness(_ runners: [RunnerRow]) {
         guard let own = runners.first(where: { $0.epoch == core.epoch }),
             own.lease.timeLeft(of: own.process, at: now) < core.leases.length / 2
@@ -194,10 +177,7 @@ final class RunnerRegistry: TransactionSubject {
     /// Ends this epoch, whose claim numbers are used up, as if another process had removed this one.
     func leaveEpoch() throws {
         guard let epoch = core.epoch else { return }
-        try removeRunner(epoch)
-        try suspectOrphans(of: [])
-        core.epoch = nil
-        core.followOrder()
+        try leave(epoch)
         core.noteRunners(.takenOff)
     }
 }

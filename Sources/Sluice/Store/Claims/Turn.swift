@@ -8,14 +8,9 @@ struct Turn {
     var running: [ActionID] = []
     /// Whether other processes run some of them; those do not report when they are done.
     var isShared = false
-
     static let plain = Turn(isPlain: true)
-
     var slots: Int { discipline.slots }
     var defersWaiting: Bool { discipline.defersWaiting }
-    /// The slots left when this one is taken.
-    ///
-    /// If other processes have slots, it is never full. The next claim then finds them taken elsewhere, and
-    /// the queue is polled for that.
+    /// Never full if other processes have slots: the next claim finds them taken, so the queue is polled.
     var room: SlotRoom { slots == 1 ? .single : isShared || running.count + 1 < slots ? .more : .full }
 }

@@ -21,17 +21,16 @@ struct BackupCopy: Sendable {
     var pagesAtATime = 1_024
     /// Called after each step, for tests.
     var stepped: @Sendable () throws -> Void = {}
-
     /// Suffixes of SQLite's side files; files left there by others would count as the copy's.
     private static let sideFiles = ["-wal", "-shm", "-journal"]
 
-    /// Makes the copy under another name, and renames it when it is complete and synced.
-    ///
-    /// - Parameter goOn: Called between two steps; throws to end the copy.
+    /// Makes the copy under another name, and renames it when complete; `goOn` throws to end it early.
     func make(_ goOn: () throws(SluiceError) -> Void) throws {
         try checkDestination()
         let partial = "\(destination).partial-\(UInt64.random(in: 0...UInt64.max))"
-        try createPrivately(partial)
+        let descriptor = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw DatabaseFile.cannotCreate(destination, errno) }
+        close(descriptor)
         defer { for suffix in [""] + Self.sideFiles { unlink(partial + suffix) } }
         let source = try openSource()
         defer { source.close() }
@@ -48,27 +47,16 @@ struct BackupCopy: Sendable {
         for suffix in [""] + Self.sideFiles {
             var status = stat()
             // A dangling link counts: the copy would not be where the link leads.
-            guard lstat(destination + suffix, &status) == 0 else { continue }
-            throw exists(suffix)
+            if lstat(destination + suffix, &status) == 0 { throw exists(suffix) }
         }
     }
 
     private func exists(_ suffix: String) -> SluiceError {
-        SluiceError(
-            .destinationExists,
-            "\(destination)\(suffix) exists, and is left as it is; give the copy another name"
-        )
+        let text = "\(destination)\(suffix) exists, and is left as it is; give the copy another name"
+        return SluiceError(.destinationExists, text)
     }
 
-    private func createPrivately(_ path: String) throws(SluiceError) {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw DatabaseFile.cannotCreate(destination, errno) }
-        close(descriptor)
-    }
-
-    /// Copies all pages as of one moment.
-    ///
-    /// Because of the snapshot, writers do not restart the copy, but the WAL cannot restart before it ends.
+    /// Copies one snapshot: writers do not restart the copy, but the WAL cannot restart before it ends.
     private func copyPages(from source: Connection, to path: String, _ goOn: () throws -> Void) throws {
         let copy = try Connection(path: path, mode: .write, vfs: vfs)
         defer { copy.close() }
@@ -93,11 +81,9 @@ struct BackupCopy: Sendable {
         // The index of its WAL stays in memory: no other process has it open, and there is no third file.
         for pragma in [
             Pragma("locking_mode", "EXCLUSIVE"), Pragma("journal_mode", "WAL"),
-            Pragma("wal_autocheckpoint", 0),
-            Pragma("synchronous", 2), Pragma("fullfsync", true), Pragma("checkpoint_fullfsync", true),
-        ] {
-            try copy.set(pragma)
-        }
+            Pragma("wal_autocheckpoint", 0), Pragma("synchronous", 2), Pragma("fullfsync", true),
+            Pragma("checkpoint_fullfsync", true),
+        ] { try copy.set(pragma) }
         let transaction = WriteTransaction(
             connection: copy,
             nonce: 0,
@@ -144,17 +130,13 @@ struct BackupCopy: Sendable {
 }
 
 extension WriteTransaction {
-    /// Deletes the processes that have the source open, their changes and their temporary gates.
+    /// Deletes the source's processes, their changes and temporary gates, before a transaction begins.
     ///
     /// Actions of processes that have died are suspects in the copy too, since they may be the cause (G7).
-    /// Call it before the transaction begins, which then belongs to no process.
-    ///
-    /// - Parameter store: The nonce of the source's store.
     fileprivate func leaveProcessesBehind(_ store: Int64, now: Timestamp) throws {
         try connection.immediate {
-            try registry.suspectClaims(
-                butOf: RunnerRow.living(connection, own: store, seenFrom: core.identity, at: now)
-            )
+            let living = try RunnerRow.living(connection, own: store, seenFrom: core.identity, at: now)
+            try registry.suspectClaims(butOf: living)
             for table in ["sluice_runner_rows", "sluice_checkpointer", "sluice_changes"] {
                 try connection.prepare("DELETE FROM \(table)").run()
             }
@@ -162,18 +144,10 @@ extension WriteTransaction {
         }
     }
 
-    /// Returns running actions to their queues without spending their attempts, and applies requests made
-    /// during their runs.
+    /// Returns running actions to their queues, unspent, and applies requests made during their runs.
     fileprivate func giveClaimsBack() throws(SQLiteError) {
-        let runs = try connection.cached("SELECT queue_id, slot, action_id, claim FROM sluice_claim_rows").all
-        {
-            Receipt(
-                action: ActionID(rawValue: $0.int64(2)),
-                claim: $0.int64(3),
-                queue: QueueID(rawValue: $0.int64(0)),
-                slot: $0.int(1)
-            )
-        }
+        let runs = try connection.cached("SELECT queue_id, slot, action_id, claim FROM sluice_claim_rows")
+            .all { Receipt($0) }
         try connection.cached("DELETE FROM sluice_claim_rows").run()
         for run in runs { try settlements.endOrphan(run) }
     }

@@ -13,9 +13,7 @@ final class Backups: Sendable {
     private let state = Mutex(State())
     private let queue: DispatchQueue
 
-    init(_ engine: EngineContext) {
-        queue = engine.queue("sluice.backup", qos: .utility)
-    }
+    init(_ engine: EngineContext) { queue = engine.queue("sluice.backup", qos: .utility) }
 
     /// Makes a copy on a thread that may block, unless copies are refused.
     func perform(
@@ -25,13 +23,8 @@ final class Backups: Sendable {
             if let refusal = state.refusal { throw refusal }
             state.count += 1
         }
-        let result: Result<Void, SluiceError> = await withCheckedContinuation { continuation in
-            queue.async {
-                continuation.resume(
-                    returning: Result { try copy(self.ensure) }
-                        .mapError { SluiceError(wrapping: $0, doing: "copying the file") }
-                )
-            }
+        let result = await queue.run {
+            Result { try copy(self.ensure) }.mapError { SluiceError(wrapping: $0, doing: "copying the file") }
         }
         let waiters = state.withLock { state in
             state.count -= 1

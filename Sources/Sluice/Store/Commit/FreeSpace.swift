@@ -1,32 +1,38 @@
+internal import SluiceSQLite
+
 /// Decides how many free pages are cut off the file after a backlog was drained (G12).
 ///
-/// The next action reuses a free page, so a file whose size varies a little keeps its pages: cutting them off
-/// moves other pages and writes the WAL. Pages are cut off if more than half of the file is free. This is
-/// done in steps, each in a transaction of its own between two groups, so that no write waits long.
+/// The next action reuses a free page, so pages are cut off only if more than half of the file is free: it
+/// moves other pages and writes the WAL. Each step is a transaction of its own, so that no write waits long.
 ///
-/// A file that an application has created keeps its pages, unless it was created with `auto_vacuum =
-/// INCREMENTAL`, as the engine's own files are (<https://www.sqlite.org/pragma.html#pragma_auto_vacuum>).
+/// A file of an application keeps its pages, unless it was created with `auto_vacuum = INCREMENTAL`, as ours
+/// are (<https://www.sqlite.org/pragma.html#pragma_auto_vacuum>).
 struct FreeSpace {
     /// Free pages that always remain: 8 MB.
     static let leastPages = 2_048
     /// Pages that one step cuts off: 4 MB.
     static let stepPages = 1_024
 
-    /// The number of pages of the file, and of the free ones among them.
-    struct Pages: Equatable {
-        let all: Int
-        let free: Int
+    /// Returns the number of pages to cut off now; once under way, until at most a fifth of the file is free.
+    static func step(free: Int, of all: Int, isUnderWay: Bool) -> Int {
+        guard free > leastPages, free * (isUnderWay ? 5 : 2) > all else { return 0 }
+        return min(stepPages, free - leastPages)
+    }
+}
+
+extension WriteTransaction {
+    /// Cuts free pages off the file, which the next checkpoint shortens; returns whether any were cut.
+    func giveBackPages(isUnderWay: Bool) throws(SQLiteError) -> Bool {
+        let all = try connection.cached("PRAGMA page_count").first { $0.int(0) } ?? 0
+        let free = try freePages()
+        let step = FreeSpace.step(free: free, of: all, isUnderWay: isUnderWay)
+        guard step > 0 else { return false }
+        try connection.prepare("PRAGMA incremental_vacuum(\(step))").run()
+        // Nothing is freed if the file has no incremental vacuum.
+        return try freePages() < free
     }
 
-    /// Returns the number of pages to cut off now; 0 if the file keeps its pages.
-    ///
-    /// Once begun, the steps continue until at most a fifth of the file is free, so that the next action does
-    /// not start them again.
-    ///
-    /// - Parameter isUnderWay: Whether the last step was not enough.
-    static func step(_ pages: Pages, isUnderWay: Bool) -> Int {
-        guard pages.free > leastPages else { return 0 }
-        let isTooMuch = isUnderWay ? pages.free * 5 > pages.all : pages.free * 2 > pages.all
-        return isTooMuch ? min(stepPages, pages.free - leastPages) : 0
+    private func freePages() throws(SQLiteError) -> Int {
+        try connection.cached("PRAGMA freelist_count").first { $0.int(0) } ?? 0
     }
 }

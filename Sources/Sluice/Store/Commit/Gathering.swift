@@ -1,13 +1,11 @@
 /// Decides whether the writer briefly waits for more writes before a commit, so that they share one sync.
 ///
-/// Callers whose writes were synced together return one after the other, as their tasks continue. If the
-/// first one got a sync of its own, the rest would wait for it, and every second sync would be for one write.
-/// So a group waits until as many writes have arrived as shared the last sync, but at most half as long as
-/// that sync took. A single caller never waits; one that expects others in vain waits once.
+/// Callers whose writes were synced together return one after the other: if the first one got a sync of its
+/// own, every second sync would be for one write. So a group waits until as many writes have arrived as
+/// shared the last sync, but at most half as long as that took. A single caller waits once at most, in vain.
 ///
-/// Only writes that must be synced count, and only if a sync is slow, as on phones, laptops and disks without
-/// a protected cache. With 64 callers and a sync of 1 ms it saves a third of the time. With a sync of 0.2 ms,
-/// enough writes arrive during the writer's work, and waiting costs more than it saves.
+/// Only writes that must be synced count, and only if a sync is slow: with 64 callers and a sync of 1 ms it
+/// saves a third of the time; with 0.2 ms, waiting costs more than it saves.
 struct Gathering {
     /// The number of writes that shared the last sync.
     private var expected = 1
@@ -15,13 +13,10 @@ struct Gathering {
     private var present = 0
     private var isAwaited = false
     private var patience: Duration = .zero
-
     /// A faster commit is not worth waiting for.
     static let slowCommit: Duration = .milliseconds(1)
-
     /// The longest wait, however long a sync takes.
     static let longestWait: Duration = .milliseconds(5)
-
     /// Whether more writes are likely to arrive.
     var isWorthwhile: Bool { present > 0 && present < expected }
 
@@ -33,7 +28,6 @@ struct Gathering {
         return true
     }
 
-    /// Removes a write that was withdrawn.
     mutating func left() { present -= 1 }
 
     /// Starts to gather a group; returns how long to wait, or `nil` for not at all.
@@ -49,7 +43,6 @@ struct Gathering {
         return !isAwaited
     }
 
-    /// Removes the writes of a group that must be synced from the line.
     mutating func took(_ count: Int) { present -= count }
 
     /// Records the commit of a group that had to be synced, and the duration of that commit.

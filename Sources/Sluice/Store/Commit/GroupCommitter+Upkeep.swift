@@ -14,28 +14,17 @@ extension GroupCommitter {
 
     /// Releases the pin kept for successive commits, and returns whether it must be called again.
     func rest() -> Bool {
-        do {
-            return try walGuard?.rest() ?? false
-        } catch {
-            // The check for other checkpoints turns syncs off, and may have failed in between.
-            mustSetSynchronous = true
-            logger.debug("the WAL's pin stays", metadata: ["error": "\(error)"])
-            return true
-        }
+        do { return try walGuard?.rest() ?? false } catch { upkeepFailed("the WAL's pin stays", error) }
+        return true
     }
 
-    /// Does the upkeep that is due.
     func performUpkeep() {
         isAtUpkeep = true
         defer { isAtUpkeep = false }
         if transaction.core.isWriteBehindDue { writeBehind() }
-        if trouble.isTruncationAsked {
-            truncateWAL()
-        } else if isCheckpointDue {
-            checkpoint()
-        } else if space != .none {
-            giveBackSpace()
-        }
+        if trouble.isTruncationAsked { return truncateWAL() }
+        if isCheckpointDue { return checkpoint() }
+        if space != .none { giveBackSpace() }
     }
 
     /// Copies and truncates the WAL, unless a reader or a writer prevents it.
@@ -43,41 +32,35 @@ extension GroupCommitter {
         checkpoints.checkpointed(at: connection.walFrames)
         trouble.startCheckpoint()
         do {
-            connection.setBusyTimeout(WALGuard.patience)
-            let result =
-                try walGuard?.truncate(within: WALGuard.patience) ?? connection.checkpoint(.truncate)
+            let patience = WALGuard.patience
+            connection.setBusyTimeout(patience)
+            let result = try walGuard?.truncate(within: patience) ?? connection.checkpoint(.truncate)
             try walGuard?.checkpointed()
             trouble.erased(!result.wasBlocked)
             if space == .none { space = .isDue }
         } catch {
             trouble.erased(false)
-            mustSetSynchronous = true
-            logger.debug("truncating the WAL failed", metadata: ["error": "\(error)"])
+            upkeepFailed("truncating the WAL failed", error)
         }
     }
 
-    /// Writes the order of waiting actions to disk, in a transaction of its own.
-    ///
-    /// After a failure the order stays in memory, and the next try follows when there is more to write.
+    /// Writes the order to disk; after a failure it stays in memory until there is more to write.
     private func writeBehind() {
-        let write = WriteBehind()
-        _ = commit([write], waitsForLock: true)
-        guard let error = write.failure else { return }
-        transaction.core.postponeWriteBehind()
-        logger.debug("writing the order to the file failed", metadata: ["error": "\(error.code)"])
+        do { try commitUpkeep { try $0.core.writeBehind() } } catch {
+            transaction.core.postponeWriteBehind()
+            logger.debug("writing the order to the file failed", metadata: ["error": "\(error.code)"])
+        }
     }
 
-    /// Cuts off a step of free pages; the last step requests a checkpoint, which shortens the file.
-    ///
-    /// After a failure the file keeps its length until the check after the next checkpoint.
+    /// Cuts off a step of free pages; after the last, a checkpoint shortens the file.
     private func giveBackSpace() {
-        let step = GiveBack(isUnderWay: space == .isUnderWay)
-        _ = commit([step], waitsForLock: true)
-        if let error = step.failure {
+        let isUnderWay = space == .isUnderWay
+        var hasMore = false
+        do { hasMore = try commitUpkeep { try $0.giveBackPages(isUnderWay: isUnderWay) } } catch {
             logger.debug("giving space back failed", metadata: ["error": "\(error.code)"])
         }
-        if !step.hasMore && space == .isUnderWay { trouble.askForCheckpoint() }
-        space = step.hasMore ? .isUnderWay : .none
+        if !hasMore && isUnderWay { trouble.askForCheckpoint() }
+        space = hasMore ? .isUnderWay : .none
     }
 
     /// Copies the WAL into the database, as far as readers allow; a failure only leaves the WAL longer.
@@ -87,12 +70,7 @@ extension GroupCommitter {
         trouble.startCheckpoint()
         if let walGuard, walGuard.leavesCheckpoint(of: frames) { return trouble.pinned(0) }
         do {
-            let result =
-                if let walGuard {
-                    try walGuard.checkpoint()
-                } else {
-                    try connection.checkpoint(.passive)
-                }
+            let result = try walGuard?.checkpoint() ?? connection.checkpoint(.passive)
             try walGuard?.checkpointed()
             trouble.pinned(result.frames - result.copied)
             if space == .none { space = .isDue }
@@ -101,21 +79,29 @@ extension GroupCommitter {
                 metadata: ["frames": "\(result.frames)", "copied": "\(result.copied)"]
             )
         } catch {
-            // It may have failed in the check for other checkpoints, which turns syncs off.
-            mustSetSynchronous = true
-            logger.debug("checkpoint failed", metadata: ["error": "\(error)"])
+            upkeepFailed("checkpoint failed", error)
         }
+    }
+
+    /// Commits a write of the upkeep in a transaction of its own.
+    private func commitUpkeep<Output: Sendable>(
+        _ body: @escaping @Sendable (WriteTransaction) throws -> Output
+    ) throws(SluiceError) -> Output {
+        let write = UpkeepWrite(body)
+        _ = commit([write], waitsForLock: true)
+        guard let result = write.result else { preconditionFailure("a group was left without a result") }
+        return try result.get()
     }
 }
 
-private final class WriteBehind: PendingWrite {
+private final class UpkeepWrite<Output: Sendable>: PendingWrite {
     let sync = SyncNeed.later
+    private let body: @Sendable (WriteTransaction) throws -> Output
     /// Set and read only by the writer's leader.
-    private(set) nonisolated(unsafe) var failure: SluiceError?
+    private(set) nonisolated(unsafe) var result: Result<Output, SluiceError>?
 
-    func perform(in transaction: WriteTransaction) throws { try transaction.core.writeBehind() }
-
+    init(_ body: @escaping @Sendable (WriteTransaction) throws -> Output) { self.body = body }
+    func perform(in transaction: WriteTransaction) throws { result = .success(try body(transaction)) }
     func complete() {}
-
-    func complete(failing error: SluiceError) { failure = error }
+    func complete(failing error: SluiceError) { result = .failure(error) }
 }

@@ -1,49 +1,54 @@
 internal import Logging
 internal import SluiceSQLite
 
-/// Commits groups of writes on the writer's connection, with the syncs that they need, and checkpoints.
-///
-/// Not thread-safe: only the writer's leader calls it.
+/// Commits groups of writes with the syncs that they need, and checkpoints; confined to the writer's leader.
 final class GroupCommitter {
     let transaction: WriteTransaction
     private let turns: TurnCounter
-    var connection: Connection { transaction.core.connection }
     private let registration: OpenFiles.Registration?
     let check: FileCheck
-    /// When the file's path was last checked, in microseconds.
-    private var lastLook = Int64.min
     /// `nil` if SQLite does not have the WAL-reset bug, and in memory.
     let walGuard: WALGuard?
     let durability: Durability
     private let lockTimeout: Duration
-    /// The clock for waits inside this process.
     private let clock: any BrokerClock
     private let onCommit: @Sendable (CommitReport) -> Void
+    let logger: Logger
+    let trouble: WriterTrouble
+    /// When the file's path was last checked, in microseconds.
+    private var lastLook = Int64.min
     private var isSynchronousFull = true
     /// Whether the value of `synchronous` is unknown.
-    var mustSetSynchronous = false
+    private var mustSetSynchronous = false
     /// Whether a sync failed: nothing may be acknowledged until the WAL is copied and truncated.
     private var mustTruncate = false
     var checkpoints = CheckpointPolicy()
-    /// Whether the current commit is upkeep.
     var isAtUpkeep = false
     var space = SpaceUpkeep.none
     /// The duration of the last `COMMIT`, its sync included.
     private(set) var lastCommit: Duration = .zero
-    let logger: Logger
-    let trouble: WriterTrouble
     /// Whether the connection is closed, and another committer is to continue.
     private(set) var isSuspended = false
 
     /// The state of cutting off free pages.
     enum SpaceUpkeep {
-        /// Nothing to do since the last check.
         case none
         /// A checkpoint was made: enough was written for a check.
         case isDue
-        /// Pages are being cut off.
         case isUnderWay
     }
+
+    private static let lookInterval = UInt64(FileCheck.interval / .microseconds(1))
+    /// The wait after which a transaction of this process is reported as the cause.
+    private static let ownLockWait: Duration = .seconds(1)
+    /// Other processes that run the queues commit often, and such short waits are not reported.
+    private static let briefWait: Duration = .milliseconds(5)
+    private static let ownLock = """
+        a write waits for a transaction of this process: if the call is inside it, end it \
+        first, or call enqueue(_:in:)
+        """
+
+    var connection: Connection { transaction.core.connection }
 
     init(
         transaction: WriteTransaction,
@@ -54,41 +59,25 @@ final class GroupCommitter {
         options: BrokerOptions,
         onCommit: @escaping @Sendable (CommitReport) -> Void
     ) {
-        self.transaction = transaction
-        self.turns = turns
-        self.registration = registration
-        self.check = check
-        self.walGuard = walGuard
-        trouble = WriterTrouble()
-        durability = options.file.durability
-        lockTimeout = options.file.lockTimeout
-        clock = options.clock
-        logger = options.logger
-        self.onCommit = onCommit
+        (self.transaction, self.turns, self.registration) = (transaction, turns, registration)
+        (self.check, self.walGuard, self.onCommit) = (check, walGuard, onCommit)
+        (durability, lockTimeout) = (options.file.durability, options.file.lockTimeout)
+        (clock, logger, trouble) = (options.clock, options.logger, WriterTrouble())
     }
 
-    /// Continues a suspended committer on a newly opened connection.
     init(continuing other: GroupCommitter, on connection: Connection) {
         transaction = WriteTransaction(continuing: other.transaction, on: connection)
-        turns = other.turns
-        registration = other.registration
-        check = other.check
-        trouble = other.trouble
-        durability = other.durability
-        lockTimeout = other.lockTimeout
-        clock = other.clock
-        onCommit = other.onCommit
-        logger = other.logger
-        mustTruncate = other.mustTruncate
+        (turns, registration, check, trouble) = (other.turns, other.registration, other.check, other.trouble)
+        (durability, lockTimeout, clock) = (other.durability, other.lockTimeout, other.clock)
+        (onCommit, logger, mustTruncate) = (other.onCommit, other.logger, other.mustTruncate)
         walGuard = other.walGuard?.continued(on: connection)
         registration?.wake()
     }
 
-    /// Commits a group and reports its result to each member.
-    ///
-    /// - Returns: `false` if nothing has happened: the write lock was taken, and the call was not to wait.
+    /// Commits a group and reports to each member; `false` if the lock was taken and it was not to wait.
     func commit(_ group: [any PendingWrite], waitsForLock: Bool) -> Bool {
         guard !group.isEmpty else { return true }
+        let core = transaction.core
         if let error = refusal(clock.now) {
             fail(group, error)
             return true
@@ -96,7 +85,7 @@ final class GroupCommitter {
         do {
             try prepare(isSynced: group.contains { durability.syncs($0.sync) })
             try begin(waitsForLock: waitsForLock)
-            try walGuard?.begun(othersCommitted: transaction.core.hasReadForeignCommits)
+            try walGuard?.begun(othersCommitted: core.hasReadForeignCommits)
         } catch {
             let isLocked = isLocked(error)
             if !isLocked { rollback() }
@@ -106,16 +95,17 @@ final class GroupCommitter {
             if failure.isOfFile { check.fail(failure) }
             return true
         }
-        do {
-            for write in group { try write.perform(in: transaction) }
-        } catch {
+        do { for write in group { try write.perform(in: transaction) } } catch {
             rollback()
             isolate(group, after: SluiceError(wrapping: error, doing: "writing"))
             return true
         }
         turns.add()
         do {
-            try writeLeadership()
+            // A transaction that changes nothing must not fail for want of space.
+            if core.hasChanges, try walGuard?.willCommit(besideOthers: !core.others.isEmpty) == true {
+                try core.notifyRunners("runner")
+            }
             let start = ContinuousClock.now
             try transaction.commit()
             lastCommit = start.duration(to: .now)
@@ -125,31 +115,21 @@ final class GroupCommitter {
             isolate(group, after: resolve(error))
             return true
         }
-        yieldPin()
-        let report = transaction.takeReport(isSynced: isSynchronousFull)
+        // The next `rest` checks again.
+        do { try walGuard?.committed() } catch { upkeepFailed("the WAL's pin stays", error) }
+        let dueAt = transaction.schedule.takeDueTime()
+        let report = core.takeReport(isSynced: isSynchronousFull, dueAt: dueAt)
         if !report.isEmpty { onCommit(report) }
-        transaction.core.settledActions.tell()
+        core.settledActions.tell()
         for write in group { write.complete() }
         return true
     }
 
-    /// Takes the checkpoint lease in the open transaction if it is due, and notifies the other processes.
-    private func writeLeadership() throws(SQLiteError) {
-        // A transaction that changes nothing must not fail for want of space.
-        guard transaction.core.hasChanges else { return }
-        let isNew = try walGuard?.willCommit(besideOthers: !transaction.core.others.isEmpty) ?? false
-        if isNew { try transaction.core.notifyRunners("runner") }
-    }
-
-    private func yieldPin() {
-        do {
-            try walGuard?.committed()
-        } catch {
-            // The check for other checkpoints turns syncs off, and may have failed in between. The next
-            // `rest` checks again.
-            mustSetSynchronous = true
-            logger.debug("the WAL's pin stays", metadata: ["error": "\(error)"])
-        }
+    /// Records a failure that only delays the upkeep of the WAL.
+    func upkeepFailed(_ message: Logger.Message, _ error: any Error) {
+        // The check for other checkpoints turns syncs off, and may have failed in between.
+        mustSetSynchronous = true
+        logger.debug(message, metadata: ["error": "\(error)"])
     }
 
     private func rollback() {
@@ -157,52 +137,34 @@ final class GroupCommitter {
         walGuard?.rolledBack()
     }
 
-    /// Returns why nothing may be committed; checks the file's path at intervals.
-    ///
-    /// It uses the wall clock: a jump causes a check, or delays one by less than the interval.
+    /// Returns why nothing may be committed; checks the file's path at intervals, or if the clock jumps.
     private func refusal(_ now: Timestamp) -> SluiceError? {
         if let error = check.refusal { return error }
         if isSuspended { return SluiceError(.suspended, "the file could not be opened again") }
         let age = now.microseconds.subtractingReportingOverflow(lastLook)
         if !age.overflow, age.partialValue.magnitude < Self.lookInterval { return nil }
         lastLook = now.microseconds
-        do {
-            try check.look()
-            return nil
-        } catch {
-            return error
-        }
+        do { try check.look() } catch { return error }
+        return nil
     }
 
-    private static let lookInterval = UInt64(FileCheck.interval / .microseconds(1))
-
-    /// Closes the connection for a while; the file stays registered to this store.
-    ///
-    /// The WAL is left to the next opening: copying it now would take time, under a lock.
+    /// Closes the connection for a while, without a checkpoint, which would take time under a lock.
     func suspend() {
         guard !isSuspended else { return }
-        leaveQueuesToOthers()
+        if !transaction.core.others.isEmpty {
+            // It does not wait for the lock: if that is taken, the others poll when the lease ends.
+            let look = Write(sync: .later, body: { try $0.core.notifyRunners("look") }, completion: { _ in })
+            _ = commit([look], waitsForLock: false)
+        }
         isSuspended = true
-        transaction.rememberFile()
+        if !connection.isInMemory { transaction.fileMark = try? FileMark(connection) }
         walGuard?.close(isWritable: check.refusal == nil)
         connection.setCheckpointOnClose(false)
         connection.close()
         registration?.rest()
     }
 
-    /// Asks other processes to poll the queues.
-    ///
-    /// If another connection holds the lock, they are not notified: a suspension does not wait. They poll
-    /// when the lease ends.
-    private func leaveQueuesToOthers() {
-        guard !transaction.core.others.isEmpty else { return }
-        let look = Write(sync: .later, body: { try $0.core.notifyRunners("look") }, completion: { _ in })
-        _ = commit([look], waitsForLock: false)
-    }
-
-    /// Closes the connection; no group can follow.
-    ///
-    /// A file moved from its path is left as it is, since the WAL at the path may belong to another file.
+    /// Closes the connection; the WAL of a moved file is left, since the one at the path may be another's.
     func close() {
         if !isSuspended { walGuard?.close(isWritable: check.refusal == nil) }
         if !isSuspended, !check.mayCheckpointWAL { connection.setCheckpointOnClose(false) }
@@ -225,22 +187,13 @@ final class GroupCommitter {
         let start = clock.uptime
         let left = lockTimeout - brief
         let first = min(left, Self.ownLockWait)
-        do {
-            try waitForLock(first)
-        } catch {
+        do { try waitForLock(first) } catch {
             guard first < left, isLocked(error) else { throw error }
             // It is unknown whether it is the caller's own transaction or one that will end.
-            if isLockOwn {
-                logger.warning(
-                    """
-                    a write waits for a transaction of this process: if the call is inside it, end it \
-                    first, or call enqueue(_:in:)
-                    """
-                )
-            }
+            if isLockOwn { logger.warning("\(Self.ownLock)") }
             try waitForLock(left - first)
         }
-        transaction.core.hasWaited(since: start)
+        transaction.core.waited = transaction.core.uptime - start
         trouble.hasLock()
     }
 
@@ -253,12 +206,10 @@ final class GroupCommitter {
     private func failureToBegin(_ error: any Error) -> SluiceError {
         let failure = SluiceError(wrapping: error, doing: "beginning a write")
         guard failure.code == .databaseLocked, isLockOwn else { return failure }
-        return SluiceError(
-            .databaseLocked,
+        let text =
             "beginning a write: a transaction of this process holds the write lock: end it first, or inside "
-                + "it call enqueue(_:in:)",
-            sqliteCode: failure.sqliteCode
-        )
+            + "it call enqueue(_:in:)"
+        return SluiceError(.databaseLocked, text, sqliteCode: failure.sqliteCode)
     }
 
     /// Whether a connection of this process has the write lock, as far as the system shows.
@@ -266,24 +217,13 @@ final class GroupCommitter {
         connection.walPath.map { LockTable.read(walPath: $0).isWriteLockOwn } ?? false
     }
 
-    /// The wait after which a transaction of this process is reported as the cause.
-    private static let ownLockWait: Duration = .seconds(1)
-    /// Other processes that run the queues commit often, and such short waits are not reported.
-    private static let briefWait: Duration = .milliseconds(5)
-
     private func waitForLock(_ timeout: Duration) throws {
         var left = timeout
         while let walGuard, walGuard.isPinned, left > WALGuard.lockPatience {
             left -= WALGuard.lockPatience
             connection.setBusyTimeout(WALGuard.lockPatience)
-            do {
-                return try transaction.begin()
-            } catch {
-                guard isLocked(error) else { throw error }
-            }
-            do {
-                try walGuard.deferAfterAttempt()
-            } catch {
+            do { return try transaction.begin() } catch { guard isLocked(error) else { throw error } }
+            do { try walGuard.deferAfterAttempt() } catch {
                 mustSetSynchronous = true
                 throw error
             }
@@ -300,8 +240,7 @@ final class GroupCommitter {
             guard !result.wasBlocked else {
                 throw SluiceError(.inputOutput, "a sync failed and the WAL could not be checkpointed since")
             }
-            // The checkpoint has synced the failed commit's pages before it truncated the WAL. If the power
-            // failed and undid the truncation, recovery would find them.
+            // The checkpoint synced the failed commit's pages: if the cut is undone, recovery finds them.
             if !mutant("synced cut") { try connection.syncWAL() }
             mustTruncate = false
         }
@@ -323,30 +262,22 @@ final class GroupCommitter {
     }
 
     private func fail(_ group: [any PendingWrite], _ error: SluiceError) {
-        // A copied WAL needs no more space, so that actions can be settled on a full disk. Not during upkeep,
-        // whose checkpoints would have no end.
+        // A copied WAL needs no more space, so actions settle on a full disk. In upkeep it would not end.
         if error.code == .diskFull, !isAtUpkeep { trouble.askForCheckpoint() }
         for write in group { write.complete(failing: error) }
     }
 
     /// Resolves the result of a commit that failed.
     ///
-    /// If the commit's write or sync failed, or memory ran out afterwards, it is undone in memory. But its
-    /// pages may be in the WAL, and a recovery after a crash could find them complete. A checkpoint that
-    /// truncates the WAL removes them: then it is certain that nothing is stored.
+    /// It is undone in memory, but a recovery could find its pages in the WAL, until that is truncated.
     private func resolve(_ error: any Error) -> SluiceError {
         let failure = SluiceError(wrapping: error, doing: "committing")
         guard failure.code == .inputOutput || failure.code == .outOfMemory else { return failure }
         mustTruncate = !mutant("log after a failed sync")
-        do {
-            try prepare(isSynced: true)
-            return failure
-        } catch {
-            return SluiceError(
-                .unknownCommit,
-                "a commit failed and the WAL could not be cleared: the write may or may not be stored",
-                sqliteCode: failure.sqliteCode
-            )
+        do { try prepare(isSynced: true) } catch {
+            let text = "a commit failed and the WAL could not be cleared: the write may or may not be stored"
+            return SluiceError(.unknownCommit, text, sqliteCode: failure.sqliteCode)
         }
+        return failure
     }
 }

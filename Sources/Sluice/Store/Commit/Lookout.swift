@@ -1,11 +1,10 @@
 internal import Dispatch
 internal import SluiceSQLite
 
-/// Checks on a connection of its own whether others have committed changes that the writer has not read.
+/// Checks whether others have committed changes that the writer has not read.
 ///
-/// So a check never waits for a long read. It takes no lock that delays others, and waits for none.
+/// Its own connection never waits for a long read, and takes no lock that delays others.
 final class Lookout: Sendable {
-    /// The queue on which checks run.
     let queue: DispatchQueue
     private let file: DatabaseFile
     private let path: String
@@ -18,10 +17,8 @@ final class Lookout: Sendable {
     private nonisolated(unsafe) var isSuspended = false
 
     init(_ file: DatabaseFile, _ path: String, _ runners: RunnerState, _ engine: EngineContext) {
-        self.file = file
+        (self.file, self.path, self.runners) = (file, path, runners)
         queue = engine.queue("sluice.lookout", qos: .userInitiated)
-        self.path = path
-        self.runners = runners
     }
 
     /// Returns whether others have recorded unread changes for this store, or have declared it dead.
@@ -33,8 +30,7 @@ final class Lookout: Sendable {
             SELECT 1 WHERE EXISTS (SELECT 1 FROM sluice_changes WHERE epoch = ?1)
                         OR NOT EXISTS (SELECT 1 FROM sluice_runner_rows WHERE epoch = ?1)
             """
-        )
-        .bind(1, epoch).hasRow()
+        ).bind(1, epoch).hasRow()
     }
 
     /// Returns the path of the WAL, with symbolic links resolved; it exists while connections are open.
@@ -44,27 +40,16 @@ final class Lookout: Sendable {
         return path
     }
 
-    func close() async {
-        await perform { $0.isClosed = true }
-    }
-
+    func close() async { await perform { $0.isClosed = true } }
     /// Closes the connection; checks throw until it is resumed.
-    func suspend() async {
-        await perform { $0.isSuspended = true }
-    }
-
-    func resume() async {
-        await perform { $0.isSuspended = false }
-    }
+    func suspend() async { await perform { $0.isSuspended = true } }
+    func resume() async { await perform { $0.isSuspended = false } }
 
     private func perform(_ change: @escaping @Sendable (Lookout) -> Void) async {
-        await withCheckedContinuation { continuation in
-            queue.async {
-                self.connection?.close()
-                self.connection = nil
-                change(self)
-                continuation.resume()
-            }
+        await queue.run {
+            self.connection?.close()
+            self.connection = nil
+            change(self)
         }
     }
 

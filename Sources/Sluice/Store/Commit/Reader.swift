@@ -2,9 +2,7 @@ internal import Dispatch
 internal import SluiceSQLite
 internal import Synchronization
 
-/// Reads on a connection and a thread of its own, opened when first needed.
-///
-/// A read sees one snapshot and delays no other connection. A long read keeps the WAL from restarting.
+/// Reads snapshots on a connection and a thread of its own; a long read keeps the WAL from restarting.
 final class Reader: Sendable {
     private let path: String
     let open: @Sendable () throws -> FileLook
@@ -18,7 +16,6 @@ final class Reader: Sendable {
     private nonisolated(unsafe) var version: String?
     /// Confined to `queue`.
     private nonisolated(unsafe) var isClosed = false
-    /// Whether the queue is suspended.
     private let isSuspended = Mutex(false)
 
     init(
@@ -28,11 +25,8 @@ final class Reader: Sendable {
         open: @escaping @Sendable () throws -> FileLook,
         opened look: FileLook? = nil
     ) {
-        self.path = path
+        (self.path, self.check, self.open, self.look) = (path, check, open, look)
         queue = engine.queue("sluice.reader", qos: .utility)
-        self.check = check
-        self.open = open
-        self.look = look
     }
 
     func read<Output: Sendable>(
@@ -46,8 +40,7 @@ final class Reader: Sendable {
         }
     }
 
-    /// Returns whether any connection has committed since the last call; `true` at first and after a
-    /// suspension.
+    /// Returns whether any connection has committed since the last call or suspension; `true` at first.
     func hasNewCommits() async throws(SluiceError) -> Bool {
         try await perform { connection in
             let version = try connection.pragma("data_version")
@@ -59,12 +52,9 @@ final class Reader: Sendable {
     func close() async {
         if check.isForked { return }
         resume()
-        await withCheckedContinuation { continuation in
-            queue.async {
-                self.closeConnection()
-                self.isClosed = true
-                continuation.resume()
-            }
+        await queue.run {
+            self.closeConnection()
+            self.isClosed = true
         }
     }
 
@@ -72,26 +62,19 @@ final class Reader: Sendable {
     func suspend() async {
         // Nothing runs on a suspended queue.
         if isSuspended.withLock({ $0 }) { return }
-        await withCheckedContinuation { continuation in
-            queue.async {
-                self.closeConnection()
-                let isFirst = self.isSuspended.withLock { isSuspended in
-                    defer { isSuspended = true }
-                    return !isSuspended
-                }
-                if isFirst { self.queue.suspend() }
-                continuation.resume()
-            }
+        await queue.run {
+            self.closeConnection()
+            if !self.exchangeSuspended(true) { self.queue.suspend() }
         }
     }
 
-    /// Continues with the waiting reads.
-    func resume() {
-        let isDue = isSuspended.withLock { isSuspended in
-            defer { isSuspended = false }
+    func resume() { if exchangeSuspended(false) { queue.resume() } }
+
+    private func exchangeSuspended(_ value: Bool) -> Bool {
+        isSuspended.withLock { isSuspended in
+            defer { isSuspended = value }
             return isSuspended
         }
-        if isDue { queue.resume() }
     }
 
     private func perform<Output: Sendable>(
@@ -99,13 +82,9 @@ final class Reader: Sendable {
     ) async throws(SluiceError) -> Output {
         // Before the queue is used: a child of `fork` has none of its threads.
         try check.ensure()
-        return try await withCheckedContinuation { continuation in
-            queue.async {
-                continuation.resume(
-                    returning: Result { try self.attempt(body) }
-                        .mapError { SluiceError(wrapping: $0, doing: "reading \(self.path)") }
-                )
-            }
+        return try await queue.run {
+            Result { try self.attempt(body) }
+                .mapError { SluiceError(wrapping: $0, doing: "reading \(self.path)") }
         }.get()
     }
 
@@ -132,15 +111,12 @@ final class Reader: Sendable {
 
     private func closeConnection() {
         look?.close()
-        look = nil
-        version = nil
+        (look, version) = (nil, nil)
     }
 
     /// Throws if the schema is not known, since reads are then meaningless.
     private func ensureSchema(_ connection: Connection) throws {
-        do {
-            try schema.ensure(connection)
-        } catch let error as SluiceError where error.isOfFile {
+        do { try schema.ensure(connection) } catch let error as SluiceError where error.isOfFile {
             check.fail(error)
             throw error
         }

@@ -15,23 +15,16 @@ final class Write<Output: Sendable>: PendingWrite {
         body: @escaping @Sendable (WriteTransaction) throws -> Output,
         completion: @escaping @Sendable (Result<Output, SluiceError>) -> Void
     ) {
-        self.sync = sync
-        self.isAlone = isAlone
-        self.commitsOnWriterThread = commitsOnWriterThread
-        self.body = body
-        self.completion = completion
+        (self.sync, self.isAlone, self.commitsOnWriterThread) = (sync, isAlone, commitsOnWriterThread)
+        (self.body, self.completion) = (body, completion)
     }
 
-    func perform(in transaction: WriteTransaction) throws {
-        output = try body(transaction)
-    }
+    func perform(in transaction: WriteTransaction) throws { output = try body(transaction) }
 
     func complete() {
         guard let output else { preconditionFailure("a write was committed that was never performed") }
         completion(.success(output))
     }
 
-    func complete(failing error: SluiceError) {
-        completion(.failure(error))
-    }
+    func complete(failing error: SluiceError) { completion(.failure(error)) }
 }

@@ -1,8 +1,6 @@
 internal import SluiceSQLite
 
-/// The open write transaction: its subjects, each of which uses those before it.
-///
-/// One object lives as long as the writer.
+/// The write transaction, one for the writer's life: its subjects, each of which uses those before it.
 package final class WriteTransaction {
     let core: TransactionCore
     let blocks: QueueBlocks
@@ -29,7 +27,7 @@ package final class WriteTransaction {
     let transfers: Transfers
     /// The subjects with memory across transactions.
     private let remembering: [any TransactionSubject]
-    /// Identifies the file at the time the connection was closed for a while.
+    /// Identifies the file while the connection is closed; without it, device and inode do so alone.
     var fileMark: FileMark?
 
     init(_ core: TransactionCore) {
@@ -102,6 +100,27 @@ package final class WriteTransaction {
         self.init(core)
     }
 
+    /// Continues another transaction on a newly opened connection, without its memory of the file.
+    convenience init(continuing other: WriteTransaction, on connection: Connection) {
+        let old = other.core
+        self.init(
+            connection: connection,
+            nonce: old.nonce,
+            identity: old.identity,
+            leases: old.leases,
+            clock: old.clock,
+            writeBehind: old.order.limits,
+            runners: old.runners,
+            events: EventJournal(continuing: old.events, on: connection),
+            settledActions: old.settledActions,
+            ownSettlements: old.ownSettlements
+        )
+        (core.epoch, core.claimCount, core.others) = (old.epoch, old.claimCount, old.others)
+        (core.seenOpening, core.life) = (old.seenOpening, old.life)
+        registry.resume(other.registry)
+        core.followOrder()
+    }
+
     var connection: Connection { core.connection }
 
     func begin(now: Timestamp? = nil) throws {
@@ -129,10 +148,5 @@ package final class WriteTransaction {
             subject.rolledBack()
             subject.forget()
         }
-    }
-
-    /// Returns the changes of the last commit for the scheduler, and empties them.
-    func takeReport(isSynced: Bool) -> CommitReport {
-        core.takeReport(isSynced: isSynced, dueAt: schedule.takeDueTime())
     }
 }

@@ -5,19 +5,13 @@ internal import Synchronization
 /// Accepts the writes of a file from any thread, and commits them in groups.
 ///
 /// A caller that finds the writer free commits its own write, on its own thread. Writes that arrive during
-/// the commit wait and form the next group, which the writer's own thread commits. So a single caller needs
-/// no change of threads, and many callers share the cost of a commit. Only the leading thread uses the
-/// connection.
+/// the commit form the next group, which the writer's own thread commits. So a single caller needs no change
+/// of threads, and many callers share a commit. Only the leading thread uses the connection.
 ///
-/// On a busy processor there may be no other thread to submit writes during a commit, so that each of many
-/// callers would commit alone. So ``PendingWrite/commitsOnWriterThread`` leaves a write to the writer's
-/// thread.
-///
-/// Callers that shared a sync return one after the other, and the first must not get a sync for itself. So
-/// after a group with several of them, if a sync is slow, the next group is gathered first (``Gathering``).
-///
-/// When a write fails, its group is rolled back, and each member runs in a transaction of its own. So only
-/// the caller at fault gets the error (G14).
+/// On a busy processor no thread may submit writes during a commit, so that each caller would commit alone:
+/// ``PendingWrite/commitsOnWriterThread`` leaves a write to the writer's thread. If a sync is slow, a group
+/// is gathered first (``Gathering``). If a write fails, each member of its group runs in a transaction of
+/// its own, so that only the caller at fault gets the error (G14).
 package final class Writer: Sendable {
     /// The most writes in one transaction: it bounds how long a later one waits.
     static let groupLimit = 1_024
@@ -34,9 +28,13 @@ package final class Writer: Sendable {
         /// Called when no thread leads any more, and the writer is closed or suspended.
         var onRest: [@Sendable () -> Void] = []
 
-        /// Returns how many next writes form a group, and counts off one that needs its own transaction.
-        ///
-        /// Such a write forms a group only if it is the first in line.
+        /// Makes the caller the leader, unless another thread leads.
+        mutating func lead() -> Bool {
+            defer { hasLeader = true }
+            return !hasLeader
+        }
+
+        /// Returns how many next writes form a group; one that is alone does so only as the first in line.
         mutating func takeAlone(within count: Int) -> Int {
             guard let index = writes.prefix(count).firstIndex(where: \.isAlone) else { return count }
             guard index == writes.startIndex else { return index - writes.startIndex }
@@ -47,7 +45,6 @@ package final class Writer: Sendable {
 
     private let waiting = Mutex(Waiting())
     private let queue: DispatchQueue
-    /// Whether a caller that finds the writer free commits its own write.
     private let callersLead: Bool
     /// Signalled when all expected writes of a group have arrived.
     private let gathered = DispatchSemaphore(value: 0)
@@ -59,58 +56,28 @@ package final class Writer: Sendable {
     /// Why every write is refused, in a role that writes nothing.
     private let refusal: SluiceError?
 
-    init(_ committer: GroupCommitter, _ check: FileCheck, _ engine: EngineContext) {
-        self.committer = committer
-        queue = Self.queue(engine)
+    /// - Parameter committer: `nil` in a role that writes nothing, whose writes fail with `refusal`.
+    init(
+        _ committer: GroupCommitter? = nil,
+        refusing refusal: SluiceError? = nil,
+        _ check: FileCheck,
+        _ engine: EngineContext
+    ) {
+        (self.committer, self.refusal, self.check) = (committer, refusal, check)
+        queue = engine.queue("sluice.writer", qos: .userInitiated)
         callersLead = !engine.isNamed
-        self.check = check
-        durability = committer.durability
-        trouble = committer.trouble
-        refusal = nil
-        committer.walGuard?.onHold = { [weak self] in self?.restLater() }
+        durability = committer?.durability ?? .standard
+        trouble = committer?.trouble ?? WriterTrouble()
+        committer?.walGuard?.onHold = { [weak self] in self?.restLater() }
     }
 
-    /// Throws in a role that writes nothing.
-    func ensureWritable() throws(SluiceError) {
-        if let refusal { throw refusal }
-    }
+    func ensureWritable() throws(SluiceError) { if let refusal { throw refusal } }
 
-    /// Creates a writer that refuses every write.
-    init(refusing refusal: SluiceError, _ check: FileCheck, _ engine: EngineContext) {
-        self.refusal = refusal
-        queue = Self.queue(engine)
-        callersLead = true
-        self.check = check
-        durability = .standard
-        trouble = WriterTrouble()
-    }
-
-    /// The writer's current work, for tests to wait for.
-    struct Load: Sendable {
-        /// Writes that wait for the next group.
-        let waiting: Int
-        /// Whether a group is being committed, or waits for a lock.
-        let isLed: Bool
-        let isClosed: Bool
-        let isSuspended: Bool
-    }
-
-    private static func queue(_ engine: EngineContext) -> DispatchQueue {
-        engine.queue("sluice.writer", qos: .userInitiated)
-    }
-
-    /// Whether this is a child of the process that opened the file.
     var isForked: Bool { check.isForked }
 
-    var load: Load {
-        waiting.withLock {
-            Load(
-                waiting: $0.writes.count,
-                isLed: $0.hasLeader,
-                isClosed: $0.isClosed,
-                isSuspended: $0.isSuspended
-            )
-        }
+    /// The writer's current work, for tests to wait for; it is led while a group commits or waits for a lock.
+    var load: (waiting: Int, isLed: Bool, isClosed: Bool) {
+        waiting.withLock { ($0.writes.count, $0.hasLeader, $0.isClosed) }
     }
 
     /// Accepts a write and calls its completion after the commit, on some thread.
@@ -160,18 +127,12 @@ package final class Writer: Sendable {
                 waiting.isClosed = true
                 waiting.isSuspended = false
                 waiting.onRest.append { continuation.resume() }
-                if waiting.hasLeader { return false }
-                waiting.hasLeader = true
-                return true
+                return waiting.lead()
             }
             if isAlone { queue.async { self.leadAll() } }
         }
     }
-}
 
-// MARK: - Leading
-
-extension Writer {
     /// Commits one group on the caller's thread, and leaves the rest to the writer's.
     private func leadOnce() {
         guard let committer else { return leadAll() }
@@ -197,14 +158,15 @@ extension Writer {
                 for write in group { write.complete(failing: Self.closed) }
                 continue
             }
-            commit(group, with: committer)
+            let count = syncedCount(of: group)
+            _ = committer.commit(group, waitsForLock: true)
+            let duration = committer.lastCommit
+            if count > 0 { waiting.withLock { $0.gathering.committed(count, in: duration) } }
         } while isUpkeepDue || !endLeadingIfIdle()
     }
 
     /// Whether there is work between two groups; a suspension does not wait for it.
-    private var isUpkeepDue: Bool {
-        committer?.isUpkeepDue == true && !waiting.withLock { $0.isSuspended }
-    }
+    private var isUpkeepDue: Bool { committer?.isUpkeepDue == true && !waiting.withLock { $0.isSuspended } }
 
     private func endLeadingIfIdle() -> Bool {
         enum Next {
@@ -255,89 +217,48 @@ extension Writer {
         if isSignalled && result == .timedOut { gathered.wait() }
     }
 
-    private func commit(_ group: [any PendingWrite], with committer: GroupCommitter) {
-        let count = syncedCount(of: group)
-        _ = committer.commit(group, waitsForLock: true)
-        guard count > 0 else { return }
-        let duration = committer.lastCommit
-        waiting.withLock { $0.gathering.committed(count, in: duration) }
-    }
-
     private func syncedCount(of group: [any PendingWrite]) -> Int {
         group.count { durability.syncs($0.sync) }
     }
 
     private static let closed = SluiceError(.closed, "the broker was closed")
-}
 
-// MARK: - Suspension
-
-extension Writer {
-    /// Ends the current group and closes the connection; writes wait until ``resume(_:)``.
-    ///
-    /// A group that waits for another connection's lock ends when it has the lock or its timeout expires.
+    /// Ends the current group, at the latest when its lock times out, and closes the connection for a while.
     func suspend() async {
         await withCheckedContinuation { continuation in
-            enum Next { case lead, follow, nothing }
-            let next: Next = waiting.withLock { waiting in
-                if waiting.isClosed || (waiting.isSuspended && !waiting.hasLeader) { return .nothing }
+            let leads = waiting.withLock { waiting -> Bool? in
+                if waiting.isClosed || (waiting.isSuspended && !waiting.hasLeader) { return nil }
                 waiting.isSuspended = true
                 waiting.onRest.append { continuation.resume() }
-                if waiting.hasLeader { return .follow }
-                waiting.hasLeader = true
-                return .lead
+                return waiting.lead()
             }
-            switch next {
-            case .lead: queue.async { if !self.endLeadingIfIdle() { self.leadAll() } }
-            case .follow: break
-            case .nothing: continuation.resume()
-            }
+            guard let leads else { return continuation.resume() }
+            if leads { queue.async { if !self.endLeadingIfIdle() { self.leadAll() } } }
         }
     }
 
-    /// Opens the file again and commits the waiting writes.
-    ///
-    /// - Parameter reopen: Creates the committer that continues the given one. If it throws, writes continue
-    ///   to wait, unless no write can ever succeed.
+    /// Opens the file again with `reopen`; if it throws, writes wait, unless none can ever succeed.
     func resume(
         _ reopen: @escaping @Sendable (GroupCommitter) throws(SluiceError) -> GroupCommitter
     ) async throws(SluiceError) {
-        let result: Result<Void, SluiceError> = await withCheckedContinuation { continuation in
-            queue.async { continuation.resume(returning: self.resumed(reopen)) }
-        }
-        try result.get()
+        try await queue.run { self.resumed(reopen) }.get()
     }
 
     private func resumed(
         _ reopen: (GroupCommitter) throws(SluiceError) -> GroupCommitter
     ) -> Result<Void, SluiceError> {
-        let isDue = waiting.withLock { waiting in
-            guard waiting.isSuspended, !waiting.hasLeader, !waiting.isClosed else { return false }
-            waiting.hasLeader = true
-            return true
-        }
+        let isDue = waiting.withLock { $0.isSuspended && !$0.isClosed && $0.lead() }
         guard isDue else { return .success(()) }
-        let result = Result { () throws(SluiceError) in try committer.map(reopen) }
-        switch result {
-        case .success(let reopened):
-            committer = reopened
-            waiting.withLock { $0.isSuspended = false }
-        case .failure:
-            // Waiting writes fail if they can never succeed; otherwise the writer remains suspended.
-            waiting.withLock { $0.isSuspended = check.refusal == nil && !$0.isClosed }
-        }
+        let result = Result { () throws(SluiceError) in committer = try committer.map(reopen) }
+        // Waiting writes fail if they can never succeed; otherwise the writer remains suspended.
+        let hasFailed = (try? result.get()) == nil
+        waiting.withLock { $0.isSuspended = hasFailed && check.refusal == nil && !$0.isClosed }
         // Not here: it may continue as long as writes arrive.
         queue.async { if !self.endLeadingIfIdle() { self.leadAll() } }
-        return result.map { _ in }
+        return result
     }
-}
 
-// MARK: - Resting
-
-extension Writer {
-    /// Schedules ``rest()`` for a time when nothing may be committed.
-    ///
-    /// It uses the machine's clock, like waits for locks: it matters to other processes, not to the engine.
+    /// Schedules ``rest()`` by the machine's clock, like waits for locks: it matters to other processes.
     private func restLater() {
         queue.asyncAfter(deadline: .now() + .seconds(WALGuard.restInterval)) { [weak self] in
             if let self, self.rest() { self.restLater() }
@@ -348,10 +269,7 @@ extension Writer {
     func rest() -> Bool {
         let isFree = waiting.withLock { waiting -> Bool? in
             // A resumed writer starts again.
-            if waiting.isClosed || waiting.isSuspended { return nil }
-            if waiting.hasLeader { return false }
-            waiting.hasLeader = true
-            return true
+            waiting.isClosed || waiting.isSuspended ? nil : waiting.lead()
         }
         guard let isFree else { return false }
         guard isFree, let committer else { return true }

@@ -15,6 +15,12 @@ final class WriterTrouble: Sendable {
     private let isLocked = Atomic(false)
     private let checkpointIsAsked = Atomic(false)
     private let erasureIsAsked = Atomic(false)
+    var lockedSince: Timestamp? { state.withLock { $0.lockedSince } }
+    var isWaiting: Bool { state.withLock { $0.isWaiting } }
+    var pinnedPages: Int { state.withLock { $0.pinnedPages } }
+    var isWALTruncated: Bool { state.withLock { $0.isWALTruncated } }
+    var isCheckpointAsked: Bool { checkpointIsAsked.load(ordering: .acquiring) }
+    var isTruncationAsked: Bool { erasureIsAsked.load(ordering: .acquiring) }
 
     /// Records that a group waits for the write lock of another connection.
     func waits(since time: Timestamp) {
@@ -25,26 +31,19 @@ final class WriterTrouble: Sendable {
         isLocked.store(true, ordering: .relaxed)
     }
 
-    /// Records that the lock timeout expired.
     func gaveUp() { state.withLock { $0.isWaiting = false } }
 
     func hasLock() {
         guard isLocked.load(ordering: .relaxed) else { return }
         isLocked.store(false, ordering: .relaxed)
-        state.withLock { state in
-            state.lockedSince = nil
-            state.isWaiting = false
-        }
+        state.withLock { ($0.lockedSince, $0.isWaiting) = (nil, false) }
     }
 
     /// Records how many pages of the WAL a checkpoint has not copied.
     func pinned(_ pages: Int) { state.withLock { $0.pinnedPages = pages } }
-
-    /// Clears the request for a checkpoint, which begins now.
-    func startCheckpoint() { checkpointIsAsked.store(false, ordering: .relaxed) }
-
     /// Requests that the next upkeep copies the WAL, however short it is.
     func askForCheckpoint() { checkpointIsAsked.store(true, ordering: .releasing) }
+    func startCheckpoint() { checkpointIsAsked.store(false, ordering: .relaxed) }
 
     /// Requests that the next upkeep truncates the WAL.
     func askForErasure() {
@@ -52,18 +51,8 @@ final class WriterTrouble: Sendable {
         erasureIsAsked.store(true, ordering: .releasing)
     }
 
-    /// Records the result of a requested truncation.
     func erased(_ isErased: Bool) {
         state.withLock { $0.isWALTruncated = isErased }
         erasureIsAsked.store(false, ordering: .relaxed)
     }
-
-    var isTruncationAsked: Bool { erasureIsAsked.load(ordering: .acquiring) }
-    var isWALTruncated: Bool { state.withLock { $0.isWALTruncated } }
-
-    /// The time since which writes have met the lock.
-    var lockedSince: Timestamp? { state.withLock { $0.lockedSince } }
-    var isWaiting: Bool { state.withLock { $0.isWaiting } }
-    var pinnedPages: Int { state.withLock { $0.pinnedPages } }
-    var isCheckpointAsked: Bool { checkpointIsAsked.load(ordering: .acquiring) }
 }

@@ -2,21 +2,17 @@
 package struct CommitReport: Sendable {
     /// Queues that may have become ready: those of foreign changes in order of commit, then the others by id.
     package let queues: [QueueID]
-    /// Changes that other connections made, to single actions or to queues.
     package let foreignChanges: [ForeignChange]
     /// Whether other connections have added actions that are scheduled or expire.
     package let hasForeignTimes: Bool
-    /// Changes among the processes that run the queues.
     package let runnerChanges: RunnerChanges
     /// Gates that were closed before the commit and are open now.
     package let openings: [GateOpening]
-    /// Whether holds may have been added or ended.
     package let changesHolds: Bool
     /// The commit's events, if the store is observed or the logger asks for them.
     package let events: [QueueEvent]
     /// Whether the store is observed; if not, the events are for the logger only.
     package let isObserved: Bool
-    /// The actions that events are about, if an observer asks for them.
     let contents: ObservedContents?
     /// The earliest time at which an action deferred by this commit is due.
     package let dueAt: Timestamp?

@@ -1,12 +1,8 @@
 internal import SluiceSQLite
 
-// MARK: - Reporting
-
 /// Records the events of subjects, and those found in changes of other connections.
 extension EventJournal {
-    /// Records an event of an action that is still in the file, if the event is collected.
-    ///
-    /// Call it before the action is deleted.
+    /// Records an event of an action, if it is collected; call it before the action is deleted.
     func record(
         _ kind: QueueEvent.Kind,
         _ action: ActionID,
@@ -19,15 +15,11 @@ extension EventJournal {
         event.actionKind = try connection.cached("SELECT kind FROM sluice_action_rows WHERE id = ?1")
             .bind(1, action.rawValue).first { $0.text(0) }
         fill(&event)
-        var contents: StoredAction?
-        if asksForAction(of: event) { contents = try StoredAction.read(action, on: connection) }
-        add(event, about: contents)
+        try add(event, about: asksForAction(of: event) ? StoredAction.read(action, on: connection) : nil)
         if kind.takesAway && isOn { leaves(queue) }
     }
 
-    /// Records an event of an action whose queue and kind the caller knows.
-    ///
-    /// - Parameter contents: The action itself, evaluated only if an observer asks for it.
+    /// Records an event of an action; `contents` is evaluated only if an observer asks for the action.
     func record(
         _ kind: QueueEvent.Kind,
         _ action: ActionID,
@@ -45,8 +37,7 @@ extension EventJournal {
     }
 
     func record(_ kind: QueueEvent.Kind, queue: QueueID) throws(SQLiteError) {
-        guard isOn else { return }
-        add(QueueEvent(kind, at: now.date, queue: try queueName(queue)))
+        if isOn { add(QueueEvent(kind, at: now.date, queue: try queueName(queue))) }
     }
 
     func record(_ kind: QueueEvent.Kind, _ fill: (inout QueueEvent) -> Void) {
@@ -57,19 +48,12 @@ extension EventJournal {
     }
 
     func recordEmpty(_ queue: QueueID) throws(SQLiteError) {
-        guard isOn else { return }
-        try record(hasLeft(queue) ? .idle : .emptyWake, queue: queue)
+        if isOn { try record(hasLeft(queue) ? .idle : .emptyWake, queue: queue) }
     }
 
-    func recordStart(
-        _ action: ActionID,
-        of kind: String,
-        in name: QueueName,
-        attempt: Int,
-        _ queue: QueueID
-    ) {
+    func recordStart(_ action: ActionID, of kind: String, in name: QueueName, attempt: Int, _ id: QueueID) {
         guard collects(.started) else { return }
-        if isOn { _ = hasLeft(queue) }
+        if isOn { _ = hasLeft(id) }
         record(.started, action, of: kind, in: name) { $0.attempt = attempt }
     }
 
@@ -79,12 +63,10 @@ extension EventJournal {
         guard collects(.editLost) else { return }
         let known = try connection.cached(
             """
-            SELECT coalesce(s.attempts, 0), s.edited_claim
-            FROM sluice_action_rows AS a LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id
-            WHERE a.id = ?1
+            SELECT coalesce(s.attempts, 0), s.edited_claim FROM sluice_action_rows AS a
+            LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id WHERE a.id = ?1
             """
-        )
-        .bind(1, receipt.action.rawValue).first { (earlier: $0.int(0), editedClaim: $0.optionalInt64(1)) }
+        ).bind(1, receipt.action.rawValue).first { (earlier: $0.int(0), editedClaim: $0.optionalInt64(1)) }
         guard let known else { return }
         if known.editedClaim == receipt.claim {
             try record(.editLost, receipt.action, in: receipt.queue) { $0.attempt = known.earlier + 1 }
@@ -96,19 +78,7 @@ extension EventJournal {
         try connection.cached("SELECT name FROM sluice_queue_rows WHERE queue_id = ?1")
             .bind(1, queue.rawValue).first { QueueName($0.text(0)) }
     }
-}
 
-extension QueueEvent.Kind {
-    /// Whether the event removes the action from its queue.
-    fileprivate var takesAway: Bool {
-        self == .succeeded || self == .removed || self == .taken || self == .moved || self == .deadLettered
-    }
-}
-
-// MARK: - Foreign changes
-
-extension EventJournal {
-    /// Records a change that another connection made.
     func record(_ change: ForeignChange) throws(SQLiteError) {
         // A cancelled action that runs is reported as removed when its handler returns.
         guard isOn, !change.endsRun || change.isDeletion else { return }
@@ -152,5 +122,11 @@ extension EventJournal {
     /// Keeps gates and holds as this transaction leaves them, to compare later changes with.
     func keepControls(_ controls: () throws(SQLiteError) -> Controls) throws(SQLiteError) {
         if isOn && reportedControls == nil { reportedControls = try controls() }
+    }
+}
+
+extension QueueEvent.Kind {
+    fileprivate var takesAway: Bool {
+        self == .succeeded || self == .removed || self == .taken || self == .moved || self == .deadLettered
     }
 }

@@ -4,25 +4,20 @@ internal import SluiceSQLite
 final class EventJournal {
     let connection: Connection
     let interest: Interest
-    /// The wall clock when the transaction began.
     var now = Timestamp(microseconds: 0)
     /// Whether the store is observed; decided when the transaction begins and constant until it ends.
     private(set) var isOn = false
     private(set) var events: [QueueEvent] = []
     /// The actions that events are about; `nil` if no observer asks for them.
     private(set) var contents: ObservedContents?
-    /// Queues that an action has left and that have neither been claimed from nor found empty since.
-    ///
-    /// It distinguishes a queue that has become empty from a wake-up that found nothing. At ``leftLimit``
-    /// queues the set is emptied; some of those queues then report ``QueueEvent/Kind/emptyWake`` instead.
+    /// Queues that an action has left, until they are claimed from or found empty: then they are idle.
     private var left: Set<QueueID> = []
     /// Queues that this transaction removed from `left`, put back in a roll-back.
     private var taken: [QueueID] = []
     /// Gates and holds as last reported, to compare with the changes of other connections.
     var reportedControls: Controls?
-    /// The value of `reportedControls` at the last commit.
     private var committedControls: Controls?
-
+    /// At this number `left` is emptied; some of those queues then report an empty wake instead.
     private static let leftLimit = 10_000
 
     init(_ connection: Connection, _ interest: Interest) {
@@ -42,8 +37,7 @@ final class EventJournal {
         contents = isOn ? interest.contents : nil
         guard wasOn && !isOn else { return }
         left.removeAll()
-        reportedControls = nil
-        committedControls = nil
+        (reportedControls, committedControls) = (nil, nil)
     }
 
     func add(_ event: QueueEvent, about action: StoredAction? = nil) {
@@ -51,12 +45,10 @@ final class EventJournal {
         events.append(event)
     }
 
-    /// Returns whether an event is collected, for observers or for the logger.
     func collects(_ kind: QueueEvent.Kind) -> Bool {
         isOn || (interest.logged.map { $0 <= kind.logLevel } ?? false)
     }
 
-    /// Returns whether an observer asks for the action of an event.
     func asksForAction(of event: QueueEvent) -> Bool {
         guard let queues = contents?.queues else { return false }
         return [event.queue, event.target].contains { $0.map { queues.contains($0) } ?? false }

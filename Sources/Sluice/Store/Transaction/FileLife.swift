@@ -2,9 +2,8 @@ internal import SluiceSQLite
 
 /// Detects that an older copy was restored into the open file, by commits that the copy lacks.
 ///
-/// To SQLite, such a restore (as by the shell's `.restore`) is a transaction of another connection. SQLite
-/// raises the schema's version with it (<https://www.sqlite.org/c3ref/backup_finish.html>), so a check is
-/// needed only if that version has changed.
+/// To SQLite, that is a transaction of another connection. It raises the schema's version
+/// (<https://www.sqlite.org/c3ref/backup_finish.html>), so a check is needed only if that has changed.
 struct FileLife {
     /// The last sequence given to an action by any connection.
     private var lastAction: Int64 = 0
@@ -13,10 +12,8 @@ struct FileLife {
     /// The end of the lease, if the open transaction has written it.
     private var openLease: Int64?
 
-    /// Records that the open transaction has written the lease.
     mutating func wrote(lease: Timestamp) { openLease = lease.microseconds }
 
-    /// Reads the last sequence that other connections have committed.
     mutating func look(_ connection: Connection) throws(SQLiteError) {
         let found = try connection.cached("SELECT value FROM sluice_counters WHERE name = 'action'")
             .first { $0.int64(0) }
@@ -31,18 +28,13 @@ struct FileLife {
 
     mutating func rolledBack() { openLease = nil }
 
-    /// Throws if the file holds an older state.
-    ///
-    /// - Parameters:
-    ///   - epoch: The epoch under which this process runs the queues.
-    ///   - claims: The claims of the actions that it runs.
+    /// Throws if the file holds an older state than this process, with its epoch and claims, has seen.
     func ensure(_ connection: Connection, epoch: Int64?, claims: Set<Int64>) throws {
         guard try isOlder(connection, epoch, claims), !mutant("older copy") else { return }
-        throw SluiceError(
-            .fileReplaced,
+        let text =
             "an older copy was restored over \(connection.path) while it was open, so that numbers would "
-                + "be used twice: close the broker and open it again"
-        )
+            + "be used twice: close the broker and open it again"
+        throw SluiceError(.fileReplaced, text)
     }
 
     private func isOlder(_ connection: Connection, _ epoch: Int64?, _ claims: Set<Int64>) throws -> Bool {
@@ -59,15 +51,5 @@ struct FileLife {
         let standing = try connection.prepare("SELECT claim FROM sluice_claim_rows WHERE claim >> 32 = ?1")
             .bind(1, epoch).all { $0.int64(0) }
         return found != lease || Set(standing) != claims
-    }
-}
-
-extension TransactionCore {
-    /// Checks the file after a change of the schema's version, and forgets the order.
-    ///
-    /// A copy may have been restored, perhaps one that looks the same.
-    func rereadReplacedFile() throws {
-        try life.ensure(connection, epoch: epoch, claims: order.claims)
-        order.reread()
     }
 }

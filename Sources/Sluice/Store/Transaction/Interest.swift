@@ -1,38 +1,27 @@
 package import Logging
 internal import Synchronization
 
-/// Counts the store's observers, and the queues whose actions they ask for.
-///
-/// Without observers no events are collected, and a commit costs nothing more.
+/// Counts the store's observers, without whom no events are collected, and the queues that they ask for.
 package final class Interest: Sendable {
     private let count = Atomic(0)
     /// Queues whose observers ask for the actions themselves, with the number of those observers.
     private let queues = Mutex<[QueueName: Int]>([:])
-    private let queueCount = Atomic(0)
     /// Whether other connections have committed since those observers were last notified of it.
     private let haveOthersCommitted = Atomic(false)
-
     /// The least level of the events that the logger asks for; `nil` if it asks for none.
     let logged: Logger.Level?
 
-    package init(loggingFrom level: Logger.Level = .critical) {
-        logged = level <= .warning ? level : nil
-    }
-
+    package init(loggingFrom level: Logger.Level = .critical) { logged = level <= .warning ? level : nil }
     package convenience init(_ logger: Logger) { self.init(loggingFrom: logger.logLevel) }
-
     /// Adds an observer; transactions that begin after this collect events.
     package func begin() { count.add(1, ordering: .acquiringAndReleasing) }
-
     package func end() { count.subtract(1, ordering: .acquiringAndReleasing) }
-
     package var isAny: Bool { count.load(ordering: .acquiring) > 0 }
 
     /// Adds an observer that asks for the actions of a queue; call it before ``begin()``.
     func begin(contentsOf queue: QueueName) {
         queues.withLock { queues in
             queues[queue, default: 0] += 1
-            queueCount.store(queues.count, ordering: .releasing)
             // Earlier commits of other connections do not count.
             if queues.count == 1 { _ = takeCommitOfOthers() }
         }
@@ -46,15 +35,12 @@ package final class Interest: Sendable {
     }
 
     func end(contentsOf queue: QueueName) {
-        queues.withLock { queues in
-            queues[queue] = queues[queue].flatMap { $0 > 1 ? $0 - 1 : nil }
-            queueCount.store(queues.count, ordering: .releasing)
-        }
+        queues.withLock { queues in queues[queue] = queues[queue].flatMap { $0 > 1 ? $0 - 1 : nil } }
     }
 
     /// The actions that a transaction beginning now is to collect; `nil` if no observer asks for any.
     var contents: ObservedContents? {
-        guard queueCount.load(ordering: .acquiring) > 0 else { return nil }
-        return ObservedContents(queues: queues.withLock { Set($0.keys) })
+        let names = queues.withLock { Set($0.keys) }
+        return names.isEmpty ? nil : ObservedContents(queues: names)
     }
 }

@@ -1,6 +1,5 @@
 /// The actions that events are about, for observers who ask for them.
 struct ObservedContents: Sendable {
-    /// The queues whose observers ask for actions.
     let queues: Set<QueueName>
     /// The actions by index of their event; an action deleted before it could be read is missing.
     var actions: [Int: StoredAction] = [:]

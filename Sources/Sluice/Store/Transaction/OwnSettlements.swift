@@ -12,41 +12,29 @@ final class OwnSettlements: Sendable {
     private let entries = Mutex<[ActionID: Entry]>([:])
     /// Read at each settling; usually zero.
     private let count = Atomic(0)
+    private var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
 
-    func add(_ entry: Entry, of action: ActionID) {
-        entries.withLock { entries in
-            entries[action] = entry
-            count.store(entries.count, ordering: .releasing)
-        }
-    }
+    func add(_ entry: Entry, of action: ActionID) { change { $0[action] = entry } }
 
-    /// Returns the entry of a run, if the application has settled it.
     func entry(of receipt: Receipt) -> Entry? {
-        guard count.load(ordering: .acquiring) > 0 else { return nil }
+        if isEmpty { return nil }
         let entry = entries.withLock { $0[receipt.action] }
         return entry?.claim == receipt.claim ? entry : nil
     }
 
     /// Returns whether the application has settled an action that is deleted.
-    func hasSettled(_ action: ActionID) -> Bool {
-        guard count.load(ordering: .acquiring) > 0 else { return false }
-        return entries.withLock { $0[action] != nil }
-    }
-
+    func hasSettled(_ action: ActionID) -> Bool { !isEmpty && entries.withLock { $0[action] != nil } }
     /// Removes an action that another connection has deleted: its settling, if any, was rolled back before.
-    func deleted(_ action: ActionID) {
-        guard count.load(ordering: .acquiring) > 0 else { return }
-        entries.withLock { entries in
-            entries[action] = nil
-            count.store(entries.count, ordering: .releasing)
-        }
+    func deleted(_ action: ActionID) { if !isEmpty { change { $0[action] = nil } } }
+
+    func remove(_ receipt: Receipt) {
+        if isEmpty { return }
+        change { if $0[receipt.action]?.claim == receipt.claim { $0[receipt.action] = nil } }
     }
 
-    /// Removes a run that has ended in the file.
-    func remove(_ receipt: Receipt) {
-        guard count.load(ordering: .acquiring) > 0 else { return }
+    private func change(_ body: (inout [ActionID: Entry]) -> Void) {
         entries.withLock { entries in
-            if entries[receipt.action]?.claim == receipt.claim { entries[receipt.action] = nil }
+            body(&entries)
             count.store(entries.count, ordering: .releasing)
         }
     }

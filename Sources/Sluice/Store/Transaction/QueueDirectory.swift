@@ -7,7 +7,6 @@ struct QueueDirectory {
 
     /// The most names that are kept, about 10 MB; at the limit all are forgotten, and read again when used.
     private static let limit = 65_536
-
     private var entries: [QueueName: Entry] = [:]
 
     subscript(name: QueueName) -> Entry? {
@@ -18,7 +17,5 @@ struct QueueDirectory {
         }
     }
 
-    mutating func removeAll() {
-        if !entries.isEmpty { entries.removeAll(keepingCapacity: true) }
-    }
+    mutating func removeAll() { if !entries.isEmpty { entries.removeAll(keepingCapacity: true) } }
 }

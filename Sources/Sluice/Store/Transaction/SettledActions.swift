@@ -1,31 +1,21 @@
 internal import SluiceSQLite
 
-/// Remembers how the last actions ended, and notifies waiters after each commit.
-///
-/// Confined to the writer's leader.
+/// Remembers how the last actions ended, and notifies waiters; confined to the writer's leader.
 final class SettledActions {
     /// The number of ends that are remembered: 100 KB.
     static let capacity = 4_096
-
     let waiters: SettlementWaiters
     private var recent: [(action: ActionID, end: ActionEnd)] = []
     /// The index in `recent` of the next entry once `recent` is full.
     private var next = 0
     /// The number of last entries that are not committed yet.
     private var uncommitted = 0
-    /// Ends that are reported to waiters after the commit.
     private var toTell: [(action: ActionID, end: ActionEnd)] = []
 
-    init(waiters: SettlementWaiters) {
-        self.waiters = waiters
-    }
+    init(waiters: SettlementWaiters) { self.waiters = waiters }
 
     func note(_ action: ActionID, _ end: ActionEnd) {
-        if recent.count < Self.capacity {
-            recent.append((action, end))
-        } else {
-            recent[next] = (action, end)
-        }
+        if recent.count < Self.capacity { recent.append((action, end)) } else { recent[next] = (action, end) }
         next = (next + 1) % Self.capacity
         uncommitted += 1
         if waiters.areThere { toTell.append((action, end)) }
@@ -41,7 +31,6 @@ final class SettledActions {
 
     func committed() { uncommitted = 0 }
 
-    /// Removes the entries of a transaction that was rolled back.
     func rolledBack() {
         for step in 1..<(min(uncommitted, recent.count) + 1) {
             // No action has this number.
@@ -51,7 +40,6 @@ final class SettledActions {
         toTell.removeAll()
     }
 
-    /// Notifies the waiters of committed ends.
     func tell() {
         guard !toTell.isEmpty else { return }
         waiters.tell(toTell)
@@ -62,9 +50,7 @@ final class SettledActions {
 extension TransactionCore {
     /// Returns how an action ended; `nil` if it waits or runs.
     func end(of action: ActionID) throws(SQLiteError) -> ActionEnd? {
-        let isThere = try connection.cached("SELECT 1 FROM sluice_action_rows WHERE id = ?1")
-            .bind(1, action.rawValue).hasRow()
-        if isThere { return nil }
+        if try exists(action) { return nil }
         if let end = settledActions.end(of: action) { return end }
         if ownSettlements.hasSettled(action) { return .succeeded }
         let cause = try connection.cached("SELECT cause FROM sluice_dead_rows WHERE id = ?1")

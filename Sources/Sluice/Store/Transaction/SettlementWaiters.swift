@@ -2,36 +2,25 @@ internal import Synchronization
 
 /// Keeps the callers that wait for actions to be settled: a continuation each, no task and no thread.
 package final class SettlementWaiters: Sendable {
+    typealias Continuation = CheckedContinuation<ActionEnd, any Error>
+
     private struct State {
-        var waiters: [ActionID: [Int: CheckedContinuation<ActionEnd, any Error>]] = [:]
-        var lastNumber = 0
+        var waiters: [ActionID: [Int: Continuation]] = [:]
         var isClosed = false
     }
 
     private let state = Mutex(State())
     private let waiting = Atomic(0)
-
+    private let lastNumber = Atomic(0)
     /// Whether there are waiters; a new one checks the file afterwards, and so finds earlier commits there.
     var areThere: Bool { count > 0 }
-
     var count: Int { waiting.load(ordering: .acquiring) }
-
     var actions: [ActionID] { state.withLock { Array($0.waiters.keys) } }
-
     /// Returns a number for a new waiter.
-    func nextNumber() -> Int {
-        state.withLock { state in
-            state.lastNumber += 1
-            return state.lastNumber
-        }
-    }
+    func nextNumber() -> Int { lastNumber.wrappingAdd(1, ordering: .relaxed).newValue }
 
     /// Adds a waiter; returns `false` if it was resumed at once: its task is cancelled, or the file closed.
-    func enter(
-        _ action: ActionID,
-        _ number: Int,
-        _ continuation: CheckedContinuation<ActionEnd, any Error>
-    ) -> Bool {
+    func enter(_ action: ActionID, _ number: Int, _ continuation: Continuation) -> Bool {
         let error = state.withLock { state -> (any Error)? in
             if state.isClosed { return Self.closed }
             // The task may be cancelled before its waiter is here: such a waiter is not added.
@@ -44,7 +33,6 @@ package final class SettlementWaiters: Sendable {
         return error == nil
     }
 
-    /// Ends one wait, if it has not ended yet.
     func leave(_ action: ActionID, _ number: Int, with result: Result<ActionEnd, any Error>) {
         let waiter = state.withLock { state in
             let waiter = state.waiters[action]?.removeValue(forKey: number)

@@ -16,11 +16,8 @@ struct StoredAction: Sendable {
     let expiresAt: Timestamp?
     let trace: String?
     var groups = ActionGroups()
-
     var place: Place { Place(key: key, action: id) }
-}
 
-extension StoredAction {
     /// Reads the row of an action; `nil` if it is deleted.
     static func read(_ action: ActionID, on connection: Connection) throws(SQLiteError) -> StoredAction? {
         // Most actions have no groups and need no second query.
@@ -32,8 +29,7 @@ extension StoredAction {
             FROM sluice_action_rows AS a JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
             WHERE a.id = ?1
             """
-        )
-        .bind(1, action.rawValue).first {
+        ).bind(1, action.rawValue).first {
             let stored = StoredAction(
                 id: action,
                 key: PlaceKey($0, 0),

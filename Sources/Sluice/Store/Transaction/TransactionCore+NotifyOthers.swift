@@ -4,21 +4,18 @@ internal import SluiceSQLite
 extension TransactionCore {
     /// Changes of this transaction that other processes running the queues must learn.
     struct OutgoingChanges {
-        /// Queues that may have become ready.
         var queues: Set<QueueID> = []
         var queuesOfNew: Set<QueueID> = []
         var actions: [ForeignChange] = []
         var controls: ControlChanges = []
 
-        var isEmpty: Bool {
-            queues.isEmpty && queuesOfNew.isEmpty && actions.isEmpty && controls.isEmpty
-        }
+        var isEmpty: Bool { queues.isEmpty && queuesOfNew.isEmpty && actions.isEmpty && controls.isEmpty }
     }
 
     /// Writes the changes for the other processes that run the queues.
     ///
-    /// It omits a queue whose only slot is taken: the process that settles the running action then claims the
-    /// next one and sees all changes. Of new actions one record is enough, since its reader reads them all.
+    /// It omits a queue whose only slot is taken: the process that settles its action sees all changes. One
+    /// record of new actions is enough, since its reader reads them all.
     func notifyOthers(_ outgoing: OutgoingChanges) throws(SQLiteError) {
         var areTold = !outgoing.actions.isEmpty
         for queue in outgoing.queues where try wakeOthers(for: queue) { areTold = true }
@@ -29,9 +26,8 @@ extension TransactionCore {
                 INSERT INTO sluice_changes (epoch, queue_id, action_id, change)
                 SELECT epoch, ?2, ?3, ?4 FROM sluice_runner_rows WHERE epoch <> ?1
                 """
-            )
-            .bind(1, epoch ?? 0).bind(2, change.queue.rawValue).bind(3, change.action?.rawValue)
-            .bind(4, change.change).run()
+            ).bind(1, epoch ?? 0).bind(2, change.queue.rawValue).bind(3, change.action?.rawValue)
+                .bind(4, change.change).run()
         }
         for (change, name) in ControlChanges.names where outgoing.controls.contains(change) {
             try notifyRunners(name)
@@ -40,21 +36,15 @@ extension TransactionCore {
 
     /// Writes a wake-up for a queue, unless its only slot is taken; returns whether it was written.
     private func wakeOthers(for queue: QueueID) throws(SQLiteError) -> Bool {
-        let told = try connection.cached(
+        try connection.cached(
             """
             INSERT INTO sluice_changes (epoch, queue_id, change)
-            SELECT epoch, ?2, 'wake' FROM sluice_runner_rows
-            WHERE epoch <> ?1
+            SELECT epoch, ?2, 'wake' FROM sluice_runner_rows WHERE epoch <> ?1
               AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows WHERE queue_id = ?2 AND slots = 1)
             """
-        )
-        .bind(1, epoch ?? 0).bind(2, queue.rawValue).run()
-        return told > 0
+        ).bind(1, epoch ?? 0).bind(2, queue.rawValue).run() > 0
     }
 
-    // MARK: Recording
-
-    /// Records that a queue may have become ready.
     func touch(_ queue: QueueID) {
         touchedQueues.insert(queue)
         if !others.isEmpty { outgoing.queues.insert(queue) }
@@ -74,13 +64,8 @@ extension TransactionCore {
         touchedQueues.insert(queue)
     }
 
-    /// Records a change of an action for the other processes that run the queues.
-    func log(_ change: ForeignChange) {
-        if !others.isEmpty { outgoing.actions.append(change) }
-    }
-}
+    func log(_ change: ForeignChange) { if !others.isEmpty { outgoing.actions.append(change) } }
 
-extension TransactionCore {
     /// Notifies the other processes that the set of runners has changed, or that they are to poll.
     func notifyRunners(_ change: String) throws(SQLiteError) {
         guard !others.isEmpty else { return }
@@ -89,7 +74,6 @@ extension TransactionCore {
             INSERT INTO sluice_changes (epoch, change)
             SELECT epoch, ?1 FROM sluice_runner_rows WHERE epoch <> ?2
             """
-        )
-        .bind(1, change).bind(2, epoch ?? 0).run()
+        ).bind(1, change).bind(2, epoch ?? 0).run()
     }
 }

@@ -10,7 +10,7 @@ final class TransactionCore {
     let nonce: Int64
     /// Whether the transaction belongs to the application, on its own connection: see ``join(now:)``.
     let isJoined: Bool
-    /// The wall clock when the transaction began or was joined.
+    /// The wall clock when the transaction began or was joined, and the clock's uptime.
     var now = Timestamp(microseconds: 0)
     var uptime = Duration.zero
     /// How long the transaction has waited for the write lock; zero for short waits.
@@ -19,21 +19,16 @@ final class TransactionCore {
     let identity: ProcessIdentity
     let leases: LeaseTimes
     let runners: RunnerState
-
     /// The epoch under which this store runs the queues, set by ``RunnerRegistry``; `nil` while it does not.
     var epoch: Int64? { didSet { runners.setEpoch(epoch) } }
     /// The number of claims made in this epoch; never lowered, so that no claim's number is used again.
     var claimCount: Int64 = 0
-
-    /// Queues that may have become ready, by this transaction or by the commits that it has read.
     var touchedQueues: Set<QueueID> = []
     private(set) var foreignChanges: [ForeignChange] = []
     private var hasForeignTimes = false
-
     /// The values when the transaction began, restored in a roll-back.
-    private var before: Before?
+    private var before: (epoch: Int64?, claimCount: Int64, others: [Int64], seenOpening: Int64)?
     private var changesBefore = 0
-    /// Whether the open transaction has changed anything.
     var hasChanges: Bool { connection.totalChanges != changesBefore }
     private var dataVersion: Int64?
     /// `PRAGMA data_version` at the last foreign commit that observers were notified of; kept in a roll-back.
@@ -42,27 +37,22 @@ final class TransactionCore {
     private(set) var hasReadForeignCommits = false
     private var actionCounter: Int64?
     private var savedActionCounter: Int64?
-    /// The queues whose names were asked for.
     var directory = QueueDirectory()
-    /// The waiting actions of each queue, in order.
     let order: WaitingOrder
     /// The epochs of the other processes that run the queues and are notified of this one's commits.
     var others: [Int64] = [] { didSet { runners.setOtherCount(others.count) } }
-    /// The epochs of processes that were dead at the last check, and the time of that check.
+    /// The processes that were dead at the last check, and the time of that check.
     private var deadRunners: Set<Int64> = []
     private var lookedForDead = Timestamp(microseconds: 0)
     private var runnerChanges: RunnerChanges = []
-    /// Changes for the other processes; empty while there are none.
     var outgoing = OutgoingChanges()
     private var knownControls: Controls?
-    /// Changes of gates and holds in this transaction.
     private var controlChanges: ControlChanges = []
     private(set) var openings: [GateOpening] = []
     /// The counter `opening` at the last check for gates that other connections have opened.
     var seenOpening: Int64 = 0
     private var schema = SchemaCheck()
     var life = FileLife()
-    /// The events of the transaction, collected while the store is observed.
     let events: EventJournal
     var routeUse = RouteUse()
     let settledActions: SettledActions
@@ -81,35 +71,21 @@ final class TransactionCore {
         ownSettlements: OwnSettlements,
         isJoined: Bool
     ) {
-        self.ownSettlements = ownSettlements
-        self.isJoined = isJoined
-        self.settledActions = settledActions
-        self.connection = connection
-        self.nonce = nonce
-        self.identity = identity
-        self.runners = runners
-        self.leases = leases
-        self.clock = clock
+        (self.connection, self.nonce, self.identity, self.isJoined) = (connection, nonce, identity, isJoined)
+        (self.runners, self.leases, self.clock, self.events) = (runners, leases, clock, events)
+        (self.settledActions, self.ownSettlements) = (settledActions, ownSettlements)
         order = WaitingOrder(connection: connection, limits: writeBehind)
-        self.events = events
         // The existing contents are no change. If they cannot be read, the first write reports why.
         reportedDataVersion =
             isJoined ? nil : try? connection.cached("PRAGMA data_version").first { $0.int64(0) }
     }
-}
 
-// MARK: - Life
-
-extension TransactionCore {
-    /// Begins the transaction.
-    ///
-    /// - Returns: Whether other connections have committed since the last one. If so, all memory of the file
-    ///   must be forgotten.
+    /// Begins; returns whether others have committed since, so that all memory of the file must be forgotten.
     func begin(now: Timestamp?) throws -> Bool {
         // An error here is ignored: a later read of the order repeats it and reports the error.
         try? order.loadAhead()
         try connection.beginImmediate()
-        before = Before(self)
+        before = (epoch, claimCount, others, seenOpening)
         order.begin()
         (self.now, uptime, waited) = (now ?? clock.now, clock.uptime, .zero)
         events.begin(now: self.now)
@@ -119,7 +95,11 @@ extension TransactionCore {
         if version != reportedDataVersion { events.interest.noteCommitOfOthers() }
         reportedDataVersion = version
         let mayBeCopy = try schema.ensure(connection)
-        if mayBeCopy { try rereadReplacedFile() }
+        if mayBeCopy {
+            // Perhaps one that looks the same: the order is read again too.
+            try life.ensure(connection, epoch: epoch, claims: order.claims)
+            order.reread()
+        }
         forget()
         if mayBeCopy { runnerChanges.insert(.look) }
         // Changes of gates and holds are recorded only for processes that run the queues.
@@ -128,7 +108,6 @@ extension TransactionCore {
         return true
     }
 
-    /// Reads the changes that other connections have recorded since the last transaction, and the runners.
     func takeIn() throws(SQLiteError) {
         try life.look(connection)
         try readRunners()
@@ -145,7 +124,6 @@ extension TransactionCore {
         order.committed()
     }
 
-    /// Writes the last sequence given, and the changes for other processes, at the end of the transaction.
     func writeDown() throws(SQLiteError) {
         if let actionCounter, actionCounter != savedActionCounter {
             try connection.cached("UPDATE sluice_counters SET value = ?1 WHERE name = 'action'")
@@ -157,7 +135,10 @@ extension TransactionCore {
     func rollback() {
         connection.rollback()
         events.rollBack()
-        before?.restore(self)
+        if let before {
+            (epoch, others, seenOpening) = (before.epoch, before.others, before.seenOpening)
+            claimCount = max(claimCount, before.claimCount)
+        }
         before = nil
         forget()
         knownControls = nil
@@ -175,12 +156,7 @@ extension TransactionCore {
         let changes = connection.totalChanges
         if order.takeMissedNewcomers() { runnerChanges.insert(.look) }
         defer {
-            touchedQueues.removeAll(keepingCapacity: true)
-            foreignChanges.removeAll()
-            openings.removeAll()
-            controlChanges = []
-            runnerChanges = []
-            hasForeignTimes = false
+            clearReport()
             changesBefore = changes
         }
         return CommitReport(
@@ -198,7 +174,6 @@ extension TransactionCore {
         )
     }
 
-    /// Queues that may have become ready: first those of foreign changes, in the order of their commits.
     private var queuesInOrder: [QueueID] {
         guard !foreignChanges.isEmpty else { return touchedQueues.sorted() }
         var seen: Set<QueueID> = []
@@ -207,30 +182,26 @@ extension TransactionCore {
     }
 
     private func forget() {
-        actionCounter = nil
-        savedActionCounter = nil
+        (actionCounter, savedActionCounter) = (nil, nil)
         directory.removeAll()
-        touchedQueues.removeAll(keepingCapacity: true)
-        foreignChanges.removeAll()
-        hasForeignTimes = false
-        runnerChanges = []
+        clearReport()
         outgoing = OutgoingChanges()
-        openings.removeAll()
-        controlChanges = []
     }
 
-    /// Reads the changes that other connections have recorded for this process.
-    ///
-    /// In the middle of a transaction, it reads the records of triggers in it, as if of another connection.
+    private func clearReport() {
+        touchedQueues.removeAll(keepingCapacity: true)
+        foreignChanges.removeAll()
+        openings.removeAll()
+        (controlChanges, runnerChanges, hasForeignTimes) = ([], [], false)
+    }
+
+    /// Reads the changes recorded by other connections or, in the middle of a transaction, by its triggers.
     func readForeignChanges(isOfTransaction: Bool) throws(SQLiteError) {
-        guard let epoch else {
-            // Nothing is recorded for a process that does not run the queues: its order in memory is stale.
-            return order.unfollow()
-        }
+        // Nothing is recorded for a process that does not run the queues: its order in memory is stale.
+        guard let epoch else { return order.unfollow() }
         let changes = try connection.cached(
             "SELECT queue_id, action_id, change FROM sluice_changes WHERE epoch = ?1 ORDER BY id"
-        )
-        .bind(1, epoch).all {
+        ).bind(1, epoch).all {
             (
                 queue: $0.optionalInt64(0).map(QueueID.init(rawValue:)),
                 action: $0.optionalInt64(1).map(ActionID.init(rawValue:)), change: $0.text(2)
@@ -239,10 +210,7 @@ extension TransactionCore {
         let ofQueues = changes.compactMap { change in
             change.queue.map { ForeignChange(queue: $0, action: change.action, change: change.change) }
         }
-        let newcomers = try order.takeIn(
-            ofQueues,
-            isOfTransaction: isOfTransaction
-        )
+        let newcomers = try order.takeIn(ofQueues, isOfTransaction: isOfTransaction)
         touchedQueues.formUnion(newcomers.queues)
         if newcomers.haveTimes { hasForeignTimes = true }
         for change in ofQueues {
@@ -282,21 +250,16 @@ extension TransactionCore {
     private func forgetDeadRunners() throws(SQLiteError) {
         guard !others.isEmpty else { return }
         let age = now - lookedForDead
-        guard age < .zero || age >= .seconds(1) else { return others.removeAll(where: deadRunners.contains) }
-        lookedForDead = now
-        deadRunners = Set(
-            try RunnerRow.all(connection).filter { $0.hasEnded(seenFrom: identity) }.map(\.epoch)
-        )
+        if age < .zero || age >= .seconds(1) {
+            lookedForDead = now
+            let ended = try RunnerRow.all(connection).filter { $0.hasEnded(seenFrom: identity) }
+            deadRunners = Set(ended.map(\.epoch))
+        }
         others.removeAll(where: deadRunners.contains)
     }
 
-    /// Records a change of the runners for the commit's report.
     func noteRunners(_ change: RunnerChanges) { runnerChanges.insert(change) }
-}
 
-// MARK: - Gates and holds
-
-extension TransactionCore {
     func controls() throws(SQLiteError) -> Controls {
         if let knownControls { return knownControls }
         let controls = try Controls.read(connection)
@@ -315,20 +278,17 @@ extension TransactionCore {
 
     /// Reads which gates other connections have opened, and whether they have changed a hold.
     private func readForeignControls(_ changes: Set<String>) throws(SQLiteError) {
+        let haveChanged = changes.contains("hold") || changes.contains("gate")
         if changes.contains("hold") { controlChanges.insert(.holds) }
-        if changes.contains("hold") || changes.contains("gate") { knownControls = nil }
+        if haveChanged { knownControls = nil }
         let controls = try controls()
         for (name, gate) in controls.gates where gate.isOpen && gate.opening > seenOpening {
             opened(GateOpening(gate: name, spread: .zero))
         }
         seenOpening = controls.opening
-        if changes.contains("hold") || changes.contains("gate") { events.recordControls(controls) }
+        if haveChanged { events.recordControls(controls) }
     }
-}
 
-// MARK: - Knowledge of the file
-
-extension TransactionCore {
     func nextActionID() throws(SQLiteError) -> ActionID {
         let last = try lastActionID().rawValue
         guard last < .max else { throw SQLiteError(code: .corrupt, message: "no number is left") }
@@ -341,42 +301,52 @@ extension TransactionCore {
         if let actionCounter { return ActionID(rawValue: actionCounter) }
         let value = try connection.cached("SELECT value FROM sluice_counters WHERE name = 'action'")
             .first { $0.int64(0) }
-        actionCounter = value ?? 0
-        savedActionCounter = value
+        (actionCounter, savedActionCounter) = (value ?? 0, value)
         _ = try order.readOrdered()
         return ActionID(rawValue: value ?? 0)
     }
 
-    /// Whether the order of waiting actions is due to be written to disk.
     var isWriteBehindDue: Bool { order.isWriteBehindDue(lastAction: actionCounter) }
-
     /// Writes the places of actions to the order on disk, and deletes those of deleted actions.
-    func writeBehind() throws(SQLiteError) {
-        try order.writeBehind(lastAction: try lastActionID().rawValue)
-    }
-
+    func writeBehind() throws(SQLiteError) { try order.writeBehind(lastAction: try lastActionID().rawValue) }
     /// Postpones the next write of the order until as many changes again have accumulated.
-    func postponeWriteBehind() {
-        order.postponeWriteBehind(lastAction: actionCounter)
-    }
-}
+    func postponeWriteBehind() { order.postponeWriteBehind(lastAction: actionCounter) }
 
-extension TransactionCore {
     func knownQueue(named name: QueueName) throws(SQLiteError) -> QueueDirectory.Entry? {
         if let entry = directory[name] { return entry }
         let found = try connection.cached("SELECT queue_id, sort_type FROM sluice_queue_rows WHERE name = ?1")
-            .bind(1, name.rawValue)
-            .first { ($0.int64(0), SortKey.Kind(rawValue: $0.text(1))) }
+            .bind(1, name.rawValue).first { ($0.int64(0), SortKey.Kind(rawValue: $0.text(1))) }
         guard let (id, kind) = found, let kind else { return nil }
         let entry = QueueDirectory.Entry(id: QueueID(rawValue: id), sortKind: kind)
         directory[name] = entry
         return entry
     }
-}
 
-extension TransactionCore {
     func exists(_ action: ActionID) throws(SQLiteError) -> Bool {
         try connection.cached("SELECT 1 FROM sluice_action_rows WHERE id = ?1")
             .bind(1, action.rawValue).hasRow()
+    }
+
+    /// Keeps the order in memory exactly while this process runs the queues.
+    func followOrder() { if epoch != nil { order.follow() } else { order.unfollow() } }
+
+    /// Writes a change of one row of many; a row that cannot be written stays and delays no other (G9).
+    func writeIfPossible(_ body: () throws(SQLiteError) -> Void) throws(SQLiteError) {
+        do { try body() } catch  where isOfRow(error) { return }
+    }
+
+    /// Returns whether one row refuses to be written, so that the transaction can continue without it.
+    func isOfRow(_ error: SQLiteError) -> Bool {
+        error.code.primary == .constraint && connection.isInTransaction
+    }
+
+    /// Writes a counter, so that the commit has something to sync: an update of no byte writes no page.
+    func writeBarrier() throws(SQLiteError) {
+        try connection.cached(
+            """
+            INSERT INTO sluice_counters (name, value) VALUES ('barrier', 1)
+            ON CONFLICT (name) DO UPDATE SET value = value + 1
+            """
+        ).run()
     }
 }

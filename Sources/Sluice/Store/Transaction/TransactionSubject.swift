@@ -15,9 +15,7 @@ protocol TransactionSubject: AnyObject {
 extension TransactionSubject {
     var connection: Connection { core.connection }
     var order: WaitingOrder { core.order }
-    /// The wall clock when the transaction began.
     var now: Timestamp { core.now }
-
     func begin() {}
     func committed() {}
     func rolledBack() {}
