@@ -1,4 +1,3 @@
-/// Claiming.
 extension Store {
     /// Claims the heads of queues in one transaction, and returns the result of each, in their order.
     package func claim(

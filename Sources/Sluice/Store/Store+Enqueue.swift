@@ -1,4 +1,3 @@
-/// Enqueueing.
 extension Store {
     /// Stores actions, all or none, in their order; they are durable when it returns.
     ///

@@ -5,10 +5,8 @@
 extension Store {
     /// Takes the first actions out of a queue, durably when it returns.
     ///
-    /// - Parameters:
-    ///   - discipline: The queue's discipline set in code; `nil` for the one recorded in the file.
-    ///   - read: Converts an action, or returns why it remains, so that an unreadable action is not lost.
-    ///     Called in the transaction, perhaps more than once.
+    /// `read` converts an action, or returns why it remains, so that an unreadable action is not lost. It is
+    /// called in the transaction, perhaps more than once.
     func takeNext<Output: Sendable>(
         of queue: QueueName,
         limit: Int,
@@ -31,12 +29,11 @@ extension Store {
 
     /// Removes a batch of a queue's waiting or scheduled actions that are no newer than an action.
     ///
-    /// - Returns: The number of removed ones; fewer than ``HandleOperations/clearBatchSize`` if none is left.
+    /// Returns fewer than ``HandleOperations/clearBatchSize`` if none is left.
     func clear(_ queue: QueueName, through last: ActionID) async throws(SluiceError) -> Int {
         try await write(sync: .owed) { try $0.handles.clear(queue, through: last) }
     }
 
-    /// Cancels an action, if it is in a queue.
     func cancel(_ action: ActionID, in queue: QueueName) async throws(SluiceError) -> CancelResult {
         try await write(sync: .owed) { try $0.handles.cancelInQueue(action, in: queue) }
     }

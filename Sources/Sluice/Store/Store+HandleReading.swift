@@ -87,8 +87,7 @@ private struct HandleReader {
             }
             let mark = try connection.cached(
                 "SELECT sort_key, action_id FROM sluice_pass_rows WHERE queue_id = ?1"
-            )
-            .bind(1, queue.rawValue).first {
+            ).bind(1, queue.rawValue).first {
                 Place(key: PlaceKey($0, 0), action: ActionID(rawValue: $0.int64(1)))
             }
             let rest = try mark.map { mark throws(SQLiteError) in
@@ -110,8 +109,8 @@ private struct HandleReader {
         for text in texts {
             let statement = try connection.cached(text).bind(1, queue.rawValue)
             if let place { try statement.bind(2, place.key) } else { try statement.bind(2, bound) }
-            places += try statement.bind(3, place?.action.rawValue ?? .min)
-                .bind(4, now.microseconds).bind(5, limit).bind(6, living)
+            places += try statement.bind(3, place?.action.rawValue ?? .min).bind(4, now.microseconds)
+                .bind(5, limit).bind(6, living)
                 .all { Place(key: PlaceKey($0, 0), action: ActionID(rawValue: $0.int64(1))) }
         }
         places.sort()
@@ -197,7 +196,6 @@ private struct HandleReader {
                               WHERE c.queue_id = ?1 AND c.action_id = f.id
                                 AND c.claim >> 32 IN (SELECT value FROM json_each(?3)))
             """
-        )
-        .bind(1, queue.rawValue).bind(2, now.microseconds).bind(3, living).first { $0.int(0) } ?? 0
+        ).bind(1, queue.rawValue).bind(2, now.microseconds).bind(3, living).first { $0.int(0) } ?? 0
     }
 }

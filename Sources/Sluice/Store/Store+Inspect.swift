@@ -28,8 +28,7 @@ extension Store {
                            enqueued_at, last_error, payload
                     FROM sluice_actions WHERE id = ?1
                     """
-                )
-                .bind(1, action.rawValue).first {
+                ).bind(1, action.rawValue).first {
                     ActionSummary(
                         id: ActionID(rawValue: $0.int64(0)),
                         queue: QueueName($0.text(1)),
@@ -66,8 +65,7 @@ extension Store {
                 FROM (SELECT kind, enqueued_at_us FROM sluice_action_rows ORDER BY id LIMIT ?1)
                 GROUP BY kind
                 """
-            )
-            .bind(1, limit).all {
+            ).bind(1, limit).all {
                 Measurement.Kind(
                     name: $0.text(0),
                     depth: $0.int(1),
@@ -82,8 +80,7 @@ extension Store {
                 WHERE blocked_by <> 'gate'
                 GROUP BY blocked_by
                 """
-            )
-            .bind(1, limit).all { ($0.text(0), $0.int(1)) }
+            ).bind(1, limit).all { ($0.text(0), $0.int(1)) }
             return Measurement(
                 kinds: kinds,
                 parked: Dictionary(uniqueKeysWithValues: parked),

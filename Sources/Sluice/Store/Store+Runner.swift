@@ -33,8 +33,7 @@ extension Store {
                 WHERE s.is_suspect = 1
                 AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c WHERE c.queue_id = a.queue_id)
                 """
-            )
-            .all { (queue: QueueID(rawValue: $0.int64(0)), level: $0.int(1), crashes: $0.int(2)) }
+            ).all { (queue: QueueID(rawValue: $0.int64(0)), level: $0.int(1), crashes: $0.int(2)) }
         }
     }
 

@@ -1,11 +1,8 @@
-/// The bounded sweep of expired actions and ended deduplication keys.
 extension Store {
-    /// Makes dead letters of expired actions whose policy is to skip, and deletes ended keys: a batch of
-    /// each.
+    /// Makes dead letters of expired actions whose policy is to skip, and deletes ended keys, in batches.
     ///
-    /// With another policy, the action remains until it is the head, and its queue is polled once.
-    ///
-    /// - Returns: When to sweep again; `nil` if nothing is left that ends.
+    /// It returns when to sweep again. With another policy, the action remains until it is the head, and its
+    /// queue is polled once.
     package func sweep(_ admission: Admission) async throws(SluiceError) -> Timestamp? {
         try await write(sync: .owed) { try $0.expiry.sweep(admission) }
     }
@@ -26,11 +23,8 @@ extension Store {
         let sweep: Timestamp?
         let unplaced: [UnplacedAction]
     }
-}
 
-/// Scheduled actions, which get their places when they are due (G2).
-extension Store {
-    /// Places due scheduled actions, and returns when the next is due.
+    /// Places due scheduled actions (G2), and returns when the next is due.
     package func admitScheduled() async throws(SluiceError) -> Timestamp? {
         try await write(sync: .later) { try $0.schedule.admitScheduled() }
     }

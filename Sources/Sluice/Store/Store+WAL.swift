@@ -4,10 +4,9 @@ internal import Synchronization
 
 /// Copying the WAL if a reader has prevented the writer from doing so between two groups.
 extension Store {
-    /// The interval between tries to copy a WAL that a reader pins.
     package static let pinnedWALInterval: Duration = .seconds(1)
 
-    /// Whether a reader has kept pages of the WAL from being copied, by the last try.
+    /// By the last try.
     package var isWALPinned: Bool { writer.trouble.pinnedPages > 0 }
 
     /// Copies and truncates the WAL; returns `false` if another connection has prevented it.
@@ -39,10 +38,9 @@ extension Store {
 
     /// Copies and truncates the WAL if commits of other connections have made it too long (G12).
     ///
-    /// After the engine's own commits, a copy follows when it is due. While the engine commits nothing, and
-    /// others are set to leave the WAL to it, no one else copies it. The call costs a check of the file's
-    /// size. A WAL that a reader pins is tried at intervals. While the store is suspended, the call does
-    /// nothing.
+    /// While the engine commits nothing, and others are set to leave the WAL to it, no one else copies it.
+    /// The call costs a check of the file's size. A WAL that a reader pins is tried at intervals. While the
+    /// store is suspended, the call does nothing.
     package func checkWAL() {
         // One of several processes may copy it before it is neglected.
         let limit = runners.hasOthers ? WALGuard.neglectedByteCount : DatabaseFile.journalSizeLimit

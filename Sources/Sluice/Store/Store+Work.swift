@@ -1,4 +1,3 @@
-/// Finding work, and changes that happen by time.
 extension Store {
     /// Returns queues with work, a page at a time: those with new actions, then the others by id.
     ///
@@ -15,9 +14,7 @@ extension Store {
         try await write(sync: .later) { try $0.waits.liftUndecodable() }
     }
 
-    /// Deletes and reports the holds that have ended by themselves.
-    ///
-    /// - Returns: When the next one ends; `nil` if none ends by itself.
+    /// Deletes and reports the holds that have ended by themselves; returns when the next one ends.
     package func endHolds() async throws(SluiceError) -> Timestamp? {
         try await write(sync: .later) { transaction in
             try transaction.gatesAndHolds.removeEndedHolds()
@@ -25,18 +22,14 @@ extension Store {
         }
     }
 
-    /// Returns whether any connection has committed since the last call; always `false` in memory.
-    ///
-    /// It may return `true` without a commit.
+    /// Whether any connection may have committed since the last call; always `false` in memory.
     func hasNewCommits() async throws(SluiceError) -> Bool {
         guard let reader else { return false }
         return try await reader.hasNewCommits()
     }
 
     /// Reads the changes of other connections, which the commit's report then contains.
-    package func readForeignChanges() async throws(SluiceError) {
-        try await write(sync: .later) { _ in }
-    }
+    package func readForeignChanges() async throws(SluiceError) { try await write(sync: .later) { _ in } }
 
     /// Makes all earlier commits survive a loss of power.
     package func sync() async throws(SluiceError) {

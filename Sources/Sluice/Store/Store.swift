@@ -12,10 +12,9 @@ package final class Store: Sendable {
     let writer: Writer
     let clock: any BrokerClock
     let reader: Reader?
-    /// Checks whether others have committed; `nil` in memory.
+    /// `nil` in memory.
     let lookout: Lookout?
     let backups: Backups
-    /// Checks whether the file may still be used.
     let check: FileCheck
     let executor: DispatchExecutor?
     let logger: Logger
@@ -25,14 +24,10 @@ package final class Store: Sendable {
     /// `nil` if the writer holds it.
     let registration: OpenFiles.Registration?
     let turns = TurnCounter()
-    /// Whether this store and others run the queues.
     let runners: RunnerState
     let identity: ProcessIdentity
-    /// The observers of the events that commits report.
     let interest: Interest
-    /// The callers that wait for actions to be settled.
     let waiters = SettlementWaiters()
-    /// Attempts that the application has settled in transactions of its own.
     let ownSettlements = OwnSettlements()
     /// A random number of this opening: the part of idempotency keys that no other file has.
     let nonce = Int64.random(in: .min ... .max)
@@ -124,7 +119,6 @@ package final class Store: Sendable {
     deinit {
         // A child of `fork` must not use anything of its parent.
         if check.isForked { return }
-        // If the store was closed, nothing is left to do here.
         Task(executorPreference: executor) { [backups, reader, lookout, writer, waiters, registration] in
             await Self.close(backups, reader, lookout, writer, registration)
             waiters.close()
@@ -157,28 +151,12 @@ package final class Store: Sendable {
 // MARK: - Ways to write
 
 extension Store {
-    /// Writes without waiting.
-    ///
-    /// The completion is called after the commit, on some thread, and must not block.
-    ///
-    /// - Parameter isAlone: Whether it shares its transaction with no other write.
+    /// Writes without waiting; the completion is called after the commit, on some thread, and must not block.
     func write<Output: Sendable>(
         sync: SyncNeed,
-        isAlone: Bool = false,
-        commitsOnWriterThread: Bool = false,
         _ body: @escaping @Sendable (WriteTransaction) throws -> Output,
         completion: @escaping @Sendable (Result<Output, SluiceError>) -> Void
-    ) {
-        writer.submit(
-            Write(
-                sync: sync,
-                isAlone: isAlone,
-                commitsOnWriterThread: commitsOnWriterThread,
-                body: body,
-                completion: completion
-            )
-        )
-    }
+    ) { writer.submit(Write(sync: sync, body: body, completion: completion)) }
 
     /// Writes, whether the task is cancelled or not.
     func write<Output: Sendable>(
@@ -202,13 +180,12 @@ extension Store {
                 let write = Write(sync: sync, body: body) { result in
                     continuation.resume(returning: result.mapError { $0 })
                 }
-                withdrawal.arm {
+                self.writer.submit(write)
+                withdrawal.submitted {
                     if self.writer.withdraw(write) {
                         continuation.resume(returning: .failure(CancellationError()))
                     }
                 }
-                self.writer.submit(write)
-                withdrawal.submitted()
             }
         } onCancel: {
             withdrawal.cancel()
@@ -249,32 +226,20 @@ extension Store {
 
 /// Withdraws a write when its task is cancelled, if its group has not begun.
 private final class Withdrawal: Sendable {
-    private struct State {
-        var isSubmitted = false
-        var isCancelled = false
-        var withdraw: (@Sendable () -> Void)?
-    }
-
-    private let state = Mutex(State())
-
-    func arm(_ withdraw: @escaping @Sendable () -> Void) {
-        state.withLock { $0.withdraw = withdraw }
-    }
+    private let state = Mutex<(isCancelled: Bool, withdraw: (@Sendable () -> Void)?)>((false, nil))
 
     /// Called when the write is in line or done.
-    func submitted() {
-        act { $0.isSubmitted = true }
+    func submitted(_ withdraw: @escaping @Sendable () -> Void) {
+        let isCancelled = state.withLock { state in
+            state.withdraw = withdraw
+            return state.isCancelled
+        }
+        if isCancelled { withdraw() }
     }
 
     func cancel() {
-        act { $0.isCancelled = true }
-    }
-
-    private func act(_ change: (inout State) -> Void) {
-        let withdraw = state.withLock { state -> (@Sendable () -> Void)? in
-            change(&state)
-            guard state.isSubmitted && state.isCancelled else { return nil }
-            defer { state.withdraw = nil }
+        let withdraw = state.withLock { state in
+            state.isCancelled = true
             return state.withdraw
         }
         withdraw?()

@@ -150,8 +150,7 @@ package struct FileFacts: Sendable {
         holdCount = try count("sluice_holds")
         states = try connection.prepare(
             "SELECT state, count(*) FROM sluice_queues GROUP BY state ORDER BY state"
-        )
-        .all { ($0.text(0), $0.int(1)) }
+        ).all { ($0.text(0), $0.int(1)) }
     }
 
     /// The number of checks of the write lock before it counts as held, and the interval between them.

@@ -71,9 +71,8 @@ extension QueueFacts {
               AND (?2 IS NULL OR q.name < ?2) AND (c.claim IS NOT NULL OR d.depth > 0)
             ORDER BY q.name, q.queue_id LIMIT ?4
             """
-        )
-        .bind(1, first).bind(2, last).bind(3, live).bind(4, limit).bind(5, end?.rawValue)
-        .all(QueueFacts.init)
+        ).bind(1, first).bind(2, last).bind(3, live).bind(4, limit).bind(5, end?.rawValue)
+            .all(QueueFacts.init)
     }
 
     private init(_ row: Row) {

@@ -21,8 +21,7 @@ extension RunningProcess {
     static func all(_ connection: Connection, at now: Timestamp) throws(SQLiteError) -> [RunningProcess] {
         let counts = try connection.cached(
             "SELECT claim >> 32, count(*) FROM sluice_claim_rows GROUP BY claim >> 32"
-        )
-        .all { ($0.int64(0), $0.int(1)) }
+        ).all { ($0.int64(0), $0.int(1)) }
         let running = Dictionary(counts) { first, _ in first }
         let me = ProcessIdentity.current
         return try RunnerRow.all(connection).map {

@@ -44,8 +44,7 @@ final class DeadLetters: TransactionSubject {
         guard let (queue, ownKey) = try queueOfDead(action) else { return nil }
         let last = try connection.cached(
             "SELECT sort_key FROM sluice_action_facts WHERE queue_id = ?1 ORDER BY sort_key DESC LIMIT 1"
-        )
-        .bind(1, queue.rawValue).first { PlaceKey($0, 0) }
+        ).bind(1, queue.rawValue).first { PlaceKey($0, 0) }
         let key = last.map { PlaceKey.compare($0, ownKey) == .greater ? $0 : ownKey } ?? ownKey
         let newAction = try core.nextActionID()
         try revive(action, as: newAction, at: key, nonce: core.nonce)
@@ -61,8 +60,7 @@ final class DeadLetters: TransactionSubject {
             SELECT q.name, d.sort_type, d.sort_key FROM sluice_dead_rows AS d
             JOIN sluice_queue_rows AS q ON q.queue_id = d.queue_id WHERE d.id = ?1
             """
-        )
-        .bind(1, action.rawValue).first {
+        ).bind(1, action.rawValue).first {
             (QueueName($0.text(0)), SortKey.Kind(rawValue: $0.text(1)), PlaceKey($0, 2))
         }
         guard let (name, kind, key) = found, let kind else { return nil }
@@ -85,8 +83,7 @@ final class DeadLetters: TransactionSubject {
                    trace
             FROM sluice_dead_rows WHERE id = ?1
             """
-        )
-        .bind(1, action.rawValue).bind(2, newAction.rawValue).bind(3, key).bind(4, nonce).run()
+        ).bind(1, action.rawValue).bind(2, newAction.rawValue).bind(3, key).bind(4, nonce).run()
         if newAction != action {
             try groups.regroup(action, as: newAction)
             try connection.cached("UPDATE sluice_attempt_rows SET action_id = ?2 WHERE action_id = ?1")
@@ -98,8 +95,7 @@ final class DeadLetters: TransactionSubject {
             INSERT INTO sluice_state_rows (action_id)
             SELECT ?1 WHERE EXISTS (SELECT 1 FROM sluice_attempt_rows WHERE action_id = ?1)
             """
-        )
-        .bind(1, newAction.rawValue).run()
+        ).bind(1, newAction.rawValue).run()
         try connection.cached("DELETE FROM sluice_dead_rows WHERE id = ?1").bind(1, action.rawValue).run()
         try keys.endRetention(of: action, now: newAction)
     }
@@ -117,9 +113,8 @@ final class DeadLetters: TransactionSubject {
               AND (?5 IS NULL OR d.cause = ?5)
             ORDER BY d.id LIMIT ?6
             """
-        )
-        .bind(1, page.after.rawValue).bind(2, page.through.rawValue).bind(3, first).bind(4, end)
-        .bind(5, filter.cause?.rawValue).bind(6, Self.batchSize).all { ActionID(rawValue: $0.int64(0)) }
+        ).bind(1, page.after.rawValue).bind(2, page.through.rawValue).bind(3, first).bind(4, end)
+            .bind(5, filter.cause?.rawValue).bind(6, Self.batchSize).all { ActionID(rawValue: $0.int64(0)) }
         var requeued = RequeuedLetters()
         for action in found {
             do {
@@ -148,10 +143,9 @@ final class DeadLetters: TransactionSubject {
               AND q.name >= ?4 AND (?5 IS NULL OR q.name < ?5) AND (?6 IS NULL OR d.cause = ?6)
             ORDER BY d.died_at_us, d.id LIMIT ?7
             """
-        )
-        .bind(1, last.diedAt.microseconds).bind(2, last.id.rawValue).bind(3, before?.microseconds)
-        .bind(4, first).bind(5, end).bind(6, filter.cause?.rawValue).bind(7, Self.batchSize)
-        .all { ActionID(rawValue: $0.int64(0)) }
+        ).bind(1, last.diedAt.microseconds).bind(2, last.id.rawValue).bind(3, before?.microseconds)
+            .bind(4, first).bind(5, end).bind(6, filter.cause?.rawValue).bind(7, Self.batchSize)
+            .all { ActionID(rawValue: $0.int64(0)) }
         for action in found { try purge(action) }
         return found.count
     }

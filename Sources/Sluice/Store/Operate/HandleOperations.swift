@@ -103,10 +103,8 @@ final class HandleOperations: TransactionSubject {
                                 AND c.claim >> 32 IN (SELECT value FROM json_each(?4)))
             LIMIT ?3
             """
-        )
-        .bind(1, queue.rawValue).bind(2, last.rawValue).bind(3, Self.clearBatchSize)
-        .bind(4, try fronts.livingClaims())
-        .all { ActionID(rawValue: $0.int64(0)) }
+        ).bind(1, queue.rawValue).bind(2, last.rawValue).bind(3, Self.clearBatchSize)
+            .bind(4, try fronts.livingClaims()).all { ActionID(rawValue: $0.int64(0)) }
         for action in found { try takeOut(action, of: queue) }
         return found.count
     }
@@ -115,16 +113,14 @@ final class HandleOperations: TransactionSubject {
         guard let queue = try core.knownQueue(named: name)?.id else { return .missing }
         let isThere = try connection.cached(
             "SELECT 1 FROM sluice_action_rows WHERE id = ?1 AND queue_id = ?2"
-        )
-        .bind(1, action.rawValue).bind(2, queue.rawValue).hasRow()
+        ).bind(1, action.rawValue).bind(2, queue.rawValue).hasRow()
         return try isThere ? cancellations.cancel(action) : .missing
     }
 
     func stop(_ name: QueueName, by holder: String, reason: String) throws(SQLiteError) {
         let isStopped = try connection.cached(
             "SELECT 1 FROM sluice_hold_rows WHERE scope = ?1 AND holder = ?2 AND until_us IS NULL"
-        )
-        .bind(1, name.rawValue).bind(2, holder).hasRow()
+        ).bind(1, name.rawValue).bind(2, holder).hasRow()
         if !isStopped && !mutant("stop of a handle") {
             _ = try gatesAndHolds.hold(QueuePattern(name.rawValue), by: holder, reason: reason, for: nil)
         }
@@ -175,11 +171,10 @@ extension HandleOperations {
                  expires_at_us, trace)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
             """
-        )
-        .bind(1, id.rawValue).bind(2, queue.rawValue).bind(3, key).bind(4, action.enqueuedAt.microseconds)
-        .bind(5, isFree ? action.nonce : core.nonce).bind(6, action.kind).bind(7, action.payload)
-        .bind(8, action.version).bind(9, action.tag).bind(10, action.gate?.rawValue)
-        .bind(11, action.expiresAt?.microseconds).bind(12, action.trace).run()
+        ).bind(1, id.rawValue).bind(2, queue.rawValue).bind(3, key).bind(4, action.enqueuedAt.microseconds)
+            .bind(5, isFree ? action.nonce : core.nonce).bind(6, action.kind).bind(7, action.payload)
+            .bind(8, action.version).bind(9, action.tag).bind(10, action.gate?.rawValue)
+            .bind(11, action.expiresAt?.microseconds).bind(12, action.trace).run()
         if !action.groups.isEmpty { try groups.setGroups(of: id, in: queue, action.groups) }
         if isFree {
             order.count(1, in: queue)

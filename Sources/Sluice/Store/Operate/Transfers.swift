@@ -38,13 +38,13 @@ final class Transfers: TransactionSubject {
                  gate, expires_at_us, trace)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
             """
-        )
-        .bind(1, id.rawValue).bind(2, queue.rawValue).bind(3, key).bind(4, action.notBefore?.microseconds)
-        // Never later than now, whatever the other clock said.
-        .bind(5, min(action.enqueuedAt ?? now, now).microseconds)
-        .bind(6, core.nonce).bind(7, action.kind).bind(8, action.payload)
-        .bind(9, action.version).bind(10, action.tag).bind(11, action.gate?.rawValue)
-        .bind(12, action.expiresAt?.microseconds).bind(13, action.trace).run()
+        ).bind(1, id.rawValue).bind(2, queue.rawValue).bind(3, key).bind(4, action.notBefore?.microseconds)
+            // Never later than now, whatever the other clock said.
+            .bind(5, min(action.enqueuedAt ?? now, now).microseconds).bind(6, core.nonce).bind(7, action.kind)
+            .bind(8, action.payload).bind(9, action.version).bind(10, action.tag).bind(
+                11,
+                action.gate?.rawValue
+            ).bind(12, action.expiresAt?.microseconds).bind(13, action.trace).run()
         if action.attempts > 0 {
             try connection.cached("INSERT INTO sluice_state_rows (action_id, attempts) VALUES (?1, ?2)")
                 .bind(1, id.rawValue).bind(2, action.attempts).run()

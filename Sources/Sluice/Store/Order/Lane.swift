@@ -141,9 +141,7 @@ extension Lane {
     /// Forgets actions that have got their places on disk, and the stretch read before.
     mutating func forget(through last: ActionID) {
         arrivals.removeAll { $0.action.rawValue <= last.rawValue }
-        if !strays.isEmpty {
-            strays = Heap(strays.unordered.filter { $0.action.rawValue > last.rawValue })
-        }
+        if !strays.isEmpty { strays = Heap(strays.unordered.filter { $0.action.rawValue > last.rawValue }) }
         pass?.passed.removeAll { $0.action.rawValue <= last.rawValue }
         forgetStretch()
     }

@@ -4,9 +4,7 @@ internal import SluiceSQLite
 struct OrderReader {
     private let connection: Connection
 
-    init(_ connection: Connection) {
-        self.connection = connection
-    }
+    init(_ connection: Connection) { self.connection = connection }
 
     /// Returns actions of the queues that match a pattern, by queue.
     ///
@@ -45,9 +43,8 @@ struct OrderReader {
               AND (?2 IS NULL OR name < ?2)
             ORDER BY name, queue_id LIMIT ?4
             """
-        )
-        .bind(1, first).bind(2, last).bind(3, end?.rawValue).bind(4, Self.pageSize)
-        .all { QueueID(rawValue: $0.int64(0)) }
+        ).bind(1, first).bind(2, last).bind(3, end?.rawValue).bind(4, Self.pageSize)
+            .all { QueueID(rawValue: $0.int64(0)) }
     }
 
     /// Returns the places of the newest actions, which have none on disk, by queue.
@@ -59,8 +56,7 @@ struct OrderReader {
             WHERE a.id > (SELECT value FROM sluice_counters WHERE name = 'ordered')
               AND a.not_before_us IS NULL AND q.name >= ?1 AND (?2 IS NULL OR q.name < ?2)
             """
-        )
-        .bind(1, first).bind(2, last).all {
+        ).bind(1, first).bind(2, last).all {
             (
                 queue: QueueID(rawValue: $0.int64(0)),
                 place: Place(key: PlaceKey($0, 1), action: ActionID(rawValue: $0.int64(2)))
@@ -77,8 +73,7 @@ struct OrderReader {
               ON a.id = o.action_id AND a.queue_id = o.queue_id AND a.sort_key = o.sort_key
             WHERE o.queue_id = ?1 AND a.not_before_us IS NULL ORDER BY o.sort_key, o.action_id LIMIT ?2
             """
-        )
-        .bind(1, queue.rawValue).bind(2, limit).all {
+        ).bind(1, queue.rawValue).bind(2, limit).all {
             Place(key: PlaceKey($0, 0), action: ActionID(rawValue: $0.int64(1)))
         }
         let places = (ordered + newest).sorted().prefix(limit)
@@ -87,8 +82,7 @@ struct OrderReader {
             SELECT id FROM sluice_action_rows WHERE queue_id = ?1 AND not_before_us IS NOT NULL
             ORDER BY not_before_us, sort_key, id LIMIT ?2
             """
-        )
-        .bind(1, queue.rawValue).bind(2, limit - places.count).all { ActionID(rawValue: $0.int64(0)) }
+        ).bind(1, queue.rawValue).bind(2, limit - places.count).all { ActionID(rawValue: $0.int64(0)) }
         return places.map(\.action) + scheduled
     }
 }

@@ -23,8 +23,7 @@ extension WaitingOrder {
         if isKnown, lanes[queue]?.pass?.isOutdated == false { return }
         let row = try connection.cached(
             "SELECT sort_key, action_id, is_worth_repeating FROM sluice_pass_rows WHERE queue_id = ?1"
-        )
-        .bind(1, queue.rawValue).first {
+        ).bind(1, queue.rawValue).first {
             (
                 mark: Place(key: PlaceKey($0, 0), action: ActionID(rawValue: $0.int64(1))),
                 isWorthRepeating: $0.bool(2)
@@ -32,8 +31,7 @@ extension WaitingOrder {
         }
         let closesGroups = try connection.cached(
             "SELECT 1 FROM sluice_closed_group_rows WHERE queue_id = ?1 LIMIT 1"
-        )
-        .bind(1, queue.rawValue).hasRow()
+        ).bind(1, queue.rawValue).hasRow()
         if isKnown {
             let isWorthRepeating = row?.isWorthRepeating == true || closesGroups
             lanes[queue]?.resumePass(at: row?.mark, isWorthRepeating: isWorthRepeating)
@@ -60,8 +58,7 @@ extension WaitingOrder {
                                 excluded.action_id, action_id),
                 is_worth_repeating = max(is_worth_repeating, excluded.is_worth_repeating)
             """
-        )
-        .bind(1, queue.rawValue).bind(2, place.key).bind(3, place.action.rawValue).bind(4, wasTried).run()
+        ).bind(1, queue.rawValue).bind(2, place.key).bind(3, place.action.rawValue).bind(4, wasTried).run()
         // After a roll-back the mark is read again.
         let isBack = lanes[queue]?.pass?.mark.map { place < $0 } ?? false
         if !isBack { lanes[queue]?.moveMark(to: place) }

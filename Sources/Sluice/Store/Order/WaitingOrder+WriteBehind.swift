@@ -21,10 +21,9 @@ extension WaitingOrder {
             SELECT queue_id, sort_key, id FROM sluice_action_rows
             WHERE id > ?1 AND id <= ?2 AND not_before_us IS NULL ORDER BY queue_id, sort_key, id
             """
-        )
-        .bind(1, ordered).bind(2, through).run()
-        try connection.cached("UPDATE sluice_counters SET value = ?1 WHERE name = 'ordered'")
-            .bind(1, through).run()
+        ).bind(1, ordered).bind(2, through).run()
+        try connection.cached("UPDATE sluice_counters SET value = ?1 WHERE name = 'ordered'").bind(1, through)
+            .run()
         orderedNext = through
     }
 

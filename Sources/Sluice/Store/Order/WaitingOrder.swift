@@ -224,8 +224,7 @@ extension WaitingOrder {
             FROM sluice_action_rows
             WHERE id BETWEEN ?1 AND ?2 AND typeof(sort_key) NOT IN ('blob', 'null') ORDER BY id
             """
-        )
-        .bind(1, first).bind(2, last).all {
+        ).bind(1, first).bind(2, last).all {
             (
                 queue: QueueID(rawValue: $0.int64(1)),
                 place: Place(key: PlaceKey($0, 2), action: ActionID(rawValue: $0.int64(0))),
@@ -249,8 +248,7 @@ extension WaitingOrder {
             SELECT o.value FROM sluice_counters AS o JOIN sluice_counters AS n
             WHERE o.name = 'ordered' AND n.name = 'action' AND o.value BETWEEN 0 AND n.value
             """
-        )
-        .first { $0.int64(0) }
+        ).first { $0.int64(0) }
         ordered = value ?? 0
         return value ?? 0
     }
@@ -259,8 +257,7 @@ extension WaitingOrder {
     func waitingPlace(of action: ActionID) throws(SQLiteError) -> (QueueID, Place)? {
         try connection.cached(
             "SELECT queue_id, sort_key FROM sluice_action_rows WHERE id = ?1 AND not_before_us IS NULL"
-        )
-        .bind(1, action.rawValue).first {
+        ).bind(1, action.rawValue).first {
             (QueueID(rawValue: $0.int64(0)), Place(key: PlaceKey($0, 1), action: action))
         }
     }
@@ -282,8 +279,7 @@ extension WaitingOrder {
         if place.action.rawValue <= (try readOrdered()) {
             try connection.cached(
                 "INSERT OR IGNORE INTO sluice_order_rows (queue_id, sort_key, action_id) VALUES (?1, ?2, ?3)"
-            )
-            .bind(1, queue.rawValue).bind(2, place.key).bind(3, place.action.rawValue).run()
+            ).bind(1, queue.rawValue).bind(2, place.key).bind(3, place.action.rawValue).run()
         }
         if isFollowed, isLoaded { lanes[queue, default: Lane()].add(place) }
     }
@@ -312,9 +308,7 @@ extension WaitingOrder {
     }
 
     /// Counts actions that have entered or left a queue.
-    func count(_ change: Int, in queue: QueueID) {
-        depths[queue]? += change
-    }
+    func count(_ change: Int, in queue: QueueID) { depths[queue]? += change }
 
     /// Returns the number of actions in a queue, running and scheduled ones included.
     func depth(of queue: QueueID) throws(SQLiteError) -> Int {
