@@ -47,38 +47,27 @@ extension Store {
         }
     }
 
-    /// Returns the number of waiting and running actions.
     package func actionCount() async throws(SluiceError) -> Int {
         try await read { try $0.cached("SELECT count(*) FROM sluice_action_rows").first { $0.int(0) } ?? 0 }
     }
-}
 
-extension Store {
-    /// Counts actions by kind and parked queues by reason, in one read.
-    ///
-    /// - Parameter limit: The most actions that are counted, the oldest first, and the most queues.
+    /// Counts actions by kind and parked queues by reason, in one read: `limit` at most, the oldest first.
     package func measure(limit: Int) async throws(SluiceError) -> Measurement {
         try await read { connection in
             let kinds = try connection.cached(
                 """
                 SELECT kind, count(*), min(enqueued_at_us)
-                FROM (SELECT kind, enqueued_at_us FROM sluice_action_rows ORDER BY id LIMIT ?1)
-                GROUP BY kind
+                FROM (SELECT kind, enqueued_at_us FROM sluice_action_rows ORDER BY id LIMIT ?1) GROUP BY kind
                 """
             ).bind(1, limit).all {
-                Measurement.Kind(
-                    name: $0.text(0),
-                    depth: $0.int(1),
-                    oldest: Timestamp(microseconds: $0.int64(2))
-                )
+                Measurement.Kind(name: $0.text(0), depth: $0.int(1), oldest: .init(microseconds: $0.int64(2)))
             }
             // A queue that waits for a gate is not parked: the gate may have opened since.
             let parked = try connection.cached(
                 """
                 SELECT blocked_by, count(*)
                 FROM (SELECT blocked_by FROM sluice_queue_rows WHERE blocked_by IS NOT NULL LIMIT ?1)
-                WHERE blocked_by <> 'gate'
-                GROUP BY blocked_by
+                WHERE blocked_by <> 'gate' GROUP BY blocked_by
                 """
             ).bind(1, limit).all { ($0.text(0), $0.int(1)) }
             return Measurement(
@@ -88,10 +77,7 @@ extension Store {
             )
         }
     }
-}
 
-/// Opening in a role that writes nothing.
-extension Store {
     /// Opens the file for reading, with a writer that refuses all writes.
     static func openToRead(
         _ file: DatabaseFile,
@@ -102,13 +88,8 @@ extension Store {
         guard let path else {
             throw SluiceError(.invalidOptions, "queues in memory cannot be opened with the role readOnly")
         }
-        let reader = Reader(
-            path,
-            check,
-            options.engine,
-            open: { try file.openToRead(path) },
-            opened: try file.openToRead(path)
-        )
+        let opened = try file.openToRead(path)
+        let reader = Reader(path, check, options.engine, open: { try file.openToRead(path) }, opened: opened)
         let refusal = SluiceError(
             .readOnly,
             "\(path) was opened with the role readOnly: open it with the role run or enqueueOnly to change it"

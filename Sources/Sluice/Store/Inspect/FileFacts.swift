@@ -14,7 +14,6 @@ package struct FileFacts: Sendable {
     /// The settings that are kept in the file, and its sizes, by the names of their pragmas.
     package var pragmas: [(name: String, value: String)] = []
     package var byteCount: Int64 = 0
-    /// The size of the WAL.
     package var walByteCount: Int64 = 0
     /// The path of the file that has SQLite's locks of WAL mode.
     package var indexPath = ""
@@ -47,26 +46,21 @@ package struct FileFacts: Sendable {
     /// The number of queues in each state.
     package var states: [(state: String, count: Int)] = []
 
-    /// The version of SQLite in use.
     package static var libraryVersion: String { Connection.libraryVersion }
 
     /// Whether SQLite in use can lose commits of others in a checkpoint, by the "WAL-reset bug".
     ///
     /// It is fixed in 3.51.3, and in 3.50.7 and 3.44.6 (<https://www.sqlite.org/wal.html>).
-    package static var hasResetBug: Bool { hasResetBug(in: Connection.libraryVersionNumber) }
-
-    static func hasResetBug(in version: Int) -> Bool {
-        switch version {
+    package static var hasResetBug: Bool {
+        switch Connection.libraryVersionNumber {
         case 3_044_006..<3_045_000, 3_050_007..<3_051_000, 3_051_003...: false
         default: true
         }
     }
 
-    /// Reads the facts of a file.
+    /// Reads a file; throws if there is no such file, or no database in it.
     ///
-    /// - Parameter isFull: Whether indexes are also compared with their tables, which reads all of the file
-    ///   several times.
-    /// - Throws: ``SluiceError`` if there is no such file, or no database in it.
+    /// If `isFull`, indexes are also compared with their tables, which reads all of the file several times.
     package init(of path: String, isFull: Bool) throws(SluiceError) {
         try DatabaseFile.checkPath(path)
         let path = try DatabaseFile.absolutePath(path)
@@ -86,7 +80,7 @@ package struct FileFacts: Sendable {
 
     private init() {}
 
-    /// - Returns: Whether the file did not change during the read.
+    /// Returns whether the file did not change during the read.
     private mutating func read(_ path: String, _ isFull: Bool) throws -> Bool {
         let file = try FileLook(path)
         defer { file.close() }
@@ -111,10 +105,10 @@ package struct FileFacts: Sendable {
         for name in ["journal_mode", "page_size", "page_count", "freelist_count", "auto_vacuum", "encoding"] {
             pragmas.append((name, try connection.pragma(name)))
         }
-        byteCount = Self.size(of: path)
-        linkCount = Self.linkCount(of: path)
+        var status = stat()
+        if stat(path, &status) == 0 { (byteCount, linkCount) = (Int64(status.st_size), Int(status.st_nlink)) }
         if let log = connection.walPath {
-            walByteCount = Self.size(of: log)
+            walByteCount = Int64(FileFact(log)?.byteCount ?? 0)
             indexPath = String(log.dropLast(3)) + "shm"
         }
         damages = try connection.prepare(isFull ? "PRAGMA integrity_check(20)" : "PRAGMA quick_check(20)")
@@ -134,9 +128,8 @@ package struct FileFacts: Sendable {
         steps = try connection.prepare("SELECT name FROM sluice_migrations ORDER BY number").all {
             $0.text(0)
         }
-        let known = Migration.all.count
-        isNewer = steps.count > known
-        missingStepCount = max(known - steps.count, 0)
+        isNewer = steps.count > Migration.all.count
+        missingStepCount = max(Migration.all.count - steps.count, 0)
     }
 
     private mutating func readQueues(_ connection: Connection) throws {
@@ -153,18 +146,15 @@ package struct FileFacts: Sendable {
         ).all { ($0.text(0), $0.int(1)) }
     }
 
-    /// The number of checks of the write lock before it counts as held, and the interval between them.
-    private static let lockLooks = (count: 25, wait: Duration.milliseconds(10))
-
     /// Returns whether the write lock is held at every check, without a commit in between.
     ///
     /// A busy broker has the lock most of the time, but releases it with each commit, and blocks no one.
     private static func isLockHeld(_ connection: Connection) throws -> Bool {
         func version() throws -> String { try connection.pragma("data_version") }
         let first = try version()
-        connection.setBusyTimeout(lockLooks.wait)
+        connection.setBusyTimeout(.milliseconds(10))
         defer { connection.setBusyTimeout(.zero) }
-        for _ in 0..<lockLooks.count {
+        for _ in 0..<25 {
             guard try isLocked(connection), try version() == first else { return false }
         }
         return true
@@ -178,15 +168,5 @@ package struct FileFacts: Sendable {
         } catch let error where error.code == .busy {
             return true
         }
-    }
-
-    private static func linkCount(of path: String) -> Int {
-        var status = stat()
-        return stat(path, &status) == 0 ? Int(status.st_nlink) : 1
-    }
-
-    private static func size(of path: String) -> Int64 {
-        var status = stat()
-        return stat(path, &status) == 0 ? Int64(status.st_size) : 0
     }
 }

@@ -6,18 +6,15 @@ package struct RunningProcess: Sendable {
     package let leaseUntil: Timestamp
     /// Whether its lease has ended, by the machine's uptime if that applies.
     package let isLeaseOver: Bool
-    /// Whether the process lives; `nil` if the system gives no answer.
+    /// `nil` if the system gives no answer.
     package let lives: Bool?
     /// The number of actions that it runs, or ran when it ended.
     package let runningCount: Int
     /// If it has died, the process that still ends programs started by its handlers.
     package var keeper: Int64?
 
-    /// Whether the process has certainly ended.
     package var isDead: Bool { lives == false }
-}
 
-extension RunningProcess {
     static func all(_ connection: Connection, at now: Timestamp) throws(SQLiteError) -> [RunningProcess] {
         let counts = try connection.cached(
             "SELECT claim >> 32, count(*) FROM sluice_claim_rows GROUP BY claim >> 32"

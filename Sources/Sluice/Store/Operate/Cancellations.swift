@@ -5,10 +5,7 @@ final class Cancellations: TransactionSubject {
     let core: TransactionCore
     let removals: Removals
 
-    init(_ core: TransactionCore, _ removals: Removals) {
-        self.core = core
-        self.removals = removals
-    }
+    init(_ core: TransactionCore, _ removals: Removals) { (self.core, self.removals) = (core, removals) }
 
     /// The most actions that one transaction cancels.
     static let cancelBatchSize = 500
@@ -58,8 +55,7 @@ final class Cancellations: TransactionSubject {
             SELECT f.id FROM sluice_action_facts AS f
             WHERE f.queue_id = ?1 AND f.id <= ?2
               AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c
-                              WHERE c.queue_id = ?1 AND c.action_id = f.id)
-            LIMIT ?3
+                              WHERE c.queue_id = ?1 AND c.action_id = f.id) LIMIT ?3
             """
         ).bind(1, queue.rawValue).bind(2, page.through.rawValue).bind(3, Self.cancelBatchSize)
             .all { ActionID(rawValue: $0.int64(0)) }

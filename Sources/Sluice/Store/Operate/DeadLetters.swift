@@ -2,7 +2,7 @@ internal import SluiceSQLite
 
 /// Owns the requeueing and purging of dead letters.
 final class DeadLetters: TransactionSubject {
-    /// The most dead letters that one transaction requeues or purges.
+    /// How many one transaction requeues or purges.
     static let batchSize = 500
 
     let core: TransactionCore
@@ -18,11 +18,8 @@ final class DeadLetters: TransactionSubject {
         _ groups: Groups,
         _ keys: DeduplicationKeys
     ) {
-        self.core = core
-        self.blocks = blocks
-        self.queueRows = queueRows
-        self.groups = groups
-        self.keys = keys
+        (self.core, self.blocks, self.queueRows) = (core, blocks, queueRows)
+        (self.groups, self.keys) = (groups, keys)
     }
 
     /// Requeues a dead letter at its old place, and returns whether it exists.
@@ -38,8 +35,7 @@ final class DeadLetters: TransactionSubject {
 
     /// Requeues a dead letter after all actions of its queue, and returns its new sequence.
     ///
-    /// In the order of arrival the sequence is the place. Elsewhere it gets the queue's largest sort key, if
-    /// its own is smaller.
+    /// It gets the queue's largest sort key, if its own is smaller.
     func requeueAtEnd(_ action: ActionID) throws -> ActionID? {
         guard let (queue, ownKey) = try queueOfDead(action) else { return nil }
         let last = try connection.cached(
@@ -80,8 +76,7 @@ final class DeadLetters: TransactionSubject {
             INSERT INTO sluice_action_rows
                 (id, queue_id, sort_key, enqueued_at_us, nonce, kind, payload, version, tag, gate, trace)
             SELECT ?2, queue_id, ?3, enqueued_at_us, coalesce(?4, nonce), kind, payload, version, tag, gate,
-                   trace
-            FROM sluice_dead_rows WHERE id = ?1
+                   trace FROM sluice_dead_rows WHERE id = ?1
             """
         ).bind(1, action.rawValue).bind(2, newAction.rawValue).bind(3, key).bind(4, nonce).run()
         if newAction != action {
@@ -107,8 +102,7 @@ final class DeadLetters: TransactionSubject {
         let (first, end) = filter.form.bounds
         let found = try connection.cached(
             """
-            SELECT d.id FROM sluice_dead_rows AS d
-            CROSS JOIN sluice_queue_rows AS q ON q.queue_id = d.queue_id
+            SELECT d.id FROM sluice_dead_rows AS d CROSS JOIN sluice_queue_rows AS q USING (queue_id)
             WHERE d.id > ?1 AND d.id <= ?2 AND q.name >= ?3 AND (?4 IS NULL OR q.name < ?4)
               AND (?5 IS NULL OR d.cause = ?5)
             ORDER BY d.id LIMIT ?6
@@ -137,8 +131,7 @@ final class DeadLetters: TransactionSubject {
         let (first, end) = filter.form.bounds
         let found = try connection.cached(
             """
-            SELECT d.id FROM sluice_dead_rows AS d
-            CROSS JOIN sluice_queue_rows AS q ON q.queue_id = d.queue_id
+            SELECT d.id FROM sluice_dead_rows AS d CROSS JOIN sluice_queue_rows AS q USING (queue_id)
             WHERE (d.died_at_us, d.id) <= (?1, ?2) AND (?3 IS NULL OR d.died_at_us < ?3)
               AND q.name >= ?4 AND (?5 IS NULL OR q.name < ?5) AND (?6 IS NULL OR d.cause = ?6)
             ORDER BY d.died_at_us, d.id LIMIT ?7

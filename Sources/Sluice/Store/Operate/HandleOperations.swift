@@ -1,10 +1,8 @@
 internal import SluiceSQLite
 
-// MARK: - Taking out
-
 /// Owns the operations of a queue handle: taking actions out, putting them back, clearing and stopping.
 final class HandleOperations: TransactionSubject {
-    /// The most actions that one transaction of ``clear(_:through:)`` removes.
+    /// How many one transaction of ``clear(_:through:)`` removes.
     static let clearBatchSize = 500
 
     let core: TransactionCore
@@ -34,18 +32,10 @@ final class HandleOperations: TransactionSubject {
         _ gatesAndHolds: GatesAndHolds,
         _ removals: Removals
     ) {
-        self.core = core
-        self.queueRows = queueRows
-        self.schedule = schedule
-        self.fronts = fronts
-        self.groups = groups
-        self.blocks = blocks
-        self.keys = keys
-        self.expiry = expiry
-        self.failures = failures
-        self.cancellations = cancellations
-        self.gatesAndHolds = gatesAndHolds
-        self.removals = removals
+        (self.core, self.queueRows, self.schedule, self.fronts) = (core, queueRows, schedule, fronts)
+        (self.groups, self.blocks, self.keys, self.expiry) = (groups, blocks, keys, expiry)
+        (self.failures, self.cancellations) = (failures, cancellations)
+        (self.gatesAndHolds, self.removals) = (gatesAndHolds, removals)
     }
 
     /// The most places read beyond those taken: of actions that are deleted, run elsewhere or have expired.
@@ -111,9 +101,10 @@ final class HandleOperations: TransactionSubject {
 
     func cancelInQueue(_ action: ActionID, in name: QueueName) throws(SQLiteError) -> CancelResult {
         guard let queue = try core.knownQueue(named: name)?.id else { return .missing }
-        let isThere = try connection.cached(
-            "SELECT 1 FROM sluice_action_rows WHERE id = ?1 AND queue_id = ?2"
-        ).bind(1, action.rawValue).bind(2, queue.rawValue).hasRow()
+        let isThere =
+            try connection
+            .cached("SELECT 1 FROM sluice_action_rows WHERE id = ?1 AND queue_id = ?2")
+            .bind(1, action.rawValue).bind(2, queue.rawValue).hasRow()
         return try isThere ? cancellations.cancel(action) : .missing
     }
 
@@ -135,8 +126,6 @@ final class HandleOperations: TransactionSubject {
     }
 }
 
-// MARK: - Putting back
-
 extension HandleOperations {
     func reinsert(
         _ actions: [StoredAction],
@@ -144,9 +133,7 @@ extension HandleOperations {
         by discipline: QueueDiscipline?
     ) throws -> [ActionID] {
         // The last one first, and each in front of the one before.
-        var ids: [ActionID] = []
-        for action in actions.reversed() { ids.append(try reinsert(action, to: name, by: discipline)) }
-        return ids.reversed()
+        try actions.reversed().map { try reinsert($0, to: name, by: discipline) }.reversed()
     }
 
     /// Stores an action in front of the waiting ones, with its old sequence if that is unused.
@@ -190,7 +177,7 @@ extension HandleOperations {
         return id
     }
 
-    /// Returns whether a sequence was given by this file and no dead letter has it.
+    /// Whether a sequence was given by this file and no dead letter has it.
     private func isUnused(_ id: ActionID) throws(SQLiteError) -> Bool {
         guard id <= (try core.lastActionID()) else { return false }
         return try !connection.cached("SELECT 1 FROM sluice_dead_rows WHERE id = ?1").bind(1, id.rawValue)

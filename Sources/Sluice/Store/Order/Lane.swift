@@ -32,19 +32,18 @@ struct Lane {
     /// The progress of the pass through the queue, if the discipline passes over failed actions.
     private(set) var pass: Pass?
 
-    /// The most places that are read from disk at once.
-    ///
-    /// A queue that is polled once reads one place. A queue that is worked through needs one query for 64.
+    /// The most places read from disk at once: one for a queue polled once, 64 for one worked through.
     private static let stretchLimit = 64
 
-    /// Returns the first place, as far as memory knows.
-    ///
     /// It is mutating so that a lane in a dictionary is read in place and not copied.
     mutating func peek() -> First {
         if stretch.isEmpty {
             if case .everything = reach {} else { return .unknown }
         }
-        if isReversed { return peekLast() }
+        if isReversed {
+            return [arrivals.last, strays.max, stretch.first].lazy.compactMap { $0 }.max().map(First.place)
+                ?? .none
+        }
         let candidates = (arrivals.first, strays.min, stretch.first)
         switch candidates {
         case (nil, nil, nil): return .none
@@ -55,17 +54,9 @@ struct Lane {
         }
     }
 
-    private func peekLast() -> First {
-        [arrivals.last, strays.max, stretch.first].lazy.compactMap { $0 }.max().map(First.place) ?? .none
-    }
-
     mutating func add(_ place: Place) {
         if let pass, pass.keep(place) { return }
-        if let last = arrivals.last, place < last {
-            strays.insert(place)
-        } else {
-            arrivals.append(place)
-        }
+        if let last = arrivals.last, place < last { strays.insert(place) } else { arrivals.append(place) }
     }
 
     /// Removes a place if it is the first, as often as it occurs.
@@ -116,8 +107,6 @@ struct Lane {
     var arrived: [Place] { Array(arrivals) + strays.unordered + (pass?.passed ?? []) }
 }
 
-// MARK: - The order in the file
-
 extension Lane {
     /// The places to read from disk, in the lane's direction: `limit` of them after this one, or the first
     /// ones.
@@ -146,13 +135,8 @@ extension Lane {
         forgetStretch()
     }
 
-    private mutating func forgetStretch() {
-        stretch = []
-        reach = .nothing
-        nextLimit = 1
-    }
+    private mutating func forgetStretch() { (stretch, reach, nextLimit) = ([], .nothing, 1) }
 
-    /// Sets the direction in which the lane is read.
     mutating func turn(isReversed: Bool) {
         guard self.isReversed != isReversed else { return }
         self.isReversed = isReversed
@@ -161,7 +145,6 @@ extension Lane {
 }
 
 extension Lane {
-    /// Begins to read the queue in passes, of which the current one has reached a mark.
     mutating func beginPasses(at mark: Place?, isWorthRepeating: Bool) {
         pass = Pass(mark: mark, isWorthRepeating: isWorthRepeating)
         if let mark { moveMark(to: mark) }
@@ -173,11 +156,9 @@ extension Lane {
         let newcomers = pass.update()
         let isBehindOne = mark.map { mark in newcomers.contains { $0 <= mark } } ?? false
         if isWorthRepeating || isBehindOne { pass.isWorthRepeating = true }
-        let later = pass.passed.filter { place in mark.map { $0 < place } ?? true }
-        if !later.isEmpty {
-            strays.insert(contentsOf: later)
-            pass.passed.removeAll { place in mark.map { $0 < place } ?? true }
-        }
+        func isLater(_ place: Place) -> Bool { mark.map { $0 < place } ?? true }
+        strays.insert(contentsOf: pass.passed.filter(isLater))
+        pass.passed.removeAll(where: isLater)
         guard pass.mark != mark else { return }
         forgetStretch()
         pass.mark = mark
@@ -198,9 +179,7 @@ extension Lane {
     mutating func endPass() {
         guard let pass else { return }
         strays.insert(contentsOf: pass.passed)
-        pass.passed = []
-        pass.mark = nil
-        pass.isWorthRepeating = false
+        (pass.passed, pass.mark, pass.isWorthRepeating) = ([], nil, false)
         forgetStretch()
     }
 

@@ -1,5 +1,3 @@
-// MARK: - Passes
-
 /// The progress of the pass through a queue.
 ///
 /// It is a class, so that the lanes of other queues are no larger for it.

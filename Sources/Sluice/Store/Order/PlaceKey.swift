@@ -39,8 +39,6 @@ extension PlaceKey: Equatable {
     static func == (left: PlaceKey, right: PlaceKey) -> Bool { compare(left, right) == .equal }
 }
 
-// MARK: - In the file
-
 extension PlaceKey {
     init(_ key: SortKey) {
         switch key.storage {

@@ -1,7 +1,5 @@
 internal import SluiceSQLite
 
-// MARK: - Heads
-
 /// The first places of queues.
 extension WaitingOrder {
     /// Returns the first place of a queue, as far as memory and the order on disk know.
@@ -26,9 +24,7 @@ extension WaitingOrder {
         } else {
             statement = try connection.cached(isReversed ? Self.last : Self.first)
         }
-        let places = try statement.bind(1, queue.rawValue).bind(2, limit).all {
-            Place(key: PlaceKey($0, 0), action: ActionID(rawValue: $0.int64(1)))
-        }
+        let places = try statement.bind(1, queue.rawValue).bind(2, limit).all { Place($0, key: 0, action: 1) }
         lanes[queue, default: Lane()].extend(places, limit: limit)
     }
 
@@ -68,7 +64,7 @@ extension WaitingOrder {
 
     /// Removes the first place of a queue, since its action is deleted or has another place.
     ///
-    /// - Parameter isLeftover: Whether the place must also be deleted on disk.
+    /// A leftover must also be deleted on disk.
     func pass(_ place: Place, of queue: QueueID, isLeftover: Bool) throws(SQLiteError) {
         lanes[queue]?.removeFirst(place)
         undo.append(.unpass(queue, place))

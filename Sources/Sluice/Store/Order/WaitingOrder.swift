@@ -50,18 +50,14 @@ final class WaitingOrder {
     var dueAgain: (leftovers: Int, action: Int64) = (0, 0)
 
     init(connection: Connection, limits: WriteBehindLimits) {
-        self.connection = connection
-        self.limits = limits
+        (self.connection, self.limits) = (connection, limits)
     }
 }
 
 // MARK: - Transactions
 
 extension WaitingOrder {
-    func begin() {
-        newestBefore = newest
-        isOfTransaction = false
-    }
+    func begin() { (newestBefore, isOfTransaction) = (newest, false) }
 
     func committed() {
         undo.removeAll(keepingCapacity: true)
@@ -123,7 +119,6 @@ extension WaitingOrder {
         forget()
     }
 
-    /// Stops keeping the order.
     func unfollow() {
         isFollowed = false
         forget()
@@ -139,20 +134,13 @@ extension WaitingOrder {
     }
 
     private func forget() {
-        isLoaded = false
-        lanes = [:]
-        passQueues = []
-        running = [:]
-        undo = []
-        depths = [:]
-        ordered = nil
+        (isLoaded, lanes, passQueues, running) = (false, [:], [], [:])
+        (undo, depths, ordered) = ([], [:], nil)
     }
 
-    /// Reads the commits of another connection.
+    /// Reads the commits of another connection: the newest actions, and recorded changes of others.
     ///
-    /// - Parameters:
-    ///   - changes: The recorded changes; the newest actions are read in any case.
-    ///   - isOfTransaction: Whether they were written in this very transaction.
+    /// `isOfTransaction` says whether they were written in this very transaction.
     func takeIn(_ changes: [ForeignChange], isOfTransaction: Bool) throws(SQLiteError) -> Newcomers {
         if isOfTransaction { self.isOfTransaction = true }
         depths.removeAll()
@@ -227,8 +215,7 @@ extension WaitingOrder {
         ).bind(1, first).bind(2, last).all {
             (
                 queue: QueueID(rawValue: $0.int64(1)),
-                place: Place(key: PlaceKey($0, 2), action: ActionID(rawValue: $0.int64(0))),
-                isPlaced: $0.bool(3), hasTime: $0.bool(4)
+                place: Place($0, key: 2, action: 0), isPlaced: $0.bool(3), hasTime: $0.bool(4)
             )
         }
         for row in found {
@@ -253,7 +240,7 @@ extension WaitingOrder {
         return value ?? 0
     }
 
-    /// Returns the queue and place of an action, unless it is deleted or scheduled.
+    /// Returns `nil` if the action is deleted or scheduled.
     func waitingPlace(of action: ActionID) throws(SQLiteError) -> (QueueID, Place)? {
         try connection.cached(
             "SELECT queue_id, sort_key FROM sluice_action_rows WHERE id = ?1 AND not_before_us IS NULL"
@@ -307,7 +294,6 @@ extension WaitingOrder {
         return place
     }
 
-    /// Counts actions that have entered or left a queue.
     func count(_ change: Int, in queue: QueueID) { depths[queue]? += change }
 
     /// Returns the number of actions in a queue, running and scheduled ones included.
@@ -321,7 +307,6 @@ extension WaitingOrder {
         return depth
     }
 
-    /// The most depths that are kept.
     private static let depthLimit = 65_536
 
     private func end(_ action: ActionID) throws(SQLiteError) -> (QueueID, Place)? {
