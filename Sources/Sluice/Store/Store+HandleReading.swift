@@ -32,12 +32,14 @@ extension Store {
             let id = try connection.cached("SELECT queue_id FROM sluice_queue_rows WHERE name = ?1")
                 .bind(1, queue.rawValue).first { QueueID(rawValue: $0.int64(0)) }
             guard let id else { return nil }
-            let isClaimed = try connection.cached("SELECT 1 FROM sluice_claim_rows WHERE queue_id = ?1")
-                .bind(1, id.rawValue).hasRow()
+            let claims = try connection.cached(
+                "SELECT claim >> 32, action_id FROM sluice_claim_rows WHERE queue_id = ?1"
+            ).bind(1, id.rawValue).all { (epoch: $0.int64(0), action: $0.int64(1)) }
             let living =
-                try isClaimed ? RunnerRow.living(connection, own: nonce, seenFrom: identity, at: now) : []
-            let epochs = RunnerRow.epochs(living)
-            return try body(HandleReader(connection: connection, queue: id, now: now, living: epochs))
+                try claims.isEmpty
+                ? [] : RunnerRow.living(connection, own: nonce, seenFrom: identity, at: now)
+            let running = claims.filter { claim in living.contains { $0.epoch == claim.epoch } }.map(\.action)
+            return try body(HandleReader(connection: connection, queue: id, now: now, running: "\(running)"))
         }
     }
 
@@ -56,8 +58,8 @@ private struct HandleReader {
     let connection: Connection
     let queue: QueueID
     let now: Timestamp
-    /// The epochs whose claims are valid.
-    let living: String
+    /// The actions that run, as a JSON array.
+    let running: String
 
     func places(
         from start: HandleStart,
@@ -90,7 +92,7 @@ private struct HandleReader {
             let statement = try connection.cached(text).bind(1, queue.rawValue)
             if let place { try statement.bind(2, place.key) } else { try statement.bind(2, bound) }
             places += try statement.bind(3, place?.action.rawValue ?? .min).bind(4, now.microseconds)
-                .bind(5, limit).bind(6, living).all { Place($0, key: 0, action: 1) }
+                .bind(5, limit).bind(6, running).all { Place($0, key: 0, action: 1) }
         }
         places.sort()
         if isReversed { places.reverse() }
@@ -103,24 +105,19 @@ private struct HandleReader {
             ON a.id = o.action_id AND a.queue_id = o.queue_id AND a.sort_key = o.sort_key
         WHERE o.queue_id = ?1 AND (o.sort_key, o.action_id) > (?2, ?3) AND a.not_before_us IS NULL
           AND (a.expires_at_us IS NULL OR a.expires_at_us > ?4)
-          AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c WHERE c.queue_id = ?1 AND c.action_id = a.id
-                            AND c.claim >> 32 IN (SELECT value FROM json_each(?6)))
-        ORDER BY o.sort_key, o.action_id LIMIT ?5
+          AND a.id NOT IN (SELECT value FROM json_each(?6)) ORDER BY o.sort_key, o.action_id LIMIT ?5
         """,
         """
         SELECT a.sort_key, a.id FROM sluice_action_rows AS a
         WHERE a.id > (SELECT value FROM sluice_counters WHERE name = 'ordered') AND a.queue_id = ?1
           AND (a.sort_key, a.id) > (?2, ?3) AND a.not_before_us IS NULL
           AND (a.expires_at_us IS NULL OR a.expires_at_us > ?4)
-          AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c WHERE c.queue_id = ?1 AND c.action_id = a.id
-                            AND c.claim >> 32 IN (SELECT value FROM json_each(?6)))
-        ORDER BY a.sort_key, a.id LIMIT ?5
+          AND a.id NOT IN (SELECT value FROM json_each(?6)) ORDER BY a.sort_key, a.id LIMIT ?5
         """,
         """
         SELECT a.sort_key, a.id FROM sluice_action_rows AS a
         WHERE ?6 IS NOT NULL AND a.queue_id = ?1 AND a.not_before_us <= ?4 AND (a.sort_key, a.id) > (?2, ?3)
-          AND (a.expires_at_us IS NULL OR a.expires_at_us > ?4)
-        ORDER BY a.sort_key, a.id LIMIT ?5
+          AND (a.expires_at_us IS NULL OR a.expires_at_us > ?4) ORDER BY a.sort_key, a.id LIMIT ?5
         """,
     ]
 
@@ -130,8 +127,7 @@ private struct HandleReader {
             ON a.id = o.action_id AND a.queue_id = o.queue_id AND a.sort_key = o.sort_key
         WHERE o.queue_id = ?1 AND (o.sort_key, o.action_id) < (?2, ?3) AND a.not_before_us IS NULL
           AND (a.expires_at_us IS NULL OR a.expires_at_us > ?4)
-          AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c WHERE c.queue_id = ?1 AND c.action_id = a.id
-                            AND c.claim >> 32 IN (SELECT value FROM json_each(?6)))
+          AND a.id NOT IN (SELECT value FROM json_each(?6))
         ORDER BY o.sort_key DESC, o.action_id DESC LIMIT ?5
         """,
         """
@@ -139,15 +135,12 @@ private struct HandleReader {
         WHERE a.id > (SELECT value FROM sluice_counters WHERE name = 'ordered') AND a.queue_id = ?1
           AND (a.sort_key, a.id) < (?2, ?3) AND a.not_before_us IS NULL
           AND (a.expires_at_us IS NULL OR a.expires_at_us > ?4)
-          AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c WHERE c.queue_id = ?1 AND c.action_id = a.id
-                            AND c.claim >> 32 IN (SELECT value FROM json_each(?6)))
-        ORDER BY a.sort_key DESC, a.id DESC LIMIT ?5
+          AND a.id NOT IN (SELECT value FROM json_each(?6)) ORDER BY a.sort_key DESC, a.id DESC LIMIT ?5
         """,
         """
         SELECT a.sort_key, a.id FROM sluice_action_rows AS a
         WHERE ?6 IS NOT NULL AND a.queue_id = ?1 AND a.not_before_us <= ?4 AND (a.sort_key, a.id) < (?2, ?3)
-          AND (a.expires_at_us IS NULL OR a.expires_at_us > ?4)
-        ORDER BY a.sort_key DESC, a.id DESC LIMIT ?5
+          AND (a.expires_at_us IS NULL OR a.expires_at_us > ?4) ORDER BY a.sort_key DESC, a.id DESC LIMIT ?5
         """,
     ]
 
@@ -157,10 +150,8 @@ private struct HandleReader {
             SELECT count(*) FROM sluice_action_facts AS f
             WHERE f.queue_id = ?1 AND (f.not_before_us IS NULL OR f.not_before_us <= ?2)
               AND (f.expires_at_us IS NULL OR f.expires_at_us > ?2)
-              AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c
-                              WHERE c.queue_id = ?1 AND c.action_id = f.id
-                                AND c.claim >> 32 IN (SELECT value FROM json_each(?3)))
+              AND f.id NOT IN (SELECT value FROM json_each(?3))
             """
-        ).bind(1, queue.rawValue).bind(2, now.microseconds).bind(3, living).first { $0.int(0) } ?? 0
+        ).bind(1, queue.rawValue).bind(2, now.microseconds).bind(3, running).first { $0.int(0) } ?? 0
     }
 }

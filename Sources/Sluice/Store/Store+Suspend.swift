@@ -20,8 +20,7 @@ extension Store {
 
     /// Opens the file again, and continues with waiting calls.
     ///
-    /// - Throws: The errors of opening, and ``SluiceError/Code/fileReplaced``. Waiting calls then continue to
-    ///   wait, unless they can never succeed.
+    /// If that fails, they continue to wait, unless they can never succeed.
     func resume() async throws(SluiceError) {
         if isReadOnly {
             try check.look()
@@ -61,12 +60,8 @@ extension Store {
             throw error
         }
     }
-}
 
-extension Store {
-    /// Copies the file to an unused path, ready to be opened and run.
-    ///
-    /// - Parameter adjust: Changes how it is made, for tests.
+    /// Copies the file to an unused path, ready to be opened and run; `adjust` is for tests.
     func backUp(
         to destination: String,
         adjust: (inout BackupCopy) -> Void = { _ in }
@@ -75,23 +70,15 @@ extension Store {
             throw SluiceError(.unsupportedDatabase, "queues in memory have no file that could be copied")
         }
         try check.look()
-        let copy = adjusted(
-            BackupCopy(
-                openSource: reader.open,
-                destination: try DatabaseFile.absolutePath(destination),
-                vfs: file.vfs,
-                now: clock.now,
-                store: nonce,
-                identity: identity
-            ),
-            adjust
+        var copy = BackupCopy(
+            openSource: reader.open,
+            destination: try DatabaseFile.absolutePath(destination),
+            vfs: file.vfs,
+            now: clock.now,
+            store: nonce,
+            identity: identity
         )
-        try await backups.perform { goOn in try copy.make(goOn) }
-    }
-
-    private func adjusted(_ copy: BackupCopy, _ adjust: (inout BackupCopy) -> Void) -> BackupCopy {
-        var copy = copy
         adjust(&copy)
-        return copy
+        try await backups.perform { [copy] goOn in try copy.make(goOn) }
     }
 }

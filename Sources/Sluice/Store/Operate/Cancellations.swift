@@ -52,8 +52,7 @@ final class Cancellations: TransactionSubject {
         }
         let waiting = try connection.cached(
             """
-            SELECT f.id FROM sluice_action_facts AS f
-            WHERE f.queue_id = ?1 AND f.id <= ?2
+            SELECT f.id FROM sluice_action_facts AS f WHERE f.queue_id = ?1 AND f.id <= ?2
               AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c
                               WHERE c.queue_id = ?1 AND c.action_id = f.id) LIMIT ?3
             """

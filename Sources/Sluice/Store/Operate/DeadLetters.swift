@@ -104,8 +104,7 @@ final class DeadLetters: TransactionSubject {
             """
             SELECT d.id FROM sluice_dead_rows AS d CROSS JOIN sluice_queue_rows AS q USING (queue_id)
             WHERE d.id > ?1 AND d.id <= ?2 AND q.name >= ?3 AND (?4 IS NULL OR q.name < ?4)
-              AND (?5 IS NULL OR d.cause = ?5)
-            ORDER BY d.id LIMIT ?6
+              AND (?5 IS NULL OR d.cause = ?5) ORDER BY d.id LIMIT ?6
             """
         ).bind(1, page.after.rawValue).bind(2, page.through.rawValue).bind(3, first).bind(4, end)
             .bind(5, filter.cause?.rawValue).bind(6, Self.batchSize).all { ActionID(rawValue: $0.int64(0)) }

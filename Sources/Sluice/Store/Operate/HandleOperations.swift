@@ -86,12 +86,10 @@ final class HandleOperations: TransactionSubject {
         guard let queue = try core.knownQueue(named: name)?.id, !mutant("clear") else { return 0 }
         let found = try connection.cached(
             """
-            SELECT f.id FROM sluice_action_facts AS f
-            WHERE f.queue_id = ?1 AND f.id <= ?2
+            SELECT f.id FROM sluice_action_facts AS f WHERE f.queue_id = ?1 AND f.id <= ?2
               AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c
                               WHERE c.queue_id = ?1 AND c.action_id = f.id
-                                AND c.claim >> 32 IN (SELECT value FROM json_each(?4)))
-            LIMIT ?3
+                                AND c.claim >> 32 IN (SELECT value FROM json_each(?4))) LIMIT ?3
             """
         ).bind(1, queue.rawValue).bind(2, last.rawValue).bind(3, Self.clearBatchSize)
             .bind(4, try fronts.livingClaims()).all { ActionID(rawValue: $0.int64(0)) }

@@ -35,12 +35,10 @@ struct OrderReader {
         // Not by the last name as read: in a damaged file, what is no UTF-8 or no text reads differently.
         try connection.cached(
             """
-            SELECT queue_id FROM sluice_queue_rows
-            WHERE (name, queue_id) > (
+            SELECT queue_id FROM sluice_queue_rows WHERE (name, queue_id) > (
                       coalesce((SELECT n.name FROM sluice_queue_rows AS n WHERE n.queue_id = ?3), ?1),
                       coalesce(?3, -9e999))
-              AND (?2 IS NULL OR name < ?2)
-            ORDER BY name, queue_id LIMIT ?4
+              AND (?2 IS NULL OR name < ?2) ORDER BY name, queue_id LIMIT ?4
             """
         ).bind(1, first).bind(2, last).bind(3, end?.rawValue).bind(4, Self.pageSize)
             .all { QueueID(rawValue: $0.int64(0)) }

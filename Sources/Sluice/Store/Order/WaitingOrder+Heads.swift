@@ -35,8 +35,7 @@ extension WaitingOrder {
 
     private static let firstBehind: StaticString = """
         SELECT sort_key, action_id FROM sluice_order_rows
-        WHERE queue_id = ?1 AND (sort_key, action_id) > (?3, ?4)
-        ORDER BY sort_key, action_id LIMIT ?2
+        WHERE queue_id = ?1 AND (sort_key, action_id) > (?3, ?4) ORDER BY sort_key, action_id LIMIT ?2
         """
 
     private static let last: StaticString = """
