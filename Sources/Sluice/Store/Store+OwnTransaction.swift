@@ -141,9 +141,7 @@ extension Store {
 extension Connection {
     /// Whether it is set not to write, as by GRDB for the `read` of a `DatabaseQueue`.
     fileprivate var isQueryOnly: Bool { (try? pragma("query_only")) == "1" }
-}
 
-extension Store {
     /// Checks a connection of the application; writes nothing and changes no setting.
     func diagnose(_ handle: OpaquePointer) throws(SluiceError) -> [ConnectionFinding] {
         let connection = Connection(borrowing: handle)

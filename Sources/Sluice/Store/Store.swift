@@ -146,11 +146,7 @@ package final class Store: Sendable {
         await writer.close()
         registration?.end(closing: {})
     }
-}
 
-// MARK: - Ways to write
-
-extension Store {
     /// Writes without waiting; the completion is called after the commit, on some thread, and must not block.
     func write<Output: Sendable>(
         sync: SyncNeed,
@@ -210,11 +206,7 @@ extension Store {
         }
         return try result.get()
     }
-}
 
-// MARK: - Reading
-
-extension Store {
     /// Reads one snapshot of the file; in memory, with its one connection, between two writes.
     func read<Output: Sendable>(
         _ body: @escaping @Sendable (Connection) throws -> Output

@@ -3,7 +3,6 @@ package struct Measurement: Sendable, Hashable {
     package struct Kind: Sendable, Hashable {
         package let name: String
         package let depth: Int
-        /// When the oldest was enqueued.
         package let oldest: Timestamp
     }
 

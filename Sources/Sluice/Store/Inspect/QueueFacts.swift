@@ -15,9 +15,7 @@ struct QueueFacts: Sendable {
     let block: Block?
     let depth: Int
     let oldest: Timestamp?
-    /// When the running attempt began.
     let runningSince: Timestamp?
-    /// The epoch of the process that runs it.
     let runningEpoch: Int64?
     let head: ActionID?
     let headKind: String?
@@ -28,7 +26,6 @@ struct QueueFacts: Sendable {
     let lastError: String?
     /// Gates that the head waits for, by its own options or its last outcome.
     let gates: [GateName]
-    /// When the head expires.
     let expiresAt: Timestamp?
 
     static func read(

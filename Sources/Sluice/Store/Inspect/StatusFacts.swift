@@ -6,15 +6,12 @@ struct StatusFacts: Sendable {
     ///
     /// If a process has died and left a program running, `process` is the one that ends that program.
     let runners: [(epoch: Int64, process: Int, hasDied: Bool)]
-    /// Whether any of them runs an action.
     let hasClaims: Bool
     let openGates: Set<GateName>
     /// The current holds, the oldest first.
     let holds: [(pattern: QueuePattern.Form, hold: Hold)]
-    /// The path of the WAL; `nil` in memory.
     let walPath: String?
 
-    /// `rows` are of the live processes that run queues.
     init(
         _ connection: Connection,
         _ rows: [RunnerRow],

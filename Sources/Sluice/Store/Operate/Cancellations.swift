@@ -1,13 +1,11 @@
 internal import SluiceSQLite
 
-/// Owns the cancelling of actions, one or many.
 final class Cancellations: TransactionSubject {
     let core: TransactionCore
     let removals: Removals
 
     init(_ core: TransactionCore, _ removals: Removals) { (self.core, self.removals) = (core, removals) }
 
-    /// The most actions that one transaction cancels.
     static let cancelBatchSize = 500
     /// The most actions that it reads to find them.
     private static let scanSize = 10_000
@@ -84,9 +82,7 @@ final class Cancellations: TransactionSubject {
     private func behind(_ actions: [ActionID], _ page: CancelPage) -> CancelPage? {
         actions.last.map { CancelPage(after: $0, through: page.through) }
     }
-}
 
-extension Cancellations {
     func cancel(_ action: ActionID) throws(SQLiteError) -> CancelResult {
         let found = try connection.cached(
             """

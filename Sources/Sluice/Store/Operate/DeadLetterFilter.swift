@@ -1,4 +1,3 @@
-/// A choice of dead letters by queue and cause.
 package struct DeadLetterFilter: Sendable {
     package var form = QueuePattern.Form.prefix([])
     package var cause: DeadLetterCause?

@@ -1,8 +1,6 @@
 internal import SluiceSQLite
 
-/// Owns the requeueing and purging of dead letters.
 final class DeadLetters: TransactionSubject {
-    /// How many one transaction requeues or purges.
     static let batchSize = 500
 
     let core: TransactionCore

@@ -2,7 +2,6 @@ internal import SluiceSQLite
 
 /// Owns the operations of a queue handle: taking actions out, putting them back, clearing and stopping.
 final class HandleOperations: TransactionSubject {
-    /// How many one transaction of ``clear(_:through:)`` removes.
     static let clearBatchSize = 500
 
     let core: TransactionCore
@@ -122,9 +121,7 @@ final class HandleOperations: TransactionSubject {
         try removals.discard(action, of: queue, as: .removed)
         try blocks.liftBlock(of: action, in: queue)
     }
-}
 
-extension HandleOperations {
     func reinsert(
         _ actions: [StoredAction],
         to name: QueueName,
@@ -175,7 +172,6 @@ extension HandleOperations {
         return id
     }
 
-    /// Whether a sequence was given by this file and no dead letter has it.
     private func isUnused(_ id: ActionID) throws(SQLiteError) -> Bool {
         guard id <= (try core.lastActionID()) else { return false }
         return try !connection.cached("SELECT 1 FROM sluice_dead_rows WHERE id = ?1").bind(1, id.rawValue)

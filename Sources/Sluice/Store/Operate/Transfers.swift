@@ -58,7 +58,6 @@ extension SortKey {
     /// Unlike this, a `Date` is not precise to the microsecond a century from now.
     package static func time(_ value: Timestamp) -> SortKey { SortKey(storage: .date(value)) }
 
-    /// A key in a form to be written out.
     package enum Value: Sendable {
         case arrival
         case integer(Int64)

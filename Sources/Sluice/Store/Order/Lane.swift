@@ -6,7 +6,6 @@ internal import HeapModule
 /// It may contain deleted actions, or one twice; a caller checks each place in the file. It lacks no waiting
 /// action. It is read from the front, or from the back if the last action runs first.
 struct Lane {
-    /// The first place, as far as memory knows.
     enum First: Equatable {
         case place(Place)
         case none
@@ -14,14 +13,12 @@ struct Lane {
         case unknown
     }
 
-    /// How much of the order on disk the stretch has covered.
     private enum Reach {
         case nothing
         case through(Place)
         case everything
     }
 
-    /// Arrivals in order.
     private var arrivals: Deque<Place> = []
     /// Arrivals out of order, and places that were put back.
     private var strays: Heap<Place> = []
@@ -95,7 +92,6 @@ struct Lane {
 
     var firstArrival: ActionID? { (arrivals.first ?? strays.min ?? pass?.passed.first)?.action }
 
-    /// The number of places, duplicates included.
     var placeCount: Int { arrivals.count + strays.count + stretch.count }
 
     /// Whether the file could restore everything here, and no pass is under way.
@@ -105,9 +101,7 @@ struct Lane {
 
     /// The arrivals and the places put back, in no order; they may be deleted or occur twice.
     var arrived: [Place] { Array(arrivals) + strays.unordered + (pass?.passed ?? []) }
-}
 
-extension Lane {
     /// The places to read from disk, in the lane's direction: `limit` of them after this one, or the first
     /// ones.
     var extent: (after: Place?, limit: Int) {
@@ -116,7 +110,6 @@ extension Lane {
         return (mark.map { max($0, place) } ?? place, nextLimit)
     }
 
-    /// Adds the places that were read for ``extent``.
     mutating func extend(_ places: [Place], limit: Int) {
         stretch.append(contentsOf: places)
         if places.count < limit {
@@ -142,15 +135,12 @@ extension Lane {
         self.isReversed = isReversed
         forgetStretch()
     }
-}
 
-extension Lane {
     mutating func beginPasses(at mark: Place?, isWorthRepeating: Bool) {
         pass = Pass(mark: mark, isWorthRepeating: isWorthRepeating)
         if let mark { moveMark(to: mark) }
     }
 
-    /// Continues a pass whose mark was read again.
     mutating func resumePass(at mark: Place?, isWorthRepeating: Bool) {
         guard let pass else { return }
         let newcomers = pass.update()
@@ -165,7 +155,6 @@ extension Lane {
         if let mark { moveMark(to: mark) }
     }
 
-    /// Continues the pass after a place.
     mutating func moveMark(to mark: Place) {
         guard let pass else { return }
         pass.mark = mark
@@ -175,7 +164,6 @@ extension Lane {
         while let first = stretch.first, first <= mark { stretch.removeFirst() }
     }
 
-    /// Ends the pass; the next one begins at the front.
     mutating func endPass() {
         guard let pass else { return }
         strays.insert(contentsOf: pass.passed)

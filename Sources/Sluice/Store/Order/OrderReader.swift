@@ -24,7 +24,6 @@ struct OrderReader {
         return found
     }
 
-    /// How many queues are read at once.
     private static let pageSize = 1_000
 
     private func queues(

@@ -17,10 +17,8 @@ final class Pass {
         (self.mark, self.isWorthRepeating) = (mark, isWorthRepeating)
     }
 
-    /// Whether the mark must be read again.
     var isOutdated: Bool { newcomers != nil }
 
-    /// Records that another process may have moved the mark.
     func outdate() { if newcomers == nil { newcomers = [] } }
 
     /// Records that the mark was read again, and returns the places added before that.

@@ -17,7 +17,6 @@ extension WaitingOrder {
         return try head(of: queue)
     }
 
-    /// Reads the mark of the pass, unless memory has it.
     private func followPass(of queue: QueueID) throws(SQLiteError) {
         let pass = lanes[queue]?.pass
         if pass?.isOutdated == false { return }
@@ -73,7 +72,6 @@ extension WaitingOrder {
         lanes[queue]?.endPass()
     }
 
-    /// Whether an action was passed over in the current pass.
     func hasPassedOver(in queue: QueueID) -> Bool { lanes[queue]?.pass?.mark != nil }
 
     /// Records that an action passed over may have become able to run.

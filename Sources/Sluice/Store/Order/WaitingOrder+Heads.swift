@@ -1,6 +1,5 @@
 internal import SluiceSQLite
 
-/// The first places of queues.
 extension WaitingOrder {
     /// Returns the first place of a queue, as far as memory and the order on disk know.
     func head(of queue: QueueID) throws(SQLiteError) -> Place? {

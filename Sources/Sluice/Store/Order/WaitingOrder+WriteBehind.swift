@@ -2,7 +2,6 @@ internal import SluiceSQLite
 
 /// Writes and deletes places on disk, many at a time.
 extension WaitingOrder {
-    /// Whether enough changes have accumulated.
     func isWriteBehindDue(lastAction: Int64?) -> Bool {
         if leftovers.count >= max(limits.batch, dueAgain.leftovers) { return true }
         guard let lastAction, let ordered, lastAction >= dueAgain.action else { return false }

@@ -24,16 +24,13 @@ final class WaitingOrder {
     var lanes: [QueueID: Lane] = [:]
     /// Queues whose lanes are read in passes.
     var passQueues: Set<QueueID> = []
-    /// The places of running actions, needed when they end.
     var running: [ActionID: OrderedRun] = [:]
-    /// Places on disk whose actions are deleted.
     var leftovers: [(queue: QueueID, place: Place)] = []
     /// Exact depths of queues whose depth was asked for.
     private var depths: [QueueID: Int] = [:]
 
     /// The counter `ordered`; `nil` until it is read.
     private(set) var ordered: Int64?
-    /// The newest sequence that memory has read.
     private(set) var newest: Int64 = 0
 
     private var newestBefore: Int64 = 0
@@ -42,9 +39,7 @@ final class WaitingOrder {
     /// Whether actions of other connections were read without reporting their queues.
     private var hasMissedNewcomers = false
     var undo: [OrderUndo] = []
-    /// The value of `ordered` after the commit.
     var orderedNext: Int64?
-    /// The number of leftovers that the commit deletes.
     var leftoversCleared = 0
     /// After a failure: the leftovers and the sequence that must be reached before the next try.
     var dueAgain: (leftovers: Int, action: Int64) = (0, 0)
@@ -52,28 +47,20 @@ final class WaitingOrder {
     init(connection: Connection, limits: WriteBehindLimits) {
         (self.connection, self.limits) = (connection, limits)
     }
-}
 
-// MARK: - Transactions
-
-extension WaitingOrder {
     func begin() { (newestBefore, isOfTransaction) = (newest, false) }
 
     func committed() {
         undo.removeAll(keepingCapacity: true)
-        if leftoversCleared > 0 {
-            leftovers.removeFirst(leftoversCleared)
-            leftoversCleared = 0
-        }
+        if leftoversCleared > 0 { leftovers.removeFirst(leftoversCleared) }
+        leftoversCleared = 0
         guard let through = orderedNext else { return }
-        orderedNext = nil
-        ordered = through
+        (ordered, orderedNext) = (through, nil)
         forgetLanes(through: ActionID(rawValue: through))
     }
 
     func rolledBack() {
-        orderedNext = nil
-        leftoversCleared = 0
+        (orderedNext, leftoversCleared) = (nil, 0)
         depths.removeAll()
         let hadNewcomers = newest > newestBefore
         // Places added stay: they name missing rows. Their sequences may be given again.
@@ -83,10 +70,8 @@ extension WaitingOrder {
             case .untake(let queue, let place):
                 running[place.action] = nil
                 lanes[queue, default: Lane()].add(place)
-            case .unpass(let queue, let place):
-                lanes[queue, default: Lane()].add(place)
-            case .resume(let run):
-                running[run.place.action] = run
+            case .unpass(let queue, let place): lanes[queue, default: Lane()].add(place)
+            case .resume(let run): running[run.place.action] = run
             }
         }
         if isOfTransaction {
@@ -108,12 +93,7 @@ extension WaitingOrder {
             if lanes.values[index].isForgettable { lanes.remove(at: index) }
         }
     }
-}
 
-// MARK: - Following the file
-
-extension WaitingOrder {
-    /// Starts to keep the order, since this process runs the queues.
     func follow() {
         isFollowed = true
         forget()
@@ -183,13 +163,10 @@ extension WaitingOrder {
         try connection.snapshot { try load() }
     }
 
-    /// Reads the newest actions unless memory has them.
     func load() throws(SQLiteError) {
         guard !isLoaded else { return }
         isOfTransaction = true
-        lanes = [:]
-        passQueues = []
-        newest = try readOrdered()
+        (lanes, passQueues, newest) = ([:], [], try readOrdered())
         // Sequences begin with 1. Lower ones, which no engine gives, are in no order.
         _ = try readNewest(from: .min, through: 0)
         _ = try readNewest()
@@ -208,22 +185,21 @@ extension WaitingOrder {
         let found = try connection.cached(
             """
             SELECT id, queue_id, sort_key, not_before_us IS NULL,
-                   coalesce(not_before_us, expires_at_us) IS NOT NULL
-            FROM sluice_action_rows
+                   coalesce(not_before_us, expires_at_us) IS NOT NULL FROM sluice_action_rows
             WHERE id BETWEEN ?1 AND ?2 AND typeof(sort_key) NOT IN ('blob', 'null') ORDER BY id
             """
         ).bind(1, first).bind(2, last).all {
             (
-                queue: QueueID(rawValue: $0.int64(1)),
-                place: Place($0, key: 2, action: 0), isPlaced: $0.bool(3), hasTime: $0.bool(4)
+                QueueID(rawValue: $0.int64(1)), Place($0, key: 2, action: 0), isPlaced: $0.bool(3),
+                hasTime: $0.bool(4)
             )
         }
-        for row in found {
-            if row.isPlaced { lanes[row.queue, default: Lane()].add(row.place) }
-            if row.hasTime { newcomers.haveTimes = true }
+        for (queue, place, isPlaced, hasTime) in found {
+            if isPlaced { lanes[queue, default: Lane()].add(place) }
+            if hasTime { newcomers.haveTimes = true }
         }
-        if let last = found.last { newest = max(newest, last.place.action.rawValue) }
-        newcomers.queues = found.map(\.queue)
+        if let last = found.last { newest = max(newest, last.1.action.rawValue) }
+        newcomers.queues = found.map(\.0)
         return newcomers
     }
 
@@ -248,11 +224,7 @@ extension WaitingOrder {
             (QueueID(rawValue: $0.int64(0)), Place(key: PlaceKey($0, 1), action: action))
         }
     }
-}
 
-// MARK: - Changes
-
-extension WaitingOrder {
     /// Adds a new action, the newest of all, with its place or scheduled.
     func added(_ action: ActionID, key: PlaceKey, to queue: QueueID, isPlaced: Bool) {
         depths[queue]? += 1
