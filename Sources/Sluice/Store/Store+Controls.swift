@@ -48,7 +48,6 @@ extension Store {
 }
 
 extension Hold {
-    /// Returns the current holds, the oldest first.
     static func standing(_ connection: Connection, at now: Timestamp) throws(SQLiteError) -> [Hold] {
         try connection.cached(
             """

@@ -1,8 +1,7 @@
 internal import SluiceSQLite
 
 extension Store {
-    /// Returns dead letters, the newest first.
-    package func deadLetters(
+    func deadLetters(
         _ filter: DeadLetterFilter = DeadLetterFilter(),
         after last: (diedAt: Timestamp, id: ActionID)? = nil,
         limit: Int
@@ -35,7 +34,6 @@ extension Store {
         }
     }
 
-    /// Returns the failed attempts of an action, the oldest first.
     package func failedAttempts(of action: ActionID) async throws(SluiceError) -> [FailedAttempt] {
         try await read { connection in
             try connection.cached(
@@ -55,13 +53,12 @@ extension Store {
         }
     }
 
-    /// Requeues a dead letter after all actions of its queue, with a new sequence.
     package func requeueAtEnd(_ action: ActionID) async throws(SluiceError) -> ActionID? {
         try await write(sync: .owed) { try $0.deadLetters.requeueAtEnd(action) }
     }
 
     /// Requeues a batch of dead letters, in the order of their sequences.
-    package func requeue(
+    func requeue(
         _ filter: DeadLetterFilter,
         _ page: CancelPage
     ) async throws(SluiceError) -> (requeued: RequeuedLetters, next: CancelPage?) {
@@ -76,7 +73,7 @@ extension Store {
     }
 
     /// Returns the newest dead letter after skipping a number of newer ones.
-    package func deadLetter(
+    func deadLetter(
         _ filter: DeadLetterFilter,
         behind count: Int
     ) async throws(SluiceError) -> (diedAt: Timestamp, id: ActionID)? {
@@ -94,10 +91,8 @@ extension Store {
         }
     }
 
-    /// Purges a batch of the oldest dead letters that are no newer than one, with their histories.
-    ///
-    /// Returns fewer than ``DeadLetters/batchSize`` if none is left.
-    package func purge(
+    /// Purges a batch of the oldest; returns fewer than ``DeadLetters/batchSize`` if none is left.
+    func purge(
         _ filter: DeadLetterFilter,
         diedBefore before: Timestamp?,
         through last: (diedAt: Timestamp, id: ActionID)

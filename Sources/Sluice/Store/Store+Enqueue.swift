@@ -7,7 +7,6 @@ extension Store {
         try await writeUnlessCancelled(sync: .owed) { try $0.enqueues.enqueue(drafts) }.get()
     }
 
-    /// Stores actions like ``enqueue(_:)``, and blocks the calling thread until the commit.
     package func enqueueBlocking(_ drafts: [ActionDraft]) throws(SluiceError) -> [ActionID] {
         try writeBlocking(sync: .owed) { try $0.enqueues.enqueue(drafts) }.get()
     }

@@ -1,12 +1,8 @@
-/// The writes of a queue handle; `Store+HandleReading` has its reads.
-///
-/// To a handle, the queue consists of the waiting actions in order, the next to start first. Running,
-/// scheduled and deferred actions are not included.
+/// The writes of a queue handle, to which running, scheduled and deferred actions are not in the queue.
 extension Store {
-    /// Takes the first actions out of a queue, durably when it returns.
+    /// Converts actions by `read`, or returns why one remains, so that an unreadable action is not lost.
     ///
-    /// `read` converts an action, or returns why it remains, so that an unreadable action is not lost. It is
-    /// called in the transaction, perhaps more than once.
+    /// `read` is called in the transaction, perhaps more than once.
     func takeNext<Output: Sendable>(
         of queue: QueueName,
         limit: Int,
@@ -27,9 +23,7 @@ extension Store {
         try await write(sync: .owed) { try $0.handles.reinsert(actions, to: queue, by: discipline) }
     }
 
-    /// Removes a batch of a queue's waiting or scheduled actions that are no newer than an action.
-    ///
-    /// Returns fewer than ``HandleOperations/clearBatchSize`` if none is left.
+    /// Removes a batch; returns fewer than ``HandleOperations/clearBatchSize`` if none is left.
     func clear(_ queue: QueueName, through last: ActionID) async throws(SluiceError) -> Int {
         try await write(sync: .owed) { try $0.handles.clear(queue, through: last) }
     }

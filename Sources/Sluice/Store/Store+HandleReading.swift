@@ -53,7 +53,6 @@ extension Store {
     }
 }
 
-/// Reads the waiting actions of one queue from a snapshot of the file, without the writer's memory.
 private struct HandleReader {
     let connection: Connection
     let queue: QueueID

@@ -8,7 +8,6 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// Locks on the file that block the broker.
 extension Store {
     func health() async throws(SluiceError) -> BrokerHealth {
         let path: String? = try await location == .memory ? nil : read { $0.walPath }
@@ -22,7 +21,6 @@ extension Store {
         )
     }
 
-    /// Returns why nothing can be written, if a lock is the reason.
     func lockInTheWay(walPath path: String?) -> Because? {
         // Usually the writer has met no lock, and the system is not asked.
         guard writer.trouble.lockedSince != nil else { return nil }
@@ -33,9 +31,7 @@ extension Store {
     /// Returns the processes with locks on the file, and since when the write lock has blocked writes.
     ///
     /// The writer tries the lock from time to time. In between, the system's table shows whether it is still
-    /// held. Without such a table, it counts as held until the writer has had it.
-    ///
-    /// - Parameter path: The path of the WAL; `nil` in memory, where no lock blocks.
+    /// held. Without such a table, it counts as held until the writer has had it. In memory no lock blocks.
     func writeLock(walPath path: String?) -> (inTheWaySince: Timestamp?, table: LockTable) {
         guard let path else { return (nil, LockTable()) }
         let trouble = writer.trouble

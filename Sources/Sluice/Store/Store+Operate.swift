@@ -10,7 +10,6 @@ extension Store {
         }
     }
 
-    /// Removes an action, or marks it as cancelled while it runs.
     package func cancel(_ action: ActionID) async throws(SluiceError) -> CancelResult {
         try await write(sync: .owed) { try $0.cancellations.cancel(action) }
     }
@@ -20,11 +19,10 @@ extension Store {
         try await write(sync: .owed) { try $0.deadLetters.requeue(action) }
     }
 
-    package func cancel(_ choice: CancelChoice, _ page: CancelPage) async throws(SluiceError) -> CancelBatch {
+    func cancel(_ choice: CancelChoice, _ page: CancelPage) async throws(SluiceError) -> CancelBatch {
         try await write(sync: .owed) { try $0.cancellations.cancel(choice, page) }
     }
 
-    /// Returns the last sequence given, so that actions enqueued later are not cancelled.
     package func lastActionID() async throws(SluiceError) -> ActionID {
         try await write(sync: .later) { try $0.core.lastActionID() }
     }

@@ -139,7 +139,6 @@ extension Store {
 }
 
 extension Connection {
-    /// Whether it is set not to write, as by GRDB for the `read` of a `DatabaseQueue`.
     fileprivate var isQueryOnly: Bool { (try? pragma("query_only")) == "1" }
 
     /// Checks a connection of the application; writes nothing and changes no setting.

@@ -16,8 +16,6 @@ extension Store {
         }
     }
 
-    /// Renews this process's lease, and removes processes whose leases have ended.
-    ///
     /// If this process was itself removed, since its lease had ended, it starts again.
     package func renewLease() async throws(SluiceError) {
         try await write(sync: .later) { try $0.registry.renewLease() }
@@ -42,7 +40,6 @@ extension Store {
         try await write(sync: .later) { try $0.registry.survived(claims) }
     }
 
-    /// Ends the lease, and leaves the queues to the others.
     package func stopRunning() async throws(SluiceError) {
         try await write(sync: .later) { try $0.registry.stopRunning() }
     }

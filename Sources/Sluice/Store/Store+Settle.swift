@@ -1,4 +1,3 @@
-/// Settling runs, and waiting for the end of actions.
 extension Store {
     /// Settles a run and claims the head of a queue, the same or another, in one transaction.
     package func settle(
@@ -21,9 +20,7 @@ extension Store {
         writer.submit(write)
     }
 
-    /// Waits until an action is settled or removed.
-    ///
-    /// - Parameter onWait: Called if it has to wait.
+    /// Waits until an action is settled or removed, and calls `onWait` if it has to wait.
     package func settled(
         _ action: ActionID,
         onWait: @escaping @Sendable () -> Void = {}

@@ -1,7 +1,5 @@
 extension Store {
-    /// Reads queues with work in the order of their names, a page at a time.
-    ///
-    /// `body` is called with each page, inside the snapshot, and returns whether to continue.
+    /// Calls `body` with each page of queues with work, by name, in one snapshot, while it returns `true`.
     func queueFacts(
         _ form: QueuePattern.Form,
         after name: QueueName? = nil,

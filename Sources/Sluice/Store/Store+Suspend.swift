@@ -1,7 +1,6 @@
 internal import SluiceSQLite
 internal import Synchronization
 
-/// Closing the file for a while, and copying it.
 extension Store {
     /// Closes all connections; later writes and reads wait.
     func suspend() async {
@@ -18,9 +17,7 @@ extension Store {
         _ = writerAddress.compareExchange(expected: address, desired: 0, ordering: .acquiringAndReleasing)
     }
 
-    /// Opens the file again, and continues with waiting calls.
-    ///
-    /// If that fails, they continue to wait, unless they can never succeed.
+    /// Opens the file again; if that fails, calls continue to wait, unless they can never succeed.
     func resume() async throws(SluiceError) {
         if isReadOnly {
             try check.look()
@@ -29,7 +26,6 @@ extension Store {
         do {
             try await writer.resume { [self] suspended throws(SluiceError) in try reopen(suspended) }
         } catch {
-            // Let waiting reads fail too, if they can never succeed.
             if check.refusal != nil { reader?.resume() }
             throw error
         }

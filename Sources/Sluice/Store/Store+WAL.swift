@@ -2,7 +2,6 @@ internal import Logging
 internal import SluiceSQLite
 internal import Synchronization
 
-/// Copying the WAL if a reader has prevented the writer from doing so between two groups.
 extension Store {
     package static let pinnedWALInterval: Duration = .seconds(1)
 

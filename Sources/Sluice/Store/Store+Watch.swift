@@ -1,6 +1,5 @@
 internal import SluiceSQLite
 
-/// Cheap reads for a program that watches the file.
 extension Store {
     /// Returns a number that changes with each commit of another connection
     /// (<https://www.sqlite.org/pragma.html#pragma_data_version>).
@@ -8,7 +7,6 @@ extension Store {
         try await read { try $0.cached("PRAGMA data_version").first { $0.int64(0) } ?? 0 }
     }
 
-    /// Actions enqueued since an earlier call.
     package struct Arrivals: Sendable {
         /// The last sequence given, to be passed to the next call.
         package var last = ActionID(rawValue: 0)
@@ -36,7 +34,6 @@ extension Store {
         }
     }
 
-    /// Returns names of queues in order, empty queues included.
     package func queueNames(from first: String, limit: Int) async throws(SluiceError) -> [QueueName] {
         try await read { connection in
             try connection.cached(

@@ -3,9 +3,9 @@ internal import Logging
 internal import SluiceSQLite
 internal import Synchronization
 
-/// Owns the file of queues and its connections; each of its calls is a transaction or a snapshot.
+/// Owns the file of queues and its connections, one per file and process.
 ///
-/// There is one store per file and process, with all SQL of the engine in its ``TransactionSubject``s.
+/// Each of its calls is a transaction or a snapshot.
 package final class Store: Sendable {
     package let location: DatabaseFile.Location
     let file: DatabaseFile
@@ -19,8 +19,7 @@ package final class Store: Sendable {
     let executor: DispatchExecutor?
     let logger: Logger
     let mountFacts: @Sendable (String) -> MountFacts?
-    private let role: BrokerRole
-    var isReadOnly: Bool { role == .readOnly }
+    let isReadOnly: Bool
     /// `nil` if the writer holds it.
     let registration: OpenFiles.Registration?
     let turns = TurnCounter()
@@ -40,8 +39,8 @@ package final class Store: Sendable {
 
     /// Opens the file, creating and migrating it as needed and allowed.
     ///
-    /// - Parameter onCommit: Called after each commit that may have made a queue ready, in the order of
-    ///   commits, on the committing thread. It must not block.
+    /// `onCommit` is called after each commit that may have made a queue ready, in the order of commits, on
+    /// the committing thread. It must not block.
     package init(
         _ place: DatabaseFile.Location,
         options: BrokerOptions,
@@ -50,7 +49,8 @@ package final class Store: Sendable {
         try options.validate()
         let file = DatabaseFile(try place.absolute(), options)
         (location, self.file) = (file.location, file)
-        (clock, role, interest) = (options.clock, options.file.role, Interest(options.logger))
+        isReadOnly = options.file.role == .readOnly
+        (clock, interest) = (options.clock, Interest(options.logger))
         (executor, logger) = (options.engine.executor, options.logger)
         (backups, runners) = (Backups(options.engine), RunnerState())
         (identity, mountFacts) = (options.file.identity ?? .current, options.file.mountFacts)
@@ -58,7 +58,7 @@ package final class Store: Sendable {
         let check = FileCheck(entered?.path)
         self.check = check
         do {
-            if options.file.role == .readOnly {
+            if isReadOnly {
                 (reader, writer) = try Self.openToRead(file, entered?.path, check, options)
                 (lookout, walPath) = (nil, nil)
                 registration = entered?.registration
@@ -125,7 +125,6 @@ package final class Store: Sendable {
         }
     }
 
-    /// Commits waiting writes, refuses new ones, and closes the file.
     package func close() async {
         await Self.close(backups, reader, lookout, writer, registration)
         if !check.isForked { waiters.close() }
@@ -189,7 +188,6 @@ package final class Store: Sendable {
         return try result.get()
     }
 
-    /// Writes, and blocks the calling thread until the commit.
     func writeBlocking<Output: Sendable>(
         sync: SyncNeed,
         _ body: @escaping @Sendable (WriteTransaction) throws -> Output

@@ -1,6 +1,6 @@
-package struct CancelBatch: Sendable {
-    package var removed = 0
+struct CancelBatch: Sendable {
+    var removed = 0
     /// Actions that run; their handlers must be signalled.
-    package var signalled: [ActionID] = []
-    package var next: CancelPage?
+    var signalled: [ActionID] = []
+    var next: CancelPage?
 }

@@ -1,4 +1,4 @@
-package enum CancelChoice: Sendable {
+enum CancelChoice: Sendable {
     case tag(String)
     case queues(QueuePattern.Form)
 }

@@ -28,7 +28,9 @@ final class Cancellations: TransactionSubject {
         return batch
     }
 
-    private func tagged(_ tag: String, _ page: CancelPage) throws(SQLiteError) -> ([ActionID], CancelPage?) {
+    private typealias Found = ([ActionID], CancelPage?)
+
+    private func tagged(_ tag: String, _ page: CancelPage) throws(SQLiteError) -> Found {
         let found = try connection.cached(
             "SELECT id FROM sluice_action_rows WHERE tag = ?1 AND id > ?2 AND id <= ?3 ORDER BY id LIMIT ?4"
         ).bind(1, tag).bind(2, page.after.rawValue).bind(3, page.through.rawValue)
@@ -37,10 +39,7 @@ final class Cancellations: TransactionSubject {
     }
 
     /// Returns actions of one queue: first running ones, then waiting ones in no order.
-    private func actions(
-        in name: QueueName,
-        _ page: CancelPage
-    ) throws(SQLiteError) -> ([ActionID], CancelPage?) {
+    private func actions(in name: QueueName, _ page: CancelPage) throws(SQLiteError) -> Found {
         guard let queue = try core.knownQueue(named: name)?.id else { return ([], nil) }
         var found: [ActionID] = []
         if page.after.rawValue == 0 {
@@ -61,10 +60,7 @@ final class Cancellations: TransactionSubject {
     }
 
     /// Returns actions of many queues by sequence, the order of the file.
-    private func actions(
-        in form: QueuePattern.Form,
-        _ page: CancelPage
-    ) throws(SQLiteError) -> ([ActionID], CancelPage?) {
+    private func actions(in form: QueuePattern.Form, _ page: CancelPage) throws(SQLiteError) -> Found {
         let (first, last) = form.bounds
         let rows = try connection.cached(
             """

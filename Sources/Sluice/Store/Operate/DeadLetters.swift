@@ -116,8 +116,8 @@ final class DeadLetters: TransactionSubject {
                 requeued.firstKept = requeued.firstKept ?? (action, error.message)
             }
         }
-        guard found.count == Self.batchSize, let last = found.last else { return (requeued, nil) }
-        return (requeued, CancelPage(after: last, through: page.through))
+        let last = found.count < Self.batchSize ? nil : found.last
+        return (requeued, last.map { CancelPage(after: $0, through: page.through) })
     }
 
     func purge(
@@ -142,9 +142,8 @@ final class DeadLetters: TransactionSubject {
 
     @discardableResult
     func purge(_ action: ActionID) throws(SQLiteError) -> Bool {
-        let purged = try connection.cached("DELETE FROM sluice_dead_rows WHERE id = ?1")
-            .bind(1, action.rawValue).run()
-        guard purged > 0 else { return false }
+        let delete = try connection.cached("DELETE FROM sluice_dead_rows WHERE id = ?1")
+        guard try delete.bind(1, action.rawValue).run() > 0 else { return false }
         try groups.forgetTraces(of: action)
         try connection.cached("DELETE FROM sluice_attempt_rows WHERE action_id = ?1").bind(1, action.rawValue)
             .run()
