@@ -24,8 +24,8 @@ extension Store {
     func lockInTheWay(walPath path: String?) -> Because? {
         // Usually the writer has met no lock, and the system is not asked.
         guard writer.trouble.lockedSince != nil else { return nil }
-        let lock = writeLock(walPath: path)
-        return lock.inTheWaySince.map { .locked(since: $0.date, by: lock.table.writers) }
+        let (since, table) = writeLock(walPath: path)
+        return since.map { .locked(since: $0.date, by: table.writers) }
     }
 
     /// Returns the processes with locks on the file, and since when the write lock has blocked writes.

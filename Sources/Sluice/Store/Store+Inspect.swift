@@ -21,7 +21,7 @@ extension Store {
         limit: Int
     ) async throws(SluiceError) -> [ActionSummary] {
         try await read { connection in
-            try OrderReader(connection).actions(form, limit: limit).compactMap { action in
+            try OrderReader(connection: connection).actions(form, limit: limit).compactMap { action in
                 try connection.cached(
                     """
                     SELECT id, queue, kind, sort_key, attempts, running_since, next_attempt_at, not_before,

@@ -8,20 +8,12 @@ extension Store {
     }
 
     /// Places due scheduled actions; returns when to do so again, when to sweep, and which cannot be placed.
-    func admitDue() async throws(SluiceError) -> Admitted {
+    func admitDue() async throws(SluiceError) -> (
+        scheduled: Timestamp?, sweep: Timestamp?, unplaced: [UnplacedAction]
+    ) {
         try await write(sync: .later) {
-            Admitted(
-                scheduled: try $0.schedule.admitScheduled(),
-                sweep: try $0.expiry.nextSweep(),
-                unplaced: $0.schedule.memory.unplaced
-            )
+            (try $0.schedule.admitScheduled(), try $0.expiry.nextSweep(), $0.schedule.memory.unplaced)
         }
-    }
-
-    struct Admitted: Sendable {
-        let scheduled: Timestamp?
-        let sweep: Timestamp?
-        let unplaced: [UnplacedAction]
     }
 
     /// Places due scheduled actions (G2), and returns when the next is due.

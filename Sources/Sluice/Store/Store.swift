@@ -49,10 +49,9 @@ package final class Store: Sendable {
         try options.validate()
         let file = DatabaseFile(try place.absolute(), options)
         (location, self.file) = (file.location, file)
-        isReadOnly = options.file.role == .readOnly
-        (clock, interest) = (options.clock, Interest(options.logger))
+        (clock, isReadOnly, runners) = (options.clock, options.file.role == .readOnly, RunnerState())
         (executor, logger) = (options.engine.executor, options.logger)
-        (backups, runners) = (Backups(options.engine), RunnerState())
+        (backups, interest) = (Backups(options.engine), Interest(options.logger))
         (identity, mountFacts) = (options.file.identity ?? .current, options.file.mountFacts)
         let entered = try Self.enter(file.location, options)
         let check = FileCheck(entered?.path)

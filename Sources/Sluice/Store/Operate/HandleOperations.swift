@@ -59,7 +59,6 @@ final class HandleOperations: TransactionSubject {
                 let action = try StoredAction.read(place.action, on: connection)
             else { break }
             if let end = action.expiresAt, end <= now {
-                // An expired action is handed out as little as it is started.
                 try failures.fail(action.id, in: queue, .expired, .skip, error: Expiry.expiredError)
                 try blocks.liftBlock(of: action.id, in: queue)
                 core.touch(queue)
@@ -98,10 +97,8 @@ final class HandleOperations: TransactionSubject {
 
     func cancelInQueue(_ action: ActionID, in name: QueueName) throws(SQLiteError) -> CancelResult {
         guard let queue = try core.knownQueue(named: name)?.id else { return .missing }
-        let isThere =
-            try connection
-            .cached("SELECT 1 FROM sluice_action_rows WHERE id = ?1 AND queue_id = ?2")
-            .bind(1, action.rawValue).bind(2, queue.rawValue).hasRow()
+        let query = try connection.cached("SELECT 1 FROM sluice_action_rows WHERE id = ?1 AND queue_id = ?2")
+        let isThere = try query.bind(1, action.rawValue).bind(2, queue.rawValue).hasRow()
         return try isThere ? cancellations.cancel(action) : .missing
     }
 

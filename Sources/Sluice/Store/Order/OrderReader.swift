@@ -2,9 +2,7 @@ internal import SluiceSQLite
 
 /// Reads the order of waiting actions from a snapshot of the file, without the writer's memory.
 struct OrderReader {
-    private let connection: Connection
-
-    init(_ connection: Connection) { self.connection = connection }
+    let connection: Connection
 
     /// Returns actions of the queues that match a pattern, by queue.
     ///

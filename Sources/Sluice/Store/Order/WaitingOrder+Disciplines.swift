@@ -3,8 +3,6 @@ internal import SluiceSQLite
 /// The order of queues with another discipline than first in, first out: from the back, or in passes.
 extension WaitingOrder {
     /// Returns the first place of a queue by its discipline; in a pass, the first after its mark.
-    ///
-    /// It knows the places in memory and in the order on disk.
     func head(of queue: QueueID, by discipline: QueueDiscipline) throws(SQLiteError) -> Place? {
         try load()
         lanes[queue, default: Lane()].turn(isReversed: discipline == .lastInFirstOut && !mutant("last first"))

@@ -49,7 +49,7 @@ extension WaitingOrder {
         """
 
     /// Removes the first place of a queue, since its action runs.
-    func take(_ place: Place, for receipt: Receipt, by discipline: QueueDiscipline = .firstInFirstOut) {
+    func take(_ place: Place, for receipt: Receipt, by discipline: QueueDiscipline) {
         lanes[receipt.queue]?.removeFirst(place)
         undo.append(.untake(receipt.queue, place))
         running[place.action] = OrderedRun(
