@@ -2,8 +2,6 @@ internal import SluiceSQLite
 
 /// The reads of a queue handle: waiting actions in order, without expired ones, from snapshots of the file.
 extension Store {
-    /// Returns waiting actions in the order in which the queue runs them.
-    ///
     /// `discipline` is the queue's, as set in code; `nil` for the one recorded in the file.
     func waiting(
         in queue: QueueName,

@@ -48,7 +48,7 @@ extension Store {
         defer { connection.lastInsertedRowID = lastRowID }
         do {
             return try connection.savepoint("sluice_own") {
-                // A newer version may have migrated the file. `schema_version` does not show it: the
+                // `schema_version` does not show that a newer version has migrated the file: the
                 // application's own transaction may use its numbers, and roll them back.
                 try Migrator().check(connection)
                 var limits = WriteBehindLimits()

@@ -3,8 +3,8 @@ internal import SluiceSQLite
 extension Store {
     /// Returns waiting and running actions, in the order in which they were enqueued.
     ///
-    /// If they are enqueued again in this order, each queue has its own order again: by sort key and
-    /// sequence. The byte limit of a page's payloads is approximate; only the page after the last is empty.
+    /// Enqueued again in this order, each queue has its own order again. The byte limit of a page's payloads
+    /// is approximate; only the page after the last is empty.
     package func page(
         of form: QueuePattern.Form,
         after last: ActionID,

@@ -19,8 +19,7 @@ extension Store {
 
     /// Copies the pages that a reader had pinned, and restarts the WAL if it is above its limit.
     ///
-    /// Otherwise an idle broker would leave the WAL at its length: only a commit after a complete copy
-    /// restarts and truncates it.
+    /// Only a commit after a complete copy restarts and truncates it, and an idle broker makes none.
     package func checkpointPinnedWAL() async throws(SluiceError) {
         writer.trouble.askForCheckpoint()
         // The upkeep follows this group, before the next.
@@ -32,7 +31,7 @@ extension Store {
         }
     }
 
-    /// Whether it copies the WAL, now or when it is resumed.
+    /// Whether it copies the WAL, now or when resumed.
     package var checkpointsWAL: Bool { !writer.load.isClosed && check.refusal == nil }
 
     /// Copies and truncates the WAL if commits of other connections have made it too long (G12).

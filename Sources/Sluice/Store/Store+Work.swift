@@ -1,8 +1,8 @@
 extension Store {
     /// Returns queues with work, a page at a time: those with new actions, then the others by id.
     ///
-    /// Parked queues are left out, since the end of a parking is reported. A queue may occur twice; it may
-    /// have just become empty, or be parked with new actions.
+    /// Parked queues are left out: the end of a parking is reported. A queue may occur twice, have just
+    /// become empty, or be parked with new actions.
     package func queuesWithWork(
         _ page: WorkPage
     ) async throws(SluiceError) -> (queues: [QueueID], next: WorkPage?) {

@@ -8,8 +8,7 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// Describes a file of queues without opening it for work: nothing is created or migrated, and its WAL is
-/// left as it is.
+/// Describes a file of queues, without creating or migrating anything or changing its WAL.
 package struct FileFacts: Sendable {
     /// The settings that are kept in the file, and its sizes, by the names of their pragmas.
     package var pragmas: [(name: String, value: String)] = []
@@ -19,23 +18,20 @@ package struct FileFacts: Sendable {
     package var indexPath = ""
     /// The steps of the schema that were applied; none if the file has no queues.
     package var steps: [String] = []
-    /// Whether the file is mounted by itself.
     package var isMountPoint = false
-    /// The number of its names.
     package var linkCount = 1
     /// Whether a newer version of the library has written it.
     package var isNewer = false
     /// The number of steps that this version would add when it opens the file for work.
     package var missingStepCount = 0
-    /// Damage found by SQLite; empty if there is none.
+    /// As found by SQLite.
     package var damages: [String] = []
     /// Parts of the schema that differ from the library's, named `trigger x` and so on.
     package var strangers: [String] = []
     /// Whether a connection has held the write lock for a quarter of a second without committing.
     package var isWriteLockHeld = false
-    /// Whether the file or its directory cannot be written.
+    /// Of the file or its directory.
     package var isReadOnly = false
-    /// Whether its file system is read-only.
     package var isOnReadOnlyMount = false
     /// The name of the file's network file system; `nil` on a disk of this machine.
     package var network: String?
@@ -43,7 +39,6 @@ package struct FileFacts: Sendable {
     package var actionCount = 0
     package var deadLetterCount = 0
     package var holdCount = 0
-    /// The number of queues in each state.
     package var states: [(state: String, count: Int)] = []
 
     package static var libraryVersion: String { Connection.libraryVersion }
@@ -146,7 +141,7 @@ package struct FileFacts: Sendable {
         ).all { ($0.text(0), $0.int(1)) }
     }
 
-    /// Returns whether the write lock is held at every check, without a commit in between.
+    /// Whether the write lock is held at every check, without a commit in between.
     ///
     /// A busy broker has the lock most of the time, but releases it with each commit, and blocks no one.
     private static func isLockHeld(_ connection: Connection) throws -> Bool {

@@ -41,13 +41,11 @@ struct Lane {
             return [arrivals.last, strays.max, stretch.first].lazy.compactMap { $0 }.max().map(First.place)
                 ?? .none
         }
-        let candidates = (arrivals.first, strays.min, stretch.first)
-        switch candidates {
+        switch (arrivals.first, strays.min, stretch.first) {
         case (nil, nil, nil): return .none
         case (let place?, nil, nil), (nil, let place?, nil), (nil, nil, let place?): return .place(place)
-        default:
-            let least = [candidates.0, candidates.1, candidates.2].lazy.compactMap { $0 }.min()
-            return least.map(First.place) ?? .none
+        case (let a, let b, let c):
+            return [a, b, c].lazy.compactMap { $0 }.min().map(First.place) ?? .none
         }
     }
 
@@ -102,8 +100,7 @@ struct Lane {
     /// The arrivals and the places put back, in no order; they may be deleted or occur twice.
     var arrived: [Place] { Array(arrivals) + strays.unordered + (pass?.passed ?? []) }
 
-    /// The places to read from disk, in the lane's direction: `limit` of them after this one, or the first
-    /// ones.
+    /// The places to read from disk, in the lane's direction: after this one, or the first ones.
     var extent: (after: Place?, limit: Int) {
         let mark = pass?.mark
         guard case .through(let place) = reach else { return (mark, nextLimit) }
@@ -171,7 +168,6 @@ struct Lane {
         forgetStretch()
     }
 
-    /// Stops reading the queue in passes, or until the mark is read again.
     mutating func forgetPasses() {
         endPass()
         pass = nil

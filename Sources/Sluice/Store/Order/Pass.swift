@@ -1,14 +1,10 @@
-/// The progress of the pass through a queue.
-///
-/// It is a class, so that the lanes of other queues are no larger for it.
+/// The progress of the pass through a queue; a class, so that the lanes of other queues are no larger.
 final class Pass {
     /// The place of the last action that was passed over; the pass continues after it.
     var mark: Place?
     /// Places up to the mark that the order on disk may lack, in no order.
     var passed: [Place] = []
-    /// Whether an action was tried in this pass, or may have become able to run.
-    ///
-    /// Otherwise all were passed over untried, and another pass would be useless.
+    /// Whether an action was tried, or may have become able to run; else another pass would be useless.
     var isWorthRepeating: Bool
     /// Places added since another process may have moved the mark; `nil` while the mark is known.
     private var newcomers: [Place]?

@@ -1,7 +1,7 @@
 internal import SluiceSQLite
 
 extension WaitingOrder {
-    /// Returns the first place of a queue, as far as memory and the order on disk know.
+    /// Knows the places in memory and in the order on disk.
     func head(of queue: QueueID) throws(SQLiteError) -> Place? {
         try load()
         while true {
@@ -100,9 +100,7 @@ extension WaitingOrder {
         return places
     }
 
-    /// Returns the queues with new actions, those first whose actions have waited longest.
-    ///
-    /// They are settled in about that order, so that neighbouring rows are deleted together.
+    /// Those first whose actions have waited longest, so that neighbouring rows are deleted together.
     func queuesOfNewest() throws(SQLiteError) -> [QueueID] {
         try load()
         return lanes.map { (queue: $0.key, first: $0.value.firstArrival?.rawValue ?? 0) }

@@ -2,12 +2,11 @@ internal import SluiceSQLite
 
 /// Owns the order of waiting actions in each queue, in memory and on disk, written in batches.
 ///
-/// With many queues, an index over all of them is costly: each insert and each delete writes another page of
-/// it. So actions are only appended to `sluice_action_rows`. Those after the counter `ordered` have their
-/// order in memory only (``Lane``). The process that runs the queues rebuilds it from the rows when it
-/// starts. When they are many, the oldest get their places in `sluice_order_rows`, thousands at a time and
-/// sorted; an action settled before never has one. The place of an action settled later is left over. It is
-/// skipped, and deleted in a batch.
+/// An index over many queues is costly: each insert and delete writes another page of it. So actions are only
+/// appended to `sluice_action_rows`. Those after the counter `ordered` have their order in memory only
+/// (``Lane``), rebuilt from the rows at the start. When they are many, the oldest get their places in
+/// `sluice_order_rows`, thousands at a time and sorted; an action settled before never has one. The place of
+/// an action settled later is left over. It is skipped, and deleted in a batch.
 ///
 /// Each place is checked against the action's row, since it may be left over or occur twice. So a roll-back
 /// only puts back removed places, and a row changed by another connection counts as it is.
@@ -36,7 +35,7 @@ final class WaitingOrder {
     private var newestBefore: Int64 = 0
     /// Whether memory was read in this transaction, and so may hold rows that a roll-back undoes.
     private var isOfTransaction = false
-    /// Whether actions of other connections were read without reporting their queues.
+    /// Whether others' actions were read without reporting their queues.
     private var hasMissedNewcomers = false
     var undo: [OrderUndo] = []
     var orderedNext: Int64?
@@ -106,7 +105,7 @@ final class WaitingOrder {
 
     var claims: Set<Int64> { Set(running.values.map(\.claim)) }
 
-    /// Forgets the waiting actions, to be read from the file again when they are needed.
+    /// Forgets the waiting actions, to be read again when they are needed.
     func reread() {
         let running = running
         forget()
@@ -119,8 +118,6 @@ final class WaitingOrder {
     }
 
     /// Reads the commits of another connection: the newest actions, and recorded changes of others.
-    ///
-    /// `isOfTransaction` says whether they were written in this very transaction.
     func takeIn(_ changes: [ForeignChange], isOfTransaction: Bool) throws(SQLiteError) -> Newcomers {
         if isOfTransaction { self.isOfTransaction = true }
         depths.removeAll()
@@ -141,8 +138,7 @@ final class WaitingOrder {
             lanes[queue, default: Lane()].add(place)
         }
         let newcomers = try readNewest()
-        // Another engine has written the order: these actions are on disk now, and the stretch read before
-        // may lack some.
+        // If another engine has written the order, the stretch read before may lack some actions.
         let through = try readOrdered()
         if through != known { forgetLanes(through: ActionID(rawValue: through)) }
         return newcomers
@@ -154,8 +150,7 @@ final class WaitingOrder {
         return hasMissedNewcomers
     }
 
-    /// Reads the newest actions before the write lock is taken: they may be tens of thousands, and other
-    /// processes can write during the read.
+    /// Reads the newest actions, perhaps tens of thousands, before the write lock is taken.
     ///
     /// Commits after this snapshot are recorded for this process, and read when the transaction begins.
     func loadAhead() throws {
@@ -173,8 +168,6 @@ final class WaitingOrder {
         isLoaded = true
     }
 
-    /// Reads the actions that memory has not read.
-    ///
     /// In a damaged file, an action with an invalid key has no place; the others of its queue continue.
     private func readNewest(
         from first: Int64? = nil,
@@ -225,7 +218,7 @@ final class WaitingOrder {
         }
     }
 
-    /// Adds a new action, the newest of all, with its place or scheduled.
+    /// Adds the newest action of all, with its place or scheduled.
     func added(_ action: ActionID, key: PlaceKey, to queue: QueueID, isPlaced: Bool) {
         depths[queue]? += 1
         guard isFollowed, isLoaded else { return }
