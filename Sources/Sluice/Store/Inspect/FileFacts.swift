@@ -40,7 +40,6 @@ package struct FileFacts: Sendable {
     package var deadLetterCount = 0
     package var holdCount = 0
     package var states: [(state: String, count: Int)] = []
-
     package static var libraryVersion: String { Connection.libraryVersion }
 
     /// Whether SQLite in use can lose commits of others in a checkpoint, by the "WAL-reset bug".

@@ -12,7 +12,6 @@ package struct RunningProcess: Sendable {
     package let runningCount: Int
     /// If it has died, the process that still ends programs started by its handlers.
     package var keeper: Int64?
-
     package var isDead: Bool { lives == false }
 
     static func all(_ connection: Connection, at now: Timestamp) throws(SQLiteError) -> [RunningProcess] {

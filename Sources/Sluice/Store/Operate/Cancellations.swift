@@ -3,9 +3,7 @@ internal import SluiceSQLite
 final class Cancellations: TransactionSubject {
     let core: TransactionCore
     let removals: Removals
-
     init(_ core: TransactionCore, _ removals: Removals) { (self.core, self.removals) = (core, removals) }
-
     static let cancelBatchSize = 500
     /// The most actions that it reads to find them.
     private static let scanSize = 10_000

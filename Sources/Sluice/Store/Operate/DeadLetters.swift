@@ -2,7 +2,6 @@ internal import SluiceSQLite
 
 final class DeadLetters: TransactionSubject {
     static let batchSize = 500
-
     let core: TransactionCore
     let blocks: QueueBlocks
     let queueRows: QueueRows

@@ -3,7 +3,6 @@ internal import SluiceSQLite
 /// Owns the operations of a queue handle: taking actions out, putting them back, clearing and stopping.
 final class HandleOperations: TransactionSubject {
     static let clearBatchSize = 500
-
     let core: TransactionCore
     let queueRows: QueueRows
     let schedule: Schedule

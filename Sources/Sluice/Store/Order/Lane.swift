@@ -89,7 +89,6 @@ struct Lane {
     }
 
     var firstArrival: ActionID? { (arrivals.first ?? strays.min ?? pass?.passed.first)?.action }
-
     var placeCount: Int { arrivals.count + strays.count + stretch.count }
 
     /// Whether the file could restore everything here, and no pass is under way.

@@ -14,7 +14,6 @@ final class Pass {
     }
 
     var isOutdated: Bool { newcomers != nil }
-
     func outdate() { if newcomers == nil { newcomers = [] } }
 
     /// Records that the mark was read again, and returns the places added before that.

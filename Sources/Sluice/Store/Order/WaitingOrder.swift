@@ -31,7 +31,6 @@ final class WaitingOrder {
     /// The counter `ordered`; `nil` until it is read.
     private(set) var ordered: Int64?
     private(set) var newest: Int64 = 0
-
     private var newestBefore: Int64 = 0
     /// Whether memory was read in this transaction, and so may hold rows that a roll-back undoes.
     private var isOfTransaction = false

@@ -7,6 +7,5 @@ package struct WriteBehindLimits: Sendable, Hashable {
     package var newest = 65_536
     /// Places written or deleted in one transaction, which takes some 50 ms: it bounds how long others wait.
     package var batch = 16_384
-
     package init() {}
 }
