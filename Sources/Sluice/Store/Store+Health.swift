@@ -1,13 +1,5 @@
 internal import SluiceSQLite
 
-#if canImport(Darwin)
-internal import Darwin
-#elseif canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
-
 extension Store {
     func health() async throws(SluiceError) -> BrokerHealth {
         let path: String? = try await location == .memory ? nil : read { $0.walPath }
@@ -38,7 +30,7 @@ extension Store {
         let isLocked = trouble.lockedSince != nil
         var table = LockTable.read(walPath: path)
         // While the writer waits for a lock, a lock of this process belongs to another connection.
-        let own = Int(getpid())
+        let own = Int(ProcessIdentity.current.pid)
         if !(isLocked && trouble.lockedSince != nil) { table.writers.removeAll { $0 == own } }
         table.readers.removeAll { $0 == own }
         let isHeld = trouble.isWaiting || !LockTable.isKnown || !table.writers.isEmpty

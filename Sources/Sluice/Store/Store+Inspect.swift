@@ -25,8 +25,7 @@ extension Store {
                 try connection.cached(
                     """
                     SELECT id, queue, kind, sort_key, attempts, running_since, next_attempt_at, not_before,
-                           enqueued_at, last_error, payload
-                    FROM sluice_actions WHERE id = ?1
+                           enqueued_at, last_error, payload FROM sluice_actions WHERE id = ?1
                     """
                 ).bind(1, action.rawValue).first {
                     ActionSummary(
@@ -102,7 +101,6 @@ extension Row {
     /// A time as the views show it: ISO 8601, or a number of microseconds outside the years 0 to 9999.
     fileprivate func date(_ column: Int32) -> Date? {
         guard let text = optionalText(column) else { return nil }
-        let microseconds = DateTime(text)?.microseconds ?? Int64(text)
-        return microseconds.map { Timestamp(microseconds: $0).date }
+        return (DateTime(text)?.microseconds ?? Int64(text)).map { Timestamp(microseconds: $0).date }
     }
 }

@@ -144,23 +144,18 @@ package struct FileFacts: Sendable {
     ///
     /// A busy broker has the lock most of the time, but releases it with each commit, and blocks no one.
     private static func isLockHeld(_ connection: Connection) throws -> Bool {
-        func version() throws -> String { try connection.pragma("data_version") }
-        let first = try version()
+        let first = try connection.pragma("data_version")
         connection.setBusyTimeout(.milliseconds(10))
         defer { connection.setBusyTimeout(.zero) }
         for _ in 0..<25 {
-            guard try isLocked(connection), try version() == first else { return false }
+            do {
+                try connection.beginImmediate()
+                connection.rollback()
+                return false
+            } catch let error where error.code == .busy {
+                guard try connection.pragma("data_version") == first else { return false }
+            }
         }
         return true
-    }
-
-    private static func isLocked(_ connection: Connection) throws -> Bool {
-        do {
-            try connection.beginImmediate()
-            connection.rollback()
-            return false
-        } catch let error where error.code == .busy {
-            return true
-        }
     }
 }

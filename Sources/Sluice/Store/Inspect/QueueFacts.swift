@@ -43,11 +43,9 @@ struct QueueFacts: Sendable {
                    s.next_attempt_at_us, s.last_error, h.gate, s.waits_for_gate, c.claim >> 32,
                    (SELECT b.due_us FROM sluice_batch_rows AS b
                     WHERE b.queue_id = q.queue_id AND NOT b.is_open), h.expires_at_us
-            FROM sluice_queue_rows AS q
-            JOIN sluice_queue_depths AS d ON d.queue_id = q.queue_id
+            FROM sluice_queue_rows AS q JOIN sluice_queue_depths AS d ON d.queue_id = q.queue_id
             LEFT JOIN sluice_claim_rows AS c ON c.queue_id = q.queue_id
-               AND c.slot = (SELECT min(x.slot) FROM sluice_claim_rows AS x
-                             WHERE x.queue_id = q.queue_id
+               AND c.slot = (SELECT min(x.slot) FROM sluice_claim_rows AS x WHERE x.queue_id = q.queue_id
                                AND x.claim >> 32 IN (SELECT value FROM json_each(?3)))
             LEFT JOIN sluice_action_rows AS h ON h.id = coalesce(
                 c.action_id, d.first_id,
@@ -67,9 +65,7 @@ struct QueueFacts: Sendable {
     }
 
     private init(_ row: Row) {
-        func time(_ index: Int32) -> Timestamp? {
-            row.optionalInt64(index).map(Timestamp.init(microseconds:))
-        }
+        func time(_ i: Int32) -> Timestamp? { row.optionalInt64(i).map(Timestamp.init(microseconds:)) }
         id = QueueID(rawValue: row.int64(0))
         name = QueueName(row.text(1))
         block = row.optionalText(2).map {

@@ -50,8 +50,8 @@ final class DeadLetters: TransactionSubject {
     private func queueOfDead(_ action: ActionID) throws -> (QueueID, PlaceKey)? {
         let found = try connection.cached(
             """
-            SELECT q.name, d.sort_type, d.sort_key FROM sluice_dead_rows AS d
-            JOIN sluice_queue_rows AS q ON q.queue_id = d.queue_id WHERE d.id = ?1
+            SELECT q.name, d.sort_type, d.sort_key
+            FROM sluice_dead_rows AS d JOIN sluice_queue_rows AS q USING (queue_id) WHERE d.id = ?1
             """
         ).bind(1, action.rawValue).first {
             (QueueName($0.text(0)), SortKey.Kind(rawValue: $0.text(1)), PlaceKey($0, 2))

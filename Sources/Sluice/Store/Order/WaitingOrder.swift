@@ -17,7 +17,7 @@ final class WaitingOrder {
     let limits: WriteBehindLimits
 
     /// Whether this process runs the queues, and so needs their heads.
-    private(set) var isFollowed = false
+    private(set) var isFollowed = false { didSet { forget() } }
     /// Whether the newest actions were read since memory was last forgotten.
     private(set) var isLoaded = false
     var lanes: [QueueID: Lane] = [:]
@@ -92,16 +92,8 @@ final class WaitingOrder {
         }
     }
 
-    func follow() {
-        isFollowed = true
-        forget()
-    }
-
-    func unfollow() {
-        isFollowed = false
-        forget()
-    }
-
+    func follow() { isFollowed = true }
+    func unfollow() { isFollowed = false }
     var claims: Set<Int64> { Set(running.values.map(\.claim)) }
 
     /// Forgets the waiting actions, to be read again when they are needed.
