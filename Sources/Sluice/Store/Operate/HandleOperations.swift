@@ -137,7 +137,8 @@ final class HandleOperations: TransactionSubject {
             .bind(1, action.id.rawValue).first { $0.int64(0) }
         if present == action.nonce { return action.id }
         let queue = try queueRows.queue(named: name, sorting: action.sortKind)
-        let isFree = try present == nil && isUnused(action.id)
+        // Whether the sequence was given by this file, and no dead letter has it.
+        let isFree = try present == nil && action.id <= core.lastActionID() && !isDead(action.id)
         let id = isFree ? action.id : try core.nextActionID()
         _ = try schedule.admitInOrder(of: queue)
         let discipline = try fronts.discipline(of: queue, said: said)
@@ -168,9 +169,7 @@ final class HandleOperations: TransactionSubject {
         return id
     }
 
-    private func isUnused(_ id: ActionID) throws(SQLiteError) -> Bool {
-        guard id <= (try core.lastActionID()) else { return false }
-        return try !connection.cached("SELECT 1 FROM sluice_dead_rows WHERE id = ?1").bind(1, id.rawValue)
-            .hasRow()
+    private func isDead(_ id: ActionID) throws(SQLiteError) -> Bool {
+        try connection.cached("SELECT 1 FROM sluice_dead_rows WHERE id = ?1").bind(1, id.rawValue).hasRow()
     }
 }

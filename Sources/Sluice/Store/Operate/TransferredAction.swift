@@ -29,10 +29,7 @@ package struct TransferredAction: Sendable, Hashable {
     package var groups = ActionGroups()
 
     package init(queue: QueueName, kind: String, sortKey: SortKey, payload: String) {
-        self.queue = queue
-        self.kind = kind
-        self.sortKey = sortKey
-        self.payload = payload
+        (self.queue, self.kind, self.sortKey, self.payload) = (queue, kind, sortKey, payload)
     }
 
     init(_ row: Row) {

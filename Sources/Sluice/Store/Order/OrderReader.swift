@@ -29,7 +29,7 @@ struct OrderReader {
         before last: String?,
         after end: QueueID?
     ) throws(SQLiteError) -> [QueueID] {
-        // Not by the last name as read: in a damaged file, what is no UTF-8 or no text reads differently.
+        // Not by the last name as read: in a damaged file, text that is not UTF-8 reads differently.
         try connection.cached(
             """
             SELECT queue_id FROM sluice_queue_rows WHERE (name, queue_id) > (

@@ -108,17 +108,20 @@ final class WaitingOrder {
         (undo, depths, ordered) = ([], [:], nil)
     }
 
+    /// The queues of actions that others have added, and whether one of these is scheduled or expires.
+    typealias Newcomers = (queues: [QueueID], haveTimes: Bool)
+
     /// Reads the commits of another connection: the newest actions, and recorded changes of others.
     func takeIn(_ changes: [ForeignChange], isOfTransaction: Bool) throws(SQLiteError) -> Newcomers {
         if isOfTransaction { self.isOfTransaction = true }
         depths.removeAll()
         let known = ordered
         ordered = nil
-        guard isFollowed else { return Newcomers() }
+        guard isFollowed else { return ([], false) }
         guard isLoaded else {
             // Of several new actions, only one is recorded.
             if !changes.isEmpty { hasMissedNewcomers = true }
-            return Newcomers()
+            return ([], false)
         }
         outdatePasses(changes)
         for change in changes where !change.endsRun {
@@ -164,8 +167,7 @@ final class WaitingOrder {
         from first: Int64? = nil,
         through last: Int64 = .max
     ) throws(SQLiteError) -> Newcomers {
-        var newcomers = Newcomers()
-        guard let first = first ?? (newest < .max ? newest + 1 : nil) else { return newcomers }
+        guard let first = first ?? (newest < .max ? newest + 1 : nil) else { return ([], false) }
         let found = try connection.cached(
             """
             SELECT id, queue_id, sort_key, not_before_us IS NULL,
@@ -173,18 +175,11 @@ final class WaitingOrder {
             WHERE id BETWEEN ?1 AND ?2 AND typeof(sort_key) NOT IN ('blob', 'null') ORDER BY id
             """
         ).bind(1, first).bind(2, last).all {
-            (
-                QueueID(rawValue: $0.int64(1)), Place($0, key: 2, action: 0), isPlaced: $0.bool(3),
-                hasTime: $0.bool(4)
-            )
+            (QueueID(rawValue: $0.int64(1)), Place($0, key: 2, action: 0), $0.bool(3), $0.bool(4))
         }
-        for (queue, place, isPlaced, hasTime) in found {
-            if isPlaced { lanes[queue, default: Lane()].add(place) }
-            if hasTime { newcomers.haveTimes = true }
-        }
+        for (queue, place, isPlaced, _) in found where isPlaced { lanes[queue, default: Lane()].add(place) }
         if let last = found.last { newest = max(newest, last.1.action.rawValue) }
-        newcomers.queues = found.map(\.0)
-        return newcomers
+        return (found.map(\.0), found.contains(where: \.3))
     }
 
     func readOrdered() throws(SQLiteError) -> Int64 {
