@@ -62,7 +62,15 @@ package struct FileFacts: Sendable {
         do {
             for _ in 0..<FileLook.attempts {
                 self = FileFacts()
-                if try read(path, isFull) { return }
+                let file = try FileLook(path)
+                defer { file.close() }
+                do {
+                    try look(file.connection, path, isFull)
+                } catch let error as SQLiteError where error.code == .corrupt {
+                    // Some damage is not found by the check, but ends it early.
+                    damages.append(error.message)
+                }
+                if file.isCurrent { return }
             }
             throw FileLook.changesTooFast
         } catch let error as SQLiteError where error.code == .corrupt {
@@ -73,19 +81,6 @@ package struct FileFacts: Sendable {
     }
 
     private init() {}
-
-    /// Returns whether the file did not change during the read.
-    private mutating func read(_ path: String, _ isFull: Bool) throws -> Bool {
-        let file = try FileLook(path)
-        defer { file.close() }
-        do {
-            try look(file.connection, path, isFull)
-        } catch let error as SQLiteError where error.code == .corrupt {
-            // Some damage is not found by the check, but ends it early.
-            damages.append(error.message)
-        }
-        return file.isCurrent
-    }
 
     private mutating func look(_ connection: Connection, _ path: String, _ isFull: Bool) throws {
         let mount = MountFacts.read(path)
@@ -107,23 +102,17 @@ package struct FileFacts: Sendable {
         }
         damages = try connection.prepare(isFull ? "PRAGMA integrity_check(20)" : "PRAGMA quick_check(20)")
             .all { $0.text(0) }.filter { $0 != "ok" }
-        try readSchema(connection)
+        if try connection.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'sluice_migrations'").hasRow() {
+            let names = try connection.prepare("SELECT name FROM sluice_migrations ORDER BY number")
+            steps = try names.all { $0.text(0) }
+            isNewer = steps.count > Migration.all.count
+            missingStepCount = max(Migration.all.count - steps.count, 0)
+        }
         guard damages.isEmpty, !steps.isEmpty, !isNewer, missingStepCount == 0 else { return }
         strangers = try SchemaPart.strangers(in: connection)
         // A different schema may keep the rest from being read.
         guard strangers.isEmpty else { return (try? readQueues(connection)) ?? () }
         try readQueues(connection)
-    }
-
-    private mutating func readSchema(_ connection: Connection) throws {
-        let hasRecord = try connection.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'sluice_migrations'")
-            .hasRow()
-        guard hasRecord else { return }
-        steps = try connection.prepare("SELECT name FROM sluice_migrations ORDER BY number").all {
-            $0.text(0)
-        }
-        isNewer = steps.count > Migration.all.count
-        missingStepCount = max(Migration.all.count - steps.count, 0)
     }
 
     private mutating func readQueues(_ connection: Connection) throws {

@@ -31,17 +31,14 @@ extension WaitingOrder {
         SELECT sort_key, action_id FROM sluice_order_rows
         WHERE queue_id = ?1 ORDER BY sort_key, action_id LIMIT ?2
         """
-
     private static let firstBehind: StaticString = """
         SELECT sort_key, action_id FROM sluice_order_rows
         WHERE queue_id = ?1 AND (sort_key, action_id) > (?3, ?4) ORDER BY sort_key, action_id LIMIT ?2
         """
-
     private static let last: StaticString = """
         SELECT sort_key, action_id FROM sluice_order_rows
         WHERE queue_id = ?1 ORDER BY sort_key DESC, action_id DESC LIMIT ?2
         """
-
     private static let lastBefore: StaticString = """
         SELECT sort_key, action_id FROM sluice_order_rows
         WHERE queue_id = ?1 AND (sort_key, action_id) < (?3, ?4)
