@@ -6,12 +6,10 @@ extension Store {
     func takeNext<Output: Sendable>(
         of queue: QueueName,
         limit: Int,
-        by discipline: QueueDiscipline? = nil,
+        by said: QueueDiscipline? = nil,
         _ read: @escaping @Sendable (StoredAction) -> Result<Output, SluiceError>
     ) async throws(SluiceError) -> Taking<Output> {
-        try await write(sync: .owed) {
-            try $0.handles.takeNext(of: queue, limit: limit, by: discipline, read)
-        }
+        try await write(sync: .owed) { try $0.handles.takeNext(of: queue, limit: limit, by: said, read) }
     }
 
     /// Stores actions that were taken out, in front of the waiting ones, all or none.

@@ -66,9 +66,8 @@ extension Store {
                 let core = transaction.core
                 (core.now, core.uptime) = (clock.now, clock.uptime)
                 // This process's own store also reads it as a foreign change.
-                core.others = try connection.cached("SELECT epoch FROM sluice_runner_rows").all {
-                    $0.int64(0)
-                }
+                let epochs = try connection.cached("SELECT epoch FROM sluice_runner_rows")
+                core.others = try epochs.all { $0.int64(0) }
                 let output = try body(transaction).get()
                 try core.writeDown()
                 if core.isWriteBehindDue { try core.writeBehind() }
@@ -131,10 +130,8 @@ extension Store {
 
     /// Returns whether a connection's main database is this file, by device and inode.
     private func isOnFile(_ connection: Connection) -> Bool {
-        guard let identity = check.identity, !connection.path.isEmpty, !connection.isFileGone else {
-            return false
-        }
-        return DatabaseFile.identity(of: connection.path) == identity
+        guard let own = check.identity, !connection.path.isEmpty, !connection.isFileGone else { return false }
+        return DatabaseFile.identity(of: connection.path) == own
     }
 }
 

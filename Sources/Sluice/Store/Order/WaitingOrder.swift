@@ -157,16 +157,13 @@ final class WaitingOrder {
         isOfTransaction = true
         (lanes, passQueues, newest) = ([:], [], try readOrdered())
         // Sequences begin with 1. Lower ones, which no engine gives, are in no order.
-        _ = try readNewest(from: .min, through: 0)
+        _ = try readNewest(from: .min, to: 0)
         _ = try readNewest()
         isLoaded = true
     }
 
     /// In a damaged file, an action with an invalid key has no place; the others of its queue continue.
-    private func readNewest(
-        from first: Int64? = nil,
-        through last: Int64 = .max
-    ) throws(SQLiteError) -> Newcomers {
+    private func readNewest(from first: Int64? = nil, to end: Int64 = .max) throws(SQLiteError) -> Newcomers {
         guard let first = first ?? (newest < .max ? newest + 1 : nil) else { return ([], false) }
         let found = try connection.cached(
             """
@@ -174,7 +171,7 @@ final class WaitingOrder {
                    coalesce(not_before_us, expires_at_us) IS NOT NULL FROM sluice_action_rows
             WHERE id BETWEEN ?1 AND ?2 AND typeof(sort_key) NOT IN ('blob', 'null') ORDER BY id
             """
-        ).bind(1, first).bind(2, last).all {
+        ).bind(1, first).bind(2, end).all {
             (QueueID(rawValue: $0.int64(1)), Place($0, key: 2, action: 0), $0.bool(3), $0.bool(4))
         }
         for (queue, place, isPlaced, _) in found where isPlaced { lanes[queue, default: Lane()].add(place) }
