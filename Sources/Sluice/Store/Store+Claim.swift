@@ -1,6 +1,4 @@
-/// Claiming.
 extension Store {
-    /// Claims the heads of queues in one transaction, and returns the result of each, in their order.
     package func claim(
         _ requests: [ClaimRequest],
         completion: @escaping @Sendable (Result<[ClaimResult], SluiceError>) -> Void

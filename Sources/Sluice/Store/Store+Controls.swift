@@ -1,13 +1,7 @@
 internal import SluiceSQLite
 
-/// Gates and holds.
 extension Store {
-    func setGate(
-        _ gate: GateName,
-        isOpen: Bool,
-        isKept: Bool,
-        spread: Duration
-    ) async throws(SluiceError) {
+    func setGate(_ gate: GateName, isOpen: Bool, isKept: Bool, spread: Duration) async throws(SluiceError) {
         try await write(sync: isKept ? .owed : .later) {
             try $0.gatesAndHolds.setGate(gate, isOpen: isOpen, isKept: isKept, spread: spread)
         }
@@ -17,8 +11,7 @@ extension Store {
         try await read { connection in
             try connection.cached(
                 "SELECT name, is_open, changed_at_us, owner IS NULL FROM sluice_gate_rows ORDER BY name"
-            )
-            .all {
+            ).all {
                 Gate(
                     name: GateName($0.text(0)),
                     isOpen: $0.bool(1),
@@ -55,15 +48,13 @@ extension Store {
 }
 
 extension Hold {
-    /// Returns the current holds, the oldest first.
     static func standing(_ connection: Connection, at now: Timestamp) throws(SQLiteError) -> [Hold] {
         try connection.cached(
             """
             SELECT id, scope, holder, reason, since_us, until_us FROM sluice_hold_rows
             WHERE until_us IS NULL OR until_us > ?1 ORDER BY id
             """
-        )
-        .bind(1, now.microseconds).all {
+        ).bind(1, now.microseconds).all {
             Hold(
                 id: HoldID(rawValue: $0.int64(0)),
                 pattern: QueuePattern($0.text(1)),

@@ -1,9 +1,7 @@
 internal import SluiceSQLite
 
-/// Dead letters: reading, requeueing, purging.
 extension Store {
-    /// Returns dead letters, the newest first.
-    package func deadLetters(
+    func deadLetters(
         _ filter: DeadLetterFilter = DeadLetterFilter(),
         after last: (diedAt: Timestamp, id: ActionID)? = nil,
         limit: Int
@@ -19,9 +17,8 @@ extension Store {
                   AND (?4 IS NULL OR (d.died_at_us, d.id) < (?4, ?5))
                 ORDER BY d.died_at_us DESC, d.id DESC LIMIT ?6
                 """
-            )
-            .bind(1, first).bind(2, end).bind(3, filter.cause?.rawValue).bind(4, last?.diedAt.microseconds)
-            .bind(5, last?.id.rawValue).bind(6, limit).all(DeadLetter.init)
+            ).bind(1, first).bind(2, end).bind(3, filter.cause?.rawValue).bind(4, last?.diedAt.microseconds)
+                .bind(5, last?.id.rawValue).bind(6, limit).all(DeadLetter.init)
         }
     }
 
@@ -31,15 +28,12 @@ extension Store {
                 """
                 SELECT d.id, q.name, d.kind, d.cause, d.error, d.attempts, d.died_at_us, d.payload,
                        d.sort_key, d.sort_type, d.tag, d.gate, d.version, d.enqueued_at_us
-                FROM sluice_dead_rows AS d JOIN sluice_queue_rows AS q ON q.queue_id = d.queue_id
-                WHERE d.id = ?1
+                FROM sluice_dead_rows AS d JOIN sluice_queue_rows AS q USING (queue_id) WHERE d.id = ?1
                 """
-            )
-            .bind(1, action.rawValue).first(DeadLetter.init)
+            ).bind(1, action.rawValue).first(DeadLetter.init)
         }
     }
 
-    /// Returns the failed attempts of an action, the oldest first.
     package func failedAttempts(of action: ActionID) async throws(SluiceError) -> [FailedAttempt] {
         try await read { connection in
             try connection.cached(
@@ -47,8 +41,7 @@ extension Store {
                 SELECT number, outcome, error, started_at_us, ended_at_us FROM sluice_attempt_rows
                 WHERE action_id = ?1 ORDER BY claim
                 """
-            )
-            .bind(1, action.rawValue).all {
+            ).bind(1, action.rawValue).all {
                 FailedAttempt(
                     number: $0.int(0),
                     cause: FailureCause(rawValue: $0.text(1)),
@@ -60,20 +53,18 @@ extension Store {
         }
     }
 
-    /// Requeues a dead letter after all actions of its queue, with a new sequence.
     package func requeueAtEnd(_ action: ActionID) async throws(SluiceError) -> ActionID? {
         try await write(sync: .owed) { try $0.deadLetters.requeueAtEnd(action) }
     }
 
     /// Requeues a batch of dead letters, in the order of their sequences.
-    package func requeue(
+    func requeue(
         _ filter: DeadLetterFilter,
         _ page: CancelPage
     ) async throws(SluiceError) -> (requeued: RequeuedLetters, next: CancelPage?) {
         try await write(sync: .owed) { try $0.deadLetters.requeue(filter, page) }
     }
 
-    /// Returns the highest sequence among the dead letters.
     package func lastDeadLetter() async throws(SluiceError) -> ActionID {
         try await read {
             try $0.cached("SELECT coalesce(max(id), 0) FROM sluice_dead_rows")
@@ -82,7 +73,7 @@ extension Store {
     }
 
     /// Returns the newest dead letter after skipping a number of newer ones.
-    package func deadLetter(
+    func deadLetter(
         _ filter: DeadLetterFilter,
         behind count: Int
     ) async throws(SluiceError) -> (diedAt: Timestamp, id: ActionID)? {
@@ -95,19 +86,13 @@ extension Store {
                 WHERE q.name >= ?1 AND (?2 IS NULL OR q.name < ?2) AND (?3 IS NULL OR d.cause = ?3)
                 ORDER BY d.died_at_us DESC, d.id DESC LIMIT 1 OFFSET ?4
                 """
-            )
-            .bind(1, first).bind(2, end).bind(3, filter.cause?.rawValue).bind(4, count)
-            .first { (Timestamp(microseconds: $0.int64(0)), ActionID(rawValue: $0.int64(1))) }
+            ).bind(1, first).bind(2, end).bind(3, filter.cause?.rawValue).bind(4, count)
+                .first { (Timestamp(microseconds: $0.int64(0)), ActionID(rawValue: $0.int64(1))) }
         }
     }
 
-    /// Purges a batch of the oldest dead letters, with their histories.
-    ///
-    /// - Parameters:
-    ///   - before: Only letters that died earlier; `nil` for all.
-    ///   - last: None that is newer than this one.
-    /// - Returns: The number of purged ones; fewer than ``DeadLetters/batchSize`` if none is left.
-    package func purge(
+    /// Purges a batch of the oldest; returns fewer than ``DeadLetters/batchSize`` if none is left.
+    func purge(
         _ filter: DeadLetterFilter,
         diedBefore before: Timestamp?,
         through last: (diedAt: Timestamp, id: ActionID)

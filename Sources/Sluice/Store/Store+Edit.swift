@@ -1,4 +1,3 @@
-/// Edits of one action, by an operator or by the application.
 extension Store {
     package func move(
         _ action: ActionID,
@@ -8,7 +7,6 @@ extension Store {
         try await write(sync: .owed) { try $0.edits.move(action, to: queue, options) }.get()
     }
 
-    /// - Parameter queues: The disciplines set in code.
     package func moveToFront(
         _ action: ActionID,
         by queues: QueueTable = QueueTable()
@@ -16,9 +14,7 @@ extension Store {
         try await write(sync: .owed) { try $0.edits.moveToFront(action, by: queues) }.get()
     }
 
-    /// - Parameters:
-    ///   - kind: The new kind; `nil` keeps it.
-    ///   - version: The payload's version of the kind; `nil` keeps it.
+    /// If `kind` or `version` is `nil`, the action keeps its own.
     package func edit(
         _ action: ActionID,
         kind: String?,
@@ -31,8 +27,7 @@ extension Store {
         }
     }
 
-    /// - Parameter payload: Creates the new payload from the action's kind and version at that time; called
-    ///   inside the transaction.
+    /// `payload` is called inside the transaction, with the action's kind and version at that time.
     package func edit(
         _ action: ActionID,
         ifRunning: EditWhileRunning = .next,
@@ -60,7 +55,7 @@ extension Store {
         try await write(sync: .owed) { try $0.edits.setTag(action, tag) }
     }
 
-    /// - Parameter discipline: The queue's discipline set in code; `nil` for the one recorded in the file.
+    /// `discipline` is the queue's, as set in code; `nil` for the one recorded in the file.
     package func skipHead(
         of queue: QueueName,
         error: String,

@@ -1,4 +1,3 @@
-/// Enqueueing.
 extension Store {
     /// Stores actions, all or none, in their order; they are durable when it returns.
     ///
@@ -8,7 +7,6 @@ extension Store {
         try await writeUnlessCancelled(sync: .owed) { try $0.enqueues.enqueue(drafts) }.get()
     }
 
-    /// Stores actions like ``enqueue(_:)``, and blocks the calling thread until the commit.
     package func enqueueBlocking(_ drafts: [ActionDraft]) throws(SluiceError) -> [ActionID] {
         try writeBlocking(sync: .owed) { try $0.enqueues.enqueue(drafts) }.get()
     }

@@ -1,23 +1,15 @@
-/// The writes of a queue handle; `Store+HandleReading` has its reads.
-///
-/// To a handle, the queue consists of the waiting actions in order, the next to start first. Running,
-/// scheduled and deferred actions are not included.
+/// The writes of a queue handle, to which running, scheduled and deferred actions are not in the queue.
 extension Store {
-    /// Takes the first actions out of a queue, durably when it returns.
+    /// Converts actions by `read`, or returns why one remains, so that an unreadable action is not lost.
     ///
-    /// - Parameters:
-    ///   - discipline: The queue's discipline set in code; `nil` for the one recorded in the file.
-    ///   - read: Converts an action, or returns why it remains, so that an unreadable action is not lost.
-    ///     Called in the transaction, perhaps more than once.
+    /// `read` is called in the transaction, perhaps more than once.
     func takeNext<Output: Sendable>(
         of queue: QueueName,
         limit: Int,
-        by discipline: QueueDiscipline? = nil,
+        by said: QueueDiscipline? = nil,
         _ read: @escaping @Sendable (StoredAction) -> Result<Output, SluiceError>
     ) async throws(SluiceError) -> Taking<Output> {
-        try await write(sync: .owed) {
-            try $0.handles.takeNext(of: queue, limit: limit, by: discipline, read)
-        }
+        try await write(sync: .owed) { try $0.handles.takeNext(of: queue, limit: limit, by: said, read) }
     }
 
     /// Stores actions that were taken out, in front of the waiting ones, all or none.
@@ -29,14 +21,11 @@ extension Store {
         try await write(sync: .owed) { try $0.handles.reinsert(actions, to: queue, by: discipline) }
     }
 
-    /// Removes a batch of a queue's waiting or scheduled actions that are no newer than an action.
-    ///
-    /// - Returns: The number of removed ones; fewer than ``HandleOperations/clearBatchSize`` if none is left.
+    /// Removes a batch; returns fewer than ``HandleOperations/clearBatchSize`` if none is left.
     func clear(_ queue: QueueName, through last: ActionID) async throws(SluiceError) -> Int {
         try await write(sync: .owed) { try $0.handles.clear(queue, through: last) }
     }
 
-    /// Cancels an action, if it is in a queue.
     func cancel(_ action: ActionID, in queue: QueueName) async throws(SluiceError) -> CancelResult {
         try await write(sync: .owed) { try $0.handles.cancelInQueue(action, in: queue) }
     }

@@ -1,14 +1,5 @@
 internal import SluiceSQLite
 
-#if canImport(Darwin)
-internal import Darwin
-#elseif canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
-
-/// Locks on the file that block the broker.
 extension Store {
     func health() async throws(SluiceError) -> BrokerHealth {
         let path: String? = try await location == .memory ? nil : read { $0.walPath }
@@ -22,27 +13,24 @@ extension Store {
         )
     }
 
-    /// Returns why nothing can be written, if a lock is the reason.
     func lockInTheWay(walPath path: String?) -> Because? {
         // Usually the writer has met no lock, and the system is not asked.
         guard writer.trouble.lockedSince != nil else { return nil }
-        let lock = writeLock(walPath: path)
-        return lock.inTheWaySince.map { .locked(since: $0.date, by: lock.table.writers) }
+        let (since, table) = writeLock(walPath: path)
+        return since.map { .locked(since: $0.date, by: table.writers) }
     }
 
     /// Returns the processes with locks on the file, and since when the write lock has blocked writes.
     ///
     /// The writer tries the lock from time to time. In between, the system's table shows whether it is still
-    /// held. Without such a table, it counts as held until the writer has had it.
-    ///
-    /// - Parameter path: The path of the WAL; `nil` in memory, where no lock blocks.
+    /// held. Without such a table, it counts as held until the writer has had it. In memory no lock blocks.
     func writeLock(walPath path: String?) -> (inTheWaySince: Timestamp?, table: LockTable) {
         guard let path else { return (nil, LockTable()) }
         let trouble = writer.trouble
         let isLocked = trouble.lockedSince != nil
         var table = LockTable.read(walPath: path)
         // While the writer waits for a lock, a lock of this process belongs to another connection.
-        let own = Int(getpid())
+        let own = Int(ProcessIdentity.current.pid)
         if !(isLocked && trouble.lockedSince != nil) { table.writers.removeAll { $0 == own } }
         table.readers.removeAll { $0 == own }
         let isHeld = trouble.isWaiting || !LockTable.isKnown || !table.writers.isEmpty

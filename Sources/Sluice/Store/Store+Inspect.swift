@@ -21,15 +21,13 @@ extension Store {
         limit: Int
     ) async throws(SluiceError) -> [ActionSummary] {
         try await read { connection in
-            try OrderReader(connection).actions(form, limit: limit).compactMap { action in
+            try OrderReader(connection: connection).actions(form, limit: limit).compactMap { action in
                 try connection.cached(
                     """
                     SELECT id, queue, kind, sort_key, attempts, running_since, next_attempt_at, not_before,
-                           enqueued_at, last_error, payload
-                    FROM sluice_actions WHERE id = ?1
+                           enqueued_at, last_error, payload FROM sluice_actions WHERE id = ?1
                     """
-                )
-                .bind(1, action.rawValue).first {
+                ).bind(1, action.rawValue).first {
                     ActionSummary(
                         id: ActionID(rawValue: $0.int64(0)),
                         queue: QueueName($0.text(1)),
@@ -48,42 +46,29 @@ extension Store {
         }
     }
 
-    /// Returns the number of waiting and running actions.
     package func actionCount() async throws(SluiceError) -> Int {
         try await read { try $0.cached("SELECT count(*) FROM sluice_action_rows").first { $0.int(0) } ?? 0 }
     }
-}
 
-extension Store {
-    /// Counts actions by kind and parked queues by reason, in one read.
-    ///
-    /// - Parameter limit: The most actions that are counted, the oldest first, and the most queues.
+    /// Counts actions by kind and parked queues by reason, in one read: `limit` at most, the oldest first.
     package func measure(limit: Int) async throws(SluiceError) -> Measurement {
         try await read { connection in
             let kinds = try connection.cached(
                 """
                 SELECT kind, count(*), min(enqueued_at_us)
-                FROM (SELECT kind, enqueued_at_us FROM sluice_action_rows ORDER BY id LIMIT ?1)
-                GROUP BY kind
+                FROM (SELECT kind, enqueued_at_us FROM sluice_action_rows ORDER BY id LIMIT ?1) GROUP BY kind
                 """
-            )
-            .bind(1, limit).all {
-                Measurement.Kind(
-                    name: $0.text(0),
-                    depth: $0.int(1),
-                    oldest: Timestamp(microseconds: $0.int64(2))
-                )
+            ).bind(1, limit).all {
+                Measurement.Kind(name: $0.text(0), depth: $0.int(1), oldest: .init(microseconds: $0.int64(2)))
             }
             // A queue that waits for a gate is not parked: the gate may have opened since.
             let parked = try connection.cached(
                 """
                 SELECT blocked_by, count(*)
                 FROM (SELECT blocked_by FROM sluice_queue_rows WHERE blocked_by IS NOT NULL LIMIT ?1)
-                WHERE blocked_by <> 'gate'
-                GROUP BY blocked_by
+                WHERE blocked_by <> 'gate' GROUP BY blocked_by
                 """
-            )
-            .bind(1, limit).all { ($0.text(0), $0.int(1)) }
+            ).bind(1, limit).all { ($0.text(0), $0.int(1)) }
             return Measurement(
                 kinds: kinds,
                 parked: Dictionary(uniqueKeysWithValues: parked),
@@ -91,10 +76,7 @@ extension Store {
             )
         }
     }
-}
 
-/// Opening in a role that writes nothing.
-extension Store {
     /// Opens the file for reading, with a writer that refuses all writes.
     static func openToRead(
         _ file: DatabaseFile,
@@ -105,13 +87,8 @@ extension Store {
         guard let path else {
             throw SluiceError(.invalidOptions, "queues in memory cannot be opened with the role readOnly")
         }
-        let reader = Reader(
-            path,
-            check,
-            options.engine,
-            open: { try file.openToRead(path) },
-            opened: try file.openToRead(path)
-        )
+        let opened = try file.openToRead(path)
+        let reader = Reader(path, check, options.engine, open: { try file.openToRead(path) }, opened: opened)
         let refusal = SluiceError(
             .readOnly,
             "\(path) was opened with the role readOnly: open it with the role run or enqueueOnly to change it"
@@ -124,7 +101,6 @@ extension Row {
     /// A time as the views show it: ISO 8601, or a number of microseconds outside the years 0 to 9999.
     fileprivate func date(_ column: Int32) -> Date? {
         guard let text = optionalText(column) else { return nil }
-        let microseconds = DateTime(text)?.microseconds ?? Int64(text)
-        return microseconds.map { Timestamp(microseconds: $0).date }
+        return (DateTime(text)?.microseconds ?? Int64(text)).map { Timestamp(microseconds: $0).date }
     }
 }

@@ -1,20 +1,15 @@
-/// Calls by which an operator or the application changes actions and queues.
 extension Store {
-    /// Ends the retry waits and lifts the parking of the queues that a pattern matches.
-    ///
-    /// - Returns: The number of queues that waited or were parked.
+    /// Ends the retry waits and lifts the parking of queues; returns how many waited or were parked.
     package func retryNow(_ form: QueuePattern.Form) async throws(SluiceError) -> Int {
         try await write(sync: .owed) { try $0.waits.retryNow(form) }
     }
 
-    /// Does the same for the named queues.
     func retryNow(_ queues: [QueueName]) async throws(SluiceError) -> Int {
         try await write(sync: .owed) { transaction in
             try queues.reduce(0) { try $0 + transaction.waits.retryNow(.exact($1)) }
         }
     }
 
-    /// Removes an action, or marks it as cancelled while it runs.
     package func cancel(_ action: ActionID) async throws(SluiceError) -> CancelResult {
         try await write(sync: .owed) { try $0.cancellations.cancel(action) }
     }
@@ -23,31 +18,18 @@ extension Store {
     package func requeue(_ action: ActionID) async throws(SluiceError) -> Bool {
         try await write(sync: .owed) { try $0.deadLetters.requeue(action) }
     }
-}
 
-/// Cancelling many actions, a batch at a time.
-extension Store {
-    /// Cancels a batch of the chosen actions.
-    package func cancel(
-        _ choice: CancelChoice,
-        _ page: CancelPage
-    ) async throws(SluiceError) -> CancelBatch {
+    func cancel(_ choice: CancelChoice, _ page: CancelPage) async throws(SluiceError) -> CancelBatch {
         try await write(sync: .owed) { try $0.cancellations.cancel(choice, page) }
     }
 
-    /// Returns the last sequence given, so that actions enqueued later are not cancelled.
     package func lastActionID() async throws(SluiceError) -> ActionID {
         try await write(sync: .later) { try $0.core.lastActionID() }
     }
-}
 
-/// Batches: queues whose actions start together.
-extension Store {
     /// Starts the batches of queues with waiting actions, and returns the number of queues.
     ///
-    /// - Parameters:
-    ///   - endsWaits: Whether retry waits are ended too.
-    ///   - isBatched: Whether a queue runs in batches; for a batch that gathers, the file shows it.
+    /// `isBatched` says whether a queue runs in batches; for a batch that gathers, the file shows it.
     package func runNow(
         _ form: QueuePattern.Form,
         endsWaits: Bool = false,

@@ -14,30 +14,24 @@ extension Store {
         }
     }
 
-    /// Settles a run with success.
-    ///
-    /// Its slot stays taken until its handler has returned (G3).
+    /// Settles a run with success; its slot stays taken until its handler has returned (G3).
     func succeed(_ action: ClaimedAction, in handle: OpaquePointer) throws(SluiceError) {
         try join(handle, doing: "settling action \(action.receipt.action)") {
             transaction -> Result<Void, SluiceError> in
             guard try transaction.settlements.succeedJoined(action.receipt) else {
-                return .failure(
-                    SluiceError(
-                        .staleReceipt,
-                        "the attempt of action \(action.receipt.action) can no longer settle anything: the "
-                            + "action was settled, removed or taken over; roll back"
-                    )
+                throw SluiceError(
+                    .staleReceipt,
+                    "the attempt of action \(action.receipt.action) can no longer settle anything: the "
+                        + "action was settled, removed or taken over; roll back"
                 )
             }
             return .success(())
         }
-        let entry = OwnSettlements.Entry(
-            claim: action.receipt.claim,
-            queue: action.queue,
-            kind: action.kind,
-            number: action.number
+        let receipt = action.receipt
+        ownSettlements.add(
+            .init(claim: receipt.claim, queue: action.queue, kind: action.kind, number: action.number),
+            of: receipt.action
         )
-        ownSettlements.add(entry, of: action.receipt.action)
     }
 
     /// Joins a connection's open transaction by a savepoint, so that a failure changes nothing in it.
@@ -54,22 +48,29 @@ extension Store {
         defer { connection.lastInsertedRowID = lastRowID }
         do {
             return try connection.savepoint("sluice_own") {
-                // A newer version may have migrated the file. `schema_version` does not show it: the
+                // `schema_version` does not show that a newer version has migrated the file: the
                 // application's own transaction may use its numbers, and roll them back.
                 try Migrator().check(connection)
+                var limits = WriteBehindLimits()
+                // Without upkeep by a broker: as in the triggers of `Migrations/0003_triggers.sql`.
+                limits.newest *= 2
                 let transaction = WriteTransaction(
                     connection: connection,
                     nonce: nonce,
                     identity: identity,
                     leases: LeaseTimes(),
                     clock: clock,
-                    writeBehind: .ofOthers,
+                    writeBehind: limits,
                     isJoined: true
                 )
-                try transaction.core.join(now: clock.now)
+                let core = transaction.core
+                (core.now, core.uptime) = (clock.now, clock.uptime)
+                // This process's own store also reads it as a foreign change.
+                let epochs = try connection.cached("SELECT epoch FROM sluice_runner_rows")
+                core.others = try epochs.all { $0.int64(0) }
                 let output = try body(transaction).get()
-                try transaction.core.writeDown()
-                if transaction.core.isWriteBehindDue { try transaction.core.writeBehind() }
+                try core.writeDown()
+                if core.isWriteBehindDue { try core.writeBehind() }
                 return output
             }
         } catch let error as SQLiteError where error.code.primary == .busy {
@@ -112,9 +113,7 @@ extension Store {
                 "the connection's main database is not the file of this broker: open that file, not ATTACH it"
             )
         }
-        guard !connection.isReadOnly else {
-            throw Self.readsOnly
-        }
+        guard !connection.isReadOnly else { throw Self.readsOnly }
         guard connection.isInTransaction else {
             throw SluiceError(
                 .noTransaction,
@@ -131,39 +130,14 @@ extension Store {
 
     /// Returns whether a connection's main database is this file, by device and inode.
     private func isOnFile(_ connection: Connection) -> Bool {
-        guard let identity = check.identity, !connection.path.isEmpty, !connection.isFileGone else {
-            return false
-        }
-        return DatabaseFile.identity(of: connection.path) == identity
+        guard let own = check.identity, !connection.path.isEmpty, !connection.isFileGone else { return false }
+        return DatabaseFile.identity(of: connection.path) == own
     }
 }
 
 extension Connection {
-    /// Whether it is set not to write, as by GRDB for the `read` of a `DatabaseQueue`.
     fileprivate var isQueryOnly: Bool { (try? pragma("query_only")) == "1" }
-}
 
-extension WriteBehindLimits {
-    /// Limits for a file without upkeep by a broker: as in the triggers of `Migrations/0003_triggers.sql`.
-    fileprivate static let ofOthers: WriteBehindLimits = {
-        var limits = WriteBehindLimits()
-        limits.newest *= 2
-        return limits
-    }()
-}
-
-extension TransactionCore {
-    /// Joins a transaction that the connection's owner has begun.
-    fileprivate func join(now: Timestamp) throws(SQLiteError) {
-        (self.now, uptime) = (now, clock.uptime)
-        // This process's own store also reads it as a foreign change.
-        others = try connection.cached("SELECT epoch FROM sluice_runner_rows").all { $0.int64(0) }
-    }
-}
-
-// MARK: - The application's connection
-
-extension Store {
     /// Checks a connection of the application; writes nothing and changes no setting.
     func diagnose(_ handle: OpaquePointer) throws(SluiceError) -> [ConnectionFinding] {
         let connection = Connection(borrowing: handle)
@@ -173,8 +147,9 @@ extension Store {
             var findings: [ConnectionFinding] = []
             // The journal mode is that of the connection's last read, which may be older than the broker.
             _ = try connection.pragma("schema_version")
-            let isQueryOnly = try connection.pragma("query_only") == "1"
-            if connection.isReadOnly || isQueryOnly { findings.append(.readOnly) }
+            if try connection.isReadOnly || connection.pragma("query_only") == "1" {
+                findings.append(.readOnly)
+            }
             let journal = try connection.pragma("journal_mode")
             if journal != "wal" { findings.append(.notWAL(journal)) }
             #if canImport(Darwin)

@@ -2,10 +2,9 @@ internal import SluiceSQLite
 
 /// The processes that run the queues: their rows, their leases, and the removal of dead ones.
 ///
-/// A process owns a queue while one of the queue's actions is claimed: the row of the claim names the queue,
-/// and the epoch in its number the process. A settling and the next claim are one transaction. So a process
-/// keeps a queue while it has work for it, and a waiting queue has no owner. A process has to renew only its
-/// own row.
+/// A process owns a queue while one of its actions is claimed: the row of the claim names the queue, and the
+/// epoch in its number the process. A settling and the next claim are one transaction. So a process keeps a
+/// queue while it has work, and a waiting queue has no owner. A process has to renew only its own row.
 extension Store {
     /// Becomes one of the processes that run the queues, and makes suspects of the actions of dead ones.
     package func startRunning() async throws(SluiceError) {
@@ -16,14 +15,12 @@ extension Store {
         }
     }
 
-    /// Renews this process's lease, and removes processes whose leases have ended.
-    ///
     /// If this process was itself removed, since its lease had ended, it starts again.
     package func renewLease() async throws(SluiceError) {
         try await write(sync: .later) { try $0.registry.renewLease() }
     }
 
-    /// Returns the queues of actions that ran when their process died, with their suspicion.
+    /// The queues of actions that ran when their process died.
     func suspects() async throws(SluiceError) -> [(queue: QueueID, level: Int, crashes: Int)] {
         try await read { connection in
             try connection.cached(
@@ -31,10 +28,9 @@ extension Store {
                 SELECT a.queue_id, s.suspicion, s.crashes
                 FROM sluice_state_rows AS s JOIN sluice_action_rows AS a ON a.id = s.action_id
                 WHERE s.is_suspect = 1
-                AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c WHERE c.queue_id = a.queue_id)
+                  AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c WHERE c.queue_id = a.queue_id)
                 """
-            )
-            .all { (queue: QueueID(rawValue: $0.int64(0)), level: $0.int(1), crashes: $0.int(2)) }
+            ).all { (queue: QueueID(rawValue: $0.int64(0)), level: $0.int(1), crashes: $0.int(2)) }
         }
     }
 
@@ -43,12 +39,10 @@ extension Store {
         try await write(sync: .later) { try $0.registry.survived(claims) }
     }
 
-    /// Ends the lease, and leaves the queues to the others.
     package func stopRunning() async throws(SluiceError) {
         try await write(sync: .later) { try $0.registry.stopRunning() }
     }
 
-    /// Asks the others to poll, before this process stops.
     package func askOthersToLook() async throws(SluiceError) {
         try await write(sync: .later) { try $0.core.notifyRunners("look") }
     }

@@ -1,8 +1,5 @@
-/// Settling runs, and waiting for the end of actions.
 extension Store {
     /// Settles a run and claims the head of a queue, the same or another, in one transaction.
-    ///
-    /// - Parameter next: The claim to make in the same transaction, if any.
     package func settle(
         _ receipt: Receipt,
         _ settlement: Settlement,
@@ -10,23 +7,20 @@ extension Store {
         commitsOnWriterThread: Bool = false,
         completion: @escaping @Sendable (Result<(SettleResult, ClaimResult?), SluiceError>) -> Void
     ) {
-        write(
+        let write = Write(
             sync: settlement.sync,
             isAlone: settlement.runsForeignCode,
             commitsOnWriterThread: commitsOnWriterThread,
-            { transaction in
+            body: { transaction in
                 let result = try transaction.settlements.settle(receipt, settlement)
                 return (result, try next.map(transaction.claims.claim))
             },
             completion: completion
         )
+        writer.submit(write)
     }
-}
 
-extension Store {
-    /// Waits until an action is settled or removed.
-    ///
-    /// - Parameter onWait: Called if it has to wait.
+    /// Waits until an action is settled or removed, and calls `onWait` if it has to wait.
     package func settled(
         _ action: ActionID,
         onWait: @escaping @Sendable () -> Void = {}

@@ -1,10 +1,5 @@
-/// Reading the state of queues with work.
 extension Store {
-    /// Reads queues with work in the order of their names, a page at a time, until `body` has enough.
-    ///
-    /// - Parameters:
-    ///   - name: Only queues after this one.
-    ///   - body: Called with each page, inside the snapshot; returns whether to continue.
+    /// Calls `body` with each page of queues with work, by name, in one snapshot, while it returns `true`.
     func queueFacts(
         _ form: QueuePattern.Form,
         after name: QueueName? = nil,
@@ -12,24 +7,17 @@ extension Store {
         body: @escaping @Sendable (StatusFacts, [QueueFacts]) -> Bool
     ) async throws(SluiceError) {
         let now = clock.now
-        try await read { [runners, identity, nonce] connection in
+        try await read { [identity, nonce] file in
             // The claims of dead processes are not runs.
-            let living = try RunnerRow.living(connection, own: nonce, seenFrom: identity, at: now)
+            let living = try RunnerRow.living(file, own: nonce, seenFrom: identity, at: now)
             let live = RunnerRow.epochs(living)
-            let file = try StatusFacts(connection, runners, living, seenFrom: identity, now: now)
-            let bounds = form.bounds
-            let first = name.map { max(bounds.first, $0.rawValue + "\u{0}") } ?? bounds.first
+            let facts = try StatusFacts(file, living, seenFrom: identity, now: now)
+            let (start, last) = form.bounds
+            let first = name.map { max(start, $0.rawValue + "\u{0}") } ?? start
             var end: QueueID?
             while true {
-                let page = try QueueFacts.read(
-                    connection,
-                    from: first,
-                    to: bounds.last,
-                    after: end,
-                    live,
-                    limit: limit
-                )
-                guard body(file, page), page.count == limit else { return }
+                let page = try QueueFacts.read(file, from: first, to: last, after: end, live, limit: limit)
+                guard body(facts, page), page.count == limit else { return }
                 // With a single name there is nothing after it.
                 if case .exact = form { return }
                 end = page.last?.id

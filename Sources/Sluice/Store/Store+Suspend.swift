@@ -1,7 +1,6 @@
 internal import SluiceSQLite
 internal import Synchronization
 
-/// Closing the file for a while, and copying it.
 extension Store {
     /// Closes all connections; later writes and reads wait.
     func suspend() async {
@@ -18,10 +17,7 @@ extension Store {
         _ = writerAddress.compareExchange(expected: address, desired: 0, ordering: .acquiringAndReleasing)
     }
 
-    /// Opens the file again, and continues with waiting calls.
-    ///
-    /// - Throws: The errors of opening, and ``SluiceError/Code/fileReplaced``. Waiting calls then continue to
-    ///   wait, unless they can never succeed.
+    /// Opens the file again; if that fails, calls continue to wait, unless they can never succeed.
     func resume() async throws(SluiceError) {
         if isReadOnly {
             try check.look()
@@ -30,7 +26,6 @@ extension Store {
         do {
             try await writer.resume { [self] suspended throws(SluiceError) in try reopen(suspended) }
         } catch {
-            // Let waiting reads fail too, if they can never succeed.
             if check.refusal != nil { reader?.resume() }
             throw error
         }
@@ -61,12 +56,8 @@ extension Store {
             throw error
         }
     }
-}
 
-extension Store {
-    /// Copies the file to an unused path, ready to be opened and run.
-    ///
-    /// - Parameter adjust: Changes how it is made, for tests.
+    /// Copies the file to an unused path, ready to be opened and run; `adjust` is for tests.
     func backUp(
         to destination: String,
         adjust: (inout BackupCopy) -> Void = { _ in }
@@ -75,23 +66,15 @@ extension Store {
             throw SluiceError(.unsupportedDatabase, "queues in memory have no file that could be copied")
         }
         try check.look()
-        let copy = adjusted(
-            BackupCopy(
-                openSource: reader.open,
-                destination: try DatabaseFile.absolutePath(destination),
-                vfs: file.vfs,
-                now: clock.now,
-                store: nonce,
-                identity: identity
-            ),
-            adjust
+        var copy = BackupCopy(
+            openSource: reader.open,
+            destination: try DatabaseFile.absolutePath(destination),
+            vfs: file.vfs,
+            now: clock.now,
+            store: nonce,
+            identity: identity
         )
-        try await backups.perform { goOn in try copy.make(goOn) }
-    }
-
-    private func adjusted(_ copy: BackupCopy, _ adjust: (inout BackupCopy) -> Void) -> BackupCopy {
-        var copy = copy
         adjust(&copy)
-        return copy
+        try await backups.perform { [copy] goOn in try copy.make(goOn) }
     }
 }

@@ -1,18 +1,10 @@
 internal import SluiceSQLite
 
-/// Export of actions to another file, and import from it.
 extension Store {
     /// Returns waiting and running actions, in the order in which they were enqueued.
     ///
-    /// If they are enqueued again in this order, each queue has its own order again: by sort key and
-    /// sequence.
-    ///
-    /// - Parameters:
-    ///   - form: The queues.
-    ///   - last: The action after which to continue; the smallest sequence begins with the first.
-    ///   - limit: The most actions.
-    ///   - byteLimit: The approximate limit of the payloads of one page, which has at least one action.
-    /// - Returns: An empty page if there is no further action.
+    /// Enqueued again in this order, each queue has its own order again. The byte limit of a page's payloads
+    /// is approximate; only the page after the last is empty.
     package func page(
         of form: QueuePattern.Form,
         after last: ActionID,
@@ -35,9 +27,8 @@ extension Store {
                     FROM sluice_action_rows AS a CROSS JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
                     WHERE a.id > ?1 AND q.name >= ?2 AND (?3 IS NULL OR q.name < ?3) ORDER BY a.id LIMIT 1
                     """
-                )
-                .bind(1, (page.last?.id ?? last).rawValue).bind(2, first).bind(3, end)
-                .first(TransferredAction.init)
+                ).bind(1, (page.last?.id ?? last).rawValue).bind(2, first).bind(3, end)
+                    .first(TransferredAction.init)
                 guard var next else { break }
                 // In a damaged tree a search may find earlier rows, again and again.
                 guard next.id > page.last?.id ?? last else {
@@ -51,12 +42,8 @@ extension Store {
         }
     }
 
-    /// Stores actions that have left another file, all or none, in their order.
-    ///
-    /// - Returns: Their sequences; `nil` for one whose key is taken.
+    /// Stores actions from another file, all or none, in order; returns `nil` for one whose key is taken.
     func take(_ actions: [TransferredAction]) async throws -> [ActionID?] {
-        try await writeUnlessCancelled(sync: .owed) { transaction in
-            try actions.map { try transaction.transfers.take($0) }
-        }
+        try await writeUnlessCancelled(sync: .owed) { try actions.map($0.transfers.take) }
     }
 }

@@ -2,12 +2,10 @@ internal import Logging
 internal import SluiceSQLite
 internal import Synchronization
 
-/// Copying the WAL if a reader has prevented the writer from doing so between two groups.
 extension Store {
-    /// The interval between tries to copy a WAL that a reader pins.
     package static let pinnedWALInterval: Duration = .seconds(1)
 
-    /// Whether a reader has kept pages of the WAL from being copied, by the last try.
+    /// By the last try.
     package var isWALPinned: Bool { writer.trouble.pinnedPages > 0 }
 
     /// Copies and truncates the WAL; returns `false` if another connection has prevented it.
@@ -21,8 +19,7 @@ extension Store {
 
     /// Copies the pages that a reader had pinned, and restarts the WAL if it is above its limit.
     ///
-    /// Otherwise an idle broker would leave the WAL at its length: only a commit after a complete copy
-    /// restarts and truncates it.
+    /// Only a commit after a complete copy restarts and truncates it, and an idle broker makes none.
     package func checkpointPinnedWAL() async throws(SluiceError) {
         writer.trouble.askForCheckpoint()
         // The upkeep follows this group, before the next.
@@ -34,15 +31,14 @@ extension Store {
         }
     }
 
-    /// Whether it copies the WAL, now or when it is resumed.
+    /// Whether it copies the WAL, now or when resumed.
     package var checkpointsWAL: Bool { !writer.load.isClosed && check.refusal == nil }
 
     /// Copies and truncates the WAL if commits of other connections have made it too long (G12).
     ///
-    /// After the engine's own commits, a copy follows when it is due. While the engine commits nothing, and
-    /// others are set to leave the WAL to it, no one else copies it. The call costs a check of the file's
-    /// size. A WAL that a reader pins is tried at intervals. While the store is suspended, the call does
-    /// nothing.
+    /// While the engine commits nothing, and others are set to leave the WAL to it, no one else copies it.
+    /// The call costs a check of the file's size. A WAL that a reader pins is tried at intervals. While the
+    /// store is suspended, the call does nothing.
     package func checkWAL() {
         // One of several processes may copy it before it is neglected.
         let limit = runners.hasOthers ? WALGuard.neglectedByteCount : DatabaseFile.journalSizeLimit

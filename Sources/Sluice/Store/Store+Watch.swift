@@ -1,6 +1,5 @@
 internal import SluiceSQLite
 
-/// Cheap reads for a program that watches the file.
 extension Store {
     /// Returns a number that changes with each commit of another connection
     /// (<https://www.sqlite.org/pragma.html#pragma_data_version>).
@@ -8,46 +7,38 @@ extension Store {
         try await read { try $0.cached("PRAGMA data_version").first { $0.int64(0) } ?? 0 }
     }
 
-    /// Actions enqueued since an earlier call.
     package struct Arrivals: Sendable {
         /// The last sequence given, to be passed to the next call.
         package var last = ActionID(rawValue: 0)
-        /// For each queue, the number of actions enqueued since that still exist.
+        /// The number of actions enqueued since that still exist.
         package var counts: [QueueName: Int] = [:]
     }
 
-    /// Returns the actions enqueued after one.
-    ///
-    /// - Parameter earlier: The end of the last call; `nil` asks only for the last sequence.
+    /// Returns the actions enqueued after the last of an earlier call; `nil` asks only for the last sequence.
     package func arrivals(since earlier: ActionID?) async throws(SluiceError) -> Arrivals {
         try await read { connection in
             var arrivals = Arrivals()
-            arrivals.last = ActionID(
-                rawValue: try connection.cached("SELECT value FROM sluice_counters WHERE name = 'action'")
-                    .first { $0.int64(0) } ?? 0
-            )
+            let last = try connection.cached("SELECT value FROM sluice_counters WHERE name = 'action'")
+                .first { ActionID(rawValue: $0.int64(0)) }
+            if let last { arrivals.last = last }
             guard let earlier, earlier < arrivals.last else { return arrivals }
             let counts = try connection.cached(
                 """
                 SELECT q.name, n.count
-                FROM (SELECT queue_id, count(*) AS count FROM sluice_action_rows
-                      WHERE id > ?1 GROUP BY queue_id) AS n
-                JOIN sluice_queue_rows AS q ON q.queue_id = n.queue_id
+                FROM (SELECT queue_id, count(*) AS count FROM sluice_action_rows WHERE id > ?1
+                      GROUP BY queue_id) AS n JOIN sluice_queue_rows AS q ON q.queue_id = n.queue_id
                 """
-            )
-            .bind(1, earlier.rawValue).all { (QueueName($0.text(0)), $0.int(1)) }
+            ).bind(1, earlier.rawValue).all { (QueueName($0.text(0)), $0.int(1)) }
             arrivals.counts = Dictionary(counts, uniquingKeysWith: +)
             return arrivals
         }
     }
 
-    /// Returns names of queues in order, empty queues included.
     package func queueNames(from first: String, limit: Int) async throws(SluiceError) -> [QueueName] {
         try await read { connection in
             try connection.cached(
                 "SELECT name FROM sluice_queue_rows WHERE name >= ?1 ORDER BY name LIMIT ?2"
-            )
-            .bind(1, first).bind(2, limit).all { QueueName($0.text(0)) }
+            ).bind(1, first).bind(2, limit).all { QueueName($0.text(0)) }
         }
     }
 

@@ -3,36 +3,30 @@ internal import Logging
 internal import SluiceSQLite
 internal import Synchronization
 
-/// Owns the file of queues and its connections; each of its calls is a transaction or a snapshot.
+/// Owns the file of queues and its connections, one per file and process.
 ///
-/// There is one store per file and process, with all SQL of the engine in its ``TransactionSubject``s.
+/// Each of its calls is a transaction or a snapshot.
 package final class Store: Sendable {
     package let location: DatabaseFile.Location
     let file: DatabaseFile
     let writer: Writer
     let clock: any BrokerClock
     let reader: Reader?
-    /// Checks whether others have committed; `nil` in memory.
+    /// `nil` in memory.
     let lookout: Lookout?
     let backups: Backups
-    /// Checks whether the file may still be used.
     let check: FileCheck
     let executor: DispatchExecutor?
     let logger: Logger
     let mountFacts: @Sendable (String) -> MountFacts?
-    private let role: BrokerRole
-    var isReadOnly: Bool { role == .readOnly }
+    let isReadOnly: Bool
     /// `nil` if the writer holds it.
     let registration: OpenFiles.Registration?
     let turns = TurnCounter()
-    /// Whether this store and others run the queues.
     let runners: RunnerState
     let identity: ProcessIdentity
-    /// The observers of the events that commits report.
     let interest: Interest
-    /// The callers that wait for actions to be settled.
     let waiters = SettlementWaiters()
-    /// Attempts that the application has settled in transactions of its own.
     let ownSettlements = OwnSettlements()
     /// A random number of this opening: the part of idempotency keys that no other file has.
     let nonce = Int64.random(in: .min ... .max)
@@ -45,8 +39,8 @@ package final class Store: Sendable {
 
     /// Opens the file, creating and migrating it as needed and allowed.
     ///
-    /// - Parameter onCommit: Called after each commit that may have made a queue ready, in the order of
-    ///   commits, on the committing thread. It must not block.
+    /// `onCommit` is called after each commit that may have made a queue ready, in the order of commits, on
+    /// the committing thread. It must not block.
     package init(
         _ place: DatabaseFile.Location,
         options: BrokerOptions,
@@ -55,15 +49,15 @@ package final class Store: Sendable {
         try options.validate()
         let file = DatabaseFile(try place.absolute(), options)
         (location, self.file) = (file.location, file)
-        (clock, role, interest) = (options.clock, options.file.role, Interest(options.logger))
+        (clock, isReadOnly, runners) = (options.clock, options.file.role == .readOnly, RunnerState())
         (executor, logger) = (options.engine.executor, options.logger)
-        (backups, runners) = (Backups(options.engine), RunnerState())
+        (backups, interest) = (Backups(options.engine), Interest(options.logger))
         (identity, mountFacts) = (options.file.identity ?? .current, options.file.mountFacts)
         let entered = try Self.enter(file.location, options)
         let check = FileCheck(entered?.path)
         self.check = check
         do {
-            if options.file.role == .readOnly {
+            if isReadOnly {
                 (reader, writer) = try Self.openToRead(file, entered?.path, check, options)
                 (lookout, walPath) = (nil, nil)
                 registration = entered?.registration
@@ -124,14 +118,12 @@ package final class Store: Sendable {
     deinit {
         // A child of `fork` must not use anything of its parent.
         if check.isForked { return }
-        // If the store was closed, nothing is left to do here.
         Task(executorPreference: executor) { [backups, reader, lookout, writer, waiters, registration] in
             await Self.close(backups, reader, lookout, writer, registration)
             waiters.close()
         }
     }
 
-    /// Commits waiting writes, refuses new ones, and closes the file.
     package func close() async {
         await Self.close(backups, reader, lookout, writer, registration)
         if !check.isForked { waiters.close() }
@@ -152,33 +144,13 @@ package final class Store: Sendable {
         await writer.close()
         registration?.end(closing: {})
     }
-}
 
-// MARK: - Ways to write
-
-extension Store {
-    /// Writes without waiting.
-    ///
-    /// The completion is called after the commit, on some thread, and must not block.
-    ///
-    /// - Parameter isAlone: Whether it shares its transaction with no other write.
+    /// Writes without waiting; the completion is called after the commit, on some thread, and must not block.
     func write<Output: Sendable>(
         sync: SyncNeed,
-        isAlone: Bool = false,
-        commitsOnWriterThread: Bool = false,
         _ body: @escaping @Sendable (WriteTransaction) throws -> Output,
         completion: @escaping @Sendable (Result<Output, SluiceError>) -> Void
-    ) {
-        writer.submit(
-            Write(
-                sync: sync,
-                isAlone: isAlone,
-                commitsOnWriterThread: commitsOnWriterThread,
-                body: body,
-                completion: completion
-            )
-        )
-    }
+    ) { writer.submit(Write(sync: sync, body: body, completion: completion)) }
 
     /// Writes, whether the task is cancelled or not.
     func write<Output: Sendable>(
@@ -202,13 +174,12 @@ extension Store {
                 let write = Write(sync: sync, body: body) { result in
                     continuation.resume(returning: result.mapError { $0 })
                 }
-                withdrawal.arm {
+                self.writer.submit(write)
+                withdrawal.submitted {
                     if self.writer.withdraw(write) {
                         continuation.resume(returning: .failure(CancellationError()))
                     }
                 }
-                self.writer.submit(write)
-                withdrawal.submitted()
             }
         } onCancel: {
             withdrawal.cancel()
@@ -216,7 +187,6 @@ extension Store {
         return try result.get()
     }
 
-    /// Writes, and blocks the calling thread until the commit.
     func writeBlocking<Output: Sendable>(
         sync: SyncNeed,
         _ body: @escaping @Sendable (WriteTransaction) throws -> Output
@@ -233,11 +203,7 @@ extension Store {
         }
         return try result.get()
     }
-}
 
-// MARK: - Reading
-
-extension Store {
     /// Reads one snapshot of the file; in memory, with its one connection, between two writes.
     func read<Output: Sendable>(
         _ body: @escaping @Sendable (Connection) throws -> Output
@@ -249,32 +215,20 @@ extension Store {
 
 /// Withdraws a write when its task is cancelled, if its group has not begun.
 private final class Withdrawal: Sendable {
-    private struct State {
-        var isSubmitted = false
-        var isCancelled = false
-        var withdraw: (@Sendable () -> Void)?
-    }
-
-    private let state = Mutex(State())
-
-    func arm(_ withdraw: @escaping @Sendable () -> Void) {
-        state.withLock { $0.withdraw = withdraw }
-    }
+    private let state = Mutex<(isCancelled: Bool, withdraw: (@Sendable () -> Void)?)>((false, nil))
 
     /// Called when the write is in line or done.
-    func submitted() {
-        act { $0.isSubmitted = true }
+    func submitted(_ withdraw: @escaping @Sendable () -> Void) {
+        let isCancelled = state.withLock { state in
+            state.withdraw = withdraw
+            return state.isCancelled
+        }
+        if isCancelled { withdraw() }
     }
 
     func cancel() {
-        act { $0.isCancelled = true }
-    }
-
-    private func act(_ change: (inout State) -> Void) {
-        let withdraw = state.withLock { state -> (@Sendable () -> Void)? in
-            change(&state)
-            guard state.isSubmitted && state.isCancelled else { return nil }
-            defer { state.withdraw = nil }
+        let withdraw = state.withLock { state in
+            state.isCancelled = true
             return state.withdraw
         }
         withdraw?()

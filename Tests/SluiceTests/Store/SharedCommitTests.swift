@@ -13,12 +13,13 @@ import Testing
         caller.setSpecific(key: key, value: true)
         return try await withCheckedThrowingContinuation { continuation in
             caller.async {
-                store.write(
+                let write = Write(
                     sync: .later,
                     commitsOnWriterThread: commitsOnWriterThread,
-                    { _ in DispatchQueue.getSpecific(key: key) == true },
+                    body: { _ in DispatchQueue.getSpecific(key: key) == true },
                     completion: { continuation.resume(with: $0) }
                 )
+                store.writer.submit(write)
             }
         }
     }

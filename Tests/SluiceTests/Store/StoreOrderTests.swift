@@ -125,7 +125,7 @@ struct StoreOrderTests {
         // Behind all text, and read as text before all of it.
         try fixture.execute(Self.naming("q/1000", "x'61'"))
         let found = try await fixture.store.read { connection in
-            try OrderReader(connection).actions(.prefix([]), limit: 3_000)
+            try OrderReader(connection: connection).actions(.prefix([]), limit: 3_000)
         }
         #expect(found == Array(ids.dropFirst()) + [ids[0]])
     }

@@ -8,35 +8,30 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// Describes a file of queues without opening it for work: nothing is created or migrated, and its WAL is
-/// left as it is.
+/// Describes a file of queues, without creating or migrating anything or changing its WAL.
 package struct FileFacts: Sendable {
     /// The settings that are kept in the file, and its sizes, by the names of their pragmas.
     package var pragmas: [(name: String, value: String)] = []
     package var byteCount: Int64 = 0
-    /// The size of the WAL.
     package var walByteCount: Int64 = 0
     /// The path of the file that has SQLite's locks of WAL mode.
     package var indexPath = ""
     /// The steps of the schema that were applied; none if the file has no queues.
     package var steps: [String] = []
-    /// Whether the file is mounted by itself.
     package var isMountPoint = false
-    /// The number of its names.
     package var linkCount = 1
     /// Whether a newer version of the library has written it.
     package var isNewer = false
     /// The number of steps that this version would add when it opens the file for work.
     package var missingStepCount = 0
-    /// Damage found by SQLite; empty if there is none.
+    /// As found by SQLite.
     package var damages: [String] = []
     /// Parts of the schema that differ from the library's, named `trigger x` and so on.
     package var strangers: [String] = []
     /// Whether a connection has held the write lock for a quarter of a second without committing.
     package var isWriteLockHeld = false
-    /// Whether the file or its directory cannot be written.
+    /// Of the file or its directory.
     package var isReadOnly = false
-    /// Whether its file system is read-only.
     package var isOnReadOnlyMount = false
     /// The name of the file's network file system; `nil` on a disk of this machine.
     package var network: String?
@@ -44,29 +39,22 @@ package struct FileFacts: Sendable {
     package var actionCount = 0
     package var deadLetterCount = 0
     package var holdCount = 0
-    /// The number of queues in each state.
     package var states: [(state: String, count: Int)] = []
-
-    /// The version of SQLite in use.
     package static var libraryVersion: String { Connection.libraryVersion }
 
     /// Whether SQLite in use can lose commits of others in a checkpoint, by the "WAL-reset bug".
     ///
     /// It is fixed in 3.51.3, and in 3.50.7 and 3.44.6 (<https://www.sqlite.org/wal.html>).
-    package static var hasResetBug: Bool { hasResetBug(in: Connection.libraryVersionNumber) }
-
-    static func hasResetBug(in version: Int) -> Bool {
-        switch version {
+    package static var hasResetBug: Bool {
+        switch Connection.libraryVersionNumber {
         case 3_044_006..<3_045_000, 3_050_007..<3_051_000, 3_051_003...: false
         default: true
         }
     }
 
-    /// Reads the facts of a file.
+    /// Reads a file; throws if there is no such file, or no database in it.
     ///
-    /// - Parameter isFull: Whether indexes are also compared with their tables, which reads all of the file
-    ///   several times.
-    /// - Throws: ``SluiceError`` if there is no such file, or no database in it.
+    /// If `isFull`, indexes are also compared with their tables, which reads all of the file several times.
     package init(of path: String, isFull: Bool) throws(SluiceError) {
         try DatabaseFile.checkPath(path)
         let path = try DatabaseFile.absolutePath(path)
@@ -74,7 +62,15 @@ package struct FileFacts: Sendable {
         do {
             for _ in 0..<FileLook.attempts {
                 self = FileFacts()
-                if try read(path, isFull) { return }
+                let file = try FileLook(path)
+                defer { file.close() }
+                do {
+                    try look(file.connection, path, isFull)
+                } catch let error as SQLiteError where error.code == .corrupt {
+                    // Some damage is not found by the check, but ends it early.
+                    damages.append(error.message)
+                }
+                if file.isCurrent { return }
             }
             throw FileLook.changesTooFast
         } catch let error as SQLiteError where error.code == .corrupt {
@@ -85,19 +81,6 @@ package struct FileFacts: Sendable {
     }
 
     private init() {}
-
-    /// - Returns: Whether the file did not change during the read.
-    private mutating func read(_ path: String, _ isFull: Bool) throws -> Bool {
-        let file = try FileLook(path)
-        defer { file.close() }
-        do {
-            try look(file.connection, path, isFull)
-        } catch let error as SQLiteError where error.code == .corrupt {
-            // Some damage is not found by the check, but ends it early.
-            damages.append(error.message)
-        }
-        return file.isCurrent
-    }
 
     private mutating func look(_ connection: Connection, _ path: String, _ isFull: Bool) throws {
         let mount = MountFacts.read(path)
@@ -111,32 +94,25 @@ package struct FileFacts: Sendable {
         for name in ["journal_mode", "page_size", "page_count", "freelist_count", "auto_vacuum", "encoding"] {
             pragmas.append((name, try connection.pragma(name)))
         }
-        byteCount = Self.size(of: path)
-        linkCount = Self.linkCount(of: path)
+        var status = stat()
+        if stat(path, &status) == 0 { (byteCount, linkCount) = (Int64(status.st_size), Int(status.st_nlink)) }
         if let log = connection.walPath {
-            walByteCount = Self.size(of: log)
+            walByteCount = Int64(FileFact(log)?.byteCount ?? 0)
             indexPath = String(log.dropLast(3)) + "shm"
         }
         damages = try connection.prepare(isFull ? "PRAGMA integrity_check(20)" : "PRAGMA quick_check(20)")
             .all { $0.text(0) }.filter { $0 != "ok" }
-        try readSchema(connection)
+        if try connection.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'sluice_migrations'").hasRow() {
+            let names = try connection.prepare("SELECT name FROM sluice_migrations ORDER BY number")
+            steps = try names.all { $0.text(0) }
+            isNewer = steps.count > Migration.all.count
+            missingStepCount = max(Migration.all.count - steps.count, 0)
+        }
         guard damages.isEmpty, !steps.isEmpty, !isNewer, missingStepCount == 0 else { return }
         strangers = try SchemaPart.strangers(in: connection)
         // A different schema may keep the rest from being read.
         guard strangers.isEmpty else { return (try? readQueues(connection)) ?? () }
         try readQueues(connection)
-    }
-
-    private mutating func readSchema(_ connection: Connection) throws {
-        let hasRecord = try connection.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'sluice_migrations'")
-            .hasRow()
-        guard hasRecord else { return }
-        steps = try connection.prepare("SELECT name FROM sluice_migrations ORDER BY number").all {
-            $0.text(0)
-        }
-        let known = Migration.all.count
-        isNewer = steps.count > known
-        missingStepCount = max(known - steps.count, 0)
     }
 
     private mutating func readQueues(_ connection: Connection) throws {
@@ -150,44 +126,25 @@ package struct FileFacts: Sendable {
         holdCount = try count("sluice_holds")
         states = try connection.prepare(
             "SELECT state, count(*) FROM sluice_queues GROUP BY state ORDER BY state"
-        )
-        .all { ($0.text(0), $0.int(1)) }
+        ).all { ($0.text(0), $0.int(1)) }
     }
 
-    /// The number of checks of the write lock before it counts as held, and the interval between them.
-    private static let lockLooks = (count: 25, wait: Duration.milliseconds(10))
-
-    /// Returns whether the write lock is held at every check, without a commit in between.
+    /// Whether the write lock is held at every check, without a commit in between.
     ///
     /// A busy broker has the lock most of the time, but releases it with each commit, and blocks no one.
     private static func isLockHeld(_ connection: Connection) throws -> Bool {
-        func version() throws -> String { try connection.pragma("data_version") }
-        let first = try version()
-        connection.setBusyTimeout(lockLooks.wait)
+        let first = try connection.pragma("data_version")
+        connection.setBusyTimeout(.milliseconds(10))
         defer { connection.setBusyTimeout(.zero) }
-        for _ in 0..<lockLooks.count {
-            guard try isLocked(connection), try version() == first else { return false }
+        for _ in 0..<25 {
+            do {
+                try connection.beginImmediate()
+                connection.rollback()
+                return false
+            } catch let error where error.code == .busy {
+                guard try connection.pragma("data_version") == first else { return false }
+            }
         }
         return true
-    }
-
-    private static func isLocked(_ connection: Connection) throws -> Bool {
-        do {
-            try connection.beginImmediate()
-            connection.rollback()
-            return false
-        } catch let error where error.code == .busy {
-            return true
-        }
-    }
-
-    private static func linkCount(of path: String) -> Int {
-        var status = stat()
-        return stat(path, &status) == 0 ? Int(status.st_nlink) : 1
-    }
-
-    private static func size(of path: String) -> Int64 {
-        var status = stat()
-        return stat(path, &status) == 0 ? Int64(status.st_size) : 0
     }
 }

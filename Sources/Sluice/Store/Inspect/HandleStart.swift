@@ -1,4 +1,3 @@
-/// The place at which a handle begins to read.
 enum HandleStart: Sendable {
     case front
     /// The next action to start, which is not the first one during a pass.

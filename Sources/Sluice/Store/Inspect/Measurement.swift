@@ -1,10 +1,8 @@
 /// The values of a file that are reported as metrics.
 package struct Measurement: Sendable, Hashable {
-    /// The actions of one kind.
     package struct Kind: Sendable, Hashable {
         package let name: String
         package let depth: Int
-        /// When the oldest was enqueued.
         package let oldest: Timestamp
     }
 

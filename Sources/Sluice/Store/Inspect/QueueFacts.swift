@@ -15,9 +15,7 @@ struct QueueFacts: Sendable {
     let block: Block?
     let depth: Int
     let oldest: Timestamp?
-    /// When the running attempt began.
     let runningSince: Timestamp?
-    /// The epoch of the process that runs it.
     let runningEpoch: Int64?
     let head: ActionID?
     let headKind: String?
@@ -28,11 +26,8 @@ struct QueueFacts: Sendable {
     let lastError: String?
     /// Gates that the head waits for, by its own options or its last outcome.
     let gates: [GateName]
-    /// When the head expires.
     let expiresAt: Timestamp?
-}
 
-extension QueueFacts {
     static func read(
         _ connection: Connection,
         from first: String,
@@ -47,39 +42,30 @@ extension QueueFacts {
                    d.depth, d.oldest_us, c.started_at_us, h.id, h.kind, h.not_before_us, s.attempts,
                    s.next_attempt_at_us, s.last_error, h.gate, s.waits_for_gate, c.claim >> 32,
                    (SELECT b.due_us FROM sluice_batch_rows AS b
-                    WHERE b.queue_id = q.queue_id AND NOT b.is_open),
-                   h.expires_at_us
-            FROM sluice_queue_rows AS q
-            JOIN sluice_queue_depths AS d ON d.queue_id = q.queue_id
-            LEFT JOIN sluice_claim_rows AS c
-                ON c.queue_id = q.queue_id
-               AND c.slot = (SELECT min(x.slot) FROM sluice_claim_rows AS x
-                             WHERE x.queue_id = q.queue_id
+                    WHERE b.queue_id = q.queue_id AND NOT b.is_open), h.expires_at_us
+            FROM sluice_queue_rows AS q JOIN sluice_queue_depths AS d ON d.queue_id = q.queue_id
+            LEFT JOIN sluice_claim_rows AS c ON c.queue_id = q.queue_id
+               AND c.slot = (SELECT min(x.slot) FROM sluice_claim_rows AS x WHERE x.queue_id = q.queue_id
                                AND x.claim >> 32 IN (SELECT value FROM json_each(?3)))
             LEFT JOIN sluice_action_rows AS h ON h.id = coalesce(
-                c.action_id,
-                d.first_id,
+                c.action_id, d.first_id,
                 (SELECT l.id FROM sluice_action_rows AS l
                  WHERE l.queue_id = q.queue_id AND l.not_before_us IS NOT NULL
                  ORDER BY l.not_before_us, l.sort_key, l.id LIMIT 1))
             LEFT JOIN sluice_state_rows AS s ON s.action_id = h.id
             WHERE (q.name, q.queue_id) > (
-                      -- Not by the name as it was read: what is no UTF-8 or no text, in a damaged file, is
-                      -- read as another.
+                      -- Not by the name as read: in a damaged file, what is no text reads differently.
                       coalesce((SELECT n.name FROM sluice_queue_rows AS n WHERE n.queue_id = ?5), ?1),
                       coalesce(?5, -9e999))
               AND (?2 IS NULL OR q.name < ?2) AND (c.claim IS NOT NULL OR d.depth > 0)
             ORDER BY q.name, q.queue_id LIMIT ?4
             """
-        )
-        .bind(1, first).bind(2, last).bind(3, live).bind(4, limit).bind(5, end?.rawValue)
-        .all(QueueFacts.init)
+        ).bind(1, first).bind(2, last).bind(3, live).bind(4, limit).bind(5, end?.rawValue)
+            .all(QueueFacts.init)
     }
 
     private init(_ row: Row) {
-        func time(_ index: Int32) -> Timestamp? {
-            row.optionalInt64(index).map(Timestamp.init(microseconds:))
-        }
+        func time(_ i: Int32) -> Timestamp? { row.optionalInt64(i).map(Timestamp.init(microseconds:)) }
         id = QueueID(rawValue: row.int64(0))
         name = QueueName(row.text(1))
         block = row.optionalText(2).map {

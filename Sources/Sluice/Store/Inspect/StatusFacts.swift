@@ -2,27 +2,18 @@ internal import SluiceSQLite
 
 /// The values of a snapshot that apply to all queues.
 struct StatusFacts: Sendable {
-    /// The live processes that run the queues, those first that have done so longest; their leases have not
-    /// ended.
+    /// The live processes that run the queues, those first that have done so longest.
     ///
     /// If a process has died and left a program running, `process` is the one that ends that program.
     let runners: [(epoch: Int64, process: Int, hasDied: Bool)]
-    /// Whether any of them runs an action.
     let hasClaims: Bool
     let openGates: Set<GateName>
     /// The current holds, the oldest first.
     let holds: [(pattern: QueuePattern.Form, hold: Hold)]
-    /// The path of the WAL; `nil` in memory.
     let walPath: String?
-}
 
-extension StatusFacts {
-    /// - Parameters:
-    ///   - state: This process's own.
-    ///   - rows: The live processes that run queues.
     init(
         _ connection: Connection,
-        _ state: RunnerState,
         _ rows: [RunnerRow],
         seenFrom me: ProcessIdentity,
         now: Timestamp
@@ -37,11 +28,8 @@ extension StatusFacts {
             try connection.cached("SELECT claim >> 32 FROM sluice_claim_rows").all { $0.int64(0) }
         )
         hasClaims = claims.contains { claim in runners.contains { $0.epoch == claim } }
-        openGates = Set(
-            try connection.cached("SELECT name FROM sluice_gate_rows WHERE is_open").all {
-                GateName($0.text(0))
-            }
-        )
+        let gates = try connection.cached("SELECT name FROM sluice_gate_rows WHERE is_open")
+        openGates = Set(try gates.all { GateName($0.text(0)) })
         holds = try Hold.standing(connection, at: now).compactMap { hold in
             (try? hold.pattern.form()).map { (pattern: $0, hold: hold) }
         }

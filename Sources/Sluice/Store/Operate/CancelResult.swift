@@ -1,4 +1,3 @@
-/// The result of cancelling an action.
 package enum CancelResult: Sendable, Hashable {
     /// The action waited, and is deleted.
     case removed

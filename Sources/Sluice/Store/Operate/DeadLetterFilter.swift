@@ -1,10 +1,4 @@
-/// A choice of dead letters by queue and cause.
-package struct DeadLetterFilter: Sendable {
-    package var form = QueuePattern.Form.prefix([])
-    package var cause: DeadLetterCause?
-
-    package init(form: QueuePattern.Form = .prefix([]), cause: DeadLetterCause? = nil) {
-        self.form = form
-        self.cause = cause
-    }
+struct DeadLetterFilter: Sendable {
+    var form = QueuePattern.Form.prefix([])
+    var cause: DeadLetterCause?
 }

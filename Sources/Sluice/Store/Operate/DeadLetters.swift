@@ -1,10 +1,7 @@
 internal import SluiceSQLite
 
-/// Owns the requeueing and purging of dead letters.
 final class DeadLetters: TransactionSubject {
-    /// The most dead letters that one transaction requeues or purges.
     static let batchSize = 500
-
     let core: TransactionCore
     let blocks: QueueBlocks
     let queueRows: QueueRows
@@ -18,11 +15,8 @@ final class DeadLetters: TransactionSubject {
         _ groups: Groups,
         _ keys: DeduplicationKeys
     ) {
-        self.core = core
-        self.blocks = blocks
-        self.queueRows = queueRows
-        self.groups = groups
-        self.keys = keys
+        (self.core, self.blocks, self.queueRows) = (core, blocks, queueRows)
+        (self.groups, self.keys) = (groups, keys)
     }
 
     /// Requeues a dead letter at its old place, and returns whether it exists.
@@ -38,14 +32,12 @@ final class DeadLetters: TransactionSubject {
 
     /// Requeues a dead letter after all actions of its queue, and returns its new sequence.
     ///
-    /// In the order of arrival the sequence is the place. Elsewhere it gets the queue's largest sort key, if
-    /// its own is smaller.
+    /// It gets the queue's largest sort key, if its own is smaller.
     func requeueAtEnd(_ action: ActionID) throws -> ActionID? {
         guard let (queue, ownKey) = try queueOfDead(action) else { return nil }
         let last = try connection.cached(
             "SELECT sort_key FROM sluice_action_facts WHERE queue_id = ?1 ORDER BY sort_key DESC LIMIT 1"
-        )
-        .bind(1, queue.rawValue).first { PlaceKey($0, 0) }
+        ).bind(1, queue.rawValue).first { PlaceKey($0, 0) }
         let key = last.map { PlaceKey.compare($0, ownKey) == .greater ? $0 : ownKey } ?? ownKey
         let newAction = try core.nextActionID()
         try revive(action, as: newAction, at: key, nonce: core.nonce)
@@ -58,11 +50,10 @@ final class DeadLetters: TransactionSubject {
     private func queueOfDead(_ action: ActionID) throws -> (QueueID, PlaceKey)? {
         let found = try connection.cached(
             """
-            SELECT q.name, d.sort_type, d.sort_key FROM sluice_dead_rows AS d
-            JOIN sluice_queue_rows AS q ON q.queue_id = d.queue_id WHERE d.id = ?1
+            SELECT q.name, d.sort_type, d.sort_key
+            FROM sluice_dead_rows AS d JOIN sluice_queue_rows AS q USING (queue_id) WHERE d.id = ?1
             """
-        )
-        .bind(1, action.rawValue).first {
+        ).bind(1, action.rawValue).first {
             (QueueName($0.text(0)), SortKey.Kind(rawValue: $0.text(1)), PlaceKey($0, 2))
         }
         guard let (name, kind, key) = found, let kind else { return nil }
@@ -82,11 +73,9 @@ final class DeadLetters: TransactionSubject {
             INSERT INTO sluice_action_rows
                 (id, queue_id, sort_key, enqueued_at_us, nonce, kind, payload, version, tag, gate, trace)
             SELECT ?2, queue_id, ?3, enqueued_at_us, coalesce(?4, nonce), kind, payload, version, tag, gate,
-                   trace
-            FROM sluice_dead_rows WHERE id = ?1
+                   trace FROM sluice_dead_rows WHERE id = ?1
             """
-        )
-        .bind(1, action.rawValue).bind(2, newAction.rawValue).bind(3, key).bind(4, nonce).run()
+        ).bind(1, action.rawValue).bind(2, newAction.rawValue).bind(3, key).bind(4, nonce).run()
         if newAction != action {
             try groups.regroup(action, as: newAction)
             try connection.cached("UPDATE sluice_attempt_rows SET action_id = ?2 WHERE action_id = ?1")
@@ -98,8 +87,7 @@ final class DeadLetters: TransactionSubject {
             INSERT INTO sluice_state_rows (action_id)
             SELECT ?1 WHERE EXISTS (SELECT 1 FROM sluice_attempt_rows WHERE action_id = ?1)
             """
-        )
-        .bind(1, newAction.rawValue).run()
+        ).bind(1, newAction.rawValue).run()
         try connection.cached("DELETE FROM sluice_dead_rows WHERE id = ?1").bind(1, action.rawValue).run()
         try keys.endRetention(of: action, now: newAction)
     }
@@ -111,15 +99,12 @@ final class DeadLetters: TransactionSubject {
         let (first, end) = filter.form.bounds
         let found = try connection.cached(
             """
-            SELECT d.id FROM sluice_dead_rows AS d
-            CROSS JOIN sluice_queue_rows AS q ON q.queue_id = d.queue_id
+            SELECT d.id FROM sluice_dead_rows AS d CROSS JOIN sluice_queue_rows AS q USING (queue_id)
             WHERE d.id > ?1 AND d.id <= ?2 AND q.name >= ?3 AND (?4 IS NULL OR q.name < ?4)
-              AND (?5 IS NULL OR d.cause = ?5)
-            ORDER BY d.id LIMIT ?6
+              AND (?5 IS NULL OR d.cause = ?5) ORDER BY d.id LIMIT ?6
             """
-        )
-        .bind(1, page.after.rawValue).bind(2, page.through.rawValue).bind(3, first).bind(4, end)
-        .bind(5, filter.cause?.rawValue).bind(6, Self.batchSize).all { ActionID(rawValue: $0.int64(0)) }
+        ).bind(1, page.after.rawValue).bind(2, page.through.rawValue).bind(3, first).bind(4, end)
+            .bind(5, filter.cause?.rawValue).bind(6, Self.batchSize).all { ActionID(rawValue: $0.int64(0)) }
         var requeued = RequeuedLetters()
         for action in found {
             do {
@@ -130,8 +115,8 @@ final class DeadLetters: TransactionSubject {
                 requeued.firstKept = requeued.firstKept ?? (action, error.message)
             }
         }
-        guard found.count == Self.batchSize, let last = found.last else { return (requeued, nil) }
-        return (requeued, CancelPage(after: last, through: page.through))
+        let last = found.count < Self.batchSize ? nil : found.last
+        return (requeued, last.map { CancelPage(after: $0, through: page.through) })
     }
 
     func purge(
@@ -142,25 +127,22 @@ final class DeadLetters: TransactionSubject {
         let (first, end) = filter.form.bounds
         let found = try connection.cached(
             """
-            SELECT d.id FROM sluice_dead_rows AS d
-            CROSS JOIN sluice_queue_rows AS q ON q.queue_id = d.queue_id
+            SELECT d.id FROM sluice_dead_rows AS d CROSS JOIN sluice_queue_rows AS q USING (queue_id)
             WHERE (d.died_at_us, d.id) <= (?1, ?2) AND (?3 IS NULL OR d.died_at_us < ?3)
               AND q.name >= ?4 AND (?5 IS NULL OR q.name < ?5) AND (?6 IS NULL OR d.cause = ?6)
             ORDER BY d.died_at_us, d.id LIMIT ?7
             """
-        )
-        .bind(1, last.diedAt.microseconds).bind(2, last.id.rawValue).bind(3, before?.microseconds)
-        .bind(4, first).bind(5, end).bind(6, filter.cause?.rawValue).bind(7, Self.batchSize)
-        .all { ActionID(rawValue: $0.int64(0)) }
+        ).bind(1, last.diedAt.microseconds).bind(2, last.id.rawValue).bind(3, before?.microseconds)
+            .bind(4, first).bind(5, end).bind(6, filter.cause?.rawValue).bind(7, Self.batchSize)
+            .all { ActionID(rawValue: $0.int64(0)) }
         for action in found { try purge(action) }
         return found.count
     }
 
     @discardableResult
     func purge(_ action: ActionID) throws(SQLiteError) -> Bool {
-        let purged = try connection.cached("DELETE FROM sluice_dead_rows WHERE id = ?1")
-            .bind(1, action.rawValue).run()
-        guard purged > 0 else { return false }
+        let delete = try connection.cached("DELETE FROM sluice_dead_rows WHERE id = ?1")
+        guard try delete.bind(1, action.rawValue).run() > 0 else { return false }
         try groups.forgetTraces(of: action)
         try connection.cached("DELETE FROM sluice_attempt_rows WHERE action_id = ?1").bind(1, action.rawValue)
             .run()

@@ -1,12 +1,8 @@
 internal import SluiceSQLite
 
-// MARK: - Taking out
-
 /// Owns the operations of a queue handle: taking actions out, putting them back, clearing and stopping.
 final class HandleOperations: TransactionSubject {
-    /// The most actions that one transaction of ``clear(_:through:)`` removes.
     static let clearBatchSize = 500
-
     let core: TransactionCore
     let queueRows: QueueRows
     let schedule: Schedule
@@ -34,18 +30,10 @@ final class HandleOperations: TransactionSubject {
         _ gatesAndHolds: GatesAndHolds,
         _ removals: Removals
     ) {
-        self.core = core
-        self.queueRows = queueRows
-        self.schedule = schedule
-        self.fronts = fronts
-        self.groups = groups
-        self.blocks = blocks
-        self.keys = keys
-        self.expiry = expiry
-        self.failures = failures
-        self.cancellations = cancellations
-        self.gatesAndHolds = gatesAndHolds
-        self.removals = removals
+        (self.core, self.queueRows, self.schedule, self.fronts) = (core, queueRows, schedule, fronts)
+        (self.groups, self.blocks, self.keys, self.expiry) = (groups, blocks, keys, expiry)
+        (self.failures, self.cancellations) = (failures, cancellations)
+        (self.gatesAndHolds, self.removals) = (gatesAndHolds, removals)
     }
 
     /// The most places read beyond those taken: of actions that are deleted, run elsewhere or have expired.
@@ -70,7 +58,6 @@ final class HandleOperations: TransactionSubject {
                 let action = try StoredAction.read(place.action, on: connection)
             else { break }
             if let end = action.expiresAt, end <= now {
-                // An expired action is handed out as little as it is started.
                 try failures.fail(action.id, in: queue, .expired, .skip, error: Expiry.expiredError)
                 try blocks.liftBlock(of: action.id, in: queue)
                 core.touch(queue)
@@ -96,35 +83,28 @@ final class HandleOperations: TransactionSubject {
         guard let queue = try core.knownQueue(named: name)?.id, !mutant("clear") else { return 0 }
         let found = try connection.cached(
             """
-            SELECT f.id FROM sluice_action_facts AS f
-            WHERE f.queue_id = ?1 AND f.id <= ?2
+            SELECT f.id FROM sluice_action_facts AS f WHERE f.queue_id = ?1 AND f.id <= ?2
               AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c
                               WHERE c.queue_id = ?1 AND c.action_id = f.id
-                                AND c.claim >> 32 IN (SELECT value FROM json_each(?4)))
-            LIMIT ?3
+                                AND c.claim >> 32 IN (SELECT value FROM json_each(?4))) LIMIT ?3
             """
-        )
-        .bind(1, queue.rawValue).bind(2, last.rawValue).bind(3, Self.clearBatchSize)
-        .bind(4, try fronts.livingClaims())
-        .all { ActionID(rawValue: $0.int64(0)) }
+        ).bind(1, queue.rawValue).bind(2, last.rawValue).bind(3, Self.clearBatchSize)
+            .bind(4, try fronts.livingClaims()).all { ActionID(rawValue: $0.int64(0)) }
         for action in found { try takeOut(action, of: queue) }
         return found.count
     }
 
     func cancelInQueue(_ action: ActionID, in name: QueueName) throws(SQLiteError) -> CancelResult {
         guard let queue = try core.knownQueue(named: name)?.id else { return .missing }
-        let isThere = try connection.cached(
-            "SELECT 1 FROM sluice_action_rows WHERE id = ?1 AND queue_id = ?2"
-        )
-        .bind(1, action.rawValue).bind(2, queue.rawValue).hasRow()
+        let query = try connection.cached("SELECT 1 FROM sluice_action_rows WHERE id = ?1 AND queue_id = ?2")
+        let isThere = try query.bind(1, action.rawValue).bind(2, queue.rawValue).hasRow()
         return try isThere ? cancellations.cancel(action) : .missing
     }
 
     func stop(_ name: QueueName, by holder: String, reason: String) throws(SQLiteError) {
         let isStopped = try connection.cached(
             "SELECT 1 FROM sluice_hold_rows WHERE scope = ?1 AND holder = ?2 AND until_us IS NULL"
-        )
-        .bind(1, name.rawValue).bind(2, holder).hasRow()
+        ).bind(1, name.rawValue).bind(2, holder).hasRow()
         if !isStopped && !mutant("stop of a handle") {
             _ = try gatesAndHolds.hold(QueuePattern(name.rawValue), by: holder, reason: reason, for: nil)
         }
@@ -137,20 +117,14 @@ final class HandleOperations: TransactionSubject {
         try removals.discard(action, of: queue, as: .removed)
         try blocks.liftBlock(of: action, in: queue)
     }
-}
 
-// MARK: - Putting back
-
-extension HandleOperations {
     func reinsert(
         _ actions: [StoredAction],
         to name: QueueName,
         by discipline: QueueDiscipline?
     ) throws -> [ActionID] {
         // The last one first, and each in front of the one before.
-        var ids: [ActionID] = []
-        for action in actions.reversed() { ids.append(try reinsert(action, to: name, by: discipline)) }
-        return ids.reversed()
+        try actions.reversed().map { try reinsert($0, to: name, by: discipline) }.reversed()
     }
 
     /// Stores an action in front of the waiting ones, with its old sequence if that is unused.
@@ -163,7 +137,8 @@ extension HandleOperations {
             .bind(1, action.id.rawValue).first { $0.int64(0) }
         if present == action.nonce { return action.id }
         let queue = try queueRows.queue(named: name, sorting: action.sortKind)
-        let isFree = try present == nil && isUnused(action.id)
+        // Whether the sequence was given by this file, and no dead letter has it.
+        let isFree = try present == nil && action.id <= core.lastActionID() && !isDead(action.id)
         let id = isFree ? action.id : try core.nextActionID()
         _ = try schedule.admitInOrder(of: queue)
         let discipline = try fronts.discipline(of: queue, said: said)
@@ -175,11 +150,10 @@ extension HandleOperations {
                  expires_at_us, trace)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
             """
-        )
-        .bind(1, id.rawValue).bind(2, queue.rawValue).bind(3, key).bind(4, action.enqueuedAt.microseconds)
-        .bind(5, isFree ? action.nonce : core.nonce).bind(6, action.kind).bind(7, action.payload)
-        .bind(8, action.version).bind(9, action.tag).bind(10, action.gate?.rawValue)
-        .bind(11, action.expiresAt?.microseconds).bind(12, action.trace).run()
+        ).bind(1, id.rawValue).bind(2, queue.rawValue).bind(3, key).bind(4, action.enqueuedAt.microseconds)
+            .bind(5, isFree ? action.nonce : core.nonce).bind(6, action.kind).bind(7, action.payload)
+            .bind(8, action.version).bind(9, action.tag).bind(10, action.gate?.rawValue)
+            .bind(11, action.expiresAt?.microseconds).bind(12, action.trace).run()
         if !action.groups.isEmpty { try groups.setGroups(of: id, in: queue, action.groups) }
         if isFree {
             order.count(1, in: queue)
@@ -195,10 +169,7 @@ extension HandleOperations {
         return id
     }
 
-    /// Returns whether a sequence was given by this file and no dead letter has it.
-    private func isUnused(_ id: ActionID) throws(SQLiteError) -> Bool {
-        guard id <= (try core.lastActionID()) else { return false }
-        return try !connection.cached("SELECT 1 FROM sluice_dead_rows WHERE id = ?1").bind(1, id.rawValue)
-            .hasRow()
+    private func isDead(_ id: ActionID) throws(SQLiteError) -> Bool {
+        try connection.cached("SELECT 1 FROM sluice_dead_rows WHERE id = ?1").bind(1, id.rawValue).hasRow()
     }
 }

@@ -1,6 +1,4 @@
-/// The result of requeueing dead letters.
 package struct RequeuedLetters: Sendable {
-    /// The number of requeued ones.
     package var count = 0
     /// The number that remain dead letters.
     package var keptCount = 0

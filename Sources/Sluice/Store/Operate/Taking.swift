@@ -3,6 +3,5 @@ struct Taking<Output: Sendable>: Sendable {
     var outputs: [Output] = []
     /// Why the next action could not be read; it remains in the queue.
     var refusal: SluiceError?
-    /// Whether there may be more, so that the call must be repeated.
     var isUnfinished = false
 }

@@ -14,13 +14,11 @@ package struct TransferredAction: Sendable, Hashable {
     package var kind: String
     package var sortKey: SortKey
     package var payload: String
-    /// The payload's version of the kind.
     package var version: Int64 = 1
     package var tag: String?
     package var gate: GateName?
     package var notBefore: Timestamp?
     package var expiresAt: Timestamp?
-    /// The trace in which it was enqueued, as JSON.
     package var trace: String?
     /// The time when it was first enqueued; `nil` for now.
     package var enqueuedAt: Timestamp?
@@ -28,18 +26,12 @@ package struct TransferredAction: Sendable, Hashable {
     package var attempts: Int64 = 0
     /// A key by which it is imported once: whatever its policy, the first action is kept.
     package var key: DeduplicationKey?
-    /// The groups that it starts and is a member of.
     package var groups = ActionGroups()
 
     package init(queue: QueueName, kind: String, sortKey: SortKey, payload: String) {
-        self.queue = queue
-        self.kind = kind
-        self.sortKey = sortKey
-        self.payload = payload
+        (self.queue, self.kind, self.sortKey, self.payload) = (queue, kind, sortKey, payload)
     }
-}
 
-extension TransferredAction {
     init(_ row: Row) {
         self.init(
             queue: QueueName(row.text(1)),

@@ -17,12 +17,8 @@ final class Transfers: TransactionSubject {
         _ expiry: Expiry,
         _ schedule: Schedule
     ) {
-        self.core = core
-        self.keys = keys
-        self.queueRows = queueRows
-        self.groups = groups
-        self.expiry = expiry
-        self.schedule = schedule
+        (self.core, self.keys, self.queueRows) = (core, keys, queueRows)
+        (self.groups, self.expiry, self.schedule) = (groups, expiry, schedule)
     }
 
     /// Stores an action that has left another file, unless its key is taken.
@@ -38,13 +34,12 @@ final class Transfers: TransactionSubject {
                  gate, expires_at_us, trace)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
             """
-        )
-        .bind(1, id.rawValue).bind(2, queue.rawValue).bind(3, key).bind(4, action.notBefore?.microseconds)
-        // Never later than now, whatever the other clock said.
-        .bind(5, min(action.enqueuedAt ?? now, now).microseconds)
-        .bind(6, core.nonce).bind(7, action.kind).bind(8, action.payload)
-        .bind(9, action.version).bind(10, action.tag).bind(11, action.gate?.rawValue)
-        .bind(12, action.expiresAt?.microseconds).bind(13, action.trace).run()
+        ).bind(1, id.rawValue).bind(2, queue.rawValue).bind(3, key).bind(4, action.notBefore?.microseconds)
+            // Never later than now, whatever the other clock said.
+            .bind(5, min(action.enqueuedAt ?? now, now).microseconds).bind(6, core.nonce).bind(7, action.kind)
+            .bind(8, action.payload).bind(9, action.version).bind(10, action.tag)
+            .bind(11, action.gate?.rawValue).bind(12, action.expiresAt?.microseconds).bind(13, action.trace)
+            .run()
         if action.attempts > 0 {
             try connection.cached("INSERT INTO sluice_state_rows (action_id, attempts) VALUES (?1, ?2)")
                 .bind(1, id.rawValue).bind(2, action.attempts).run()
@@ -60,10 +55,9 @@ final class Transfers: TransactionSubject {
 }
 
 extension SortKey {
-    /// Returns a key for a date in microseconds; a `Date` is not as precise a century from now.
+    /// Unlike this, a `Date` is not precise to the microsecond a century from now.
     package static func time(_ value: Timestamp) -> SortKey { SortKey(storage: .date(value)) }
 
-    /// A key in a form to be written out.
     package enum Value: Sendable {
         case arrival
         case integer(Int64)

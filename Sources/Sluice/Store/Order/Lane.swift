@@ -6,7 +6,6 @@ internal import HeapModule
 /// It may contain deleted actions, or one twice; a caller checks each place in the file. It lacks no waiting
 /// action. It is read from the front, or from the back if the last action runs first.
 struct Lane {
-    /// The first place, as far as memory knows.
     enum First: Equatable {
         case place(Place)
         case none
@@ -14,14 +13,12 @@ struct Lane {
         case unknown
     }
 
-    /// How much of the order on disk the stretch has covered.
     private enum Reach {
         case nothing
         case through(Place)
         case everything
     }
 
-    /// Arrivals in order.
     private var arrivals: Deque<Place> = []
     /// Arrivals out of order, and places that were put back.
     private var strays: Heap<Place> = []
@@ -32,40 +29,29 @@ struct Lane {
     /// The progress of the pass through the queue, if the discipline passes over failed actions.
     private(set) var pass: Pass?
 
-    /// The most places that are read from disk at once.
-    ///
-    /// A queue that is polled once reads one place. A queue that is worked through needs one query for 64.
+    /// The most places read from disk at once: one for a queue polled once, 64 for one worked through.
     private static let stretchLimit = 64
 
-    /// Returns the first place, as far as memory knows.
-    ///
     /// It is mutating so that a lane in a dictionary is read in place and not copied.
     mutating func peek() -> First {
         if stretch.isEmpty {
             if case .everything = reach {} else { return .unknown }
         }
-        if isReversed { return peekLast() }
-        let candidates = (arrivals.first, strays.min, stretch.first)
-        switch candidates {
+        if isReversed {
+            return [arrivals.last, strays.max, stretch.first].lazy.compactMap { $0 }.max().map(First.place)
+                ?? .none
+        }
+        switch (arrivals.first, strays.min, stretch.first) {
         case (nil, nil, nil): return .none
         case (let place?, nil, nil), (nil, let place?, nil), (nil, nil, let place?): return .place(place)
-        default:
-            let least = [candidates.0, candidates.1, candidates.2].lazy.compactMap { $0 }.min()
-            return least.map(First.place) ?? .none
+        case (let a, let b, let c):
+            return [a, b, c].lazy.compactMap { $0 }.min().map(First.place) ?? .none
         }
-    }
-
-    private func peekLast() -> First {
-        [arrivals.last, strays.max, stretch.first].lazy.compactMap { $0 }.max().map(First.place) ?? .none
     }
 
     mutating func add(_ place: Place) {
         if let pass, pass.keep(place) { return }
-        if let last = arrivals.last, place < last {
-            strays.insert(place)
-        } else {
-            arrivals.append(place)
-        }
+        if let last = arrivals.last, place < last { strays.insert(place) } else { arrivals.append(place) }
     }
 
     /// Removes a place if it is the first, as often as it occurs.
@@ -103,8 +89,6 @@ struct Lane {
     }
 
     var firstArrival: ActionID? { (arrivals.first ?? strays.min ?? pass?.passed.first)?.action }
-
-    /// The number of places, duplicates included.
     var placeCount: Int { arrivals.count + strays.count + stretch.count }
 
     /// Whether the file could restore everything here, and no pass is under way.
@@ -114,20 +98,14 @@ struct Lane {
 
     /// The arrivals and the places put back, in no order; they may be deleted or occur twice.
     var arrived: [Place] { Array(arrivals) + strays.unordered + (pass?.passed ?? []) }
-}
 
-// MARK: - The order in the file
-
-extension Lane {
-    /// The places to read from disk, in the lane's direction: `limit` of them after this one, or the first
-    /// ones.
+    /// The places to read from disk, in the lane's direction: after this one, or the first ones.
     var extent: (after: Place?, limit: Int) {
         let mark = pass?.mark
         guard case .through(let place) = reach else { return (mark, nextLimit) }
         return (mark.map { max($0, place) } ?? place, nextLimit)
     }
 
-    /// Adds the places that were read for ``extent``.
     mutating func extend(_ places: [Place], limit: Int) {
         stretch.append(contentsOf: places)
         if places.count < limit {
@@ -141,52 +119,38 @@ extension Lane {
     /// Forgets actions that have got their places on disk, and the stretch read before.
     mutating func forget(through last: ActionID) {
         arrivals.removeAll { $0.action.rawValue <= last.rawValue }
-        if !strays.isEmpty {
-            strays = Heap(strays.unordered.filter { $0.action.rawValue > last.rawValue })
-        }
+        if !strays.isEmpty { strays = Heap(strays.unordered.filter { $0.action.rawValue > last.rawValue }) }
         pass?.passed.removeAll { $0.action.rawValue <= last.rawValue }
         forgetStretch()
     }
 
-    private mutating func forgetStretch() {
-        stretch = []
-        reach = .nothing
-        nextLimit = 1
-    }
+    private mutating func forgetStretch() { (stretch, reach, nextLimit) = ([], .nothing, 1) }
 
-    /// Sets the direction in which the lane is read.
     mutating func turn(isReversed: Bool) {
         guard self.isReversed != isReversed else { return }
         self.isReversed = isReversed
         forgetStretch()
     }
-}
 
-extension Lane {
-    /// Begins to read the queue in passes, of which the current one has reached a mark.
     mutating func beginPasses(at mark: Place?, isWorthRepeating: Bool) {
         pass = Pass(mark: mark, isWorthRepeating: isWorthRepeating)
         if let mark { moveMark(to: mark) }
     }
 
-    /// Continues a pass whose mark was read again.
     mutating func resumePass(at mark: Place?, isWorthRepeating: Bool) {
         guard let pass else { return }
         let newcomers = pass.update()
         let isBehindOne = mark.map { mark in newcomers.contains { $0 <= mark } } ?? false
         if isWorthRepeating || isBehindOne { pass.isWorthRepeating = true }
-        let later = pass.passed.filter { place in mark.map { $0 < place } ?? true }
-        if !later.isEmpty {
-            strays.insert(contentsOf: later)
-            pass.passed.removeAll { place in mark.map { $0 < place } ?? true }
-        }
+        func isLater(_ place: Place) -> Bool { mark.map { $0 < place } ?? true }
+        strays.insert(contentsOf: pass.passed.filter(isLater))
+        pass.passed.removeAll(where: isLater)
         guard pass.mark != mark else { return }
         forgetStretch()
         pass.mark = mark
         if let mark { moveMark(to: mark) }
     }
 
-    /// Continues the pass after a place.
     mutating func moveMark(to mark: Place) {
         guard let pass else { return }
         pass.mark = mark
@@ -196,17 +160,13 @@ extension Lane {
         while let first = stretch.first, first <= mark { stretch.removeFirst() }
     }
 
-    /// Ends the pass; the next one begins at the front.
     mutating func endPass() {
         guard let pass else { return }
         strays.insert(contentsOf: pass.passed)
-        pass.passed = []
-        pass.mark = nil
-        pass.isWorthRepeating = false
+        (pass.passed, pass.mark, pass.isWorthRepeating) = ([], nil, false)
         forgetStretch()
     }
 
-    /// Stops reading the queue in passes, or until the mark is read again.
     mutating func forgetPasses() {
         endPass()
         pass = nil

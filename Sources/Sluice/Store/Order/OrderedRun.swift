@@ -3,5 +3,5 @@ struct OrderedRun {
     let queue: QueueID
     let place: Place
     let claim: Int64
-    var discipline = QueueDiscipline.firstInFirstOut
+    let discipline: QueueDiscipline
 }

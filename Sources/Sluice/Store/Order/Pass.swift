@@ -1,16 +1,10 @@
-// MARK: - Passes
-
-/// The progress of the pass through a queue.
-///
-/// It is a class, so that the lanes of other queues are no larger for it.
+/// The progress of the pass through a queue; a class, so that the lanes of other queues are no larger.
 final class Pass {
     /// The place of the last action that was passed over; the pass continues after it.
     var mark: Place?
     /// Places up to the mark that the order on disk may lack, in no order.
     var passed: [Place] = []
-    /// Whether an action was tried in this pass, or may have become able to run.
-    ///
-    /// Otherwise all were passed over untried, and another pass would be useless.
+    /// Whether an action was tried, or may have become able to run; else another pass would be useless.
     var isWorthRepeating: Bool
     /// Places added since another process may have moved the mark; `nil` while the mark is known.
     private var newcomers: [Place]?
@@ -19,10 +13,7 @@ final class Pass {
         (self.mark, self.isWorthRepeating) = (mark, isWorthRepeating)
     }
 
-    /// Whether the mark must be read again.
     var isOutdated: Bool { newcomers != nil }
-
-    /// Records that another process may have moved the mark.
     func outdate() { if newcomers == nil { newcomers = [] } }
 
     /// Records that the mark was read again, and returns the places added before that.

@@ -3,7 +3,7 @@ internal import SluiceSQLite
 /// A sort key as the file stores and compares it.
 ///
 /// The keys of one queue have one type, so numbers are never compared with text.
-enum PlaceKey: Sendable {
+enum PlaceKey: Sendable, Equatable {
     /// An integer, a date in microseconds, or 0 for the order of arrival.
     case integer(Int64)
     case real(Double)
@@ -33,15 +33,9 @@ enum PlaceKey: Sendable {
         if left.utf8.elementsEqual(right.utf8) { return .equal }
         return left.utf8.lexicographicallyPrecedes(right.utf8) ? .less : .greater
     }
-}
 
-extension PlaceKey: Equatable {
     static func == (left: PlaceKey, right: PlaceKey) -> Bool { compare(left, right) == .equal }
-}
 
-// MARK: - In the file
-
-extension PlaceKey {
     init(_ key: SortKey) {
         switch key.storage {
         case .arrival: self = .integer(0)
@@ -66,11 +60,9 @@ extension PlaceKey {
 }
 
 extension SortKey {
-    /// Creates the key of an action in a queue that is ordered by a type of key.
     init(_ key: PlaceKey, _ kind: Kind) {
         switch (kind, key) {
-        case (.date, .integer(let microseconds)):
-            self.init(storage: .date(Timestamp(microseconds: microseconds)))
+        case (.date, .integer(let time)): self.init(storage: .date(Timestamp(microseconds: time)))
         case (.arrival, _): self = .arrival
         case (_, .integer(let integer)): self = .integer(integer)
         case (_, .real(let real)): self = .real(real)

@@ -3,8 +3,6 @@ internal import SluiceSQLite
 /// The order of queues with another discipline than first in, first out: from the back, or in passes.
 extension WaitingOrder {
     /// Returns the first place of a queue by its discipline; in a pass, the first after its mark.
-    ///
-    /// It knows the places in memory and in the order on disk.
     func head(of queue: QueueID, by discipline: QueueDiscipline) throws(SQLiteError) -> Place? {
         try load()
         lanes[queue, default: Lane()].turn(isReversed: discipline == .lastInFirstOut && !mutant("last first"))
@@ -17,37 +15,28 @@ extension WaitingOrder {
         return try head(of: queue)
     }
 
-    /// Reads the mark of the pass, unless memory has it.
     private func followPass(of queue: QueueID) throws(SQLiteError) {
-        let isKnown = lanes[queue]?.pass != nil
-        if isKnown, lanes[queue]?.pass?.isOutdated == false { return }
+        let pass = lanes[queue]?.pass
+        if pass?.isOutdated == false { return }
         let row = try connection.cached(
             "SELECT sort_key, action_id, is_worth_repeating FROM sluice_pass_rows WHERE queue_id = ?1"
-        )
-        .bind(1, queue.rawValue).first {
-            (
-                mark: Place(key: PlaceKey($0, 0), action: ActionID(rawValue: $0.int64(1))),
-                isWorthRepeating: $0.bool(2)
-            )
-        }
+        ).bind(1, queue.rawValue).first { (mark: Place($0, key: 0, action: 1), isWorthRepeating: $0.bool(2)) }
         let closesGroups = try connection.cached(
             "SELECT 1 FROM sluice_closed_group_rows WHERE queue_id = ?1 LIMIT 1"
-        )
-        .bind(1, queue.rawValue).hasRow()
-        if isKnown {
+        ).bind(1, queue.rawValue).hasRow()
+        guard pass == nil else {
             let isWorthRepeating = row?.isWorthRepeating == true || closesGroups
             lanes[queue]?.resumePass(at: row?.mark, isWorthRepeating: isWorthRepeating)
-        } else {
-            // Places before the mark that were added since are unknown.
-            lanes[queue]?.beginPasses(at: row?.mark, isWorthRepeating: row != nil || closesGroups)
-            passQueues.insert(queue)
+            return
         }
+        // Places before the mark that were added since are unknown.
+        lanes[queue]?.beginPasses(at: row?.mark, isWorthRepeating: row != nil || closesGroups)
+        passQueues.insert(queue)
     }
 
-    /// Moves the mark of the pass to a place whose action was passed over; never back, to an earlier place
-    /// that the action has got while it ran.
+    /// Moves the mark of the pass to a place whose action was passed over, tried or with its group.
     ///
-    /// - Parameter wasTried: Whether the action has failed, and was not passed over with its group.
+    /// The mark never moves back, to an earlier place that the action has got while it ran.
     func passOver(_ place: Place, of queue: QueueID, wasTried: Bool) throws(SQLiteError) {
         try connection.cached(
             """
@@ -60,8 +49,7 @@ extension WaitingOrder {
                                 excluded.action_id, action_id),
                 is_worth_repeating = max(is_worth_repeating, excluded.is_worth_repeating)
             """
-        )
-        .bind(1, queue.rawValue).bind(2, place.key).bind(3, place.action.rawValue).bind(4, wasTried).run()
+        ).bind(1, queue.rawValue).bind(2, place.key).bind(3, place.action.rawValue).bind(4, wasTried).run()
         // After a roll-back the mark is read again.
         let isBack = lanes[queue]?.pass?.mark.map { place < $0 } ?? false
         if !isBack { lanes[queue]?.moveMark(to: place) }
@@ -71,9 +59,7 @@ extension WaitingOrder {
     /// Ends the pass and returns `true`, unless nothing was passed over or the next pass would be the same.
     func endPass(of queue: QueueID) throws(SQLiteError) -> Bool {
         guard let pass = lanes[queue]?.pass, pass.mark != nil, pass.isWorthRepeating else { return false }
-        try connection.cached("DELETE FROM sluice_pass_rows WHERE queue_id = ?1").bind(1, queue.rawValue)
-            .run()
-        lanes[queue]?.endPass()
+        try restartPass(of: queue)
         return true
     }
 
@@ -84,7 +70,6 @@ extension WaitingOrder {
         lanes[queue]?.endPass()
     }
 
-    /// Returns whether an action was passed over in the current pass.
     func hasPassedOver(in queue: QueueID) -> Bool { lanes[queue]?.pass?.mark != nil }
 
     /// Records that an action passed over may have become able to run.
@@ -109,7 +94,6 @@ extension WaitingOrder {
         }
     }
 
-    /// Returns the discipline under which an action runs.
     func discipline(ofRunning action: ActionID) -> QueueDiscipline {
         running[action]?.discipline ?? .firstInFirstOut
     }

@@ -1,10 +1,7 @@
 internal import SluiceSQLite
 
-// MARK: - Heads
-
-/// The first places of queues.
 extension WaitingOrder {
-    /// Returns the first place of a queue, as far as memory and the order on disk know.
+    /// Knows the places in memory and in the order on disk.
     func head(of queue: QueueID) throws(SQLiteError) -> Place? {
         try load()
         while true {
@@ -26,9 +23,7 @@ extension WaitingOrder {
         } else {
             statement = try connection.cached(isReversed ? Self.last : Self.first)
         }
-        let places = try statement.bind(1, queue.rawValue).bind(2, limit).all {
-            Place(key: PlaceKey($0, 0), action: ActionID(rawValue: $0.int64(1)))
-        }
+        let places = try statement.bind(1, queue.rawValue).bind(2, limit).all { Place($0, key: 0, action: 1) }
         lanes[queue, default: Lane()].extend(places, limit: limit)
     }
 
@@ -36,18 +31,14 @@ extension WaitingOrder {
         SELECT sort_key, action_id FROM sluice_order_rows
         WHERE queue_id = ?1 ORDER BY sort_key, action_id LIMIT ?2
         """
-
     private static let firstBehind: StaticString = """
         SELECT sort_key, action_id FROM sluice_order_rows
-        WHERE queue_id = ?1 AND (sort_key, action_id) > (?3, ?4)
-        ORDER BY sort_key, action_id LIMIT ?2
+        WHERE queue_id = ?1 AND (sort_key, action_id) > (?3, ?4) ORDER BY sort_key, action_id LIMIT ?2
         """
-
     private static let last: StaticString = """
         SELECT sort_key, action_id FROM sluice_order_rows
         WHERE queue_id = ?1 ORDER BY sort_key DESC, action_id DESC LIMIT ?2
         """
-
     private static let lastBefore: StaticString = """
         SELECT sort_key, action_id FROM sluice_order_rows
         WHERE queue_id = ?1 AND (sort_key, action_id) < (?3, ?4)
@@ -55,7 +46,7 @@ extension WaitingOrder {
         """
 
     /// Removes the first place of a queue, since its action runs.
-    func take(_ place: Place, for receipt: Receipt, by discipline: QueueDiscipline = .firstInFirstOut) {
+    func take(_ place: Place, for receipt: Receipt, by discipline: QueueDiscipline) {
         lanes[receipt.queue]?.removeFirst(place)
         undo.append(.untake(receipt.queue, place))
         running[place.action] = OrderedRun(
@@ -68,7 +59,7 @@ extension WaitingOrder {
 
     /// Removes the first place of a queue, since its action is deleted or has another place.
     ///
-    /// - Parameter isLeftover: Whether the place must also be deleted on disk.
+    /// A leftover must also be deleted on disk.
     func pass(_ place: Place, of queue: QueueID, isLeftover: Bool) throws(SQLiteError) {
         lanes[queue]?.removeFirst(place)
         undo.append(.unpass(queue, place))
@@ -106,9 +97,7 @@ extension WaitingOrder {
         return places
     }
 
-    /// Returns the queues with new actions, those first whose actions have waited longest.
-    ///
-    /// They are settled in about that order, so that neighbouring rows are deleted together.
+    /// Those first whose actions have waited longest, so that neighbouring rows are deleted together.
     func queuesOfNewest() throws(SQLiteError) -> [QueueID] {
         try load()
         return lanes.map { (queue: $0.key, first: $0.value.firstArrival?.rawValue ?? 0) }

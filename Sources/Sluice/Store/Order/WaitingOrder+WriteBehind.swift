@@ -2,7 +2,6 @@ internal import SluiceSQLite
 
 /// Writes and deletes places on disk, many at a time.
 extension WaitingOrder {
-    /// Returns whether enough changes have accumulated.
     func isWriteBehindDue(lastAction: Int64?) -> Bool {
         if leftovers.count >= max(limits.batch, dueAgain.leftovers) { return true }
         guard let lastAction, let ordered, lastAction >= dueAgain.action else { return false }
@@ -21,10 +20,9 @@ extension WaitingOrder {
             SELECT queue_id, sort_key, id FROM sluice_action_rows
             WHERE id > ?1 AND id <= ?2 AND not_before_us IS NULL ORDER BY queue_id, sort_key, id
             """
-        )
-        .bind(1, ordered).bind(2, through).run()
-        try connection.cached("UPDATE sluice_counters SET value = ?1 WHERE name = 'ordered'")
-            .bind(1, through).run()
+        ).bind(1, ordered).bind(2, through).run()
+        try connection.cached("UPDATE sluice_counters SET value = ?1 WHERE name = 'ordered'").bind(1, through)
+            .run()
         orderedNext = through
     }
 

@@ -2,12 +2,11 @@ internal import SluiceSQLite
 
 /// Owns the order of waiting actions in each queue, in memory and on disk, written in batches.
 ///
-/// With many queues, an index over all of them is costly: each insert and each delete writes another page of
-/// it. So actions are only appended to `sluice_action_rows`. Those after the counter `ordered` have their
-/// order in memory only (``Lane``). The process that runs the queues rebuilds it from the rows when it
-/// starts. When they are many, the oldest get their places in `sluice_order_rows`, thousands at a time and
-/// sorted; an action settled before never has one. The place of an action settled later is left over. It is
-/// skipped, and deleted in a batch.
+/// An index over many queues is costly: each insert and delete writes another page of it. So actions are only
+/// appended to `sluice_action_rows`. Those after the counter `ordered` have their order in memory only
+/// (``Lane``), rebuilt from the rows at the start. When they are many, the oldest get their places in
+/// `sluice_order_rows`, thousands at a time and sorted; an action settled before never has one. The place of
+/// an action settled later is left over. It is skipped, and deleted in a batch.
 ///
 /// Each place is checked against the action's row, since it may be left over or occur twice. So a roll-back
 /// only puts back removed places, and a row changed by another connection counts as it is.
@@ -18,66 +17,48 @@ final class WaitingOrder {
     let limits: WriteBehindLimits
 
     /// Whether this process runs the queues, and so needs their heads.
-    private(set) var isFollowed = false
+    private(set) var isFollowed = false { didSet { forget() } }
     /// Whether the newest actions were read since memory was last forgotten.
     private(set) var isLoaded = false
     var lanes: [QueueID: Lane] = [:]
     /// Queues whose lanes are read in passes.
     var passQueues: Set<QueueID> = []
-    /// The places of running actions, needed when they end.
     var running: [ActionID: OrderedRun] = [:]
-    /// Places on disk whose actions are deleted.
     var leftovers: [(queue: QueueID, place: Place)] = []
     /// Exact depths of queues whose depth was asked for.
     private var depths: [QueueID: Int] = [:]
 
     /// The counter `ordered`; `nil` until it is read.
     private(set) var ordered: Int64?
-    /// The newest sequence that memory has read.
     private(set) var newest: Int64 = 0
-
     private var newestBefore: Int64 = 0
     /// Whether memory was read in this transaction, and so may hold rows that a roll-back undoes.
     private var isOfTransaction = false
-    /// Whether actions of other connections were read without reporting their queues.
+    /// Whether others' actions were read without reporting their queues.
     private var hasMissedNewcomers = false
     var undo: [OrderUndo] = []
-    /// The value of `ordered` after the commit.
     var orderedNext: Int64?
-    /// The number of leftovers that the commit deletes.
     var leftoversCleared = 0
     /// After a failure: the leftovers and the sequence that must be reached before the next try.
     var dueAgain: (leftovers: Int, action: Int64) = (0, 0)
 
     init(connection: Connection, limits: WriteBehindLimits) {
-        self.connection = connection
-        self.limits = limits
+        (self.connection, self.limits) = (connection, limits)
     }
-}
 
-// MARK: - Transactions
-
-extension WaitingOrder {
-    func begin() {
-        newestBefore = newest
-        isOfTransaction = false
-    }
+    func begin() { (newestBefore, isOfTransaction) = (newest, false) }
 
     func committed() {
         undo.removeAll(keepingCapacity: true)
-        if leftoversCleared > 0 {
-            leftovers.removeFirst(leftoversCleared)
-            leftoversCleared = 0
-        }
+        if leftoversCleared > 0 { leftovers.removeFirst(leftoversCleared) }
+        leftoversCleared = 0
         guard let through = orderedNext else { return }
-        orderedNext = nil
-        ordered = through
+        (ordered, orderedNext) = (through, nil)
         forgetLanes(through: ActionID(rawValue: through))
     }
 
     func rolledBack() {
-        orderedNext = nil
-        leftoversCleared = 0
+        (orderedNext, leftoversCleared) = (nil, 0)
         depths.removeAll()
         let hadNewcomers = newest > newestBefore
         // Places added stay: they name missing rows. Their sequences may be given again.
@@ -87,10 +68,8 @@ extension WaitingOrder {
             case .untake(let queue, let place):
                 running[place.action] = nil
                 lanes[queue, default: Lane()].add(place)
-            case .unpass(let queue, let place):
-                lanes[queue, default: Lane()].add(place)
-            case .resume(let run):
-                running[run.place.action] = run
+            case .unpass(let queue, let place): lanes[queue, default: Lane()].add(place)
+            case .resume(let run): running[run.place.action] = run
             }
         }
         if isOfTransaction {
@@ -112,26 +91,12 @@ extension WaitingOrder {
             if lanes.values[index].isForgettable { lanes.remove(at: index) }
         }
     }
-}
 
-// MARK: - Following the file
-
-extension WaitingOrder {
-    /// Starts to keep the order, since this process runs the queues.
-    func follow() {
-        isFollowed = true
-        forget()
-    }
-
-    /// Stops keeping the order.
-    func unfollow() {
-        isFollowed = false
-        forget()
-    }
-
+    func follow() { isFollowed = true }
+    func unfollow() { isFollowed = false }
     var claims: Set<Int64> { Set(running.values.map(\.claim)) }
 
-    /// Forgets the waiting actions, to be read from the file again when they are needed.
+    /// Forgets the waiting actions, to be read again when they are needed.
     func reread() {
         let running = running
         forget()
@@ -139,30 +104,24 @@ extension WaitingOrder {
     }
 
     private func forget() {
-        isLoaded = false
-        lanes = [:]
-        passQueues = []
-        running = [:]
-        undo = []
-        depths = [:]
-        ordered = nil
+        (isLoaded, lanes, passQueues, running) = (false, [:], [], [:])
+        (undo, depths, ordered) = ([], [:], nil)
     }
 
-    /// Reads the commits of another connection.
-    ///
-    /// - Parameters:
-    ///   - changes: The recorded changes; the newest actions are read in any case.
-    ///   - isOfTransaction: Whether they were written in this very transaction.
+    /// The queues of actions that others have added, and whether one of these is scheduled or expires.
+    typealias Newcomers = (queues: [QueueID], haveTimes: Bool)
+
+    /// Reads the commits of another connection: the newest actions, and recorded changes of others.
     func takeIn(_ changes: [ForeignChange], isOfTransaction: Bool) throws(SQLiteError) -> Newcomers {
         if isOfTransaction { self.isOfTransaction = true }
         depths.removeAll()
         let known = ordered
         ordered = nil
-        guard isFollowed else { return Newcomers() }
+        guard isFollowed else { return ([], false) }
         guard isLoaded else {
             // Of several new actions, only one is recorded.
             if !changes.isEmpty { hasMissedNewcomers = true }
-            return Newcomers()
+            return ([], false)
         }
         outdatePasses(changes)
         for change in changes where !change.endsRun {
@@ -173,8 +132,7 @@ extension WaitingOrder {
             lanes[queue, default: Lane()].add(place)
         }
         let newcomers = try readNewest()
-        // Another engine has written the order: these actions are on disk now, and the stretch read before
-        // may lack some.
+        // If another engine has written the order, the stretch read before may lack some actions.
         let through = try readOrdered()
         if through != known { forgetLanes(through: ActionID(rawValue: through)) }
         return newcomers
@@ -186,8 +144,7 @@ extension WaitingOrder {
         return hasMissedNewcomers
     }
 
-    /// Reads the newest actions before the write lock is taken: they may be tens of thousands, and other
-    /// processes can write during the read.
+    /// Reads the newest actions, perhaps tens of thousands, before the write lock is taken.
     ///
     /// Commits after this snapshot are recorded for this process, and read when the transaction begins.
     func loadAhead() throws {
@@ -195,50 +152,31 @@ extension WaitingOrder {
         try connection.snapshot { try load() }
     }
 
-    /// Reads the newest actions unless memory has them.
     func load() throws(SQLiteError) {
         guard !isLoaded else { return }
         isOfTransaction = true
-        lanes = [:]
-        passQueues = []
-        newest = try readOrdered()
+        (lanes, passQueues, newest) = ([:], [], try readOrdered())
         // Sequences begin with 1. Lower ones, which no engine gives, are in no order.
-        _ = try readNewest(from: .min, through: 0)
+        _ = try readNewest(from: .min, to: 0)
         _ = try readNewest()
         isLoaded = true
     }
 
-    /// Reads the actions that memory has not read.
-    ///
     /// In a damaged file, an action with an invalid key has no place; the others of its queue continue.
-    private func readNewest(
-        from first: Int64? = nil,
-        through last: Int64 = .max
-    ) throws(SQLiteError) -> Newcomers {
-        var newcomers = Newcomers()
-        guard let first = first ?? (newest < .max ? newest + 1 : nil) else { return newcomers }
+    private func readNewest(from first: Int64? = nil, to end: Int64 = .max) throws(SQLiteError) -> Newcomers {
+        guard let first = first ?? (newest < .max ? newest + 1 : nil) else { return ([], false) }
         let found = try connection.cached(
             """
             SELECT id, queue_id, sort_key, not_before_us IS NULL,
-                   coalesce(not_before_us, expires_at_us) IS NOT NULL
-            FROM sluice_action_rows
+                   coalesce(not_before_us, expires_at_us) IS NOT NULL FROM sluice_action_rows
             WHERE id BETWEEN ?1 AND ?2 AND typeof(sort_key) NOT IN ('blob', 'null') ORDER BY id
             """
-        )
-        .bind(1, first).bind(2, last).all {
-            (
-                queue: QueueID(rawValue: $0.int64(1)),
-                place: Place(key: PlaceKey($0, 2), action: ActionID(rawValue: $0.int64(0))),
-                isPlaced: $0.bool(3), hasTime: $0.bool(4)
-            )
+        ).bind(1, first).bind(2, end).all {
+            (QueueID(rawValue: $0.int64(1)), Place($0, key: 2, action: 0), $0.bool(3), $0.bool(4))
         }
-        for row in found {
-            if row.isPlaced { lanes[row.queue, default: Lane()].add(row.place) }
-            if row.hasTime { newcomers.haveTimes = true }
-        }
-        if let last = found.last { newest = max(newest, last.place.action.rawValue) }
-        newcomers.queues = found.map(\.queue)
-        return newcomers
+        for (queue, place, isPlaced, _) in found where isPlaced { lanes[queue, default: Lane()].add(place) }
+        if let last = found.last { newest = max(newest, last.1.action.rawValue) }
+        return (found.map(\.0), found.contains(where: \.3))
     }
 
     func readOrdered() throws(SQLiteError) -> Int64 {
@@ -249,27 +187,21 @@ extension WaitingOrder {
             SELECT o.value FROM sluice_counters AS o JOIN sluice_counters AS n
             WHERE o.name = 'ordered' AND n.name = 'action' AND o.value BETWEEN 0 AND n.value
             """
-        )
-        .first { $0.int64(0) }
+        ).first { $0.int64(0) }
         ordered = value ?? 0
         return value ?? 0
     }
 
-    /// Returns the queue and place of an action, unless it is deleted or scheduled.
+    /// Returns `nil` if the action is deleted or scheduled.
     func waitingPlace(of action: ActionID) throws(SQLiteError) -> (QueueID, Place)? {
         try connection.cached(
             "SELECT queue_id, sort_key FROM sluice_action_rows WHERE id = ?1 AND not_before_us IS NULL"
-        )
-        .bind(1, action.rawValue).first {
+        ).bind(1, action.rawValue).first {
             (QueueID(rawValue: $0.int64(0)), Place(key: PlaceKey($0, 1), action: action))
         }
     }
-}
 
-// MARK: - Changes
-
-extension WaitingOrder {
-    /// Adds a new action, the newest of all, with its place or scheduled.
+    /// Adds the newest action of all, with its place or scheduled.
     func added(_ action: ActionID, key: PlaceKey, to queue: QueueID, isPlaced: Bool) {
         depths[queue]? += 1
         guard isFollowed, isLoaded else { return }
@@ -282,8 +214,7 @@ extension WaitingOrder {
         if place.action.rawValue <= (try readOrdered()) {
             try connection.cached(
                 "INSERT OR IGNORE INTO sluice_order_rows (queue_id, sort_key, action_id) VALUES (?1, ?2, ?3)"
-            )
-            .bind(1, queue.rawValue).bind(2, place.key).bind(3, place.action.rawValue).run()
+            ).bind(1, queue.rawValue).bind(2, place.key).bind(3, place.action.rawValue).run()
         }
         if isFollowed, isLoaded { lanes[queue, default: Lane()].add(place) }
     }
@@ -311,10 +242,7 @@ extension WaitingOrder {
         return place
     }
 
-    /// Counts actions that have entered or left a queue.
-    func count(_ change: Int, in queue: QueueID) {
-        depths[queue]? += change
-    }
+    func count(_ change: Int, in queue: QueueID) { depths[queue]? += change }
 
     /// Returns the number of actions in a queue, running and scheduled ones included.
     func depth(of queue: QueueID) throws(SQLiteError) -> Int {
@@ -327,7 +255,6 @@ extension WaitingOrder {
         return depth
     }
 
-    /// The most depths that are kept.
     private static let depthLimit = 65_536
 
     private func end(_ action: ActionID) throws(SQLiteError) -> (QueueID, Place)? {

@@ -1,7 +1,0 @@
-/// Actions that other connections have added.
-struct Newcomers {
-    /// The queue of each action.
-    var queues: [QueueID] = []
-    /// Whether one of them is scheduled or expires.
-    var haveTimes = false
-}
