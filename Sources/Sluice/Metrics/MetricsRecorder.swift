@@ -74,9 +74,7 @@ final class MetricsRecorder: EngineObserver {
     }
 
     /// The label of a kind, with metrics for it.
-    private func label(of kind: String) -> String {
-        metrics(of: kind).kind
-    }
+    private func label(of kind: String) -> String { metrics(of: kind).kind }
 
     private func metrics(of kind: String) -> KindMetrics {
         state.withLock { state in

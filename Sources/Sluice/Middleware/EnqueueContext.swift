@@ -18,14 +18,10 @@ public struct EnqueueContext: Sendable {
 
     private let drafts: [ActionDraft]
 
-    init(_ drafts: [ActionDraft]) {
-        self.drafts = drafts
-    }
+    init(_ drafts: [ActionDraft]) { self.drafts = drafts }
 
     /// The actions, in their order.
-    public var actions: [Item] {
-        drafts.map { Item(queue: $0.queue, kind: $0.kind, version: $0.version) }
-    }
+    public var actions: [Item] { drafts.map { Item(queue: $0.queue, kind: $0.kind, version: $0.version) } }
 
     /// The sort keys of the actions.
     package var sortKeys: [SortKey] { drafts.map(\.sortKey) }

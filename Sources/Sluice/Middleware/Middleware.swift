@@ -28,10 +28,7 @@ public protocol Middleware: Sendable {
     /// - Returns: The result of `next`.
     /// - Throws: The error for the caller of `enqueue`. Before the call of `next` nothing is stored; after
     ///   its return the actions are stored, whatever is thrown.
-    func enqueue(
-        _ context: EnqueueContext,
-        next: NextEnqueue
-    ) async throws -> [ActionID]
+    func enqueue(_ context: EnqueueContext, next: NextEnqueue) async throws -> [ActionID]
 
     /// Wraps an attempt: the reading of the payload and the handler.
     ///
@@ -44,26 +41,17 @@ public protocol Middleware: Sendable {
     ///   - next: Performs the attempt and returns its result; call it once, or not at all.
     /// - Returns: The result of `next`, or ``AttemptContext/result(of:)`` of another outcome.
     /// - Throws: Any error; it counts as thrown by the handler, even after a success.
-    func attempt(
-        _ context: AttemptContext,
-        next: NextAttempt
-    ) async throws -> AttemptResult
+    func attempt(_ context: AttemptContext, next: NextAttempt) async throws -> AttemptResult
 }
 
 extension Middleware {
     /// Calls the next.
-    public func enqueue(
-        _ context: EnqueueContext,
-        next: NextEnqueue
-    ) async throws -> [ActionID] {
+    public func enqueue(_ context: EnqueueContext, next: NextEnqueue) async throws -> [ActionID] {
         try await next(context)
     }
 
     /// Calls the next.
-    public func attempt(
-        _ context: AttemptContext,
-        next: NextAttempt
-    ) async throws -> AttemptResult {
+    public func attempt(_ context: AttemptContext, next: NextAttempt) async throws -> AttemptResult {
         try await next()
     }
 }

@@ -33,10 +33,7 @@ public struct TracingMiddleware: Middleware {
     private var currentTracer: any Tracer { tracer ?? InstrumentationSystem.tracer }
 
     /// Stores the caller's trace context with the actions, if there is one.
-    public func enqueue(
-        _ context: EnqueueContext,
-        next: NextEnqueue
-    ) async throws -> [ActionID] {
+    public func enqueue(_ context: EnqueueContext, next: NextEnqueue) async throws -> [ActionID] {
         guard let current = InstrumentationContext.current, !current.isEmpty else {
             return try await next(context)
         }
@@ -46,10 +43,7 @@ public struct TracingMiddleware: Middleware {
     }
 
     /// Makes a span of the attempt.
-    public func attempt(
-        _ context: AttemptContext,
-        next: NextAttempt
-    ) async throws -> AttemptResult {
+    public func attempt(_ context: AttemptContext, next: NextAttempt) async throws -> AttemptResult {
         let tracer = currentTracer
         // Not this task's context, which is that of the caller that has woken the queue.
         let span = tracer.startAnySpan(

@@ -6,11 +6,7 @@ public final class ObservationToken: Sendable {
     /// - Parameters:
     ///   - subscriber: Receives the events.
     ///   - cancel: Prevents further callbacks.
-    init(
-        _ observers: Observers,
-        _ subscriber: Observers.Subscriber,
-        cancel: @escaping @Sendable () -> Void
-    ) {
+    init(_ observers: Observers, _ subscriber: Observers.Subscriber, cancel: @escaping @Sendable () -> Void) {
         let unsubscribe = observers.add(subscriber)
         end = {
             unsubscribe()

@@ -16,9 +16,7 @@ final class StallWatch: Sendable {
     }
 
     func receive(_ events: [QueueEvent]) {
-        let moves: Set<QueueEvent.Kind> = [
-            .started, .succeeded, .removed, .moved, .deadLettered, .idle,
-        ]
+        let moves: Set<QueueEvent.Kind> = [.started, .succeeded, .removed, .moved, .deadLettered, .idle]
         machine.withLock { machine in
             for event in events where moves.contains(event.kind) {
                 if let queue = event.queue { machine.moved(queue) }

@@ -46,9 +46,7 @@ struct StallWatchStateMachine {
     }
 
     /// Forgets a queue that has moved.
-    mutating func moved(_ queue: QueueName) {
-        if !marks.isEmpty { marks[queue] = nil }
-    }
+    mutating func moved(_ queue: QueueName) { if !marks.isEmpty { marks[queue] = nil } }
 
     /// Forgets all queues, as there are no observers.
     mutating func forget() {

@@ -22,9 +22,7 @@ final class WatchState: Sendable {
     }
 
     /// - Parameter id: `nil` is every queue.
-    func poke(_ id: QueueID?) {
-        if id == nil || state.withLock({ $0.id == id || $0.isLookingUp }) { note() }
-    }
+    func poke(_ id: QueueID?) { if id == nil || state.withLock({ $0.id == id || $0.isLookingUp }) { note() } }
 
     func knows(_ id: QueueID?) {
         state.withLock { state in

@@ -24,9 +24,7 @@ final class PayloadReader: Sendable {
     private let steps = Mutex<[String: [Int: Step]]>([:])
     private let changes = Atomic(0)
 
-    init(_ coder: PayloadCoder) {
-        self.coder = coder
-    }
+    init(_ coder: PayloadCoder) { self.coder = coder }
 
     /// Raised when a route or an upgrader is added, since unreadable payloads may then be readable.
     var revision: Int { changes.load(ordering: .acquiring) }

@@ -31,9 +31,7 @@ extension Undecodable {
         let words = context.debugDescription.split(separator: " ")
         guard words.count > 5, words.starts(with: ["Cannot", "initialize"]),
             words[3...4] == ["from", "invalid"]
-        else {
-            return "it is malformed"
-        }
+        else { return "it is malformed" }
         return "it is none of the cases of \(words[2])"
     }
 

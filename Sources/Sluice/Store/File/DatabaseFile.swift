@@ -25,33 +25,21 @@ package struct DatabaseFile {
     /// SQLite 3.37, for STRICT tables.
     static let oldestLibraryVersion = 3_037_000
 
-    /// The page cache of the writer in KiB.
-    ///
-    /// With many queues an insert touches many pages of the order's index. A cache of this size was measured
-    /// to double the rate at 10,000 queues.
+    /// The page cache of the writer in KiB: it was measured to double the rate at 10,000 queues, where an
+    /// insert touches many pages of the order's index.
     static let cacheKibibytes = 64 * 1_024
 
     /// The size to which the WAL is truncated after a checkpoint has copied all of it.
     static let journalSizeLimit = 64 * 1_024 * 1_024
 
     package let location: Location
-    package let lockTimeout: Duration
-    /// Whether missing tables and steps of the schema are created; if not, their lack is an error.
-    private let makesMissing: Bool
-    /// The name of SQLite's VFS; `nil` for the system's.
-    let vfs: String?
-    /// The application's preparation of the writer's connection.
-    private let prepare: (@Sendable (OpaquePointer) throws -> Void)?
-    /// Whether deleted data is overwritten.
-    private let erasesPayloads: Bool
+    private let options: FileOptions
+    package var lockTimeout: Duration { options.lockTimeout }
+    var vfs: String? { options.vfs }
 
     package init(_ location: Location, _ options: BrokerOptions = BrokerOptions()) {
         self.location = location
-        prepare = options.file.prepareConnection
-        erasesPayloads = options.file.erasesPayloads
-        lockTimeout = options.file.lockTimeout
-        makesMissing = options.file.makesMissing
-        vfs = options.file.vfs
+        self.options = options.file
     }
 
     func open(now: Timestamp) throws(SluiceError) -> Connection {
@@ -62,24 +50,15 @@ package struct DatabaseFile {
             case .file(let path): return try openFile(path, now: now)
             }
         } catch {
-            throw SluiceError(wrapping: error, doing: "opening \(describedLocation)")
-        }
-    }
-
-    private var describedLocation: String {
-        switch location {
-        case .memory: "a database in memory"
-        case .file(let path): path
+            let place = if case .file(let path) = location { path } else { "a database in memory" }
+            throw SluiceError(wrapping: error, doing: "opening \(place)")
         }
     }
 
     func checkLibrary() throws(SluiceError) {
-        guard Connection.libraryVersionNumber >= Self.oldestLibraryVersion else {
-            throw SluiceError(
-                .unsupportedSQLite,
-                "SQLite \(Connection.libraryVersion) is too old: use 3.37 or later"
-            )
-        }
+        if Connection.libraryVersionNumber >= Self.oldestLibraryVersion { return }
+        let version = Connection.libraryVersion
+        throw SluiceError(.unsupportedSQLite, "SQLite \(version) is too old: use 3.37 or later")
     }
 
     /// Opens another connection that only reads.
@@ -93,8 +72,7 @@ package struct DatabaseFile {
     private func openInMemory(now: Timestamp) throws -> Connection {
         let connection = try Connection(path: ":memory:", mode: .create)
         try prepare(connection)
-        for pragma in Self.commonPragmas { try connection.set(pragma) }
-        try connection.set(Pragma("secure_delete", erasesPayloads))
+        try set(Self.commonPragmas, connection)
         try Migrator().migrate(connection, now: now)
         return connection
     }
@@ -113,25 +91,29 @@ package struct DatabaseFile {
                 "\(path) keeps its text in UTF-16, which sorts by other bytes; use a file of its own"
             )
         }
-        try Migrator().check(connection, makesMissing: makesMissing)
+        try Migrator().check(connection, makesMissing: options.makesMissing)
         connection.harden()
         if isNew { try connection.set(Pragma("auto_vacuum", "INCREMENTAL", answers: "2")) }
         try prepare(connection)
         try setLog(connection)
-        for pragma in Self.filePragmas + Self.commonPragmas { try connection.set(pragma) }
-        try connection.set(Pragma("secure_delete", erasesPayloads))
+        try set(Self.filePragmas + Self.commonPragmas, connection)
         connection.countWALFrames()
         try Migrator().migrate(connection, now: now)
         connection.setCheckpointOnClose(true)
         return connection
     }
 
+    private func set(_ pragmas: [Pragma], _ connection: Connection) throws {
+        for pragma in pragmas { try connection.set(pragma) }
+        try connection.set(Pragma("secure_delete", options.erasesPayloads))
+    }
+
     /// Switches the file to WAL mode.
     ///
-    /// The switch turns a read into a write, for which SQLite does not wait. Another connection that blocks
-    /// it, such as one that opens the same new file, is waited for here.
+    /// The switch turns a read into a write, for which SQLite does not wait: this waits for a connection that
+    /// blocks it, such as one that opens the same new file. Each try fails if one has the file just then.
     private func setLog(_ connection: Connection) throws {
-        for _ in 0..<Self.logAttempts {
+        for _ in 0..<20 {
             do {
                 return try connection.set(Pragma("journal_mode", "WAL"))
             } catch let error as SQLiteError where error.code.primary == .busy {
@@ -142,12 +124,9 @@ package struct DatabaseFile {
         try connection.set(Pragma("journal_mode", "WAL"))
     }
 
-    /// The most tries of the switch: each fails if another connection has the file at that moment.
-    private static let logAttempts = 20
-
     /// Before the settings that the application could change, so that the engine's apply in the end.
     private func prepare(_ connection: Connection) throws(SluiceError) {
-        guard let prepare else { return }
+        guard let prepare = options.prepareConnection else { return }
         do {
             try prepare(connection.rawHandle)
         } catch {
@@ -187,8 +166,7 @@ package struct DatabaseFile {
     private static let commonPragmas = [
         Pragma("cache_size", -cacheKibibytes),
         Pragma("trusted_schema", false),
-        // For the application's tables, when its code settles an attempt. The engine's tables have none, and
-        // this costs them nothing.
+        // For the application's tables, when its code settles an attempt; the engine's have none.
         Pragma("foreign_keys", true),
         Pragma("recursive_triggers", false),
         Pragma("temp_store", "MEMORY", answers: "2"),
@@ -238,20 +216,17 @@ extension DatabaseFile {
     }
 
     private static func isThere(_ path: String) -> Bool {
-        var status = stat()
-        return stat(path, &status) == 0
+        FileFact(path) != nil
     }
 
     /// Creates an empty file that only its owner can read, unless it exists.
     ///
-    /// SQLite would create it with the mode that the process's umask leaves. Opening it directly is not
-    /// possible: closing any descriptor of a database drops SQLite's locks on it
-    /// (<https://www.sqlite.org/howtocorrupt.html>, 2.2). So an empty file with another name is created,
-    /// closed and then given this name.
+    /// SQLite would use the mode that the umask leaves. Opening the file itself is not possible: closing any
+    /// descriptor of a database drops SQLite's locks on it (<https://www.sqlite.org/howtocorrupt.html>, 2.2).
+    /// So an empty file with another name is created, closed and then given this name.
     ///
-    /// If the file system has no hard links, such as exFAT, the file is created under its own name. A
-    /// connection of this process that opens it at the same instant could lose its locks. Such a file system
-    /// has no permissions either; the file is as private as the mount.
+    /// A file system without hard links, such as exFAT, has no permissions either: there the file is created
+    /// under its own name. A connection of this process that opens it at that instant could lose its locks.
     ///
     /// - Parameter giveName: `link(2)`, or a test's replacement.
     static func createPrivateFile(
@@ -300,47 +275,38 @@ extension DatabaseFile {
     static func absolutePath(_ path: String) throws(SluiceError) -> String {
         // To Swift, a slash followed by a combining letter is another character.
         if path.utf8.first == UInt8(ascii: "/") { return path }
+        func refusal(_ reason: String) -> SluiceError {
+            SluiceError(.cannotOpen, "\(path) is relative to the working directory, \(reason)")
+        }
         guard let directory = getcwd(nil, 0) else {
             let reason = String(cString: strerror(errno))
-            throw SluiceError(
-                .cannotOpen,
-                "\(path) is relative to the working directory, which cannot be read: \(reason); give an "
-                    + "absolute path"
-            )
+            throw refusal("which cannot be read: \(reason); give an absolute path")
         }
         defer { free(directory) }
         guard let directory = String(validatingCString: directory) else {
-            throw SluiceError(
-                .cannotOpen,
-                "\(path) is relative to the working directory, whose path is not UTF-8; give an absolute "
-                    + "path, or rename the directory"
-            )
+            throw refusal("whose path is not UTF-8; give an absolute path, or rename the directory")
         }
         return directory + "/" + path
     }
 
-    /// Returns whether a file or directory exists that this thread may not write.
-    ///
-    /// It checks the rights of an opening; `access` checks those of the user who started the program.
+    /// Returns whether a file or directory exists that this thread may not write: with the rights of an
+    /// opening, while `access` checks those of the user who started the program.
     static func isProtected(_ path: String) -> Bool {
         faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0 && errno != ENOENT
     }
 
     /// Returns the size of the file at a path; `nil` if there is none.
     package static func byteCount(of path: String) -> Int? {
-        var status = stat()
-        return stat(path, &status) == 0 ? Int(status.st_size) : nil
+        FileFact(path)?.byteCount
     }
 
     /// Returns the identity of the file at a path; `nil` if there is none.
     package static func identity(of path: String) -> Identity? {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
-        return Identity(status)
+        FileFact(path)?.identity
     }
 }
 
-/// Creates a file that only its owner can read, unless the name exists, with `open(2)`.
+/// Creates a file that only its owner can read, unless the name exists.
 ///
 /// It is outside the type, where `open` would be the type's own.
 private func createExclusively(_ path: String) -> Int32 {

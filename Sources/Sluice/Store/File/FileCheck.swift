@@ -1,14 +1,6 @@
 internal import SluiceSQLite
 internal import Synchronization
 
-#if canImport(Darwin)
-internal import Darwin
-#elseif canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
-
 /// Checks whether a store may still use its file: in this process, at its path, with a known schema.
 ///
 /// A failure is permanent: putting the file back does not undo it, since others may have written elsewhere.
@@ -48,29 +40,35 @@ final class FileCheck: Sendable {
     }
 
     /// Throws if the file cannot be used any more.
-    func ensure() throws(SluiceError) {
-        if let refusal { throw refusal }
-    }
+    func ensure() throws(SluiceError) { if let refusal { throw refusal } }
 
     /// Checks the file's path, and throws if the file cannot be used any more.
     func look() throws(SluiceError) {
         try ensure()
         guard let path, let identity else { return }
-        var status = stat()
-        let code = stat(path, &status) == 0 ? 0 : errno
-        if code == 0, DatabaseFile.Identity(status) == identity || mutant("replaced file") {
-            return try lookBeside()
-        }
+        let fate = identity.fate(at: path)
         // If the system gives no answer, for want of a right or since a disk hangs, the file is not blamed.
-        guard [0, ENOENT, ENOTDIR].contains(code) else { return }
-        let isThere = code == 0
-        fail(
-            SluiceError(
-                .fileReplaced,
-                "\(path) \(isThere ? "was replaced" : "was renamed or removed") while it was open: close the "
-                    + "broker, check the file and open it again"
-            )
+        if fate == .isUnknown { return }
+        if fate == .isThere || fate == .isAnother && mutant("replaced file") { return try lookBeside() }
+        let event = fate == .isAnother ? "was replaced" : "was renamed or removed"
+        try refuse(
+            "\(path) \(event) while it was open: close the broker, check the file and open it again"
         )
+    }
+
+    private func lookBeside() throws(SluiceError) {
+        let lost = state.withLock { state in
+            state.besides.first { [.isMissing, .isAnother].contains($0.identity.fate(at: $0.path)) }
+        }
+        guard let lost else { return }
+        try refuse(
+            "\(lost.path) was removed or replaced while its file was open, so that others write to "
+                + "another WAL: end all programs that use the file, check it, and open it again"
+        )
+    }
+
+    private func refuse(_ message: String) throws(SluiceError) {
+        fail(SluiceError(.fileReplaced, message))
         try ensure()
     }
 
@@ -79,38 +77,12 @@ final class FileCheck: Sendable {
         guard let walPath, walPath.hasSuffix("-wal") else { return }
         let paths = [walPath, walPath.dropLast(3) + "shm"]
         state.withLock { state in
-            state.besides = paths.compactMap { path in
-                DatabaseFile.identity(of: path).map { (path, $0) }
-            }
+            state.besides = paths.compactMap { path in DatabaseFile.identity(of: path).map { (path, $0) } }
         }
     }
 
     /// Forgets the WAL and its index before a close, in which the last connection deletes them.
     func disconnects() { state.withLock { $0.besides = [] } }
-
-    private func lookBeside() throws(SluiceError) {
-        let lost = state.withLock { state in state.besides.first { Self.fate(of: $0) != .isThere } }
-        guard let lost else { return }
-        fail(
-            SluiceError(
-                .fileReplaced,
-                "\(lost.path) was removed or replaced while its file was open, so that others write to "
-                    + "another WAL: end all programs that use the file, check it, and open it again"
-            )
-        )
-        try ensure()
-    }
-
-    private enum Fate { case isThere, isMissing, isAnother }
-
-    /// Returns the state of a file; if the system gives no answer, it counts as present.
-    private static func fate(of file: (path: String, identity: DatabaseFile.Identity)) -> Fate {
-        var status = stat()
-        if stat(file.path, &status) == 0 {
-            return DatabaseFile.Identity(status) == file.identity ? .isThere : .isAnother
-        }
-        return errno == ENOENT || errno == ENOTDIR ? .isMissing : .isThere
-    }
 
     /// Whether the WAL may be copied into the file at the close.
     ///
@@ -122,7 +94,7 @@ final class FileCheck: Sendable {
         return state.withLock { state in
             state.failure?.code == .fileReplaced && !state.besides.isEmpty
                 && path.flatMap { DatabaseFile.identity(of: $0) } == identity
-                && state.besides.allSatisfy { Self.fate(of: $0) != .isAnother }
+                && state.besides.allSatisfy { $0.identity.fate(at: $0.path) != .isAnother }
         }
     }
 
@@ -150,19 +122,11 @@ final class FileCheck: Sendable {
 
 extension SluiceError {
     /// Whether no call can succeed after it until the broker is opened again.
-    var endsBroker: Bool {
-        switch code {
-        case .closed, .forked, .fileReplaced, .newerSchema: true
-        default: false
-        }
-    }
-
+    var endsBroker: Bool { [.closed, .forked, .fileReplaced, .newerSchema].contains(code) }
     /// Whether it concerns the file, and so all of its users.
     var isOfFile: Bool { code == .newerSchema || code == .fileReplaced }
-
     /// Whether it may concern some rows or pages of the file, not the file as a whole.
     var isOfRows: Bool { code == .corrupt || code == .storage || code == .payloadTooLarge }
-
     /// Whether a running broker stops because of it.
     var stopsBroker: Bool { endsBroker && code != .closed }
 }

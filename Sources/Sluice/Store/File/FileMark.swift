@@ -1,7 +1,7 @@
 internal import SluiceSQLite
 
 /// Distinguishes a file of queues from others, and from an older copy of itself.
-struct FileMark: Hashable {
+struct FileMark {
     /// The times at which the steps of its schema were applied.
     private let migrations: String?
     /// The last sequence given to an action.

@@ -2,8 +2,7 @@ internal import Synchronization
 
 /// Registers the files that stores of this process have open, so that no file is open twice.
 ///
-/// Two stores on a file would be two writers that checkpoint, and two brokers that run the same queues. With
-/// two such writers, SQLite before 3.51.3 can lose commits (the WAL-reset bug,
+/// With two writers that checkpoint, SQLite before 3.51.3 can lose commits (the WAL-reset bug,
 /// <https://www.sqlite.org/wal.html#walresetbug>). Also, closing the connection of the second store would
 /// drop the locks of the first (<https://www.sqlite.org/howtocorrupt.html>, 2.2).
 ///
@@ -28,7 +27,6 @@ enum OpenFiles {
 
         /// Records that all connections are closed, to be opened again.
         func rest() { isAtRest.store(true, ordering: .releasing) }
-
         /// Records that connections are open again; the file is still at its path.
         func wake() { isAtRest.store(false, ordering: .releasing) }
 
@@ -49,9 +47,7 @@ enum OpenFiles {
     /// Registers a file, before SQLite opens it.
     static func register(_ path: String) throws(SluiceError) -> Registration {
         try registrations.withLock { registrations throws(SluiceError) in
-            guard let identity = DatabaseFile.identity(of: path) else {
-                throw SluiceError(.cannotOpen, "there is no file \(path): check the path")
-            }
+            guard let identity = DatabaseFile.identity(of: path) else { throw DatabaseFile.isMissing(path) }
             if let other = registrations[identity], !other.hasGone, !mutant("one broker a file") {
                 throw SluiceError(
                     .alreadyOpen,

@@ -1,13 +1,14 @@
-#if canImport(Glibc)
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Glibc)
 internal import Glibc
 #elseif canImport(Musl)
 internal import Musl
 #endif
 
-#if os(Linux)
 /// Reads files of Linux's proc file system.
 enum ProcFile {
-    /// Returns the contents of such a file.
+    /// Returns the contents; `nil` if there are none, as on other systems.
     static func contents(of path: String) -> String? {
         guard let file = fopen(path, "r") else { return nil }
         defer { fclose(file) }
@@ -17,4 +18,3 @@ enum ProcFile {
         return text.isEmpty ? nil : String(decoding: text, as: UTF8.self)
     }
 }
-#endif

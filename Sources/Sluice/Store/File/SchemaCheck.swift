@@ -1,31 +1,17 @@
 internal import SluiceSQLite
 
-#if canImport(Darwin)
-internal import Darwin
-#elseif canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
-
-/// Checks that this version knows the schema, again after each change of it.
+/// Checks that this version knows the schema, again after each change of any table of the file.
 ///
-/// A newer version of the library may migrate the file while this one has it open. `PRAGMA schema_version`
-/// changes with every change of the schema (<https://www.sqlite.org/pragma.html#pragma_schema_version>), also
-/// of the application's own tables.
+/// A newer version of the library may migrate the file while this one has it open.
 struct SchemaCheck {
     private var version: Int64?
-    /// When the first step of the schema was applied, in microseconds.
-    ///
-    /// It distinguishes tables from later ones of the same name, except those of an older copy restored into
-    /// the open file.
+    /// When the first step of the schema was applied: distinguishes tables from later ones of the same name,
+    /// except those of an older copy restored into the open file.
     private var madeAt: Int64?
 
     /// Checks the schema; call it inside a transaction.
     ///
     /// - Returns: Whether the schema's version has changed since the last call.
-    /// - Throws: ``SluiceError/Code/newerSchema``, and ``SluiceError/Code/fileReplaced`` if tables were
-    ///   dropped, or dropped and created again.
     @discardableResult
     mutating func ensure(_ connection: Connection) throws -> Bool {
         let version = try connection.cached("PRAGMA schema_version").first { $0.int64(0) }
@@ -41,10 +27,9 @@ struct SchemaCheck {
                     + "close the broker and open it again, which creates them"
             )
         }
-        let madeAt = try connection.prepare(
-            "SELECT applied_at_us FROM sluice_migrations ORDER BY number LIMIT 1"
-        )
-        .first { $0.int64(0) }
+        let madeAt =
+            try connection.prepare("SELECT applied_at_us FROM sluice_migrations ORDER BY number LIMIT 1")
+            .first { $0.int64(0) }
         guard self.madeAt == nil || self.madeAt == madeAt else {
             // Sequences start again there: an action that this process runs may be another one now.
             throw SluiceError(

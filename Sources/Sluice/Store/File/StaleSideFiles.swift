@@ -10,13 +10,11 @@ internal import Musl
 
 /// Removes a WAL and an index left by another user, as the `sqlite3` shell does without write access.
 enum StaleSideFiles {
-    /// Removes them if they are empty and unused; otherwise reports whose they are.
-    ///
-    /// Does nothing if this user may write them, or may not write the file.
+    /// Removes them if they are empty and unused, or reports whose they are; does nothing if this user may
+    /// write them, or may not write the file.
     static func remove(besides path: String) throws(SluiceError) {
         guard !blocking(path).isEmpty else { return }
-        // With the lock, processes that open the file do this one after another: none removes a file that
-        // another has just created.
+        // With the lock, no process removes a file that another, opening the database too, has just created.
         let directory = open(MountFacts.directory(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard directory >= 0 else { return }
         defer { close(directory) }

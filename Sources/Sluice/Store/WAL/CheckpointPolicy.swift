@@ -18,9 +18,7 @@ struct CheckpointPolicy {
     private var copied = 0
     private var syncedCommits = 0
 
-    mutating func committed(isSynced: Bool) {
-        if isSynced { syncedCommits += 1 }
-    }
+    mutating func committed(isSynced: Bool) { if isSynced { syncedCommits += 1 } }
 
     /// - Parameter frames: The frames of the WAL after the last commit.
     mutating func isDue(at frames: Int) -> Bool {

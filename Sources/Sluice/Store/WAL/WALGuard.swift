@@ -127,9 +127,7 @@ final class WALGuard {
     private var mustYield: Bool { lease.isOthers || !isComplete && !mutant("yielding pin") }
 
     /// Releases the pin for a checkpoint of others, while a commit waits long for the write lock.
-    func deferAfterAttempt() throws {
-        if try connection.isOtherCheckpointing() { pin.release() }
-    }
+    func deferAfterAttempt() throws { if try connection.isOtherCheckpointing() { pin.release() } }
 
     private func hold() throws {
         try pin.hold()

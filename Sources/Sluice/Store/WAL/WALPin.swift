@@ -14,9 +14,7 @@ final class WALPin {
     private(set) var isHeld = false
 
     /// - Parameter open: Creates the connection when it is first needed.
-    init(_ open: @escaping () throws -> Connection) {
-        self.open = open
-    }
+    init(_ open: @escaping () throws -> Connection) { self.open = open }
 
     func hold() throws {
         guard !isHeld else { return }
