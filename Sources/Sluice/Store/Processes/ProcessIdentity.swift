@@ -13,11 +13,6 @@ package struct ProcessIdentity: Sendable, Hashable {
     /// empty if the system does not provide them.
     package let mark: String
 
-    package init(pid: Int64, mark: String) {
-        self.pid = pid
-        self.mark = mark
-    }
-
     package static var current: ProcessIdentity { of(Int64(getpid())) }
 
     package static func of(_ pid: Int64) -> ProcessIdentity {
@@ -27,11 +22,16 @@ package struct ProcessIdentity: Sendable, Hashable {
         }
     }
 
+    /// The words of the mark; `nil` if it is empty.
+    private var words: [Substring]? {
+        let words = mark.split(separator: " ")
+        return words.count == 3 ? words : nil
+    }
+
     /// Returns whether both share the machine's boot and the pid namespace, and so can see each other.
     func sharesMachine(with other: ProcessIdentity) -> Bool {
-        let mine = mark.split(separator: " ")
-        let its = other.mark.split(separator: " ")
-        return mine.count == 3 && its.count == 3 && mine[..<2] == its[..<2]
+        guard let mine = words, let its = other.words else { return false }
+        return mine[..<2] == its[..<2]
     }
 
     /// The time since the machine's boot, sleep included; `nil` if the system does not provide it.
@@ -47,32 +47,23 @@ package struct ProcessIdentity: Sendable, Hashable {
         #endif
     }
 
-    static let tellsMachineUptime = machineUptime != nil
-
     /// Whether it is of the machine's current boot, so that ``machineUptime`` also applies to it.
-    ///
-    /// Its pid namespace does not matter.
     var sharesUptime: Bool {
         guard let start = Self.machineStart else { return false }
         return mark.split(separator: " ").first == start[...]
     }
 
-    /// Returns whether the process has certainly ended.
+    /// Returns whether the process has certainly ended: the machine was restarted since, or in `observer`'s
+    /// pid namespace its pid is free or belongs to a process that began later.
     ///
-    /// It has if the machine was restarted since. It also has if it shares `observer`'s pid namespace, and
-    /// its pid is free or belongs to a process that began later. A process that the system does not show, for
-    /// want of a right or of a descriptor, is not known to have ended.
-    ///
-    /// - Parameter folder: The system's folder of processes, on Linux.
+    /// A process that the system does not show, for want of a right or a descriptor, may live.
     package func isDead(seenFrom observer: ProcessIdentity, in folder: String = "/proc") -> Bool {
         lives(seenFrom: observer, in: folder) == false
     }
 
     /// Returns whether the process lives; `nil` if the system gives no answer.
     func lives(seenFrom observer: ProcessIdentity, in folder: String = "/proc") -> Bool? {
-        let mine = observer.mark.split(separator: " ")
-        let its = mark.split(separator: " ")
-        guard mine.count == 3, its.count == 3 else { return nil }
+        guard let mine = observer.words, let its = words else { return nil }
         guard Self.boot(mine[0]) == Self.boot(its[0]) else { return false }
         guard mine[..<2] == its[..<2] else { return nil }
         return switch Self.look(at: pid, in: folder) {
@@ -93,7 +84,7 @@ package struct ProcessIdentity: Sendable, Hashable {
         case isHidden
     }
 
-    /// Sends no signal, but learns whether the process exists, if it cannot be read otherwise.
+    /// Learns whether the process exists, if it cannot be read otherwise.
     private static func signalled(_ pid: Int64) -> Sight {
         guard let pid = pid_t(exactly: pid), pid > 0 else { return .hasEnded }
         return kill(pid, 0) != 0 && errno == ESRCH ? .hasEnded : .isHidden
@@ -108,11 +99,12 @@ package struct ProcessIdentity: Sendable, Hashable {
     /// Two processes that differ only by that may both live.
     static func machineStart(at path: String) -> String? {
         guard let file = DatabaseFile.identity(of: path),
-            let system = DatabaseFile.identity(of: "/proc/self/stat"), file.device == system.device
+            let system = DatabaseFile.identity(of: "/proc/self/stat"), file.device == system.device,
+            let start = ProcFile.contents(of: path)
         else { return nil }
-        guard let start = ProcFile.contents(of: path) else { return nil }
         // The time since boot, and those of processes, differ between time namespaces.
-        return start.trimmingNewline + (link(at: "/proc/self/ns/time").map { "/\($0)" } ?? "")
+        let namespace = link(at: "/proc/self/ns/time").map { "/\($0)" } ?? ""
+        return start.prefix { $0 != "\n" } + namespace
     }
 
     private static func look(at pid: Int64, in folder: String) -> Sight {
@@ -123,8 +115,8 @@ package struct ProcessIdentity: Sendable, Hashable {
         guard let name = status.lastIndex(of: ")") else { return .isHidden }
         let fields = status[name...].split(separator: " ")
         guard fields.count > 20 else { return .isHidden }
-        // A zombie has ended, though its parent has not read its status. It has not if only its first thread
-        // has ended, by pthread_exit(3). The number of threads is the 18th field after the name.
+        // A zombie has ended, unless only its first thread has, by pthread_exit(3). The number of threads is
+        // the 18th field after the name.
         if fields[1] == "X" || (fields[1] == "Z" && Int(fields[18]) ?? 0 < 2) { return .hasEnded }
         guard let machineStart, let namespace = link(at: "/proc/self/ns/pid") else { return .isHidden }
         return .lives(mark: "\(machineStart) \(namespace) \(fields[20])")
@@ -159,8 +151,4 @@ package struct ProcessIdentity: Sendable, Hashable {
     private static let machineStart: String? = nil
     private static func look(at pid: Int64, in folder: String) -> Sight { signalled(pid) }
     #endif
-}
-
-extension String {
-    fileprivate var trimmingNewline: Substring { last == "\n" ? dropLast() : self[...] }
 }

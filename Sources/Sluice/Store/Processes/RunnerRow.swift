@@ -30,9 +30,8 @@ struct RunnerRow: Sendable {
         }
     }
 
-    /// Returns the text of the column `process`: the mark of the process, then pid and start of its keeper.
-    ///
-    /// Both are visible in one pid namespace, or not at all.
+    /// Returns the text of the column `process`: the mark of the process, then pid and start of its keeper in
+    /// the same pid namespace.
     static func text(_ process: ProcessIdentity, keptBy keeper: ProcessIdentity?) -> String {
         guard let keeper, keeper.sharesMachine(with: process) else { return process.mark }
         return "\(process.mark) \(keeper.pid) \(keeper.mark.split(separator: " ")[2])"
@@ -47,9 +46,7 @@ struct RunnerRow: Sendable {
         )
     }
 
-    /// Returns the rows of processes whose claims are valid.
-    ///
-    /// Actions claimed by any other process do not run, though their claims remain in the file until a broker
+    /// Returns the rows of processes whose claims are valid; other claims remain in the file until a broker
     /// removes them.
     ///
     /// - Parameter own: The nonce of this process's store, which lives whatever its lease shows.
@@ -82,8 +79,7 @@ struct RunnerRow: Sendable {
 
     /// Returns whether its process has certainly ended, with all programs that its handlers had started.
     ///
-    /// A process has one store on the file. A row of its own process, except its own row, is left from an
-    /// earlier store.
+    /// A process has one store on the file: another row of its own process is left from an earlier store.
     func hasEnded(seenFrom me: ProcessIdentity) -> Bool {
         (process == me && !me.mark.isEmpty)
             || (process.isDead(seenFrom: me) && (mutant("keeper") || leftover(seenFrom: me) == nil))

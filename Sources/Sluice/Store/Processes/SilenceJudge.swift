@@ -1,8 +1,8 @@
 /// Decides whether the end of another process's lease shows that the process is dead.
 ///
 /// It does not after a time in which this process could not write either: both may have waited for the write
-/// lock of a process that was frozen in the middle of a commit. Nor does it in a process that has just
-/// started, which does not know the time before. The others' leases then count from that moment.
+/// lock of a process that was frozen in a commit. Nor does it in a process that has just started. The others'
+/// leases then count from that moment.
 struct SilenceJudge {
     /// The last renewal of this process's lease.
     private(set) var renewedAt: Duration?

@@ -3,16 +3,13 @@ internal import SluiceSQLite
 /// Decides which of several processes keeps its pin between commits and checkpoints, if SQLite has the
 /// WAL-reset bug.
 ///
-/// The others pin for each commit only, and leave the WAL to that process.
-///
-/// Pins keep the WAL safe without the lease. But a pin of one process keeps the checkpoints of all others
-/// from copying anything: if two processes kept theirs, the WAL would grow without bound.
+/// The others pin for each commit only, and leave the WAL to that process: a pin keeps the checkpoints of all
+/// others from copying anything, so the WAL would grow without bound if two processes kept theirs.
 ///
 /// A process takes the lease when it commits much while others also run queues, or when a pin has blocked its
-/// checkpoint. It writes its name into the file in a transaction that commits anyway, before it has a WAL to
-/// copy. Processes that run the queues are notified, since their pins stay while they commit nothing; all
-/// others find the lease in their next transaction. A process that is alone never writes it. The lease of an
-/// idle process, which copies nothing, can be taken over.
+/// checkpoint, in a transaction that commits anyway. Processes that run the queues are notified, since their
+/// pins stay while they commit nothing; all others find the lease in their next transaction. A process that
+/// is alone never writes it. The lease of an idle process, which copies nothing, can be taken over.
 ///
 /// Not thread-safe: only the writer's leader uses it.
 struct CheckpointLease {
@@ -25,17 +22,15 @@ struct CheckpointLease {
     private static let lookInterval: Duration = .seconds(1)
     /// The number of successive transactions after which a process takes the lease.
     ///
-    /// They make a shorter WAL than ``CheckpointPolicy/shortWAL``. A process that rarely commits must not
-    /// take it: the WAL would be left to it, and it copies only after commits.
+    /// A process that rarely commits must not: it copies the WAL that is left to it only after commits.
     static let busy = 100
 
     /// The nonce of this opening of the file.
     let nonce: Int64
     private let process: ProcessIdentity
     private let clock: any BrokerClock
-    /// The end of another process's lease, by this process's uptime.
+    /// The ends of the leases of another process and of this one, by this process's uptime.
     private var othersEnd: Duration?
-    /// The end of this process's lease.
     private var ownEnd: Duration?
     private var writtenEnd: Duration?
     /// The row that was read last, and until when it is valid.
@@ -44,9 +39,8 @@ struct CheckpointLease {
     private var isBlocked = false
     /// Whether others have committed since the last checkpoint.
     private var hasCompany = false
-    /// Own transactions since the last rest, while others also run queues.
-    ///
-    /// If another process has the lease, it counts those since the last commit of others.
+    /// Own transactions since the last rest, while others also run queues; if another process has the lease,
+    /// since the last commit of others.
     private var busyCount = 0
 
     init(nonce: Int64, process: ProcessIdentity, clock: any BrokerClock) {
@@ -60,17 +54,14 @@ struct CheckpointLease {
 
     /// Whether another process has the lease.
     var isOthers: Bool {
-        guard let othersEnd else { return false }
-        return clock.uptime < othersEnd
+        othersEnd.map { clock.uptime < $0 } ?? false
     }
 
     /// Whether this process has the lease, or had it within the margin.
     var isOwn: Bool {
-        guard let ownEnd else { return false }
-        return clock.uptime < ownEnd + Self.margin
+        ownEnd.map { clock.uptime < $0 + Self.margin } ?? false
     }
 
-    /// The lease of another process as recorded in the file.
     private struct Row: Equatable {
         let nonce: Int64
         let process: ProcessIdentity
@@ -103,7 +94,6 @@ struct CheckpointLease {
         if isOthers { busyCount = 0 }
     }
 
-    /// Returns the end of another process's lease, by this process's uptime.
     private func end(of row: Row) -> Duration? {
         // This process has one store on the file: a row of its own is left from an earlier store.
         guard row.process != process, !row.process.isDead(seenFrom: process) else { return nil }
@@ -121,7 +111,6 @@ struct CheckpointLease {
     ///
     /// Until its former owner reads the change, both keep their pins, which is safe for the WAL.
     ///
-    /// - Parameter besideOthers: Whether other processes also run queues.
     /// - Returns: Whether others must be notified, since the lease is new.
     mutating func write(_ connection: Connection, besideOthers: Bool) throws(SQLiteError) -> Bool {
         busyCount = besideOthers ? min(busyCount + 1, Self.busy) : 0
@@ -146,7 +135,6 @@ struct CheckpointLease {
         return ownEnd.map { uptime >= $0 } ?? true
     }
 
-    /// Called after the commit.
     mutating func committed() {
         guard let writtenEnd else { return }
         ownEnd = writtenEnd
@@ -162,6 +150,5 @@ struct CheckpointLease {
         ownEnd = nil
     }
 
-    /// Called after a roll-back.
     mutating func rolledBack() { writtenEnd = nil }
 }

@@ -1,17 +1,16 @@
 /// Decides when the WAL is copied into the database.
 ///
 /// With a long WAL, a page changed by many commits is copied once for all of them. But a sync after pages
-/// that extend the WAL costs about twice one after pages that overwrite it: the file system also writes a new
-/// length. Also, an application that closes its file starts with an empty WAL each time. So small synced
-/// commits, one message after the other, use a short WAL, which is soon overwritten.
+/// that extend the WAL costs about twice one after pages that overwrite it, since the file system also writes
+/// a new length. So small synced commits, one message after the other, use a short WAL.
 struct CheckpointPolicy {
     /// Frames of the WAL at which it is copied in any case: about 40 MB.
     static let longWAL = 10_000
     /// Frames at which it is copied if small synced commits have made them: about 4 MB.
     static let shortWAL = 1_000
-    /// Synced commits are small if they add fewer frames than this on average.
+    /// Synced commits are small if they add fewer frames than this on average, as those of one message.
     ///
-    /// Those of one message each are. Groups would pay more for checkpoints than they save in syncs.
+    /// Groups would pay more for checkpoints than they save in syncs.
     static let smallCommit = 4
 
     /// Frames at the last checkpoint, until the WAL restarts.

@@ -13,7 +13,6 @@ final class WALPin {
     private var connection: Connection?
     private(set) var isHeld = false
 
-    /// - Parameter open: Creates the connection when it is first needed.
     init(_ open: @escaping () throws -> Connection) { self.open = open }
 
     func hold() throws {
