@@ -5,14 +5,10 @@ public import Metrics
 ///
 /// With the trait `Metrics`; see <doc:MetricsAndTracing>. Labels are kinds, never names of queues (G13).
 public struct MetricsOptions: Sendable {
-    /// The receiver of the metrics.
-    ///
-    /// `nil`, the default, is the factory that `MetricsSystem` was bootstrapped with when the broker is
-    /// opened.
+    /// The receiver; `nil`, the default, is the factory of `MetricsSystem` when the broker is opened.
     public var factory: (any MetricsFactory)?
 
-    /// How often a running broker reads depth, ages, parked queues and the size of the WAL from the file;
-    /// positive.
+    /// How often a running broker reads depth, ages, parked queues and the size of the WAL; positive.
     ///
     /// Default: 15 seconds.
     public var interval: Duration = .seconds(15)

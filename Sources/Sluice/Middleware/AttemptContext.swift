@@ -25,10 +25,9 @@ public struct AttemptContext: Sendable {
 
     /// Returns the result, by the route's policies, if the attempt ends with an outcome.
     ///
-    /// It is for a middleware that ends an attempt without its handler, such as with ``Outcome/release``, or
-    /// that overrides the handler. Each call asks the retry policy again, and may return another delay.
+    /// It is for a middleware that ends an attempt without its handler, or overrides the handler. Each call
+    /// asks the retry policy again, and may return another delay.
     public func result(of outcome: Outcome) -> AttemptResult { decide(.outcome(outcome)) }
 
-    /// Returns the result of a handler's end.
     func result(of result: HandlerResult) -> AttemptResult { decide(result) }
 }

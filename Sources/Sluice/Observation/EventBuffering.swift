@@ -15,9 +15,7 @@ public struct EventBuffering: Sendable, Hashable {
         EventBuffering(limit: max(limit, 1), loss: .newest)
     }
 
-    /// Keeps the newest events: the ones that have waited longest are lost.
-    ///
-    /// - Parameter limit: The most events that wait; at least 1.
+    /// Keeps the newest events, at most `limit`, at least 1: the ones that have waited longest are lost.
     public static func latest(_ limit: Int) -> EventBuffering {
         EventBuffering(limit: max(limit, 1), loss: .oldest)
     }

@@ -1,11 +1,8 @@
 internal import Logging
 
-/// Logging of events.
-///
-/// Each change of state is logged once, with structured keys and without payloads (G13): at *warning* if a
-/// person must act, at *notice* results of a request, at *debug* attempts.
 extension Broker {
-    /// Logs the events of a commit.
+    /// Logs the events of a commit, once each, without payloads (G13): at *warning* if a person must act, at
+    /// *notice* results of a request, at *debug* attempts.
     func log(_ events: [QueueEvent]) {
         let logger = options.logger
         guard logger.logLevel <= .warning else { return }
@@ -66,7 +63,6 @@ extension QueueEvent {
         }
     }
 
-    /// The structured keys of the log line.
     fileprivate var facts: Logger.Metadata {
         var facts: Logger.Metadata = [:]
         if let queue { facts["queue"] = "\(queue)" }

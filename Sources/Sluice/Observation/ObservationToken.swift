@@ -3,9 +3,7 @@
 public final class ObservationToken: Sendable {
     private let end: @Sendable () -> Void
 
-    /// - Parameters:
-    ///   - subscriber: Receives the events.
-    ///   - cancel: Prevents further callbacks.
+    /// - Parameter cancel: Prevents further callbacks.
     init(_ observers: Observers, _ subscriber: Observers.Subscriber, cancel: @escaping @Sendable () -> Void) {
         let unsubscribe = observers.add(subscriber)
         end = {
@@ -23,7 +21,7 @@ public final class ObservationToken: Sendable {
 
     /// Ends the callbacks: after the return, none begins.
     ///
-    /// One that has begun on another thread may still run. If you call it on the callbacks' own serial queue
-    /// or executor, no other callback runs.
+    /// One that has begun on another thread may still run, unless you call it on the callbacks' own serial
+    /// queue or executor.
     public func cancel() { end() }
 }

@@ -28,9 +28,8 @@ final class Observers: Sendable {
 
     deinit { end() }
 
-    /// Adds an observer for all commits of transactions that begin from now on.
-    ///
-    /// - Returns: A function that removes the observer; it may be called more than once.
+    /// Adds an observer for all commits of transactions that begin from now on; returns a function that
+    /// removes it, and may be called more than once.
     func add(_ subscriber: Subscriber) -> @Sendable () -> Void {
         let number = state.withLock { state -> Int? in
             if state.hasEnded { return nil }
@@ -46,9 +45,11 @@ final class Observers: Sendable {
         return { [weak self] in self?.remove(number) }
     }
 
+    private var subscribers: [Subscriber] { state.withLock { Array($0.subscribers.values) } }
+
     func publish(_ events: [QueueEvent], _ contents: ObservedContents? = nil) {
         guard !events.isEmpty else { return }
-        for subscriber in state.withLock({ Array($0.subscribers.values) }) {
+        for subscriber in subscribers {
             subscriber.receive(events)
             if let contents { subscriber.receiveContents(events, contents) }
         }
@@ -57,13 +58,13 @@ final class Observers: Sendable {
     /// Notifies observers with contents of commits of others, if there were any since the last call.
     func tellCommitOfOthers() {
         guard interest.takeCommitOfOthers() else { return }
-        for subscriber in state.withLock({ Array($0.subscribers.values) }) { subscriber.othersCommitted() }
+        for subscriber in subscribers { subscriber.othersCommitted() }
     }
 
     /// Notifies observers that the status of a queue, or of all, may differ, though the file has not changed.
     func poke(_ queue: QueueID?) {
         guard interest.isAny else { return }
-        for subscriber in state.withLock({ Array($0.subscribers.values) }) { subscriber.poke(queue) }
+        for subscriber in subscribers { subscriber.poke(queue) }
     }
 
     /// Ends all observation, as the broker is closed.
@@ -80,7 +81,6 @@ final class Observers: Sendable {
     }
 
     private func remove(_ number: Int) {
-        let removed = state.withLock { $0.subscribers.removeValue(forKey: number) }
-        if removed != nil { interest.end() }
+        if state.withLock({ $0.subscribers.removeValue(forKey: number) }) != nil { interest.end() }
     }
 }

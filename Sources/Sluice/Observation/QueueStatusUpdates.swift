@@ -30,13 +30,7 @@ public struct QueueStatusUpdates: AsyncSequence, Sendable {
         let broker: Broker
         let queue: QueueName
         let watch: QueueWatch
-        private var last: QueueStatus?
-
-        init(broker: Broker, queue: QueueName, watch: QueueWatch) {
-            self.broker = broker
-            self.queue = queue
-            self.watch = watch
-        }
+        fileprivate var last: QueueStatus?
 
         /// Returns the next status that differs from the last; `nil` if the broker was closed or the task is
         /// cancelled.

@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// Waits for possible changes of a queue.
 final class QueueWatch: Sendable {
     private let state: WatchState
@@ -28,5 +30,68 @@ final class QueueWatch: Sendable {
             unsubscribe()
             state.end()
         }
+    }
+}
+
+private final class WatchState: Sendable {
+    private struct State {
+        /// The first read is due.
+        var mayHaveChanged = true
+        var hasEnded = false
+        var id: QueueID?
+        /// The queue's number is being read, so a poke of any queue may be about this one.
+        var isLookingUp = false
+        var waiter: CheckedContinuation<Bool, Never>?
+    }
+
+    private let state = Mutex(State())
+    private let queue: QueueName
+
+    init(_ queue: QueueName) { self.queue = queue }
+
+    func receive(_ events: [QueueEvent]) {
+        // Gates and holds have no queue, and may affect any.
+        if events.contains(where: { $0.queue == queue || $0.queue == nil || $0.target == queue }) { note() }
+    }
+
+    /// - Parameter id: `nil` is every queue.
+    func poke(_ id: QueueID?) { if id == nil || state.withLock({ $0.id == id || $0.isLookingUp }) { note() } }
+
+    func knows(_ id: QueueID?) { state.withLock { ($0.id, $0.isLookingUp) = (id, false) } }
+
+    func changed() async -> Bool {
+        await withCheckedContinuation { continuation in
+            let answer = state.withLock { state -> Bool? in
+                if state.hasEnded { return false }
+                guard state.mayHaveChanged else {
+                    precondition(state.waiter == nil, "two tasks wait for one status; iterate twice")
+                    state.waiter = continuation
+                    return nil
+                }
+                state.mayHaveChanged = false
+                state.isLookingUp = state.id == nil
+                return true
+            }
+            if let answer { continuation.resume(returning: answer) }
+        }
+    }
+
+    func end() {
+        let waiter = state.withLock { state in
+            state.hasEnded = true
+            defer { state.waiter = nil }
+            return state.waiter
+        }
+        waiter?.resume(returning: false)
+    }
+
+    private func note() {
+        let waiter = state.withLock { state in
+            state.mayHaveChanged = state.waiter == nil
+            state.isLookingUp = state.id == nil
+            defer { state.waiter = nil }
+            return state.waiter
+        }
+        waiter?.resume(returning: true)
     }
 }

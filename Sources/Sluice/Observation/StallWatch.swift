@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Holds the state machine.
+/// Guards the state machine with a lock.
 final class StallWatch: Sendable {
     private let machine = Mutex(StallWatchStateMachine())
 
@@ -34,15 +34,14 @@ extension Broker {
         scheduler.schedule(.findStalled, within: threshold / Self.looksPerThreshold)
     }
 
-    /// How many pages are read within the threshold.
-    ///
-    /// A stall is reported at most a fifth of the threshold late, if one page has all queues.
+    /// How many pages are read within the threshold: a stall is reported at most a fifth of it late, if one
+    /// page has all queues.
     static let looksPerThreshold = 5
 
     /// Reads the next page of queues, and reports the stalled ones.
     func findStalled(_ threshold: Duration) async throws(SluiceError) {
-        let after = stalls.next
-        let found = try await statuses(of: .prefix([]), in: nil, after: after, limit: StallWatch.page)
+        let page = StallWatch.page
+        let found = try await statuses(of: .prefix([]), in: nil, after: stalls.next, limit: page)
         let now = options.clock.now
         let events = stalls.look(at: found, now: options.clock.uptime, threshold: threshold).map { status in
             var event = QueueEvent(.stalled, at: now.date, queue: status.queue)

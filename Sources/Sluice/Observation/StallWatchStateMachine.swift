@@ -1,7 +1,7 @@
 /// Finds stalled queues: pages of statuses in, queues to report out; no SQL, no clock.
 ///
-/// Each page is a bounded amount of reading. The machine keeps a mark for each queue that does not move, at
-/// most ``limit``; other queues get one when some of these have moved.
+/// It keeps a mark for each queue that does not move, at most ``limit``; other queues get one when some of
+/// these have moved.
 struct StallWatchStateMachine {
     /// About a megabyte.
     static let limit = 10_000
@@ -19,9 +19,7 @@ struct StallWatchStateMachine {
 
     var count: Int { marks.count }
 
-    /// Adds a page of statuses, and returns the queues that have stalled.
-    ///
-    /// Each is returned once, until it moves.
+    /// Adds a page of statuses, and returns the queues that have stalled, each once until it moves.
     mutating func look(
         at statuses: [QueueStatus],
         isLast: Bool,
@@ -45,12 +43,10 @@ struct StallWatchStateMachine {
         }
     }
 
-    /// Forgets a queue that has moved.
     mutating func moved(_ queue: QueueName) { if !marks.isEmpty { marks[queue] = nil } }
 
     /// Forgets all queues, as there are no observers.
     mutating func forget() {
-        marks = [:]
-        next = nil
+        (marks, next) = ([:], nil)
     }
 }

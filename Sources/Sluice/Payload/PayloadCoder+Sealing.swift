@@ -4,7 +4,6 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// Payloads as they are stored, perhaps sealed.
 extension PayloadCoder {
     /// Returns an action's payload as it is stored.
     func stored<A: Action>(_ action: A) throws(SluiceError) -> String {
@@ -22,10 +21,8 @@ extension PayloadCoder {
         guard let sealing, !SealedPayload.isSealed(payload) else { return payload }
         let context = context()
         func failure(_ reason: String) -> SluiceError {
-            SluiceError(
-                .payloadNotSealed,
-                "the payload of an action of kind '\(context.kind)' cannot be sealed: \(reason)"
-            )
+            let subject = "the payload of an action of kind '\(context.kind)'"
+            return SluiceError(.payloadNotSealed, "\(subject) cannot be sealed: \(reason)")
         }
         let sealed: SealedPayload
         do {
@@ -44,36 +41,33 @@ extension PayloadCoder {
     /// Returns the plain text of a stored payload, or the reason of the failure without the payload (G13).
     func open(_ payload: String, _ context: @autoclosure () -> SealingContext) -> Result<String, Undecodable>
     {
-        func failure(_ reason: String) -> Result<String, Undecodable> {
-            .failure(Undecodable(reason: reason))
-        }
         guard SealedPayload.isSealed(payload) else {
             guard sealing != nil, !acceptsUnsealed else { return .success(payload) }
-            return failure("the payload is not sealed, and the broker accepts no other")
+            return .undecodable("the payload is not sealed, and the broker accepts no other")
         }
         guard let sealed = SealedPayload(payload) else {
-            return failure("the payload says that it is sealed, and is not written as a sealed one")
+            return .undecodable("the payload says that it is sealed, and is not written as a sealed one")
         }
+        var key: String { "'\(sealed.key)'" }
         guard let sealing else {
-            return failure(
-                "the payload is sealed with the key '\(sealed.key)', and the broker has no payloadSealing"
-            )
+            let lack = "the broker has no payloadSealing"
+            return .undecodable("the payload is sealed with the key \(key), and \(lack)")
         }
         do {
             let data = try sealing.open(sealed, as: context())
             guard let text = String(validating: data, as: UTF8.self) else {
-                return failure("what was sealed with the key '\(sealed.key)' is not UTF-8")
+                return .undecodable("what was sealed with the key \(key) is not UTF-8")
             }
             return .success(text)
         } catch SealingFailure.missingKey {
-            return failure("the payload is sealed with the key '\(sealed.key)', which is not there")
+            return .undecodable("the payload is sealed with the key \(key), which is not there")
         } catch SealingFailure.notAuthentic {
-            return failure(
-                "the payload does not open with the key '\(sealed.key)': it was sealed with another of that "
+            return .undecodable(
+                "the payload does not open with the key \(key): it was sealed with another of that "
                     + "name or for another kind or version, or has been changed"
             )
         } catch {
-            return failure("opening with the key '\(sealed.key)' threw \(type(of: error))")
+            return .undecodable("opening with the key \(key) threw \(type(of: error))")
         }
     }
 }

@@ -41,24 +41,20 @@ package struct PayloadCoder: Sendable {
             try check(text.utf8.count, kind: A.kind)
             return text
         }
+        func refusal(_ reason: String) -> SluiceError {
+            SluiceError(.payloadNotEncodable, "an action of kind '\(A.kind)' does not encode: \(reason)")
+        }
         let data: Data
         do {
             data = try encoder.encode(action)
         } catch {
-            throw SluiceError(
-                .payloadNotEncodable,
-                "an action of kind '\(A.kind)' does not encode: \(type(of: error))"
-            )
+            throw refusal("\(type(of: error))")
         }
         try check(data.count, kind: A.kind)
         let text = String(decoding: data, as: UTF8.self)
         // Foundation writes a decimal that is not a number, but cannot read it.
         guard JSONGrammar.accepts(text) else {
-            throw SluiceError(
-                .payloadNotEncodable,
-                "an action of kind '\(A.kind)' does not encode: it \(JSONGrammar.fault(of: text)); "
-                    + "a Decimal that is NaN has no JSON"
-            )
+            throw refusal("it \(JSONGrammar.fault(of: text)); a Decimal that is NaN has no JSON")
         }
         return text
     }
@@ -67,10 +63,8 @@ package struct PayloadCoder: Sendable {
     func check(_ action: RawAction) throws(SluiceError) {
         try check(action.payload.utf8.count, kind: action.kind)
         guard JSONGrammar.accepts(action.payload) else {
-            throw SluiceError(
-                .payloadNotJSON,
-                "the payload of an action of kind '\(action.kind)' \(JSONGrammar.fault(of: action.payload))"
-            )
+            let fault = JSONGrammar.fault(of: action.payload)
+            throw SluiceError(.payloadNotJSON, "the payload of an action of kind '\(action.kind)' \(fault)")
         }
     }
 
@@ -91,9 +85,7 @@ package struct PayloadCoder: Sendable {
         } catch let error as DecodingError {
             return .failure(Undecodable(A.kind, error))
         } catch {
-            return .failure(
-                Undecodable(reason: "the payload does not decode as '\(A.kind)': \(Swift.type(of: error))")
-            )
+            return .undecodable("the payload does not decode as '\(A.kind)': \(Swift.type(of: error))")
         }
     }
 }

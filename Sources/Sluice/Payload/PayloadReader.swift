@@ -28,7 +28,6 @@ final class PayloadReader: Sendable {
 
     /// Raised when a route or an upgrader is added, since unreadable payloads may then be readable.
     var revision: Int { changes.load(ordering: .acquiring) }
-
     func codeChanged() { changes.add(1, ordering: .acquiringAndReleasing) }
 
     func add(
@@ -51,10 +50,8 @@ final class PayloadReader: Sendable {
             return true
         }
         guard isNew else {
-            throw SluiceError(
-                .duplicateUpgrader,
-                "there is an upgrader of '\(kind)' from version \(version) already"
-            )
+            let message = "there is an upgrader of '\(kind)' from version \(version) already"
+            throw SluiceError(.duplicateUpgrader, message)
         }
     }
 
@@ -71,8 +68,8 @@ final class PayloadReader: Sendable {
         case .success(let text): plain = text
         }
         guard version != A.version else { return coder.decode(type, from: plain) }
-        return upgraded(plain, of: kind, from: version, to: A.version)
-            .flatMap { coder.decode(type, from: $0) }
+        let current = upgraded(plain, of: kind, from: version, to: A.version)
+        return current.flatMap { coder.decode(type, from: $0) }
     }
 
     private func upgraded(
@@ -81,21 +78,18 @@ final class PayloadReader: Sendable {
         from stored: Int,
         to current: Int
     ) -> Result<String, Undecodable> {
-        func failure(_ reason: String) -> Result<String, Undecodable> {
-            .failure(Undecodable(reason: reason))
-        }
         guard stored < current else {
-            return failure("version \(stored) of '\(kind)' is newer than this program's \(current)")
+            return .undecodable("version \(stored) of '\(kind)' is newer than this program's \(current)")
         }
         var (payload, version) = (payload, stored)
         while version < current {
             guard let step = steps.withLock({ $0[kind]?[version] }) else {
-                return failure(
+                return .undecodable(
                     "no upgrader of '\(kind)' from version \(version), and this program's is \(current)"
                 )
             }
             guard step.target <= current else {
-                return failure(
+                return .undecodable(
                     "the upgrader of '\(kind)' from version \(version) leads to \(step.target), "
                         + "beyond this program's \(current)"
                 )
@@ -103,9 +97,8 @@ final class PayloadReader: Sendable {
             do {
                 payload = try step.upgrade(payload)
             } catch {
-                return failure(
-                    "upgrading from version \(version): \(Undecodable(kind, thrown: error).reason)"
-                )
+                let reason = Undecodable(kind, thrown: error).reason
+                return .undecodable("upgrading from version \(version): \(reason)")
             }
             version = step.target
         }
@@ -114,7 +107,7 @@ final class PayloadReader: Sendable {
 }
 
 extension Undecodable {
-    /// Makes the reason from an upgrader's error, without its text, which may contain the payload.
+    /// Makes the reason without the text of an upgrader's error, which may contain the payload.
     fileprivate init(_ kind: String, thrown error: any Error) {
         switch error {
         case let error as DecodingError: self.init(kind, error)

@@ -9,6 +9,10 @@ package struct Undecodable: Error {
     let reason: String
 }
 
+extension Result where Failure == Undecodable {
+    static func undecodable(_ reason: String) -> Self { .failure(Undecodable(reason: reason)) }
+}
+
 extension Undecodable {
     init(_ kind: String, _ error: DecodingError) {
         let (what, context): (String, DecodingError.Context) =
@@ -25,8 +29,7 @@ extension Undecodable {
 
     /// Describes the fault of a value, such as an invalid case of an enumeration.
     ///
-    /// Swift's own text names the type, which belongs to the program, and the value, which belongs to the
-    /// payload.
+    /// Swift's text has the type, which belongs to the program, and the value, which belongs to the payload.
     private static func fault(_ context: DecodingError.Context) -> String {
         let words = context.debugDescription.split(separator: " ")
         guard words.count > 5, words.starts(with: ["Cannot", "initialize"]),
@@ -35,9 +38,7 @@ extension Undecodable {
         return "it is none of the cases of \(words[2])"
     }
 
-    /// Returns a key as the code spells it.
-    ///
-    /// Keys of a dictionary are part of the payload and not named.
+    /// Returns a key as the code spells it; keys of a dictionary are part of the payload and not named.
     private static func name(_ key: any CodingKey) -> String {
         if let index = key.intValue { return String(index) }
         return Mirror(reflecting: key).displayStyle == .enum ? key.stringValue : "*"

@@ -12,11 +12,8 @@ public import struct Foundation.Data
 /// Both methods are called on any thread, several at a time. They must not call the broker: an edit seals
 /// inside a transaction.
 public protocol PayloadSealing: Sendable {
-    /// Seals a payload.
+    /// Seals a payload, JSON text in UTF-8, so that only the same context opens it.
     ///
-    /// - Parameters:
-    ///   - payload: JSON text in UTF-8.
-    ///   - context: The context that is required to open the payload.
     /// - Throws: Any error; nothing is stored, and the caller gets ``SluiceError/Code/payloadNotSealed``.
     func seal(_ payload: Data, as context: SealingContext) throws -> SealedPayload
 
