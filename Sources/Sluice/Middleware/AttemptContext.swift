@@ -4,7 +4,6 @@ public struct AttemptContext: Sendable {
     public let attempt: Attempt
     /// The pattern of the route that performs it.
     public let pattern: QueuePattern
-
     private let action: ClaimedAction
     private let decide: @Sendable (HandlerResult) -> AttemptResult
 
@@ -28,6 +27,5 @@ public struct AttemptContext: Sendable {
     /// It is for a middleware that ends an attempt without its handler, or overrides the handler. Each call
     /// asks the retry policy again, and may return another delay.
     public func result(of outcome: Outcome) -> AttemptResult { decide(.outcome(outcome)) }
-
     func result(of result: HandlerResult) -> AttemptResult { decide(result) }
 }

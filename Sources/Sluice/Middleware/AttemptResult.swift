@@ -49,7 +49,6 @@ public struct AttemptResult: Sendable, Hashable {
 
     /// How long the action waits for its next attempt; a gate can end the wait earlier or extend it.
     public var delay: Duration? { wait?.0 }
-
     /// The gate that the action waits for.
     public var gate: GateName? { wait?.1 }
 

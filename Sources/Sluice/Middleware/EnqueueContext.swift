@@ -14,14 +14,11 @@ public struct EnqueueContext: Sendable {
     ///
     /// Such as the `traceparent` of W3C Trace Context. If they exceed 4,096 bytes of JSON, none is stored.
     public var trace: [String: String] = [:]
-
     private let drafts: [ActionDraft]
 
     init(_ drafts: [ActionDraft]) { self.drafts = drafts }
-
     /// The actions, in their order.
     public var actions: [Item] { drafts.map { Item(queue: $0.queue, kind: $0.kind, version: $0.version) } }
-
     package var sortKeys: [SortKey] { drafts.map(\.sortKey) }
 
     /// The drafts with the trace.

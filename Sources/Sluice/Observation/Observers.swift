@@ -25,7 +25,6 @@ final class Observers: Sendable {
     let interest: Interest
 
     init(_ interest: Interest) { self.interest = interest }
-
     deinit { end() }
 
     /// Adds an observer for all commits of transactions that begin from now on; returns a function that

@@ -18,7 +18,6 @@ final class QueueWatch: Sendable {
     }
 
     deinit { unsubscribe() }
-
     /// Notes the queue's number, once the file has one.
     func knows(_ id: QueueID?) { state.knows(id) }
 
@@ -56,7 +55,6 @@ private final class WatchState: Sendable {
 
     /// - Parameter id: `nil` is every queue.
     func poke(_ id: QueueID?) { if id == nil || state.withLock({ $0.id == id || $0.isLookingUp }) { note() } }
-
     func knows(_ id: QueueID?) { state.withLock { ($0.id, $0.isLookingUp) = (id, false) } }
 
     func changed() async -> Bool {

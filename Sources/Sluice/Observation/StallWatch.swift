@@ -3,7 +3,6 @@ internal import Synchronization
 /// Guards the state machine with a lock.
 final class StallWatch: Sendable {
     private let machine = Mutex(StallWatchStateMachine())
-
     /// How many queues one page has.
     static let page = 2_000
 

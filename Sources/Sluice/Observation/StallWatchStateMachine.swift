@@ -44,9 +44,6 @@ struct StallWatchStateMachine {
     }
 
     mutating func moved(_ queue: QueueName) { if !marks.isEmpty { marks[queue] = nil } }
-
     /// Forgets all queues, as there are no observers.
-    mutating func forget() {
-        (marks, next) = ([:], nil)
-    }
+    mutating func forget() { (marks, next) = ([:], nil) }
 }

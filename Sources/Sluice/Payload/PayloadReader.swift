@@ -1,11 +1,5 @@
 internal import Synchronization
 
-#if canImport(FoundationEssentials)
-internal import FoundationEssentials
-#else
-internal import Foundation
-#endif
-
 /// Converts stored payloads to values of a route's type, also from older versions.
 ///
 /// A payload is upgraded when it is read, step by step, and stays in the file unchanged: an older program can
@@ -25,7 +19,6 @@ final class PayloadReader: Sendable {
     private let changes = Atomic(0)
 
     init(_ coder: PayloadCoder) { self.coder = coder }
-
     /// Raised when a route or an upgrader is added, since unreadable payloads may then be readable.
     var revision: Int { changes.load(ordering: .acquiring) }
     func codeChanged() { changes.add(1, ordering: .acquiringAndReleasing) }

@@ -1,9 +1,3 @@
-#if canImport(FoundationEssentials)
-internal import FoundationEssentials
-#else
-internal import Foundation
-#endif
-
 /// Why a payload does not decode, without its values.
 package struct Undecodable: Error {
     let reason: String

@@ -23,3 +23,83 @@ public protocol PayloadSealing: Sendable {
     ///   as an undecodable one.
     func open(_ sealed: SealedPayload, as context: SealingContext) throws -> Data
 }
+
+/// The context of a sealed payload, without which it cannot be opened.
+///
+/// Kind and version determine how a handler reads a payload, and never change while it is stored. Queue,
+/// place, number and tag may change while an action waits, so they are not part of the context.
+public struct SealingContext: Sendable, Hashable {
+    /// The kind of the action.
+    public let kind: String
+    /// The version of the kind that the payload is written in.
+    public let version: Int
+
+    /// Makes a context, for tests of a sealing.
+    public init(kind: String, version: Int) {
+        self.kind = kind
+        self.version = version
+    }
+
+    /// The context as bytes to authenticate: different ones for different contexts.
+    public var bytes: Data { Data("sluice payload 1\n\(version)\n\(kind)".utf8) }
+}
+
+/// A sealed payload, and the name of its key.
+///
+/// It is stored as JSON text in exactly this form: `{"sluice_sealed":"…","key":"…"}`, with the bytes in
+/// Base64.
+public struct SealedPayload: Sendable, Hashable {
+    /// The key's name: 1 to 255 ASCII letters, digits and `-`, `.`, `_`, `:`, `/`, `@`; stored in plain text.
+    public let key: String
+    /// The bytes for opening it, such as nonce, ciphertext and tag.
+    public let bytes: Data
+
+    /// Makes a sealed payload.
+    public init(key: String, bytes: Data) {
+        self.key = key
+        self.bytes = bytes
+    }
+
+    /// Returns whether a text is a valid name of a key.
+    public static func isValid(key: String) -> Bool {
+        (1...255).contains(key.utf8.count)
+            && key.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "."),
+                    UInt8(ascii: "_"), UInt8(ascii: ":"), UInt8(ascii: "/"), UInt8(ascii: "@"):
+                    true
+                default: false
+                }
+            }
+    }
+}
+
+extension SealedPayload {
+    private static let head = #"{"sluice_sealed":""#
+    private static let middle = #"","key":""#
+    private static let tail = #""}"#
+
+    /// Returns whether a stored payload is sealed.
+    static func isSealed(_ text: String) -> Bool {
+        // Called for each payload that is read; most differ in the first byte of their first key.
+        text.utf8.dropFirst(2).first == UInt8(ascii: "s") && text.utf8.starts(with: head.utf8)
+    }
+
+    /// The JSON text that is stored.
+    var text: String { Self.head + bytes.base64EncodedString() + Self.middle + key + Self.tail }
+
+    /// Reads a stored payload; `nil` if it is not in the format of ``text``.
+    init?(_ text: String) {
+        guard Self.isSealed(text), text.utf8.suffix(Self.tail.utf8.count).elementsEqual(Self.tail.utf8) else {
+            return nil
+        }
+        let parts = text.dropFirst(Self.head.count).dropLast(Self.tail.count)
+            .split(separator: "\"", omittingEmptySubsequences: false)
+        // The bytes, a comma, the word, a colon, the key.
+        guard parts.count == 5, parts[1] == ",", parts[2] == "key", parts[3] == ":",
+            Self.isValid(key: String(parts[4])), let bytes = Data(base64Encoded: String(parts[0]))
+        else { return nil }
+        self.init(key: String(parts[4]), bytes: bytes)
+    }
+}

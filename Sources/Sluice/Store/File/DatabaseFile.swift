@@ -28,10 +28,8 @@ package struct DatabaseFile {
     /// The page cache of the writer in KiB: it was measured to double the rate at 10,000 queues, where an
     /// insert touches many pages of the order's index.
     static let cacheKibibytes = 64 * 1_024
-
     /// The size to which the WAL is truncated after a checkpoint has copied all of it.
     static let journalSizeLimit = 64 * 1_024 * 1_024
-
     package let location: Location
     private let options: FileOptions
     package var lockTimeout: Duration { options.lockTimeout }
@@ -154,22 +152,17 @@ package struct DatabaseFile {
 
     /// Settings for files only; `wal_autocheckpoint` is set before the WAL hook replaces it.
     private static let filePragmas = [
-        Pragma("wal_autocheckpoint", 0),
-        Pragma("synchronous", 2),
-        Pragma("fullfsync", true),
-        Pragma("checkpoint_fullfsync", true),
-        Pragma("journal_size_limit", journalSizeLimit),
-        Pragma("mmap_size", 0),
+        Pragma("wal_autocheckpoint", 0), Pragma("synchronous", 2),
+        Pragma("fullfsync", true), Pragma("checkpoint_fullfsync", true),
+        Pragma("journal_size_limit", journalSizeLimit), Pragma("mmap_size", 0),
     ]
 
     /// All other settings that the engine relies on.
     private static let commonPragmas = [
-        Pragma("cache_size", -cacheKibibytes),
-        Pragma("trusted_schema", false),
+        Pragma("cache_size", -cacheKibibytes), Pragma("trusted_schema", false),
+        Pragma("recursive_triggers", false), Pragma("temp_store", "MEMORY", answers: "2"),
         // For the application's tables, when its code settles an attempt; the engine's have none.
         Pragma("foreign_keys", true),
-        Pragma("recursive_triggers", false),
-        Pragma("temp_store", "MEMORY", answers: "2"),
     ]
 }
 
@@ -215,9 +208,7 @@ extension DatabaseFile {
         }
     }
 
-    private static func isThere(_ path: String) -> Bool {
-        FileFact(path) != nil
-    }
+    private static func isThere(_ path: String) -> Bool { FileFact(path) != nil }
 
     /// Creates an empty file that only its owner can read, unless it exists.
     ///
@@ -296,14 +287,9 @@ extension DatabaseFile {
     }
 
     /// Returns the size of the file at a path; `nil` if there is none.
-    package static func byteCount(of path: String) -> Int? {
-        FileFact(path)?.byteCount
-    }
-
+    package static func byteCount(of path: String) -> Int? { FileFact(path)?.byteCount }
     /// Returns the identity of the file at a path; `nil` if there is none.
-    package static func identity(of path: String) -> Identity? {
-        FileFact(path)?.identity
-    }
+    package static func identity(of path: String) -> Identity? { FileFact(path)?.identity }
 }
 
 /// Creates a file that only its owner can read, unless the name exists.
@@ -311,4 +297,50 @@ extension DatabaseFile {
 /// It is outside the type, where `open` would be the type's own.
 private func createExclusively(_ path: String) -> Int32 {
     open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+}
+
+/// Removes a WAL and an index left by another user, as the `sqlite3` shell does without write access.
+private enum StaleSideFiles {
+    /// Removes them if they are empty and unused, or reports whose they are; does nothing if this user may
+    /// write them, or may not write the file.
+    static func remove(besides path: String) throws(SluiceError) {
+        guard !blocking(path).isEmpty else { return }
+        // With the lock, no process removes a file that another, opening the database too, has just created.
+        let directory = open(MountFacts.directory(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard directory >= 0 else { return }
+        defer { close(directory) }
+        while flock(directory, LOCK_EX) != 0, errno == EINTR {}
+        let files = blocking(path)
+        guard let first = files.first else { return }
+        let users = LockTable.users(indexPath: "\(path)-shm")
+        guard LockTable.isKnown, users.isEmpty, DatabaseFile.byteCount(of: "\(path)-wal") ?? 0 == 0 else {
+            throw refusal(path, first, users)
+        }
+        for file in files where unlink(file) != 0 && errno != ENOENT { throw refusal(path, file, []) }
+    }
+
+    /// Returns the files that this user may not write, if the user may write the database.
+    private static func blocking(_ path: String) -> [String] {
+        guard !DatabaseFile.isProtected(path) else { return [] }
+        return ["\(path)-wal", "\(path)-shm"].filter { DatabaseFile.isProtected($0) }
+    }
+
+    private static func refusal(_ path: String, _ file: String, _ users: [Int]) -> SluiceError {
+        var status = stat()
+        let owner = stat(file, &status) == 0 ? " of user \(name(of: status.st_uid))" : ""
+        let programs = users.map { pid in
+            LockTable.programName(of: pid).map { "\($0) (process \(pid))" } ?? "process \(pid)"
+        }
+        let use = programs.isEmpty ? "" : ", which \(programs.joined(separator: " and ")) has open,"
+        return SluiceError(
+            .readOnly,
+            "\(path) cannot be written: \(file)\(owner)\(use) is in the way; end all programs that use the "
+                + "database, and have that user or root remove the file"
+        )
+    }
+
+    private static func name(of user: uid_t) -> String {
+        guard let entry = getpwuid(user), let name = entry.pointee.pw_name else { return "\(user)" }
+        return "\(String(cString: name)) (\(user))"
+    }
 }

@@ -51,9 +51,7 @@ final class FileCheck: Sendable {
         if fate == .isUnknown { return }
         if fate == .isThere || fate == .isAnother && mutant("replaced file") { return try lookBeside() }
         let event = fate == .isAnother ? "was replaced" : "was renamed or removed"
-        try refuse(
-            "\(path) \(event) while it was open: close the broker, check the file and open it again"
-        )
+        try refuse("\(path) \(event) while it was open: close the broker, check the file and open it again")
     }
 
     private func lookBeside() throws(SluiceError) {

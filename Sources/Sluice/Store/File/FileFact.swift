@@ -25,6 +25,16 @@ struct FileFact: Equatable {
         #endif
         (seconds, nanoseconds) = (modified.tv_sec, modified.tv_nsec)
     }
+
+    /// Returns the contents of a file of Linux's proc file system; `nil` if there are none, as elsewhere.
+    static func contents(ofProc path: String) -> String? {
+        guard let file = fopen(path, "r") else { return nil }
+        defer { fclose(file) }
+        var text: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        while case let count = fread(&buffer, 1, buffer.count, file), count > 0 { text += buffer[..<count] }
+        return text.isEmpty ? nil : String(decoding: text, as: UTF8.self)
+    }
 }
 
 extension DatabaseFile.Identity {

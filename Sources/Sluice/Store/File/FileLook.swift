@@ -12,7 +12,6 @@ struct FileLook {
     private let path: String
     /// The file's state when it was opened without locks; `nil` if locks protect the read.
     private let stamp: Stamp?
-
     /// How often a file read without locks is read again if it was changed.
     static let attempts = 5
     static let changesTooFast = SluiceError(

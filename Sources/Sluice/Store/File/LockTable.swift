@@ -17,7 +17,6 @@ package struct LockTable: Hashable, Sendable {
     package var readers: [Int] = []
     /// Processes that hold any lock.
     private(set) var users: [Int] = []
-
     /// SQLite's lock bytes (`walIndex` in <https://www.sqlite.org/walformat.html#locks>).
     private static let writeByte = 120
     private static let readBytes = 123...127
@@ -59,7 +58,7 @@ package struct LockTable: Hashable, Sendable {
 
     private static func readOnce(_ path: String) -> LockTable? {
         guard let inode = FileFact(path)?.identity.inode else { return nil }
-        return ProcFile.contents(of: "/proc/locks").map { LockTable($0, inode: inode) }
+        return FileFact.contents(ofProc: "/proc/locks").map { LockTable($0, inode: inode) }
     }
 
     /// Returns the processes that have a database open: each connection locks the shared memory file.
@@ -70,13 +69,12 @@ package struct LockTable: Hashable, Sendable {
     /// A process that shares a database in WAL mode has no lock on it that excludes others.
     package static func owners(path: String) -> [Int] {
         guard let inode = FileFact(path)?.identity.inode else { return [] }
-        guard let text = ProcFile.contents(of: "/proc/locks") else { return [] }
+        guard let text = FileFact.contents(ofProc: "/proc/locks") else { return [] }
         return Set(locks(in: text, inode).filter { $0[3] == "WRITE" }.compactMap { Int($0[4]) }).sorted()
     }
 
     /// Reads the locks on the database of a WAL.
     static func read(walPath: String) -> LockTable { read(indexPath: walPath.dropLast("wal".count) + "shm") }
-
     /// Whether a connection of this process has the write lock.
     var isWriteLockOwn: Bool { writers.contains(Int(getpid())) }
 
@@ -89,6 +87,6 @@ package struct LockTable: Hashable, Sendable {
 
     /// Returns the name of a process's program; `nil` if the system does not provide it.
     package static func programName(of process: Int) -> String? {
-        ProcFile.contents(of: "/proc/\(process)/comm")?.split(separator: "\n").first.map(String.init)
+        FileFact.contents(ofProc: "/proc/\(process)/comm")?.split(separator: "\n").first.map(String.init)
     }
 }

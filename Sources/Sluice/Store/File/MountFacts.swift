@@ -36,7 +36,7 @@ package struct MountFacts: Sendable, Hashable {
     private static func isMountPoint(_ path: String) -> Bool {
         guard let resolved = realpath(path, nil) else { return false }
         defer { free(resolved) }
-        guard let table = ProcFile.contents(of: "/proc/self/mountinfo") else { return false }
+        guard let table = FileFact.contents(ofProc: "/proc/self/mountinfo") else { return false }
         return isMountPoint(String(cString: resolved), in: table)
     }
 
@@ -51,7 +51,7 @@ package struct MountFacts: Sendable, Hashable {
         if mount.is_remote != 0 {
             return withUnsafeBytes(of: mount.name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
         }
-        guard mount.type == fuseNumber, let table = ProcFile.contents(of: "/proc/self/mountinfo"),
+        guard mount.type == fuseNumber, let table = FileFact.contents(ofProc: "/proc/self/mountinfo"),
             let device = DatabaseFile.identity(of: path)?.device
         else { return nil }
         return fuseNetworkName(table, device: device)
@@ -68,7 +68,6 @@ package struct MountFacts: Sendable, Hashable {
 
     /// The number of all file systems served by programs, local or remote.
     private static let fuseNumber: UInt32 = 0x6573_5546
-
     /// The names of remote ones in the table of mounts.
     private static let fuseNetworks: Set<String> = [
         "fuse.sshfs", "fuse.glusterfs", "fuse.ceph", "fuse.ceph-fuse", "fuse.s3fs", "fuse.gcsfuse",

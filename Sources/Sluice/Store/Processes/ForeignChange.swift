@@ -6,7 +6,6 @@ package struct ForeignChange: Sendable, Hashable {
     package let change: String
 
     package var isDeletion: Bool { change == "delete" }
-
     /// Whether the handler of the action must end, if it runs.
     package var endsRun: Bool { isDeletion || change == "cancel" }
 }

@@ -100,7 +100,7 @@ package struct ProcessIdentity: Sendable, Hashable {
     static func machineStart(at path: String) -> String? {
         guard let file = DatabaseFile.identity(of: path),
             let system = DatabaseFile.identity(of: "/proc/self/stat"), file.device == system.device,
-            let start = ProcFile.contents(of: path)
+            let start = FileFact.contents(ofProc: path)
         else { return nil }
         // The time since boot, and those of processes, differ between time namespaces.
         let namespace = link(at: "/proc/self/ns/time").map { "/\($0)" } ?? ""
@@ -110,7 +110,7 @@ package struct ProcessIdentity: Sendable, Hashable {
     private static func look(at pid: Int64, in folder: String) -> Sight {
         // The folder of another pid namespace lists other processes.
         if let me = link(at: "\(folder)/self"), me != "\(getpid())" { return signalled(pid) }
-        guard let status = ProcFile.contents(of: "\(folder)/\(pid)/stat") else { return signalled(pid) }
+        guard let status = FileFact.contents(ofProc: "\(folder)/\(pid)/stat") else { return signalled(pid) }
         // The name in parentheses may contain anything; the start is the 20th field after it (proc(5)).
         guard let name = status.lastIndex(of: ")") else { return .isHidden }
         let fields = status[name...].split(separator: " ")

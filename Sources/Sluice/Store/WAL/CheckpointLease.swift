@@ -24,7 +24,6 @@ struct CheckpointLease {
     ///
     /// A process that rarely commits must not: it copies the WAL that is left to it only after commits.
     static let busy = 100
-
     /// The nonce of this opening of the file.
     let nonce: Int64
     private let process: ProcessIdentity
@@ -51,16 +50,10 @@ struct CheckpointLease {
 
     /// Returns a lease of the same opening, without memory of the file.
     func anew() -> CheckpointLease { CheckpointLease(nonce: nonce, process: process, clock: clock) }
-
     /// Whether another process has the lease.
-    var isOthers: Bool {
-        othersEnd.map { clock.uptime < $0 } ?? false
-    }
-
+    var isOthers: Bool { othersEnd.map { clock.uptime < $0 } ?? false }
     /// Whether this process has the lease, or had it within the margin.
-    var isOwn: Bool {
-        ownEnd.map { clock.uptime < $0 + Self.margin } ?? false
-    }
+    var isOwn: Bool { ownEnd.map { clock.uptime < $0 + Self.margin } ?? false }
 
     private struct Row: Equatable {
         let nonce: Int64
@@ -103,7 +96,6 @@ struct CheckpointLease {
     }
 
     mutating func checkpointed(isComplete: Bool) { isBlocked = !isComplete }
-
     /// Records that nothing was committed for a while.
     mutating func rested() { busyCount = 0 }
 

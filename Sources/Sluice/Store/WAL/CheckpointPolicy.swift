@@ -12,7 +12,6 @@ struct CheckpointPolicy {
     ///
     /// Groups would pay more for checkpoints than they save in syncs.
     static let smallCommit = 4
-
     /// Frames at the last checkpoint, until the WAL restarts.
     private var copied = 0
     private var syncedCommits = 0

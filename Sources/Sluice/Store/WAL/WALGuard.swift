@@ -48,7 +48,6 @@ final class WALGuard {
     static let lockPatience: Duration = .milliseconds(250)
     /// How long a close waits for the end of others' checkpoints.
     static let closePatience: Duration = .seconds(1)
-
     private let connection: Connection
     private let pin: WALPin
     /// The most frames that are left to a checkpoint with the write lock held.
@@ -117,7 +116,6 @@ final class WALGuard {
 
     /// Whether the pin must not be held between commits.
     private var mustYield: Bool { lease.isOthers || !isComplete && !mutant("yielding pin") }
-
     /// Releases the pin for a checkpoint of others, while a commit waits long for the write lock.
     func deferAfterAttempt() throws { if try connection.isOtherCheckpointing() { pin.release() } }
 
@@ -150,7 +148,6 @@ final class WALGuard {
     }
 
     func rolledBack() { lease.rolledBack() }
-
     /// Returns whether another process is responsible for a WAL with so many frames.
     func leavesCheckpoint(of frames: Int) -> Bool { frames < Self.neglected && lease.isOthers }
 
