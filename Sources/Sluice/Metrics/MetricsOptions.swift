@@ -8,9 +8,7 @@ public struct MetricsOptions: Sendable {
     /// The receiver; `nil`, the default, is the factory of `MetricsSystem` when the broker is opened.
     public var factory: (any MetricsFactory)?
 
-    /// How often a running broker reads depth, ages, parked queues and the size of the WAL; positive.
-    ///
-    /// Default: 15 seconds.
+    /// How often the file is read for depth, ages, parked queues and the WAL's size; by default 15 s.
     public var interval: Duration = .seconds(15)
 
     /// The most actions that are counted for the depths, the oldest first; at least 1.

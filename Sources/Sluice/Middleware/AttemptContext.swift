@@ -24,8 +24,7 @@ public struct AttemptContext: Sendable {
 
     /// Returns the result, by the route's policies, if the attempt ends with an outcome.
     ///
-    /// It is for a middleware that ends an attempt without its handler, or overrides the handler. Each call
-    /// asks the retry policy again, and may return another delay.
+    /// For a middleware that overrides the handler. Each call asks the retry policy again.
     public func result(of outcome: Outcome) -> AttemptResult { decide(.outcome(outcome)) }
     func result(of result: HandlerResult) -> AttemptResult { decide(result) }
 }

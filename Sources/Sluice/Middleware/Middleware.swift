@@ -2,10 +2,7 @@
 ///
 /// ```swift
 /// struct FailureReport: Middleware {
-///     func attempt(
-///         _ context: AttemptContext,
-///         next: NextAttempt
-///     ) async throws -> AttemptResult {
+///     func attempt(_ context: AttemptContext, next: NextAttempt) async throws -> AttemptResult {
 ///         let result = try await next()
 ///         if result.kind == .failed { report(context.attempt.kind, result.cause) }
 ///         return result
@@ -18,8 +15,7 @@
 public protocol Middleware: Sendable {
     /// Wraps an enqueue, of one action or of several that are stored together.
     ///
-    /// It is not called for ``Broker/enqueueBlocking(_:_:notBefore:)``, which cannot wait for it, nor for
-    /// writes of others to the file.
+    /// It is not called for ``Broker/enqueueBlocking(_:_:notBefore:)`` and for writes of others.
     ///
     /// - Parameter next: Stores the actions, durably when it returns; call it once, with the context or a
     ///   changed one.
@@ -30,9 +26,8 @@ public protocol Middleware: Sendable {
 
     /// Wraps an attempt: the reading of the payload and the handler.
     ///
-    /// The claim is in the file before it begins (G7). The result is written when the outermost middleware
-    /// has returned; only then is the queue's slot freed (G3). So slow code here delays the queue, and counts
-    /// towards the attempt's timeout.
+    /// The claim is in the file before it begins (G7). The result is written, and the queue's slot freed (G3),
+    /// when the outermost middleware has returned: slow code counts towards the attempt's timeout.
     ///
     /// - Parameter next: Performs the attempt and returns its result; call it once, or not at all.
     /// - Returns: The result of `next`, or ``AttemptContext/result(of:)`` of another outcome.

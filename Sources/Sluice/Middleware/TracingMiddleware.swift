@@ -18,8 +18,7 @@ public struct TracingMiddleware: Middleware {
     ///
     /// - Parameters:
     ///   - tracer: Makes the spans; `nil` is the tracer that `InstrumentationSystem` was bootstrapped with.
-    ///   - namesQueues: Whether spans have the attribute `sluice.queue`. Names of queues may contain personal
-    ///     data, so they are left out by default.
+    ///   - namesQueues: Whether spans have the attribute `sluice.queue`, which may contain personal data.
     public init(tracer: (any Tracer)? = nil, namesQueues: Bool = false) {
         self.tracer = tracer
         self.namesQueues = namesQueues

@@ -1,7 +1,6 @@
 /// How many events wait for an observer that is slower than the queues, and which are lost beyond that.
 ///
-/// An observer never delays a commit: an event without room is lost, and ``ObservedEvent/gap(lost:)``
-/// replaces it.
+/// An observer never delays a commit: ``ObservedEvent/gap(lost:)`` replaces events without room.
 public struct EventBuffering: Sendable, Hashable {
     enum Loss: Sendable { case newest, oldest }
 

@@ -1,8 +1,7 @@
 internal import Logging
 
 extension Broker {
-    /// Logs the events of a commit, once each, without payloads (G13): at *warning* if a person must act, at
-    /// *notice* results of a request, at *debug* attempts.
+    /// Logs events without payloads (G13): *warning* if a person must act, *notice* results of a request.
     func log(_ events: [QueueEvent]) {
         let logger = options.logger
         guard logger.logLevel <= .warning else { return }

@@ -3,24 +3,21 @@ internal import Synchronization
 /// A subscription, which ends when it is released.
 final class EventSubscription: Sendable {
     private let stream: EventStream
-    private let unsubscribe: @Sendable () -> Void
+    private let token: ObservationToken
 
     init(_ observers: Observers, _ buffering: EventBuffering) {
         let stream = EventStream(buffering)
         self.stream = stream
-        unsubscribe = observers.add(
-            Observers.Subscriber(receive: { stream.receive($0) }, end: { stream.end(drops: false) })
-        )
+        let end: @Sendable () -> Void = { stream.end(drops: false) }
+        let subscriber = Observers.Subscriber(receive: { stream.receive($0) }, end: end)
+        token = ObservationToken(observers, subscriber) { stream.end(drops: true) }
     }
-
-    deinit { unsubscribe() }
 
     func next() async -> ObservedEvent? {
         await withTaskCancellationHandler {
             await stream.next()
         } onCancel: {
-            unsubscribe()
-            stream.end(drops: true)
+            token.cancel()
         }
     }
 }
@@ -53,10 +50,8 @@ private final class EventStream: Sendable {
     func next() async -> ObservedEvent? {
         await withCheckedContinuation { continuation in
             let answer = state.withLock { state -> ObservedEvent?? in
-                precondition(
-                    state.waiter == nil,
-                    "two tasks wait for the events of one subscription; subscribe twice"
-                )
+                let isFirst = state.waiter == nil
+                precondition(isFirst, "two tasks wait for the events of one subscription; subscribe twice")
                 if let element = state.buffer.pop() { return .some(element) }
                 if state.hasEnded { return .some(nil) }
                 state.waiter = continuation

@@ -1,5 +1,4 @@
-/// Keeps an observation alive: callbacks end when the token is cancelled or released, or the broker is
-/// closed.
+/// Keeps an observation alive until it is cancelled or released, or the broker is closed.
 public final class ObservationToken: Sendable {
     private let end: @Sendable () -> Void
 
@@ -21,7 +20,6 @@ public final class ObservationToken: Sendable {
 
     /// Ends the callbacks: after the return, none begins.
     ///
-    /// One that has begun on another thread may still run, unless you call it on the callbacks' own serial
-    /// queue or executor.
+    /// One that has begun may still run, unless you call it on the callbacks' own serial queue or executor.
     public func cancel() { end() }
 }

@@ -27,8 +27,7 @@ final class Observers: Sendable {
     init(_ interest: Interest) { self.interest = interest }
     deinit { end() }
 
-    /// Adds an observer for all commits of transactions that begin from now on; returns a function that
-    /// removes it, and may be called more than once.
+    /// Adds an observer for transactions that begin from now on; returns a function that removes it.
     func add(_ subscriber: Subscriber) -> @Sendable () -> Void {
         let number = state.withLock { state -> Int? in
             if state.hasEnded { return nil }

@@ -31,8 +31,7 @@ public struct QueueStatusUpdates: AsyncSequence, Sendable {
         let watch: QueueWatch
         fileprivate var last: QueueStatus?
 
-        /// Returns the next status that differs from the last; `nil` if the broker was closed or the task is
-        /// cancelled.
+        /// Returns the next status that differs; `nil` if the broker was closed or the task is cancelled.
         public mutating func next() async throws(SluiceError) -> QueueStatus? {
             while await watch.changed() {
                 do {

@@ -3,21 +3,19 @@ internal import Synchronization
 /// Waits for possible changes of a queue.
 final class QueueWatch: Sendable {
     private let state: WatchState
-    private let unsubscribe: @Sendable () -> Void
+    private let token: ObservationToken
 
     init(_ observers: Observers, _ queue: QueueName) {
         let state = WatchState(queue)
         self.state = state
-        unsubscribe = observers.add(
-            Observers.Subscriber(
-                receive: { state.receive($0) },
-                poke: { state.poke($0) },
-                end: { state.end() }
-            )
+        let subscriber = Observers.Subscriber(
+            receive: { state.receive($0) },
+            poke: { state.poke($0) },
+            end: { state.end() }
         )
+        token = ObservationToken(observers, subscriber) { state.end() }
     }
 
-    deinit { unsubscribe() }
     /// Notes the queue's number, once the file has one.
     func knows(_ id: QueueID?) { state.knows(id) }
 
@@ -26,8 +24,7 @@ final class QueueWatch: Sendable {
         await withTaskCancellationHandler {
             await state.changed()
         } onCancel: {
-            unsubscribe()
-            state.end()
+            token.cancel()
         }
     }
 }

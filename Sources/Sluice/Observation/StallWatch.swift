@@ -33,8 +33,7 @@ extension Broker {
         scheduler.schedule(.findStalled, within: threshold / Self.looksPerThreshold)
     }
 
-    /// How many pages are read within the threshold: a stall is reported at most a fifth of it late, if one
-    /// page has all queues.
+    /// How many pages are read within the threshold, of which a report is late by at most one part.
     static let looksPerThreshold = 5
 
     /// Reads the next page of queues, and reports the stalled ones.

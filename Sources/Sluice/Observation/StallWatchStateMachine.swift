@@ -1,7 +1,6 @@
 /// Finds stalled queues: pages of statuses in, queues to report out; no SQL, no clock.
 ///
-/// It keeps a mark for each queue that does not move, at most ``limit``; other queues get one when some of
-/// these have moved.
+/// Each queue that does not move gets a mark, at most ``limit``; others wait for one.
 struct StallWatchStateMachine {
     /// About a megabyte.
     static let limit = 10_000

@@ -2,8 +2,8 @@ internal import Synchronization
 
 /// Converts stored payloads to values of a route's type, also from older versions.
 ///
-/// A payload is upgraded when it is read, step by step, and stays in the file unchanged: an older program can
-/// still read it, and a faulty upgrader does no damage.
+/// A payload is upgraded when it is read, and stays in the file unchanged: an older program can still read
+/// it, and a faulty upgrader does no damage.
 final class PayloadReader: Sendable {
     typealias Upgrader = @Sendable (_ payload: String) throws -> String
 
@@ -32,10 +32,8 @@ final class PayloadReader: Sendable {
         try validateKind(kind)
         try validateVersion(version, of: kind)
         guard version < target else {
-            throw SluiceError(
-                .invalidVersion,
-                "an upgrader of '\(kind)' from version \(version) does not lead to a later one"
-            )
+            let message = "an upgrader of '\(kind)' from version \(version) does not lead to a later one"
+            throw SluiceError(.invalidVersion, message)
         }
         let isNew = steps.withLock { steps in
             guard steps[kind]?[version] == nil else { return false }

@@ -21,10 +21,8 @@ enum TraceText {
     /// Throws ``SluiceError/Code/invalidOptions`` if a text is not a trace's.
     static func validate(_ text: String) throws(SluiceError) {
         guard text.utf8.count <= maximumByteCount, !fields(of: text).isEmpty else {
-            throw SluiceError(
-                .invalidOptions,
-                "a trace must be an object of texts with at most \(maximumByteCount) bytes"
-            )
+            let message = "a trace must be an object of texts with at most \(maximumByteCount) bytes"
+            throw SluiceError(.invalidOptions, message)
         }
     }
 

@@ -6,8 +6,7 @@ public import struct Foundation.Data
 
 /// Seals payloads before they are stored, and opens them before a handler gets them.
 ///
-/// The product `SluiceCrypto`, with the trait `Crypto`, has an implementation with keys of the application;
-/// your own type may keep its keys elsewhere. See <doc:Security>.
+/// The product `SluiceCrypto`, with the trait `Crypto`, has an implementation. See <doc:Security>.
 ///
 /// Both methods are called on any thread, several at a time. They must not call the broker: an edit seals
 /// inside a transaction.
@@ -19,15 +18,13 @@ public protocol PayloadSealing: Sendable {
 
     /// Opens a sealed payload, in the same context.
     ///
-    /// - Throws: ``SealingFailure``, or another error, of which only the type is reported. The action stays,
-    ///   as an undecodable one.
+    /// - Throws: ``SealingFailure``, or an error of which only the type is reported; the action stays.
     func open(_ sealed: SealedPayload, as context: SealingContext) throws -> Data
 }
 
 /// The context of a sealed payload, without which it cannot be opened.
 ///
-/// Kind and version determine how a handler reads a payload, and never change while it is stored. Queue,
-/// place, number and tag may change while an action waits, so they are not part of the context.
+/// Kind and version never change while a payload is stored; queue, place, number and tag may.
 public struct SealingContext: Sendable, Hashable {
     /// The kind of the action.
     public let kind: String
@@ -46,8 +43,7 @@ public struct SealingContext: Sendable, Hashable {
 
 /// A sealed payload, and the name of its key.
 ///
-/// It is stored as JSON text in exactly this form: `{"sluice_sealed":"…","key":"…"}`, with the bytes in
-/// Base64.
+/// It is stored as JSON text, with the bytes in Base64: `{"sluice_sealed":"…","key":"…"}`.
 public struct SealedPayload: Sendable, Hashable {
     /// The key's name: 1 to 255 ASCII letters, digits and `-`, `.`, `_`, `:`, `/`, `@`; stored in plain text.
     public let key: String
@@ -64,18 +60,13 @@ public struct SealedPayload: Sendable, Hashable {
     public static func isValid(key: String) -> Bool {
         (1...255).contains(key.utf8.count)
             && key.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "."),
-                    UInt8(ascii: "_"), UInt8(ascii: ":"), UInt8(ascii: "/"), UInt8(ascii: "@"):
-                    true
+                switch Unicode.Scalar(byte) {
+                case "-"..."9", ":", "@"..."Z", "_", "a"..."z": true
                 default: false
                 }
             }
     }
-}
 
-extension SealedPayload {
     private static let head = #"{"sluice_sealed":""#
     private static let middle = #"","key":""#
     private static let tail = #""}"#

@@ -25,8 +25,7 @@ package struct DatabaseFile {
     /// SQLite 3.37, for STRICT tables.
     static let oldestLibraryVersion = 3_037_000
 
-    /// The page cache of the writer in KiB: it was measured to double the rate at 10,000 queues, where an
-    /// insert touches many pages of the order's index.
+    /// The writer's page cache in KiB: measured to double the rate at 10,000 queues, by the order's index.
     static let cacheKibibytes = 64 * 1_024
     /// The size to which the WAL is truncated after a checkpoint has copied all of it.
     static let journalSizeLimit = 64 * 1_024 * 1_024
@@ -212,12 +211,10 @@ extension DatabaseFile {
 
     /// Creates an empty file that only its owner can read, unless it exists.
     ///
-    /// SQLite would use the mode that the umask leaves. Opening the file itself is not possible: closing any
-    /// descriptor of a database drops SQLite's locks on it (<https://www.sqlite.org/howtocorrupt.html>, 2.2).
-    /// So an empty file with another name is created, closed and then given this name.
-    ///
-    /// A file system without hard links, such as exFAT, has no permissions either: there the file is created
-    /// under its own name. A connection of this process that opens it at that instant could lose its locks.
+    /// SQLite would use the mode that the umask leaves. Closing any descriptor of a database drops SQLite's
+    /// locks on it (<https://www.sqlite.org/howtocorrupt.html>, 2.2), so an empty file with another name is
+    /// created, closed and then given this name. A file system without hard links, such as exFAT, has no
+    /// permissions either: there a connection that opens the file at that instant could lose its locks.
     ///
     /// - Parameter giveName: `link(2)`, or a test's replacement.
     static func createPrivateFile(
@@ -261,8 +258,8 @@ extension DatabaseFile {
 
     /// Returns a path that names the same file after the process has changed its working directory.
     ///
-    /// SQLite reads it as a path only. A bare `:memory:` is no file to it. A name that begins with `file:` is
-    /// a URI if the library is built so, as Debian's is (<https://www.sqlite.org/uri.html>).
+    /// SQLite reads it as a path only; a bare `:memory:` is no file, and a name that begins with `file:` is a
+    /// URI if the library is built so, as Debian's is.
     static func absolutePath(_ path: String) throws(SluiceError) -> String {
         // To Swift, a slash followed by a combining letter is another character.
         if path.utf8.first == UInt8(ascii: "/") { return path }
@@ -280,8 +277,7 @@ extension DatabaseFile {
         return directory + "/" + path
     }
 
-    /// Returns whether a file or directory exists that this thread may not write: with the rights of an
-    /// opening, while `access` checks those of the user who started the program.
+    /// Returns whether something exists that this thread may not write; `access` asks for the program's user.
     static func isProtected(_ path: String) -> Bool {
         faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0 && errno != ENOENT
     }
@@ -292,9 +288,7 @@ extension DatabaseFile {
     package static func identity(of path: String) -> Identity? { FileFact(path)?.identity }
 }
 
-/// Creates a file that only its owner can read, unless the name exists.
-///
-/// It is outside the type, where `open` would be the type's own.
+/// Creates a file that only its owner can read; outside the type, where `open` would be the type's own.
 private func createExclusively(_ path: String) -> Int32 {
     open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
 }

@@ -82,10 +82,8 @@ final class FileCheck: Sendable {
     /// Forgets the WAL and its index before a close, in which the last connection deletes them.
     func disconnects() { state.withLock { $0.besides = [] } }
 
-    /// Whether the WAL may be copied into the file at the close.
-    ///
-    /// Its contents belong to the file, even if its name was deleted. If another WAL has that name now,
-    /// others may have written through it.
+    /// Whether the WAL may be copied into the file at the close: its contents belong to the file even if its
+    /// name was deleted, but if another WAL has that name, others may have written through it.
     var mayCheckpointWAL: Bool {
         if isForked { return false }
         guard hasFailed.load(ordering: .acquiring) else { return true }

@@ -76,8 +76,6 @@ package struct MountFacts: Sendable, Hashable {
     ]
 
     /// Returns the name of a device's mount in `/proc/self/mountinfo` (proc(5)), if other machines share it.
-    ///
-    /// The third field of a line is the device, and the type follows a lone `-`.
     static func fuseNetworkName(_ table: String, device: UInt64) -> String? {
         for line in table.split(separator: "\n") {
             let fields = line.split(separator: " ")

@@ -6,10 +6,9 @@ internal import Synchronization
 /// <https://www.sqlite.org/wal.html#walresetbug>). Also, closing the connection of the second store would
 /// drop the locks of the first (<https://www.sqlite.org/howtocorrupt.html>, 2.2).
 ///
-/// A file is identified by device and inode, and a file system reuses the inode of a deleted file at once. So
-/// two pairs of steps are atomic under one lock: reading a file's inode and registering it, and closing the
-/// last connection and unregistering it. A suspended store has no connection: its file may be deleted, and
-/// another file may get its inode.
+/// A file system reuses the inode of a deleted file at once. So two pairs of steps are atomic under one lock:
+/// reading a file's inode and registering it, and closing the last connection and unregistering it. The file
+/// of a suspended store may be deleted, and another file may get its inode.
 enum OpenFiles {
     private static let registrations = Mutex<[DatabaseFile.Identity: Registration]>([:])
 
@@ -49,10 +48,8 @@ enum OpenFiles {
         try registrations.withLock { registrations throws(SluiceError) in
             guard let identity = DatabaseFile.identity(of: path) else { throw DatabaseFile.isMissing(path) }
             if let other = registrations[identity], !other.hasGone, !mutant("one broker a file") {
-                throw SluiceError(
-                    .alreadyOpen,
-                    "this process has a broker on \(path) already: share it, or close it first"
-                )
+                let message = "this process has a broker on \(path) already: share it, or close it first"
+                throw SluiceError(.alreadyOpen, message)
             }
             let registration = Registration(path, identity)
             registrations[identity] = registration

@@ -34,9 +34,7 @@ package struct ProcessIdentity: Sendable, Hashable {
         return mine[..<2] == its[..<2]
     }
 
-    /// The time since the machine's boot, sleep included; `nil` if the system does not provide it.
-    ///
-    /// Not the broker's clock: it is compared with values of other processes.
+    /// The time since the machine's boot, sleep included, for comparison with other processes, if known.
     static var machineUptime: Duration? {
         #if os(Linux)
         var time = timespec()
@@ -95,8 +93,7 @@ package struct ProcessIdentity: Sendable, Hashable {
 
     /// Returns the id of the machine's boot; `nil` if it is not the kernel's own value.
     ///
-    /// In some containers another file is mounted in its place, with an id for each (systemd-nspawn does so).
-    /// Two processes that differ only by that may both live.
+    /// In some containers another file is mounted there, with an id for each (systemd-nspawn does so).
     static func machineStart(at path: String) -> String? {
         guard let file = DatabaseFile.identity(of: path),
             let system = DatabaseFile.identity(of: "/proc/self/stat"), file.device == system.device,

@@ -30,8 +30,7 @@ struct RunnerRow: Sendable {
         }
     }
 
-    /// Returns the text of the column `process`: the mark of the process, then pid and start of its keeper in
-    /// the same pid namespace.
+    /// Returns the text of the column `process`: its mark, then pid and start of a keeper in its namespace.
     static func text(_ process: ProcessIdentity, keptBy keeper: ProcessIdentity?) -> String {
         guard let keeper, keeper.sharesMachine(with: process) else { return process.mark }
         return "\(process.mark) \(keeper.pid) \(keeper.mark.split(separator: " ")[2])"
@@ -69,18 +68,16 @@ struct RunnerRow: Sendable {
         hasEnded(seenFrom: me) || (isLeaseOver(at: now) && leftover(seenFrom: me) == nil)
     }
 
-    /// Returns whether it seems to run nothing any more, to a process that does not remove it.
-    ///
-    /// A process seen alive keeps its claims until a runner removes it: it may only have waited for a lock.
+    /// Like ``hasGone(seenFrom:at:)``, for a process that does not remove it: one seen alive keeps its claims
+    /// until a runner removes it, as it may only have waited for a lock.
     func seemsGone(seenFrom me: ProcessIdentity, at now: Timestamp) -> Bool {
         hasEnded(seenFrom: me)
             || (isLeaseOver(at: now) && process.lives(seenFrom: me) != true && leftover(seenFrom: me) == nil)
     }
 
     /// Returns whether its process has certainly ended, with all programs that its handlers had started.
-    ///
-    /// A process has one store on the file: another row of its own process is left from an earlier store.
     func hasEnded(seenFrom me: ProcessIdentity) -> Bool {
+        // A process has one store on the file: another row of this process is left from an earlier store.
         (process == me && !me.mark.isEmpty)
             || (process.isDead(seenFrom: me) && (mutant("keeper") || leftover(seenFrom: me) == nil))
     }

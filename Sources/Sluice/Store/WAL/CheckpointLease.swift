@@ -3,15 +3,13 @@ internal import SluiceSQLite
 /// Decides which of several processes keeps its pin between commits and checkpoints, if SQLite has the
 /// WAL-reset bug.
 ///
-/// The others pin for each commit only, and leave the WAL to that process: a pin keeps the checkpoints of all
-/// others from copying anything, so the WAL would grow without bound if two processes kept theirs.
+/// The others pin for each commit only, and leave the WAL to that process: if two kept their pins, no
+/// checkpoint would copy anything, and the WAL would grow without bound.
 ///
 /// A process takes the lease when it commits much while others also run queues, or when a pin has blocked its
-/// checkpoint, in a transaction that commits anyway. Processes that run the queues are notified, since their
-/// pins stay while they commit nothing; all others find the lease in their next transaction. A process that
-/// is alone never writes it. The lease of an idle process, which copies nothing, can be taken over.
-///
-/// Not thread-safe: only the writer's leader uses it.
+/// checkpoint, in a transaction that commits anyway. Runners are notified, since their pins stay while they
+/// commit nothing; all others find the lease in their next transaction. The lease of an idle process, which
+/// copies nothing, can be taken over. Not thread-safe: only the writer's leader uses it.
 struct CheckpointLease {
     static let length: Duration = .seconds(30)
     /// The lease is renewed when at most this much is left of it.
@@ -20,9 +18,8 @@ struct CheckpointLease {
     private static let margin: Duration = .seconds(1)
     /// How often a process checks whether the owner lives.
     private static let lookInterval: Duration = .seconds(1)
-    /// The number of successive transactions after which a process takes the lease.
-    ///
-    /// A process that rarely commits must not: it copies the WAL that is left to it only after commits.
+    /// The successive transactions after which a process takes the lease: one that rarely commits must not,
+    /// as it copies the WAL that is left to it only after commits.
     static let busy = 100
     /// The nonce of this opening of the file.
     let nonce: Int64
@@ -99,11 +96,9 @@ struct CheckpointLease {
     /// Records that nothing was committed for a while.
     mutating func rested() { busyCount = 0 }
 
-    /// Takes or renews the lease in the open transaction, if it needs it.
+    /// Takes or renews the lease, if it needs it; returns whether it is new, so that others must be notified.
     ///
     /// Until its former owner reads the change, both keep their pins, which is safe for the WAL.
-    ///
-    /// - Returns: Whether others must be notified, since the lease is new.
     mutating func write(_ connection: Connection, besideOthers: Bool) throws(SQLiteError) -> Bool {
         busyCount = besideOthers ? min(busyCount + 1, Self.busy) : 0
         let isBusy = busyCount == Self.busy

@@ -8,9 +8,8 @@ struct CheckpointPolicy {
     static let longWAL = 10_000
     /// Frames at which it is copied if small synced commits have made them: about 4 MB.
     static let shortWAL = 1_000
-    /// Synced commits are small if they add fewer frames than this on average, as those of one message.
-    ///
-    /// Groups would pay more for checkpoints than they save in syncs.
+    /// Synced commits are small if they add fewer frames on average, as those of one message; groups would
+    /// pay more for checkpoints than they save in syncs.
     static let smallCommit = 4
     /// Frames at the last checkpoint, until the WAL restarts.
     private var copied = 0

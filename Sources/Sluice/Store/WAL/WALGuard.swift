@@ -9,29 +9,24 @@ internal import SluiceSQLite
 ///
 /// Three rules protect the commits and checkpoints of the engine, whatever others do:
 ///
-/// 1. Each commit is made under a pin (``WALPin``), which prevents that a checkpoint and such a commit both
-///   happen.
+/// 1. Each commit is made under a pin (``WALPin``): a checkpoint and a restart cannot both happen.
 /// 2. A checkpoint of the engine releases the pin only when it already has SQLite's lock against other
 ///   checkpoints, and while it holds the write lock. If it does not get that in time, it continues under the
 ///   pin. Most of a long WAL is copied earlier, under a pin at its end, without the write lock.
-/// 3. In all other cases a pin is released only if no checkpoint of others is under way that could have begun
-///   before the last commit. The exception is a checkpoint under way for so long that it waits for the pin
-///   itself: it holds the write lock, which a commit cannot pass either.
+/// 3. Otherwise a pin is released only if no checkpoint of others is under way that could have begun before
+///   the last commit. The exception is a checkpoint that has waited long for the pin itself: it holds the
+///   write lock, which a commit cannot pass either.
 ///
 /// A pin keeps others from copying the WAL, so it is released soon after the last commit. Among several
-/// processes of the engine, only one keeps its pin between commits (``CheckpointLease``).
-///
-/// If a reader keeps a checkpoint from copying the whole WAL, the pin is held only during each commit, until
-/// a checkpoint is complete. That reader may be a program that replicates the WAL, such as Litestream. It
-/// ends its read transaction only for a checkpoint of its own, which the pin would keep from copying.
+/// processes of the engine, only one keeps its pin between commits (``CheckpointLease``). If a reader keeps a
+/// checkpoint from copying the whole WAL, none does until one is complete: a reader such as Litestream ends
+/// its read transaction only for a checkpoint of its own, which the pin would keep from copying.
 ///
 /// Not thread-safe: only the writer's leader uses it.
 final class WALGuard {
     /// How long a checkpoint waits for readers and for the pins of others, with the write lock held.
     static let patience: Duration = .milliseconds(50)
-    /// How long checkpoints do not wait after one has waited in vain.
-    ///
-    /// It doubles each time, so that a reader that never ends delays commits less and less.
+    /// How long checkpoints do not wait after one has waited in vain; doubled for a reader that never ends.
     static let firstWaitInterval: Duration = .seconds(1)
     static let longestWaitInterval: Duration = .seconds(32)
     /// Frames at which every process copies the WAL, whichever has the lease.
@@ -89,7 +84,7 @@ final class WALGuard {
         return next
     }
 
-    /// Creates the guard of a file's WAL; `nil` in memory, where there is no WAL.
+    /// `nil` in memory, where there is no WAL.
     convenience init?(
         _ connection: Connection,
         _ file: DatabaseFile,
@@ -163,9 +158,7 @@ final class WALGuard {
         return result
     }
 
-    /// Copies most of a long WAL without the write lock, so that commits of others need not wait.
-    ///
-    /// During the copy no commit can restart the WAL, since the pin is at its end.
+    /// Copies most of a long WAL without the write lock: no commit can restart it, as the pin is at its end.
     private func copyAhead() throws(SQLiteError) {
         for _ in 0..<Self.aheadLimit {
             if connection.walFrames < copied { copied = 0 }
@@ -216,9 +209,8 @@ final class WALGuard {
         return result
     }
 
-    /// Releases the pin if nothing was committed since the last call and no process relies on it.
-    ///
-    /// - Returns: Whether it must be called again.
+    /// Releases the pin if nothing was committed since the last call and no process relies on it; returns
+    /// whether it must be called again.
     func rest() throws -> Bool {
         if pin.isHeld {
             guard isIdle else {
