@@ -26,8 +26,8 @@ public protocol Middleware: Sendable {
 
     /// Wraps an attempt: the reading of the payload and the handler.
     ///
-    /// The claim is in the file before it begins (G7). The result is written, and the queue's slot freed (G3),
-    /// when the outermost middleware has returned: slow code counts towards the attempt's timeout.
+    /// The claim is in the file before it begins (G7). The result is written, and then the queue's slot freed
+    /// (G3), when the outermost middleware has returned: slow code counts towards the attempt's timeout.
     ///
     /// - Parameter next: Performs the attempt and returns its result; call it once, or not at all.
     /// - Returns: The result of `next`, or ``AttemptContext/result(of:)`` of another outcome.

@@ -70,10 +70,8 @@ package struct PayloadCoder: Sendable {
 
     private func check(_ count: Int, kind: String) throws(SluiceError) {
         guard count <= maximumByteCount else {
-            throw SluiceError(
-                .payloadTooLarge,
-                "the payload of an action of kind '\(kind)' has \(count) bytes, more than \(maximumByteCount)"
-            )
+            let sizes = "\(count) bytes, more than \(maximumByteCount)"
+            throw SluiceError(.payloadTooLarge, "the payload of an action of kind '\(kind)' has \(sizes)")
         }
     }
 
@@ -88,11 +86,9 @@ package struct PayloadCoder: Sendable {
             return .undecodable("the payload does not decode as '\(A.kind)': \(Swift.type(of: error))")
         }
     }
-}
 
-// MARK: - Sealed payloads
+    // MARK: - Sealed payloads
 
-extension PayloadCoder {
     /// Returns an action's payload as it is stored.
     func stored<A: Action>(_ action: A) throws(SluiceError) -> String {
         try seal(encode(action), SealingContext(kind: A.kind, version: A.version))

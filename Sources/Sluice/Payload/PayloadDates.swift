@@ -16,10 +16,9 @@ public enum PayloadDates: Sendable, Hashable {
     case iso8601
     /// The number of seconds since 2001-01-01 00:00:00 UTC, the default of Foundation's `JSONEncoder`.
     case secondsSince2001
-}
 
-/// What Foundation's coders do with dates; ``JSONWriter`` and ``JSONTape`` do the same.
-extension PayloadDates {
+    // What Foundation's coders do with dates; `JSONWriter` and `JSONTape` do the same.
+
     @Sendable static func encode(_ date: Date, to encoder: any Encoder) throws {
         if let text = date.iso8601 { return try text.encode(to: encoder) }
         try date.timeIntervalSinceReferenceDate.encode(to: encoder)

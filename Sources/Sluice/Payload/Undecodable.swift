@@ -1,13 +1,9 @@
 /// Why a payload does not decode, without its values.
 package struct Undecodable: Error {
     let reason: String
-}
 
-extension Result where Failure == Undecodable {
-    static func undecodable(_ reason: String) -> Self { .failure(Undecodable(reason: reason)) }
-}
+    init(reason: String) { self.reason = reason }
 
-extension Undecodable {
     init(_ kind: String, _ error: DecodingError) {
         let (what, context): (String, DecodingError.Context) =
             switch error {
@@ -37,4 +33,8 @@ extension Undecodable {
         if let index = key.intValue { return String(index) }
         return Mirror(reflecting: key).displayStyle == .enum ? key.stringValue : "*"
     }
+}
+
+extension Result where Failure == Undecodable {
+    static func undecodable(_ reason: String) -> Self { .failure(Undecodable(reason: reason)) }
 }

@@ -163,11 +163,9 @@ package struct DatabaseFile {
         // For the application's tables, when its code settles an attempt; the engine's have none.
         Pragma("foreign_keys", true),
     ]
-}
 
-// MARK: - The file itself
+    // MARK: - The file itself
 
-extension DatabaseFile {
     /// Refuses a path that names no file, before anything is created.
     static func checkPath(_ path: String) throws(SluiceError) {
         func refusal(_ message: String) -> SluiceError { SluiceError(.cannotOpen, message) }
@@ -179,13 +177,13 @@ extension DatabaseFile {
             )
         }
         // There is probably no such folder: a shell would have expanded the ~.
-        if path == "~" || path.hasPrefix("~/"), !isThere("~") {
+        if path == "~" || path.hasPrefix("~/"), FileFact("~") == nil {
             throw refusal(
                 "\(path) begins with a ~, which only a shell expands: give the whole path, as from "
                     + "FileManager.default.homeDirectoryForCurrentUser"
             )
         }
-        if path.hasPrefix("file://"), !isThere("file:") {
+        if path.hasPrefix("file://"), FileFact("file:") == nil {
             throw refusal("\(path) is a URL; give its path, as by url.path(percentEncoded: false)")
         }
         // C would use the part before it.
@@ -206,8 +204,6 @@ extension DatabaseFile {
         default: throw refusal("\(path) is no plain file but a pipe, a socket or a device; give another path")
         }
     }
-
-    private static func isThere(_ path: String) -> Bool { FileFact(path) != nil }
 
     /// Creates an empty file that only its owner can read, unless it exists.
     ///

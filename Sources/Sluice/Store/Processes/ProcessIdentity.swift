@@ -127,7 +127,6 @@ package struct ProcessIdentity: Sendable, Hashable {
     }
     #elseif canImport(Darwin)
     // Not tested here: this project's machines run Linux.
-    /// `nil`: ``machineUptime`` is not provided here either.
     private static let machineStart: String? = nil
 
     private static func look(at pid: Int64, in folder: String) -> Sight {
