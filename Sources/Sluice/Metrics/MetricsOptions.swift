@@ -7,7 +7,6 @@ public import Metrics
 public struct MetricsOptions: Sendable {
     /// The receiver; `nil`, the default, is the factory of `MetricsSystem` when the broker is opened.
     public var factory: (any MetricsFactory)?
-
     /// How often the file is read for depth, ages, parked queues and the WAL's size; by default 15 s.
     public var interval: Duration = .seconds(15)
 

@@ -2,7 +2,6 @@
 internal import Metrics
 internal import Synchronization
 
-/// Reports to swift-metrics.
 final class MetricsRecorder: EngineObserver {
     /// The most kinds with labels of their own; a writer of the file can invent more, which share `other`.
     static let kindLimit = 200
@@ -80,12 +79,10 @@ final class MetricsRecorder: EngineObserver {
     }
 }
 
-/// The outcome of an attempt, as it was written.
 private enum SettledOutcome: String, CaseIterable {
     case succeeded, retrying, failed, released, removed, stale
 }
 
-/// The metrics of one kind.
 private struct KindMetrics: Sendable {
     let kind: String
     let depth: Gauge

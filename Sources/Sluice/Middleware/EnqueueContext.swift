@@ -21,7 +21,6 @@ public struct EnqueueContext: Sendable {
     public var actions: [Item] { drafts.map { Item(queue: $0.queue, kind: $0.kind, version: $0.version) } }
     package var sortKeys: [SortKey] { drafts.map(\.sortKey) }
 
-    /// The drafts with the trace.
     var traced: [ActionDraft] {
         guard let text = TraceText.text(of: trace) else { return drafts }
         return drafts.map {

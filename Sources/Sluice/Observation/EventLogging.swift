@@ -16,10 +16,8 @@ extension Broker {
             logger.log(level: level, message, metadata: event.facts)
         }
         for (queue, count) in behind.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-            logger.warning(
-                "dead letters made of a whole queue",
-                metadata: ["queue": "\(queue)", "count": "\(count)", "cause": "behind"]
-            )
+            let facts: Logger.Metadata = ["queue": "\(queue)", "count": "\(count)", "cause": "behind"]
+            logger.warning("dead letters made of a whole queue", metadata: facts)
         }
     }
 }
@@ -37,7 +35,6 @@ extension QueueEvent.Kind {
 }
 
 extension QueueEvent {
-    /// The level and the text of the log line; `nil` if it is not logged.
     fileprivate var line: (Logger.Level, Logger.Message)? {
         switch kind {
         case .failed, .expired:

@@ -2,7 +2,6 @@
 public final class ObservationToken: Sendable {
     private let end: @Sendable () -> Void
 
-    /// - Parameter cancel: Prevents further callbacks.
     init(_ observers: Observers, _ subscriber: Observers.Subscriber, cancel: @escaping @Sendable () -> Void) {
         let unsubscribe = observers.add(subscriber)
         end = {

@@ -6,7 +6,6 @@ internal import Synchronization
 final class ObserverCallbacks<Buffer: ObserverBuffer>: Sendable {
     private struct State {
         var buffer: Buffer
-        /// A job is scheduled or runs.
         var isScheduled = false
         var isCancelled = false
     }

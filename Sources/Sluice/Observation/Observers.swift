@@ -11,7 +11,6 @@ final class Observers: Sendable {
         var othersCommitted: @Sendable () -> Void = {}
         /// Called after a change of one queue or of all that has no event.
         var poke: @Sendable (QueueID?) -> Void = { _ in }
-        /// Called when there will be no more events.
         let end: @Sendable () -> Void
     }
 
@@ -65,7 +64,6 @@ final class Observers: Sendable {
         for subscriber in subscribers { subscriber.poke(queue) }
     }
 
-    /// Ends all observation, as the broker is closed.
     func end() {
         let subscribers = state.withLock { state in
             state.hasEnded = true

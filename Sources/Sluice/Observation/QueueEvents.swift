@@ -16,6 +16,7 @@ public struct QueueEvents: AsyncSequence, Sendable {
     public typealias Element = ObservedEvent
     /// The sequence never throws.
     public typealias Failure = Never
+
     private let subscription: EventSubscription
 
     init(_ observers: Observers, _ buffering: EventBuffering) {

@@ -10,6 +10,7 @@ public struct QueueStatusUpdates: AsyncSequence, Sendable {
     public typealias Element = QueueStatus
     /// Errors of reading the file.
     public typealias Failure = SluiceError
+
     private let broker: Broker
     private let queue: QueueName
 

@@ -16,7 +16,6 @@ final class QueueWatch: Sendable {
         token = ObservationToken(observers, subscriber) { state.end() }
     }
 
-    /// Notes the queue's number, once the file has one.
     func knows(_ id: QueueID?) { state.knows(id) }
 
     /// Waits until something may have changed, at first not at all; `false` means that the watch has ended.

@@ -6,7 +6,6 @@ internal import Synchronization
 final class StallWatch: Sendable {
     /// About a megabyte.
     static let limit = 10_000
-    /// How many queues one page has.
     static let page = 2_000
 
     private struct Mark {
@@ -50,7 +49,6 @@ final class StallWatch: Sendable {
         }
     }
 
-    /// Forgets the queues that have moved.
     func receive(_ events: [QueueEvent]) {
         let moves: Set<QueueEvent.Kind> = [.started, .succeeded, .removed, .moved, .deadLettered, .idle]
         state.withLock { state in
@@ -61,7 +59,6 @@ final class StallWatch: Sendable {
         }
     }
 
-    /// Forgets all queues, as there are no observers.
     func forget() { state.withLock { $0 = State() } }
 }
 
@@ -75,7 +72,6 @@ extension Broker {
     /// How many pages are read within the threshold, of which a report is late by at most one part.
     static let looksPerThreshold = 5
 
-    /// Reads the next page of queues, and reports the stalled ones.
     func findStalled(_ threshold: Duration) async throws(SluiceError) {
         let page = StallWatch.page
         let found = try await statuses(of: .prefix([]), in: nil, after: stalls.next, limit: page)

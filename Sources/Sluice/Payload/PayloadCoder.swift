@@ -16,9 +16,7 @@ package struct PayloadCoder: Sendable {
     private let decoder = JSONDecoder()
     private let dates: PayloadDates
     private let maximumByteCount: Int
-    /// Seals payloads; `nil` stores plain payloads.
     let sealing: (any PayloadSealing)?
-    /// Whether plain payloads are accepted when others are sealed.
     let acceptsUnsealed: Bool
 
     package init(
@@ -35,7 +33,6 @@ package struct PayloadCoder: Sendable {
         self.acceptsUnsealed = acceptsUnsealed
     }
 
-    /// Returns the plain payload of an action.
     package func encode<A: Action>(_ action: A) throws(SluiceError) -> String {
         if let text = JSONWriter.text(of: action, datesAsText: dates == .iso8601) {
             try check(text.utf8.count, kind: A.kind)
@@ -59,7 +56,6 @@ package struct PayloadCoder: Sendable {
         return text
     }
 
-    /// Checks a payload that is JSON text already.
     func check(_ action: RawAction) throws(SluiceError) {
         try check(action.payload.utf8.count, kind: action.kind)
         guard JSONGrammar.accepts(action.payload) else {
@@ -89,12 +85,10 @@ package struct PayloadCoder: Sendable {
 
     // MARK: - Sealed payloads
 
-    /// Returns an action's payload as it is stored.
     func stored<A: Action>(_ action: A) throws(SluiceError) -> String {
         try seal(encode(action), SealingContext(kind: A.kind, version: A.version))
     }
 
-    /// Returns JSON text as it is stored.
     func stored(_ action: RawAction) throws(SluiceError) -> String {
         try check(action)
         return try seal(action.payload, SealingContext(kind: action.kind, version: action.version))

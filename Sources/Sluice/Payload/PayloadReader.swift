@@ -8,7 +8,6 @@ final class PayloadReader: Sendable {
     typealias Upgrader = @Sendable (_ payload: String) throws -> String
 
     private struct Step {
-        /// The version after the step.
         let target: Int
         let upgrade: Upgrader
     }

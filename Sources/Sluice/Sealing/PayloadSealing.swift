@@ -71,13 +71,11 @@ public struct SealedPayload: Sendable, Hashable {
     private static let middle = #"","key":""#
     private static let tail = #""}"#
 
-    /// Returns whether a stored payload is sealed.
     static func isSealed(_ text: String) -> Bool {
         // Called for each payload that is read; most differ in the first byte of their first key.
         text.utf8.dropFirst(2).first == UInt8(ascii: "s") && text.utf8.starts(with: head.utf8)
     }
 
-    /// The JSON text that is stored.
     var text: String { Self.head + bytes.base64EncodedString() + Self.middle + key + Self.tail }
 
     /// Reads a stored payload; `nil` if it is not in the format of ``text``.

@@ -1,6 +1,5 @@
 internal import SluiceSQLite
 
-/// Opens the file for reading only: nothing in it is created, set, migrated or copied from its WAL.
 extension DatabaseFile {
     /// Refuses a file that other machines may have open: processes that use a WAL share memory
     /// (<https://www.sqlite.org/wal.html>), and locks of network file systems are unreliable

@@ -24,11 +24,11 @@ package struct DatabaseFile {
 
     /// SQLite 3.37, for STRICT tables.
     static let oldestLibraryVersion = 3_037_000
-
     /// The writer's page cache in KiB: measured to double the rate at 10,000 queues, by the order's index.
     static let cacheKibibytes = 64 * 1_024
     /// The size to which the WAL is truncated after a checkpoint has copied all of it.
     static let journalSizeLimit = 64 * 1_024 * 1_024
+
     package let location: Location
     private let options: FileOptions
     package var lockTimeout: Duration { options.lockTimeout }
@@ -58,7 +58,6 @@ package struct DatabaseFile {
         throw SluiceError(.unsupportedSQLite, "SQLite \(version) is too old: use 3.37 or later")
     }
 
-    /// Opens another connection that only reads.
     func openReader(_ path: String) throws -> Connection {
         let connection = try Connection(path: path, mode: .read, vfs: vfs)
         connection.setBusyTimeout(lockTimeout)
@@ -156,7 +155,6 @@ package struct DatabaseFile {
         Pragma("journal_size_limit", journalSizeLimit), Pragma("mmap_size", 0),
     ]
 
-    /// All other settings that the engine relies on.
     private static let commonPragmas = [
         Pragma("cache_size", -cacheKibibytes), Pragma("trusted_schema", false),
         Pragma("recursive_triggers", false), Pragma("temp_store", "MEMORY", answers: "2"),
@@ -278,9 +276,7 @@ package struct DatabaseFile {
         faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0 && errno != ENOENT
     }
 
-    /// Returns the size of the file at a path; `nil` if there is none.
     package static func byteCount(of path: String) -> Int? { FileFact(path)?.byteCount }
-    /// Returns the identity of the file at a path; `nil` if there is none.
     package static func identity(of path: String) -> Identity? { FileFact(path)?.identity }
 }
 

@@ -32,14 +32,12 @@ final class FileCheck: Sendable {
     /// Whether this is a child of the process that opened the file; it must not use the file.
     var isForked: Bool { ForkCounter.current != forks && !mutant("fork") }
 
-    /// Why the file cannot be used any more; usually `nil`.
     var refusal: SluiceError? {
         if isForked { return Self.forked }
         guard hasFailed.load(ordering: .acquiring) else { return nil }
         return state.withLock { $0.failure }
     }
 
-    /// Throws if the file cannot be used any more.
     func ensure() throws(SluiceError) { if let refusal { throw refusal } }
 
     /// Checks the file's path, and throws if the file cannot be used any more.
@@ -119,10 +117,8 @@ final class FileCheck: Sendable {
 extension SluiceError {
     /// Whether no call can succeed after it until the broker is opened again.
     var endsBroker: Bool { [.closed, .forked, .fileReplaced, .newerSchema].contains(code) }
-    /// Whether it concerns the file, and so all of its users.
     var isOfFile: Bool { code == .newerSchema || code == .fileReplaced }
     /// Whether it may concern some rows or pages of the file, not the file as a whole.
     var isOfRows: Bool { code == .corrupt || code == .storage || code == .payloadTooLarge }
-    /// Whether a running broker stops because of it.
     var stopsBroker: Bool { endsBroker && code != .closed }
 }

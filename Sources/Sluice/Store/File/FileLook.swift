@@ -11,7 +11,6 @@ struct FileLook {
     private let path: String
     /// The file's state when it was opened without locks; `nil` if locks protect the read.
     private let stamp: Stamp?
-    /// How often a file read without locks is read again if it was changed.
     static let attempts = 5
     static let changesTooFast = SluiceError(
         .databaseLocked,
@@ -49,7 +48,6 @@ struct FileLook {
         stamp = nil
     }
 
-    /// Whether the file is unchanged since the read.
     var isCurrent: Bool { stamp.map { $0 == Stamp(path) } ?? true }
 
     /// Closes the connection; the last one to a file deletes an empty WAL, and leaves one with contents.

@@ -11,7 +11,6 @@ internal import Musl
 /// They lock bytes of the shared memory file, which Linux lists in `/proc/locks` (proc(5)). The file is not
 /// opened: closing it would drop this process's locks (<https://www.sqlite.org/howtocorrupt.html>, 2.2).
 package struct LockTable: Hashable, Sendable {
-    /// Processes that hold the write lock.
     package var writers: [Int] = []
     /// Processes that read a snapshot.
     package var readers: [Int] = []
@@ -37,7 +36,6 @@ package struct LockTable: Hashable, Sendable {
         readers = Set(readers).sorted()
     }
 
-    /// Returns the words of the lines about a file.
     private static func locks(in text: String, _ inode: UInt64) -> [[Substring]] {
         text.split(separator: "\n").map { $0.split(separator: " ") }.filter { words in
             // The line of a process that waits for a lock contains an arrow; it holds nothing.
@@ -73,12 +71,9 @@ package struct LockTable: Hashable, Sendable {
         return Set(locks(in: text, inode).filter { $0[3] == "WRITE" }.compactMap { Int($0[4]) }).sorted()
     }
 
-    /// Reads the locks on the database of a WAL.
     static func read(walPath: String) -> LockTable { read(indexPath: walPath.dropLast("wal".count) + "shm") }
-    /// Whether a connection of this process has the write lock.
     var isWriteLockOwn: Bool { writers.contains(Int(getpid())) }
 
-    /// Whether the system lists locks.
     #if os(Linux)
     static let isKnown = true
     #else

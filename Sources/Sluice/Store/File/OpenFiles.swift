@@ -29,7 +29,6 @@ enum OpenFiles {
         /// Records that connections are open again; the file is still at its path.
         func wake() { isAtRest.store(false, ordering: .releasing) }
 
-        /// Closes the last connection, and lets the file be opened again.
         func end(closing close: () -> Void) {
             registrations.withLock { registrations in
                 close()
@@ -37,13 +36,11 @@ enum OpenFiles {
             }
         }
 
-        /// Whether its inode belongs to another file now.
         fileprivate var hasGone: Bool {
             isAtRest.load(ordering: .acquiring) && DatabaseFile.identity(of: path) != identity
         }
     }
 
-    /// Registers a file, before SQLite opens it.
     static func register(_ path: String) throws(SluiceError) -> Registration {
         try registrations.withLock { registrations throws(SluiceError) in
             guard let identity = DatabaseFile.identity(of: path) else { throw DatabaseFile.isMissing(path) }

@@ -1,4 +1,3 @@
-/// A change that another connection has recorded.
 package struct ForeignChange: Sendable, Hashable {
     package let queue: QueueID
     package let action: ActionID?

@@ -11,7 +11,6 @@ struct LeaseEnd: Sendable, Hashable {
         self.onMachine = onMachine
     }
 
-    /// Creates the end of a lease that begins now.
     init(after length: Duration, from now: Timestamp) {
         wall = now + length
         onMachine = ProcessIdentity.machineUptime.map { ($0 + length).wholeMicroseconds }

@@ -71,14 +71,11 @@ package struct ProcessIdentity: Sendable, Hashable {
         }
     }
 
-    /// Returns the machine's boot without the time namespace.
     private static func boot(_ start: Substring) -> Substring { start.prefix { $0 != "/" } }
 
-    /// The system's answer about a pid.
     private enum Sight {
         case lives(mark: String)
         case hasEnded
-        /// It may or may not exist.
         case isHidden
     }
 

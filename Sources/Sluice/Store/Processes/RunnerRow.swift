@@ -6,11 +6,9 @@ struct RunnerRow: Sendable {
     let process: ProcessIdentity
     /// The process that ends programs started by this one, if this one dies.
     let keeper: ProcessIdentity?
-    /// The nonce of its store.
     let nonce: Int64
     let lease: LeaseEnd
 
-    /// Reads all rows, the longest-running first.
     static func all(_ connection: Connection) throws(SQLiteError) -> [RunnerRow] {
         try connection.cached(
             """
@@ -58,7 +56,6 @@ struct RunnerRow: Sendable {
         try all(connection).filter { $0.nonce == own || !$0.seemsGone(seenFrom: me, at: now) }
     }
 
-    /// Returns their epochs as a JSON array.
     static func epochs(_ rows: [RunnerRow]) -> String {
         "[\(rows.map { "\($0.epoch)" }.joined(separator: ","))]"
     }

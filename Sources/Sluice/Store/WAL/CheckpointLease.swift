@@ -21,7 +21,6 @@ struct CheckpointLease {
     /// The successive transactions after which a process takes the lease: one that rarely commits must not,
     /// as it copies the WAL that is left to it only after commits.
     static let busy = 100
-    /// The nonce of this opening of the file.
     let nonce: Int64
     private let process: ProcessIdentity
     private let clock: any BrokerClock
@@ -58,7 +57,6 @@ struct CheckpointLease {
         let end: LeaseEnd
     }
 
-    /// Reads the lease as others may have written it.
     mutating func read(_ connection: Connection) throws(SQLiteError) {
         hasCompany = true
         let row = try connection.cached(

@@ -17,7 +17,6 @@ struct CheckpointPolicy {
 
     mutating func committed(isSynced: Bool) { if isSynced { syncedCommits += 1 } }
 
-    /// - Parameter frames: The frames of the WAL after the last commit.
     mutating func isDue(at frames: Int) -> Bool {
         // A commit after a complete checkpoint restarts the WAL.
         if frames < copied { copied = 0 }

@@ -43,6 +43,7 @@ final class WALGuard {
     static let lockPatience: Duration = .milliseconds(250)
     /// How long a close waits for the end of others' checkpoints.
     static let closePatience: Duration = .seconds(1)
+
     private let connection: Connection
     private let pin: WALPin
     /// The most frames that are left to a checkpoint with the write lock held.
@@ -53,9 +54,7 @@ final class WALGuard {
     /// Whether it is.
     private var isWatched = false
     private var isIdle = false
-    /// Whether the last checkpoint has copied everything.
     private var isComplete = true
-    /// Frames that the last checkpoint has reported as copied.
     private var copied = 0
     /// Before this time no checkpoint waits, if the last one was not complete.
     private var nextWait = ContinuousClock.now
@@ -146,7 +145,6 @@ final class WALGuard {
     /// Returns whether another process is responsible for a WAL with so many frames.
     func leavesCheckpoint(of frames: Int) -> Bool { frames < Self.neglected && lease.isOthers }
 
-    /// Copies the WAL, as far as readers allow.
     func checkpoint() throws(SQLiteError) -> Checkpoint {
         try copyAhead()
         let waits = isComplete || ContinuousClock.now >= nextWait
@@ -236,7 +234,6 @@ final class WALGuard {
 
     var isPinned: Bool { pin.isHeld }
 
-    /// Releases the pin and the lease, since there are no further commits.
     func close(isWritable: Bool) {
         if isWritable, lease.isOwn {
             connection.setBusyTimeout(Self.patience)
