@@ -27,12 +27,7 @@ final class StallWatch: Sendable {
     var count: Int { state.withLock { $0.marks.count } }
 
     /// Adds a page of statuses, and returns the queues that have stalled, each once until it moves.
-    func look(
-        at statuses: [QueueStatus],
-        isLast: Bool,
-        now: Duration,
-        threshold: Duration
-    ) -> [QueueStatus] {
+    func look(at statuses: [QueueStatus], isLast: Bool, now: Duration, threshold: Duration) -> [QueueStatus] {
         state.withLock { state in
             state.next = isLast ? nil : statuses.last?.queue
             return statuses.filter { status in

@@ -26,7 +26,21 @@ extension DatabaseFile {
     /// and its index again if it created them.
     func openToRead(_ path: String) throws(SluiceError) -> FileLook {
         do {
-            return try openForReading(path)
+            try checkLibrary()
+            guard FileFact(path) != nil else { throw Self.isMissing(path) }
+            let look = try FileLook(path, vfs: vfs, lockTimeout: lockTimeout)
+            do {
+                try setReading(look.connection)
+                guard try look.connection.pragma("encoding") == "UTF-8" else {
+                    let message = "\(path) keeps its text in UTF-16: it has no queues"
+                    throw SluiceError(.unsupportedDatabase, message)
+                }
+                try Migrator().check(look.connection, makesMissing: false)
+            } catch {
+                look.close()
+                throw error
+            }
+            return look
         } catch {
             throw SluiceError(wrapping: error, doing: "opening \(path)")
         }
@@ -34,23 +48,6 @@ extension DatabaseFile {
 
     static func isMissing(_ path: String) -> SluiceError {
         SluiceError(.cannotOpen, "there is no file \(path): check the path")
-    }
-
-    private func openForReading(_ path: String) throws -> FileLook {
-        try checkLibrary()
-        guard FileFact(path) != nil else { throw Self.isMissing(path) }
-        let look = try FileLook(path, vfs: vfs, lockTimeout: lockTimeout)
-        do {
-            try setReading(look.connection)
-            guard try look.connection.pragma("encoding") == "UTF-8" else {
-                throw SluiceError(.unsupportedDatabase, "\(path) keeps its text in UTF-16: it has no queues")
-            }
-            try Migrator().check(look.connection, makesMissing: false)
-        } catch {
-            look.close()
-            throw error
-        }
-        return look
     }
 
     /// Applies the settings of a connection that only reads.

@@ -37,7 +37,8 @@ package struct LockTable: Hashable, Sendable {
     }
 
     private static func locks(in text: String, _ inode: UInt64) -> [[Substring]] {
-        text.split(separator: "\n").map { $0.split(separator: " ") }.filter { words in
+        let lines = text.split(separator: "\n").map { $0.split(separator: " ") }
+        return lines.filter { words in
             // The line of a process that waits for a lock contains an arrow; it holds nothing.
             words.count == 8 && words[5].split(separator: ":").last.flatMap({ UInt64($0) }) == inode
         }

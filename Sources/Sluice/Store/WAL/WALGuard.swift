@@ -211,11 +211,8 @@ final class WALGuard {
     /// whether it must be called again.
     func rest() throws -> Bool {
         if pin.isHeld {
-            guard isIdle else {
-                isIdle = true
-                return true
-            }
-            if try isNeeded() { return true }
+            defer { isIdle = true }
+            if try !isIdle || isNeeded() { return true }
             pin.release()
             lease.rested()
         }
