@@ -70,22 +70,21 @@ private final class WatchState: Sendable {
         }
     }
 
-    func end() {
-        let waiter = state.withLock { state in
-            state.hasEnded = true
-            defer { state.waiter = nil }
-            return state.waiter
-        }
-        waiter?.resume(returning: false)
-    }
+    func end() { wake(false) { $0.hasEnded = true } }
 
     private func note() {
-        let waiter = state.withLock { state in
+        wake(true) { state in
             state.mayHaveChanged = state.waiter == nil
             state.isLookingUp = state.id == nil
+        }
+    }
+
+    private func wake(_ answer: Bool, _ change: (inout State) -> Void) {
+        let waiter = state.withLock { state in
+            change(&state)
             defer { state.waiter = nil }
             return state.waiter
         }
-        waiter?.resume(returning: true)
+        waiter?.resume(returning: answer)
     }
 }

@@ -271,7 +271,7 @@ package struct DatabaseFile {
         return directory + "/" + path
     }
 
-    /// Returns whether something exists that this thread may not write; `access` asks for the program's user.
+    /// Returns whether something exists that the effective user may not write; `access` asks for the real one.
     static func isProtected(_ path: String) -> Bool {
         faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0 && errno != ENOENT
     }

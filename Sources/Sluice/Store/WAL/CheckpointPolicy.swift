@@ -26,8 +26,5 @@ struct CheckpointPolicy {
     }
 
     /// Records a checkpoint made or tried: the next one follows when the WAL has grown by as much again.
-    mutating func checkpointed(at frames: Int) {
-        copied = frames
-        syncedCommits = 0
-    }
+    mutating func checkpointed(at frames: Int) { (copied, syncedCommits) = (frames, 0) }
 }
