@@ -82,10 +82,8 @@ package struct DatabaseFile {
         connection.setBusyTimeout(lockTimeout)
         let isNew = try isEmpty(connection, path)
         guard try connection.pragma("encoding") == "UTF-8" else {
-            throw SluiceError(
-                .unsupportedDatabase,
-                "\(path) keeps its text in UTF-16, which sorts by other bytes; use a file of its own"
-            )
+            let fault = "keeps its text in UTF-16, which sorts by other bytes"
+            throw SluiceError(.unsupportedDatabase, "\(path) \(fault); use a file of its own")
         }
         try Migrator().check(connection, makesMissing: options.makesMissing)
         connection.harden()
@@ -169,17 +167,13 @@ package struct DatabaseFile {
         func refusal(_ message: String) -> SluiceError { SluiceError(.cannotOpen, message) }
         guard !path.isEmpty else { throw refusal("the path of the file is empty; give one") }
         guard path != ":memory:" else {
-            throw refusal(
-                "':memory:' is no path; Broker(inMemory:) keeps queues in memory, and ./:memory: is a file "
-                    + "of that name"
-            )
+            let advice = "Broker(inMemory:) keeps queues in memory, and ./:memory: is a file of that name"
+            throw refusal("':memory:' is no path; \(advice)")
         }
         // There is probably no such folder: a shell would have expanded the ~.
         if path == "~" || path.hasPrefix("~/"), FileFact("~") == nil {
-            throw refusal(
-                "\(path) begins with a ~, which only a shell expands: give the whole path, as from "
-                    + "FileManager.default.homeDirectoryForCurrentUser"
-            )
+            let advice = "give the whole path, as from FileManager.default.homeDirectoryForCurrentUser"
+            throw refusal("\(path) begins with a ~, which only a shell expands: \(advice)")
         }
         if path.hasPrefix("file://"), FileFact("file:") == nil {
             throw refusal("\(path) is a URL; give its path, as by url.path(percentEncoded: false)")
@@ -233,10 +227,8 @@ package struct DatabaseFile {
 
     static func cannotCreate(_ path: String, _ code: Int32) -> SluiceError {
         let refusal = SystemRefusal(number: code)
-        return SluiceError(
-            code == EACCES || code == EPERM ? .readOnly : refusal.code,
-            "\(path) cannot be created: \(refusal.description)"
-        )
+        let kind: SluiceError.Code = code == EACCES || code == EPERM ? .readOnly : refusal.code
+        return SluiceError(kind, "\(path) cannot be created: \(refusal.description)")
     }
 
     /// Identifies a file whatever its path: by device and inode.
@@ -271,7 +263,7 @@ package struct DatabaseFile {
         return directory + "/" + path
     }
 
-    /// Returns whether something exists that the effective user may not write; `access` asks for the real one.
+    /// Returns whether something exists that the effective user may not write; `access` asks for the real.
     static func isProtected(_ path: String) -> Bool {
         faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0 && errno != ENOENT
     }

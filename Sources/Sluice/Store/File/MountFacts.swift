@@ -26,11 +26,9 @@ package struct MountFacts: Sendable, Hashable {
             code = csluice_files_mount_of(place, &mount)
         }
         guard code == 0 else { return nil }
-        return MountFacts(
-            network: networkName(mount, place),
-            isReadOnly: mount.is_read_only != 0,
-            isMountPoint: place == path && isMountPoint(path)
-        )
+        let network = networkName(mount, place)
+        let isAlone = place == path && isMountPoint(path)
+        return MountFacts(network: network, isReadOnly: mount.is_read_only != 0, isMountPoint: isAlone)
     }
 
     private static func isMountPoint(_ path: String) -> Bool {

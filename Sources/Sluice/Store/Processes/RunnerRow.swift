@@ -18,13 +18,9 @@ struct RunnerRow: Sendable {
         )
         .all {
             let (mark, keeper) = marks(in: $0.text(2))
-            return RunnerRow(
-                epoch: $0.int64(0),
-                process: ProcessIdentity(pid: $0.int64(1), mark: mark),
-                keeper: keeper,
-                nonce: $0.int64(3),
-                lease: LeaseEnd($0.int64(4), $0.optionalInt64(5))
-            )
+            let process = ProcessIdentity(pid: $0.int64(1), mark: mark)
+            let (nonce, lease) = ($0.int64(3), LeaseEnd($0.int64(4), $0.optionalInt64(5)))
+            return RunnerRow(epoch: $0.int64(0), process: process, keeper: keeper, nonce: nonce, lease: lease)
         }
     }
 
@@ -37,10 +33,8 @@ struct RunnerRow: Sendable {
     private static func marks(in text: String) -> (process: String, keeper: ProcessIdentity?) {
         let words = text.split(separator: " ")
         guard words.count == 5, let pid = Int64(words[3]) else { return (text, nil) }
-        return (
-            words[..<3].joined(separator: " "),
-            ProcessIdentity(pid: pid, mark: "\(words[0]) \(words[1]) \(words[4])")
-        )
+        let keeper = ProcessIdentity(pid: pid, mark: "\(words[0]) \(words[1]) \(words[4])")
+        return (words[..<3].joined(separator: " "), keeper)
     }
 
     /// Returns the rows of processes whose claims are valid; other claims remain in the file until a broker

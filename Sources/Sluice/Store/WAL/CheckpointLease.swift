@@ -63,11 +63,8 @@ struct CheckpointLease {
             "SELECT nonce, pid, process, lease_until_us, lease_until_boot_us FROM sluice_checkpointer"
         )
         .first {
-            Row(
-                nonce: $0.int64(0),
-                process: ProcessIdentity(pid: $0.int64(1), mark: $0.text(2)),
-                end: LeaseEnd($0.int64(3), $0.optionalInt64(4))
-            )
+            let process = ProcessIdentity(pid: $0.int64(1), mark: $0.text(2))
+            return Row(nonce: $0.int64(0), process: process, end: LeaseEnd($0.int64(3), $0.optionalInt64(4)))
         }
         guard let row, row.nonce != nonce else {
             othersEnd = nil
