@@ -1,9 +1,9 @@
 #if Metrics
 public import Metrics
 
-/// The reports of a broker to swift-metrics.
+/// The reports of a broker to swift-metrics, with the trait `Metrics`; see <doc:MetricsAndTracing>.
 ///
-/// With the trait `Metrics`; see <doc:MetricsAndTracing>. Labels are kinds, never names of queues (G13).
+/// Labels are kinds, never names of queues (G13).
 public struct MetricsOptions: Sendable {
     /// The receiver; `nil`, the default, is the factory of `MetricsSystem` when the broker is opened.
     public var factory: (any MetricsFactory)?

@@ -7,9 +7,7 @@ public struct EventBuffering: Sendable, Hashable {
     let limit: Int
     let loss: Loss
 
-    /// Keeps the oldest events: new ones are lost while there is no room.
-    ///
-    /// - Parameter limit: The most events that wait; at least 1. An event has about 200 bytes, and its texts.
+    /// Keeps the oldest events, at most `limit`, at least 1, of about 200 bytes and texts: new ones are lost.
     public static func bounded(_ limit: Int = 1_024) -> EventBuffering {
         EventBuffering(limit: max(limit, 1), loss: .newest)
     }

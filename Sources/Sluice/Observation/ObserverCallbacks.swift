@@ -1,8 +1,6 @@
 internal import Synchronization
 
-/// Calls an observer back, one element after the other, on a queue or executor of the application.
-///
-/// A job is started for the first element, and runs until none is left; without events there is no job.
+/// Calls an observer back on a queue or executor of the application, in a job that runs until none is left.
 final class ObserverCallbacks<Buffer: ObserverBuffer>: Sendable {
     private struct State {
         var buffer: Buffer

@@ -1,10 +1,8 @@
 internal import Synchronization
 
 /// Finds stalled queues: pages of statuses in, queues to report out; no SQL, no clock.
-///
-/// Each queue that does not move gets a mark, at most ``limit``; others wait for one.
 final class StallWatch: Sendable {
-    /// About a megabyte.
+    /// The most marks of queues that do not move, of about a megabyte; others wait for one.
     static let limit = 10_000
     static let page = 2_000
 

@@ -6,10 +6,8 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// Converts payloads between a user's type and the JSON text in the file.
-///
-/// The library's own coder handles ordinary values. It leaves all others entirely to Foundation's, so that
-/// values, errors and their texts are Foundation's.
+/// Converts payloads between a user's type and the JSON text in the file: ordinary values by the library's
+/// own coder, all others entirely by Foundation's, so that values, errors and their texts are Foundation's.
 package struct PayloadCoder: Sendable {
     // Both are configured once, here, and only read afterwards.
     private let encoder = JSONEncoder()

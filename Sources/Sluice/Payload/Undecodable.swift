@@ -17,9 +17,7 @@ package struct Undecodable: Error {
         reason = "the payload does not decode as '\(kind)': \(path.isEmpty ? "" : "at '\(path)' ")\(what)"
     }
 
-    /// Describes the fault of a value, such as an invalid case of an enumeration.
-    ///
-    /// Swift's text has the type, which belongs to the program, and the value, which belongs to the payload.
+    /// Describes the fault of a value, such as an invalid case, without the value, as Swift's text has it.
     private static func fault(_ context: DecodingError.Context) -> String {
         let words = context.debugDescription.split(separator: " ")
         guard words.count > 5, words.starts(with: ["Cannot", "initialize"]),

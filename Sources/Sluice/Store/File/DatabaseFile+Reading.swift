@@ -20,10 +20,8 @@ extension DatabaseFile {
         )
     }
 
-    /// Opens the file without the writer, with the writer's checks.
-    ///
-    /// The connection could write if the user may, but is set to query only, so that it can remove the WAL
-    /// and its index again if it created them.
+    /// Opens the file without the writer, with the writer's checks: set to query only, but able to remove the
+    /// WAL and its index again if it created them.
     func openToRead(_ path: String) throws(SluiceError) -> FileLook {
         do {
             try checkLibrary()

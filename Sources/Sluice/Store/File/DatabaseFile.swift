@@ -102,11 +102,9 @@ package struct DatabaseFile {
         try connection.set(Pragma("secure_delete", options.erasesPayloads))
     }
 
-    /// Switches the file to WAL mode.
-    ///
-    /// The switch turns a read into a write, for which SQLite does not wait: this waits for a connection that
-    /// blocks it, such as one that opens the same new file. Each try fails if one has the file just then.
     private func setLog(_ connection: Connection) throws {
+        // The switch turns a read into a write, for which SQLite does not wait: each try fails if another
+        // connection has the file at that moment, such as one that opens the same new file.
         for _ in 0..<20 {
             do {
                 return try connection.set(Pragma("journal_mode", "WAL"))
@@ -244,8 +242,7 @@ package struct DatabaseFile {
 
     /// Returns a path that names the same file after the process has changed its working directory.
     ///
-    /// SQLite reads it as a path only; a bare `:memory:` is no file, and a name that begins with `file:` is a
-    /// URI if the library is built so, as Debian's is.
+    /// SQLite may read a relative one as a URI or as a database in memory.
     static func absolutePath(_ path: String) throws(SluiceError) -> String {
         // To Swift, a slash followed by a combining letter is another character.
         if path.utf8.first == UInt8(ascii: "/") { return path }

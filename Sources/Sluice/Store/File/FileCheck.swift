@@ -1,9 +1,8 @@
 internal import SluiceSQLite
 internal import Synchronization
 
-/// Checks whether a store may still use its file: in this process, at its path, with a known schema.
-///
-/// A failure is permanent: putting the file back does not undo it, since others may have written elsewhere.
+/// Checks whether a store may still use its file: in this process, at its path, with a known schema; a
+/// failure is permanent, since others may have written elsewhere before the file was put back.
 final class FileCheck: Sendable {
     /// How long the path is trusted after a check.
     static let interval: Duration = .seconds(1)

@@ -63,9 +63,8 @@ package struct LockTable: Hashable, Sendable {
     /// Returns the processes that have a database open: each connection locks the shared memory file.
     static func users(indexPath: String) -> [Int] { readOnce(indexPath)?.users ?? [] }
 
-    /// Returns the processes with exclusive access to a database, as by `PRAGMA locking_mode = EXCLUSIVE`.
-    ///
-    /// A process that shares a database in WAL mode has no lock on it that excludes others.
+    /// Returns the processes with exclusive access to a database, as by `PRAGMA locking_mode = EXCLUSIVE`, not
+    /// by its shared use in WAL mode.
     package static func owners(path: String) -> [Int] {
         guard let inode = FileFact(path)?.identity.inode else { return [] }
         guard let text = FileFact.contents(ofProc: "/proc/locks") else { return [] }

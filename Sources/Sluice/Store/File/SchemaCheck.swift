@@ -1,8 +1,6 @@
 internal import SluiceSQLite
 
-/// Checks that this version knows the schema, again after each change of any table of the file.
-///
-/// A newer version of the library may migrate the file while this one has it open.
+/// Checks the schema again after each change: a newer version may migrate the file while this one is open.
 struct SchemaCheck {
     private var version: Int64?
     /// When the first step of the schema was applied: other tables of the same name have another time.

@@ -51,10 +51,8 @@ package struct ProcessIdentity: Sendable, Hashable {
         return mark.split(separator: " ").first == start[...]
     }
 
-    /// Returns whether the process has certainly ended: the machine was restarted since, or in `observer`'s
-    /// pid namespace its pid is free or belongs to a process that began later.
-    ///
-    /// A process that the system does not show, for want of a right or a descriptor, may live.
+    /// Returns whether the process has certainly ended: one that the system does not show, for want of a
+    /// right or a descriptor, may live.
     package func isDead(seenFrom observer: ProcessIdentity, in folder: String = "/proc") -> Bool {
         lives(seenFrom: observer, in: folder) == false
     }
@@ -88,9 +86,8 @@ package struct ProcessIdentity: Sendable, Hashable {
     #if os(Linux)
     private static let machineStart = machineStart(at: "/proc/sys/kernel/random/boot_id")
 
-    /// Returns the id of the machine's boot; `nil` if it is not the kernel's own value.
-    ///
-    /// In some containers another file is mounted there, with an id for each (systemd-nspawn does so).
+    /// Returns the id of the machine's boot; `nil` if it is not the kernel's own value, as in containers that
+    /// have another file mounted there, with an id for each (systemd-nspawn does so).
     static func machineStart(at path: String) -> String? {
         guard let file = DatabaseFile.identity(of: path),
             let system = DatabaseFile.identity(of: "/proc/self/stat"), file.device == system.device,

@@ -37,10 +37,8 @@ struct RunnerRow: Sendable {
         return (words[..<3].joined(separator: " "), keeper)
     }
 
-    /// Returns the rows of processes whose claims are valid; other claims remain in the file until a broker
-    /// removes them.
-    ///
-    /// - Parameter own: The nonce of this process's store, which lives whatever its lease shows.
+    /// Returns the rows of processes whose claims are valid, also the one of the nonce `own`, whatever its
+    /// lease shows; other claims remain in the file until a broker removes them.
     static func living(
         _ connection: Connection,
         own: Int64,

@@ -92,9 +92,8 @@ struct CheckpointLease {
     mutating func rested() { busyCount = 0 }
 
     /// Takes or renews the lease, if it needs it; returns whether it is new, so that others must be notified.
-    ///
-    /// Until its former owner reads the change, both keep their pins, which is safe for the WAL.
     mutating func write(_ connection: Connection, besideOthers: Bool) throws(SQLiteError) -> Bool {
+        // Until the former owner reads the change, both keep their pins, which is safe for the WAL.
         busyCount = besideOthers ? min(busyCount + 1, Self.busy) : 0
         let isBusy = busyCount == Self.busy
         let isAsked = isBlocked || (ownEnd != nil && hasCompany)
