@@ -21,7 +21,6 @@ public struct AttemptContext: Sendable {
 
     /// The fields that the enqueuer's middleware has stored in ``EnqueueContext/trace``.
     public var trace: [String: String] { TraceText.fields(of: action.trace) }
-
     /// Returns the result of an outcome that overrides the handler's; each call asks the retry policy again.
     public func result(of outcome: Outcome) -> AttemptResult { decide(.outcome(outcome)) }
     func result(of result: HandlerResult) -> AttemptResult { decide(result) }

@@ -14,11 +14,9 @@ public struct TracingMiddleware: Middleware {
     private let tracer: (any Tracer)?
     private let namesQueues: Bool
 
-    /// Makes the middleware.
+    /// Makes the middleware; without a tracer it uses the one that `InstrumentationSystem` has.
     ///
-    /// - Parameters:
-    ///   - tracer: Makes the spans; `nil` is the tracer that `InstrumentationSystem` was bootstrapped with.
-    ///   - namesQueues: Whether spans have the attribute `sluice.queue`, which may contain personal data.
+    /// - Parameter namesQueues: Whether spans have the attribute `sluice.queue`, which may be personal data.
     public init(tracer: (any Tracer)? = nil, namesQueues: Bool = false) {
         self.tracer = tracer
         self.namesQueues = namesQueues

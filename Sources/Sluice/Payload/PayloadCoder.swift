@@ -81,8 +81,6 @@ package struct PayloadCoder: Sendable {
         }
     }
 
-    // MARK: - Sealed payloads
-
     func stored<A: Action>(_ action: A) throws(SluiceError) -> String {
         try seal(encode(action), SealingContext(kind: A.kind, version: A.version))
     }

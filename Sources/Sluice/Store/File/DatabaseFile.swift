@@ -158,8 +158,6 @@ package struct DatabaseFile {
         Pragma("foreign_keys", true),
     ]
 
-    // MARK: - The file itself
-
     /// Refuses a path that names no file, before anything is created.
     static func checkPath(_ path: String) throws(SluiceError) {
         func refusal(_ message: String) -> SluiceError { SluiceError(.cannotOpen, message) }

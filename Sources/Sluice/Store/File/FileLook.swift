@@ -2,10 +2,9 @@ internal import SluiceSQLite
 
 /// Reads a file on a connection that leaves nothing beside it that its owner cannot use.
 ///
-/// For any reader, SQLite creates a WAL and an index, which belong to the reader, so that the file's owner
-/// could not write any more. A user who may not write the file creates none. While a writing program has the
-/// file open, its index can be read. Otherwise everything is in the file itself, which is read without locks
-/// (`immutable` in <https://www.sqlite.org/c3ref/open.html>), and again if it was changed during the read.
+/// SQLite creates a WAL and an index for a reader, as the reader's files: the file's owner could not write
+/// any more. So a user who may not write the file uses the index of a writing program. Without one, the file
+/// has everything: it is read without locks (`immutable`), and again if it was changed during the read.
 struct FileLook {
     let connection: Connection
     private let path: String

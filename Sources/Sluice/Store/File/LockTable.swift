@@ -63,8 +63,7 @@ package struct LockTable: Hashable, Sendable {
     /// Returns the processes that have a database open: each connection locks the shared memory file.
     static func users(indexPath: String) -> [Int] { readOnce(indexPath)?.users ?? [] }
 
-    /// Returns the processes with exclusive access to a database, as by `PRAGMA locking_mode = EXCLUSIVE`, not
-    /// by its shared use in WAL mode.
+    /// Returns the processes with exclusive access to a database, as by `PRAGMA locking_mode = EXCLUSIVE`.
     package static func owners(path: String) -> [Int] {
         guard let inode = FileFact(path)?.identity.inode else { return [] }
         guard let text = FileFact.contents(ofProc: "/proc/locks") else { return [] }

@@ -2,9 +2,8 @@ internal import Synchronization
 
 /// Registers the files that stores of this process have open, so that no file is open twice.
 ///
-/// With two writers that checkpoint, SQLite before 3.51.3 can lose commits (the WAL-reset bug,
-/// <https://www.sqlite.org/wal.html#walresetbug>). Also, closing the connection of the second store would
-/// drop the locks of the first (<https://www.sqlite.org/howtocorrupt.html>, 2.2).
+/// With two writers, SQLite before 3.51.3 can lose commits (the WAL-reset bug). Also, closing a connection of
+/// one store would drop the locks of the other (<https://www.sqlite.org/howtocorrupt.html>, 2.2).
 ///
 /// A file system reuses the inode of a deleted file at once. So two pairs of steps are atomic under one lock:
 /// reading a file's inode and registering it, and closing the last connection and unregistering it. The file

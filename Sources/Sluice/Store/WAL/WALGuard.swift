@@ -43,7 +43,6 @@ final class WALGuard {
     static let lockPatience: Duration = .milliseconds(250)
     /// How long a close waits for the end of others' checkpoints.
     static let closePatience: Duration = .seconds(1)
-
     private let connection: Connection
     private let pin: WALPin
     /// The most frames that are left to a checkpoint with the write lock held.
@@ -132,10 +131,9 @@ final class WALGuard {
     }
 
     /// Releases the pin after a commit, unless it protects the commit from a checkpoint of others.
-    ///
-    /// Such a checkpoint does harm only if the WAL has restarted since it began. While the pin was held, only
-    /// this commit can have restarted it: the WAL then has only its pages, and those that fill a sector.
     private func yieldPin() throws {
+        // A checkpoint does harm only if the WAL has restarted since it began. While the pin was held, only
+        // this commit can have restarted it: the WAL then has its pages and the fill of a sector alone.
         let isLonger = connection.walFrames > connection.writtenPages + Self.sectorFrames
         if isFresh, isLonger || mutant("pin under a restart") { return pin.release() }
         if try !connection.isOtherCheckpointing() { pin.release() }
