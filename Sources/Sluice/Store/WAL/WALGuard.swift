@@ -19,8 +19,8 @@ internal import SluiceSQLite
 ///
 /// A pin keeps others from copying the WAL, so it is released soon after the last commit. Among several
 /// processes of the engine, only one keeps its pin between commits (``CheckpointLease``). If a reader keeps a
-/// checkpoint from copying the whole WAL, none does until one is complete: a reader such as Litestream ends
-/// its read transaction only for a checkpoint of its own, which the pin would keep from copying.
+/// checkpoint from copying the whole WAL, no pin is kept until a checkpoint is complete: a reader such as
+/// Litestream ends its read transaction only for a checkpoint of its own, which the pin would block.
 ///
 /// Not thread-safe: only the writer's leader uses it.
 final class WALGuard {
@@ -43,14 +43,14 @@ final class WALGuard {
     static let lockPatience: Duration = .milliseconds(250)
     /// How long a close waits for the end of others' checkpoints.
     static let closePatience: Duration = .seconds(1)
+
     private let connection: Connection
     private let pin: WALPin
     /// The most frames that are left to a checkpoint with the write lock held.
     private let lockedLimit: Int
     private var lease: CheckpointLease
-    /// Called when ``rest()`` must be called every ``restInterval`` from now on.
+    /// Called when ``rest()`` must be called every ``restInterval`` from now on, as it is while `isWatched`.
     var onHold: () -> Void = {}
-    /// Whether it is.
     private var isWatched = false
     private var isIdle = false
     private var isComplete = true
