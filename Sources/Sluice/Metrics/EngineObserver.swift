@@ -2,19 +2,13 @@
 protocol EngineObserver: Sendable {
     /// How often ``measure(_:)`` is called while the broker runs.
     var interval: Duration { get }
-
-    /// Called before a handler begins.
     func started(_ action: ClaimedAction)
-
     /// Called after an attempt has ended and, if there is a result, has been settled.
     func ended(_ action: ClaimedAction, _ settlement: Settlement, _ result: SettleResult?, after: Duration)
-
-    /// Measures the file with one bounded read.
     func measure(_ store: Store) async throws(SluiceError)
 }
 
 extension BrokerOptions {
-    /// The observer, if the package was built with the trait for one.
     var observer: (any EngineObserver)? {
         #if Metrics
         metrics.map { MetricsRecorder($0, clock: clock) }

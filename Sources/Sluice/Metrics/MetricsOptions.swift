@@ -1,20 +1,13 @@
 #if Metrics
 public import Metrics
 
-/// The reports of a broker to swift-metrics.
+/// The reports of a broker to swift-metrics, with the trait `Metrics`; see <doc:MetricsAndTracing>.
 ///
-/// With the trait `Metrics`; see <doc:MetricsAndTracing>. Labels are kinds, never names of queues (G13).
+/// Labels are kinds, never names of queues (G13).
 public struct MetricsOptions: Sendable {
-    /// The receiver of the metrics.
-    ///
-    /// `nil`, the default, is the factory that `MetricsSystem` was bootstrapped with when the broker is
-    /// opened.
+    /// The receiver; `nil`, the default, is the factory of `MetricsSystem` when the broker is opened.
     public var factory: (any MetricsFactory)?
-
-    /// How often a running broker reads depth, ages, parked queues and the size of the WAL from the file;
-    /// positive.
-    ///
-    /// Default: 15 seconds.
+    /// How often the file is read for depth, ages, parked queues and the WAL's size; by default 15 s.
     public var interval: Duration = .seconds(15)
 
     /// The most actions that are counted for the depths, the oldest first; at least 1.

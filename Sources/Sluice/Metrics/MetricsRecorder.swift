@@ -2,11 +2,8 @@
 internal import Metrics
 internal import Synchronization
 
-/// Reports to swift-metrics.
 final class MetricsRecorder: EngineObserver {
-    /// The most kinds that have labels of their own; the rest share `other`.
-    ///
-    /// Kinds belong to the program, but a writer of the file can invent some.
+    /// The most kinds with labels of their own; a writer of the file can invent more, which share `other`.
     static let kindLimit = 200
 
     private struct State {
@@ -50,7 +47,7 @@ final class MetricsRecorder: EngineObserver {
         let now = clock.now
         var depths: [String: (depth: Int, oldest: Timestamp)] = [:]
         for kind in measurement.kinds {
-            let label = label(of: kind.name)
+            let label = metrics(of: kind.name).kind
             let known = depths[label] ?? (0, kind.oldest)
             depths[label] = (known.depth + kind.depth, min(known.oldest, kind.oldest))
         }
@@ -59,23 +56,15 @@ final class MetricsRecorder: EngineObserver {
             metrics.depth.record(found?.depth ?? 0)
             metrics.oldest.record(found.map { max(now - $0.oldest, .zero) / .seconds(1) } ?? 0)
         }
+        let label = "sluice_parked_queues"
         let parked = state.withLock { state in
             for reason in measurement.parked.keys where state.parked[reason] == nil {
-                state.parked[reason] = Gauge(
-                    label: "sluice_parked_queues",
-                    dimensions: [("reason", reason)],
-                    factory: factory
-                )
+                state.parked[reason] = Gauge(label: label, dimensions: [("reason", reason)], factory: factory)
             }
             return state.parked
         }
         for (reason, gauge) in parked { gauge.record(measurement.parked[reason] ?? 0) }
         if let size = measurement.walByteCount { walSize.record(size) }
-    }
-
-    /// The label of a kind, with metrics for it.
-    private func label(of kind: String) -> String {
-        metrics(of: kind).kind
     }
 
     private func metrics(of kind: String) -> KindMetrics {
@@ -90,7 +79,10 @@ final class MetricsRecorder: EngineObserver {
     }
 }
 
-/// The metrics of one kind.
+private enum SettledOutcome: String, CaseIterable {
+    case succeeded, retrying, failed, released, removed, stale
+}
+
 private struct KindMetrics: Sendable {
     let kind: String
     let depth: Gauge
@@ -106,14 +98,11 @@ private struct KindMetrics: Sendable {
         depth = Gauge(label: "sluice_depth", dimensions: dimensions, factory: factory)
         oldest = Gauge(label: "sluice_oldest_age_seconds", dimensions: dimensions, factory: factory)
         running = Meter(label: "sluice_running", dimensions: dimensions, factory: factory)
-        settled = Dictionary(
-            uniqueKeysWithValues: SettledOutcome.allCases.map { outcome in
-                let dimensions = dimensions + [("outcome", outcome.rawValue)]
-                return (
-                    outcome, Counter(label: "sluice_settled_total", dimensions: dimensions, factory: factory)
-                )
-            }
-        )
+        let outcomes = SettledOutcome.allCases.map { outcome in
+            let dimensions = dimensions + [("outcome", outcome.rawValue)]
+            return (outcome, Counter(label: "sluice_settled_total", dimensions: dimensions, factory: factory))
+        }
+        settled = Dictionary(uniqueKeysWithValues: outcomes)
         duration = Timer(label: "sluice_attempt_duration", dimensions: dimensions, factory: factory)
         latency = Timer(label: "sluice_start_latency", dimensions: dimensions, factory: factory)
     }

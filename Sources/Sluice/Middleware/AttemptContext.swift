@@ -4,7 +4,6 @@ public struct AttemptContext: Sendable {
     public let attempt: Attempt
     /// The pattern of the route that performs it.
     public let pattern: QueuePattern
-
     private let action: ClaimedAction
     private let decide: @Sendable (HandlerResult) -> AttemptResult
 
@@ -22,13 +21,7 @@ public struct AttemptContext: Sendable {
 
     /// The fields that the enqueuer's middleware has stored in ``EnqueueContext/trace``.
     public var trace: [String: String] { TraceText.fields(of: action.trace) }
-
-    /// Returns the result, by the route's policies, if the attempt ends with an outcome.
-    ///
-    /// It is for a middleware that ends an attempt without its handler, such as with ``Outcome/release``, or
-    /// that overrides the handler. Each call asks the retry policy again, and may return another delay.
+    /// Returns the result of an outcome that overrides the handler's; each call asks the retry policy again.
     public func result(of outcome: Outcome) -> AttemptResult { decide(.outcome(outcome)) }
-
-    /// Returns the result of a handler's end.
     func result(of result: HandlerResult) -> AttemptResult { decide(result) }
 }

@@ -1,8 +1,7 @@
 /// The result of an attempt: the handler's outcome, after the route's policies.
 ///
-/// It distinguishes a retry from a final failure. It is a decision that is still to be written. The file may
-/// end up different if the action is deleted first, another process takes over its run, or the writes of a
-/// success fail (``Outcome/success(_:)``).
+/// It is a decision that is still to be written. The file may end up different if the action is deleted
+/// first, another process takes over its run, or the writes of a success fail (``Outcome/success(_:)``).
 public struct AttemptResult: Sendable, Hashable {
     /// The effect on the action.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
@@ -39,28 +38,19 @@ public struct AttemptResult: Sendable, Hashable {
     }
 
     /// Whether there is no further attempt, unless an operator requests one.
-    public var isFinal: Bool {
-        switch kind {
-        case .succeeded, .failed, .removed: true
-        case .retrying, .released: false
+    public var isFinal: Bool { kind != .retrying && kind != .released }
+
+    private var wait: (Duration, GateName?)? {
+        switch settlement {
+        case .retry(let delay, let gate, _), .release(let delay, let gate, _): isRemoved ? nil : (delay, gate)
+        case .success, .successWriting, .fail, .stop: nil
         }
     }
 
     /// How long the action waits for its next attempt; a gate can end the wait earlier or extend it.
-    public var delay: Duration? {
-        switch settlement {
-        case .retry(let delay, _, _), .release(let delay, _, _): isRemoved ? nil : delay
-        case .success, .successWriting, .fail, .stop: nil
-        }
-    }
-
+    public var delay: Duration? { wait?.0 }
     /// The gate that the action waits for.
-    public var gate: GateName? {
-        switch settlement {
-        case .retry(_, let gate, _), .release(_, let gate, _): isRemoved ? nil : gate
-        case .success, .successWriting, .fail, .stop: nil
-        }
-    }
+    public var gate: GateName? { wait?.1 }
 
     /// Why the action cannot continue, if it has failed.
     public var cause: FailureCause? {
@@ -72,8 +62,7 @@ public struct AttemptResult: Sendable, Hashable {
         if case .fail(_, let policy, _) = settlement, !isRemoved { policy } else { nil }
     }
 
-    /// The error as stored in the file: the text of the handler's error, which may contain parts of the
-    /// payload.
+    /// The error as stored in the file; it may contain parts of the payload.
     public var error: String? {
         switch settlement {
         case .retry(_, _, let error), .fail(_, _, let error): error

@@ -12,25 +12,15 @@ public struct EnqueueContext: Sendable {
 
     /// Fields that are stored with each of the actions, for ``AttemptContext/trace``; none by default.
     ///
-    /// They connect an attempt with its enqueuer, such as the `traceparent` of W3C Trace Context. If the
-    /// fields exceed 4,096 bytes of JSON, none is stored.
+    /// Such as the `traceparent` of W3C Trace Context. If they exceed 4,096 bytes of JSON, none is stored.
     public var trace: [String: String] = [:]
-
     private let drafts: [ActionDraft]
 
-    init(_ drafts: [ActionDraft]) {
-        self.drafts = drafts
-    }
-
+    init(_ drafts: [ActionDraft]) { self.drafts = drafts }
     /// The actions, in their order.
-    public var actions: [Item] {
-        drafts.map { Item(queue: $0.queue, kind: $0.kind, version: $0.version) }
-    }
-
-    /// The sort keys of the actions.
+    public var actions: [Item] { drafts.map { Item(queue: $0.queue, kind: $0.kind, version: $0.version) } }
     package var sortKeys: [SortKey] { drafts.map(\.sortKey) }
 
-    /// The drafts with the trace.
     var traced: [ActionDraft] {
         guard let text = TraceText.text(of: trace) else { return drafts }
         return drafts.map {

@@ -1,7 +1,6 @@
 /// The rest of an enqueue: the inner middleware, and finally the file.
 ///
-/// It is a type, not a closure: a closure's type depends on settings of the module that writes it, and such a
-/// method would not match the protocol's requirement.
+/// A closure's type would depend on settings of the user's module, and miss the protocol's requirement.
 public struct NextEnqueue: Sendable {
     let proceed: @Sendable (EnqueueContext) async throws -> [ActionID]
 

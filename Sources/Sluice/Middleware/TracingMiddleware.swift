@@ -1,9 +1,7 @@
 #if Tracing
 public import Tracing
 
-/// Traces by swift-distributed-tracing.
-///
-/// With the trait `Tracing`; see <doc:MetricsAndTracing>.
+/// Traces by swift-distributed-tracing, with the trait `Tracing`; see <doc:MetricsAndTracing>.
 ///
 /// ```swift
 /// options.middleware = [TracingMiddleware()]
@@ -11,20 +9,14 @@ public import Tracing
 ///
 /// The trace context of the enqueuer is stored with the action. Each attempt is a span of the kind
 /// *consumer*, the root of a trace of its own, with a link to the enqueuer's span: attempts may be many, and
-/// days later. The spans of a handler are its children.
-///
-/// A span has the attributes `sluice.kind`, `sluice.attempt` and `sluice.outcome`, and after a failure
-/// `sluice.cause`. It contains neither payloads nor the texts of errors (G13).
+/// days later. Spans contain neither payloads nor the texts of errors (G13).
 public struct TracingMiddleware: Middleware {
     private let tracer: (any Tracer)?
     private let namesQueues: Bool
 
-    /// Makes the middleware.
+    /// Makes the middleware; without a tracer it uses the one that `InstrumentationSystem` has.
     ///
-    /// - Parameters:
-    ///   - tracer: Makes the spans; `nil` is the tracer that `InstrumentationSystem` was bootstrapped with.
-    ///   - namesQueues: Whether spans have the attribute `sluice.queue`. Names of queues may contain personal
-    ///     data, so they are left out by default.
+    /// - Parameter namesQueues: Whether spans have the attribute `sluice.queue`, which may be personal data.
     public init(tracer: (any Tracer)? = nil, namesQueues: Bool = false) {
         self.tracer = tracer
         self.namesQueues = namesQueues
@@ -33,30 +25,20 @@ public struct TracingMiddleware: Middleware {
     private var currentTracer: any Tracer { tracer ?? InstrumentationSystem.tracer }
 
     /// Stores the caller's trace context with the actions, if there is one.
-    public func enqueue(
-        _ context: EnqueueContext,
-        next: NextEnqueue
-    ) async throws -> [ActionID] {
-        guard let current = InstrumentationContext.current, !current.isEmpty else {
-            return try await next(context)
-        }
+    public func enqueue(_ context: EnqueueContext, next: NextEnqueue) async throws -> [ActionID] {
         var context = context
-        currentTracer.inject(current, into: &context.trace, using: FieldInjector())
+        if let current = InstrumentationContext.current, !current.isEmpty {
+            currentTracer.inject(current, into: &context.trace, using: FieldInjector())
+        }
         return try await next(context)
     }
 
     /// Makes a span of the attempt.
-    public func attempt(
-        _ context: AttemptContext,
-        next: NextAttempt
-    ) async throws -> AttemptResult {
+    public func attempt(_ context: AttemptContext, next: NextAttempt) async throws -> AttemptResult {
         let tracer = currentTracer
         // Not this task's context, which is that of the caller that has woken the queue.
-        let span = tracer.startAnySpan(
-            "process \(context.attempt.kind)",
-            context: .topLevel,
-            ofKind: .consumer
-        )
+        let name = "process \(context.attempt.kind)"
+        let span = tracer.startAnySpan(name, context: .topLevel, ofKind: .consumer)
         defer { span.end() }
         var enqueuer = InstrumentationContext.topLevel
         tracer.extract(context.trace, into: &enqueuer, using: FieldExtractor())
@@ -80,14 +62,12 @@ public struct TracingMiddleware: Middleware {
     }
 }
 
-/// Writes a propagator's fields.
 private struct FieldInjector: Injector {
     func inject(_ value: String, forKey key: String, into carrier: inout [String: String]) {
         carrier[key] = value
     }
 }
 
-/// Reads a propagator's fields.
 private struct FieldExtractor: Extractor {
     func extract(key: String, from carrier: [String: String]) -> String? { carrier[key] }
 }

@@ -24,10 +24,7 @@ struct EventBuffer: ObserverBuffer {
         return element
     }
 
-    mutating func removeAll() {
-        elements.removeAll()
-        eventCount = 0
-    }
+    mutating func removeAll() { self = EventBuffer(buffering) }
 
     private mutating func loseNewest() {
         guard case .gap(let lost) = elements.last else { return elements.append(.gap(lost: 1)) }

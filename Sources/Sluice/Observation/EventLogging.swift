@@ -1,11 +1,7 @@
 internal import Logging
 
-/// Logging of events.
-///
-/// Each change of state is logged once, with structured keys and without payloads (G13): at *warning* if a
-/// person must act, at *notice* results of a request, at *debug* attempts.
 extension Broker {
-    /// Logs the events of a commit.
+    /// Logs events without payloads (G13): *warning* if a person must act, *notice* results of a request.
     func log(_ events: [QueueEvent]) {
         let logger = options.logger
         guard logger.logLevel <= .warning else { return }
@@ -20,10 +16,8 @@ extension Broker {
             logger.log(level: level, message, metadata: event.facts)
         }
         for (queue, count) in behind.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-            logger.warning(
-                "dead letters made of a whole queue",
-                metadata: ["queue": "\(queue)", "count": "\(count)", "cause": "behind"]
-            )
+            let facts: Logger.Metadata = ["queue": "\(queue)", "count": "\(count)", "cause": "behind"]
+            logger.warning("dead letters made of a whole queue", metadata: facts)
         }
     }
 }
@@ -41,7 +35,6 @@ extension QueueEvent.Kind {
 }
 
 extension QueueEvent {
-    /// The level and the text of the log line; `nil` if it is not logged.
     fileprivate var line: (Logger.Level, Logger.Message)? {
         switch kind {
         case .failed, .expired:
@@ -66,7 +59,6 @@ extension QueueEvent {
         }
     }
 
-    /// The structured keys of the log line.
     fileprivate var facts: Logger.Metadata {
         var facts: Logger.Metadata = [:]
         if let queue { facts["queue"] = "\(queue)" }

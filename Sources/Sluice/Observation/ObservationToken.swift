@@ -1,16 +1,8 @@
-/// Keeps an observation alive: callbacks end when the token is cancelled or released, or the broker is
-/// closed.
+/// Keeps an observation alive until it is cancelled or released, or the broker is closed.
 public final class ObservationToken: Sendable {
     private let end: @Sendable () -> Void
 
-    /// - Parameters:
-    ///   - subscriber: Receives the events.
-    ///   - cancel: Prevents further callbacks.
-    init(
-        _ observers: Observers,
-        _ subscriber: Observers.Subscriber,
-        cancel: @escaping @Sendable () -> Void
-    ) {
+    init(_ observers: Observers, _ subscriber: Observers.Subscriber, cancel: @escaping @Sendable () -> Void) {
         let unsubscribe = observers.add(subscriber)
         end = {
             unsubscribe()
@@ -27,7 +19,6 @@ public final class ObservationToken: Sendable {
 
     /// Ends the callbacks: after the return, none begins.
     ///
-    /// One that has begun on another thread may still run. If you call it on the callbacks' own serial queue
-    /// or executor, no other callback runs.
+    /// One that has begun may still run, unless you call it on the callbacks' own serial queue or executor.
     public func cancel() { end() }
 }

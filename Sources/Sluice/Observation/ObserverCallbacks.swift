@@ -1,13 +1,9 @@
 internal import Synchronization
 
-/// Calls an observer back, one element after the other, on a queue or executor of the application.
-///
-/// While there are no events it uses no thread, task or timer: a job is started for the first element, and
-/// runs until none is left.
+/// Calls an observer back on a queue or executor of the application, in a job that runs until none is left.
 final class ObserverCallbacks<Buffer: ObserverBuffer>: Sendable {
     private struct State {
         var buffer: Buffer
-        /// A job has been scheduled, or runs.
         var isScheduled = false
         var isCancelled = false
     }

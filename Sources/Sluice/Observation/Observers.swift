@@ -11,7 +11,6 @@ final class Observers: Sendable {
         var othersCommitted: @Sendable () -> Void = {}
         /// Called after a change of one queue or of all that has no event.
         var poke: @Sendable (QueueID?) -> Void = { _ in }
-        /// Called when there will be no more events.
         let end: @Sendable () -> Void
     }
 
@@ -25,12 +24,9 @@ final class Observers: Sendable {
     let interest: Interest
 
     init(_ interest: Interest) { self.interest = interest }
-
     deinit { end() }
 
-    /// Adds an observer for all commits of transactions that begin from now on.
-    ///
-    /// - Returns: A function that removes the observer; it may be called more than once.
+    /// Adds an observer for transactions that begin from now on; returns a function that removes it.
     func add(_ subscriber: Subscriber) -> @Sendable () -> Void {
         let number = state.withLock { state -> Int? in
             if state.hasEnded { return nil }
@@ -46,9 +42,11 @@ final class Observers: Sendable {
         return { [weak self] in self?.remove(number) }
     }
 
+    private var subscribers: [Subscriber] { state.withLock { Array($0.subscribers.values) } }
+
     func publish(_ events: [QueueEvent], _ contents: ObservedContents? = nil) {
         guard !events.isEmpty else { return }
-        for subscriber in state.withLock({ Array($0.subscribers.values) }) {
+        for subscriber in subscribers {
             subscriber.receive(events)
             if let contents { subscriber.receiveContents(events, contents) }
         }
@@ -57,16 +55,15 @@ final class Observers: Sendable {
     /// Notifies observers with contents of commits of others, if there were any since the last call.
     func tellCommitOfOthers() {
         guard interest.takeCommitOfOthers() else { return }
-        for subscriber in state.withLock({ Array($0.subscribers.values) }) { subscriber.othersCommitted() }
+        for subscriber in subscribers { subscriber.othersCommitted() }
     }
 
     /// Notifies observers that the status of a queue, or of all, may differ, though the file has not changed.
     func poke(_ queue: QueueID?) {
         guard interest.isAny else { return }
-        for subscriber in state.withLock({ Array($0.subscribers.values) }) { subscriber.poke(queue) }
+        for subscriber in subscribers { subscriber.poke(queue) }
     }
 
-    /// Ends all observation, as the broker is closed.
     func end() {
         let subscribers = state.withLock { state in
             state.hasEnded = true
@@ -80,7 +77,6 @@ final class Observers: Sendable {
     }
 
     private func remove(_ number: Int) {
-        let removed = state.withLock { $0.subscribers.removeValue(forKey: number) }
-        if removed != nil { interest.end() }
+        if state.withLock({ $0.subscribers.removeValue(forKey: number) }) != nil { interest.end() }
     }
 }

@@ -23,9 +23,7 @@ public struct QueueEvents: AsyncSequence, Sendable {
         subscription = EventSubscription(observers, buffering)
     }
 
-    /// Makes an iterator.
-    ///
-    /// All iterators of a sequence share its events; two must not wait at the same time.
+    /// Makes an iterator; all share the events of the sequence, and two must not wait at the same time.
     public func makeAsyncIterator() -> Iterator { Iterator(subscription: subscription) }
 
     /// Returns one event after the other.

@@ -30,16 +30,9 @@ public struct QueueStatusUpdates: AsyncSequence, Sendable {
         let broker: Broker
         let queue: QueueName
         let watch: QueueWatch
-        private var last: QueueStatus?
+        fileprivate var last: QueueStatus?
 
-        init(broker: Broker, queue: QueueName, watch: QueueWatch) {
-            self.broker = broker
-            self.queue = queue
-            self.watch = watch
-        }
-
-        /// Returns the next status that differs from the last; `nil` if the broker was closed or the task is
-        /// cancelled.
+        /// Returns the next status that differs; `nil` if the broker was closed or the task is cancelled.
         public mutating func next() async throws(SluiceError) -> QueueStatus? {
             while await watch.changed() {
                 do {

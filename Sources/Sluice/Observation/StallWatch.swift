@@ -1,32 +1,58 @@
 internal import Synchronization
 
-/// Holds the state machine.
+/// Finds stalled queues: pages of statuses in, queues to report out; no SQL, no clock.
 final class StallWatch: Sendable {
-    private let machine = Mutex(StallWatchStateMachine())
-
-    /// How many queues one page has.
+    /// The most marks of queues that do not move, of about a megabyte; others wait for one.
+    static let limit = 10_000
     static let page = 2_000
 
-    var next: QueueName? { machine.withLock { $0.next } }
-
-    func look(at statuses: [QueueStatus], now: Duration, threshold: Duration) -> [QueueStatus] {
-        machine.withLock {
-            $0.look(at: statuses, isLast: statuses.count < Self.page, now: now, threshold: threshold)
-        }
+    private struct Mark {
+        let head: ActionID?
+        let attempt: Int
+        let since: Duration
+        var isReported = false
     }
 
-    func receive(_ events: [QueueEvent]) {
-        let moves: Set<QueueEvent.Kind> = [
-            .started, .succeeded, .removed, .moved, .deadLettered, .idle,
-        ]
-        machine.withLock { machine in
-            for event in events where moves.contains(event.kind) {
-                if let queue = event.queue { machine.moved(queue) }
+    private struct State {
+        var marks: [QueueName: Mark] = [:]
+        /// Where the next page begins; `nil` is the first queue.
+        var next: QueueName?
+    }
+
+    private let state = Mutex(State())
+
+    var next: QueueName? { state.withLock { $0.next } }
+    var count: Int { state.withLock { $0.marks.count } }
+
+    /// Adds a page of statuses, and returns the queues that have stalled, each once until it moves.
+    func look(at statuses: [QueueStatus], isLast: Bool, now: Duration, threshold: Duration) -> [QueueStatus] {
+        state.withLock { state in
+            state.next = isLast ? nil : statuses.last?.queue
+            return statuses.filter { status in
+                let known = state.marks.removeValue(forKey: status.queue)
+                guard status.isUnchanged else { return false }
+                var mark = Mark(head: status.head, attempt: status.attempt, since: now)
+                if let known, known.head == mark.head, known.attempt == mark.attempt { mark = known }
+                if known == nil, state.marks.count >= Self.limit { return false }
+                let isDue = !mark.isReported && now - mark.since >= threshold
+                if isDue { mark.isReported = true }
+                state.marks[status.queue] = mark
+                return isDue
             }
         }
     }
 
-    func forget() { machine.withLock { $0.forget() } }
+    func receive(_ events: [QueueEvent]) {
+        let moves: Set<QueueEvent.Kind> = [.started, .succeeded, .removed, .moved, .deadLettered, .idle]
+        state.withLock { state in
+            if state.marks.isEmpty { return }
+            for event in events where moves.contains(event.kind) {
+                if let queue = event.queue { state.marks[queue] = nil }
+            }
+        }
+    }
+
+    func forget() { state.withLock { $0 = State() } }
 }
 
 extension Broker {
@@ -36,17 +62,15 @@ extension Broker {
         scheduler.schedule(.findStalled, within: threshold / Self.looksPerThreshold)
     }
 
-    /// How many pages are read within the threshold.
-    ///
-    /// A stall is reported at most a fifth of the threshold late, if one page has all queues.
+    /// How many pages are read within the threshold, of which a report is late by at most one part.
     static let looksPerThreshold = 5
 
-    /// Reads the next page of queues, and reports the stalled ones.
     func findStalled(_ threshold: Duration) async throws(SluiceError) {
-        let after = stalls.next
-        let found = try await statuses(of: .prefix([]), in: nil, after: after, limit: StallWatch.page)
-        let now = options.clock.now
-        let events = stalls.look(at: found, now: options.clock.uptime, threshold: threshold).map { status in
+        let page = StallWatch.page
+        let found = try await statuses(of: .prefix([]), in: nil, after: stalls.next, limit: page)
+        let (now, uptime) = (options.clock.now, options.clock.uptime)
+        let stalled = stalls.look(at: found, isLast: found.count < page, now: uptime, threshold: threshold)
+        let events = stalled.map { status in
             var event = QueueEvent(.stalled, at: now.date, queue: status.queue)
             event.action = status.head
             event.actionKind = status.headKind

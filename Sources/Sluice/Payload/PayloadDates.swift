@@ -12,16 +12,13 @@ internal import Foundation
 public enum PayloadDates: Sendable, Hashable {
     /// Text in ISO 8601, in UTC with microseconds, such as `"2026-05-01T12:00:00.000000Z"`.
     ///
-    /// SQLite's date functions and other programs read it.
-    ///
     /// Fractions of a microsecond are lost. A date outside the years 0 to 9999 is written as a number.
     case iso8601
     /// The number of seconds since 2001-01-01 00:00:00 UTC, the default of Foundation's `JSONEncoder`.
     case secondsSince2001
-}
 
-/// What Foundation's coders do with dates; ``JSONWriter`` and ``JSONTape`` do the same.
-extension PayloadDates {
+    // What Foundation's coders do with dates; `JSONWriter` and `JSONTape` do the same.
+
     @Sendable static func encode(_ date: Date, to encoder: any Encoder) throws {
         if let text = date.iso8601 { return try text.encode(to: encoder) }
         try date.timeIntervalSinceReferenceDate.encode(to: encoder)

@@ -1,20 +1,11 @@
 internal import Synchronization
 
-#if canImport(FoundationEssentials)
-internal import FoundationEssentials
-#else
-internal import Foundation
-#endif
-
-/// Converts stored payloads to values of a route's type, also from older versions.
-///
-/// A payload is upgraded when it is read, step by step, and stays in the file unchanged: an older program can
-/// still read it, and a faulty upgrader does no damage.
+/// Converts stored payloads to values of a route's type, also from older versions; they stay in the file
+/// unchanged, so that an older program can still read them, and a faulty upgrader does no damage.
 final class PayloadReader: Sendable {
     typealias Upgrader = @Sendable (_ payload: String) throws -> String
 
     private struct Step {
-        /// The version after the step.
         let target: Int
         let upgrade: Upgrader
     }
@@ -24,13 +15,9 @@ final class PayloadReader: Sendable {
     private let steps = Mutex<[String: [Int: Step]]>([:])
     private let changes = Atomic(0)
 
-    init(_ coder: PayloadCoder) {
-        self.coder = coder
-    }
-
+    init(_ coder: PayloadCoder) { self.coder = coder }
     /// Raised when a route or an upgrader is added, since unreadable payloads may then be readable.
     var revision: Int { changes.load(ordering: .acquiring) }
-
     func codeChanged() { changes.add(1, ordering: .acquiringAndReleasing) }
 
     func add(
@@ -42,10 +29,8 @@ final class PayloadReader: Sendable {
         try validateKind(kind)
         try validateVersion(version, of: kind)
         guard version < target else {
-            throw SluiceError(
-                .invalidVersion,
-                "an upgrader of '\(kind)' from version \(version) does not lead to a later one"
-            )
+            let message = "an upgrader of '\(kind)' from version \(version) does not lead to a later one"
+            throw SluiceError(.invalidVersion, message)
         }
         let isNew = steps.withLock { steps in
             guard steps[kind]?[version] == nil else { return false }
@@ -53,10 +38,8 @@ final class PayloadReader: Sendable {
             return true
         }
         guard isNew else {
-            throw SluiceError(
-                .duplicateUpgrader,
-                "there is an upgrader of '\(kind)' from version \(version) already"
-            )
+            let message = "there is an upgrader of '\(kind)' from version \(version) already"
+            throw SluiceError(.duplicateUpgrader, message)
         }
     }
 
@@ -73,8 +56,8 @@ final class PayloadReader: Sendable {
         case .success(let text): plain = text
         }
         guard version != A.version else { return coder.decode(type, from: plain) }
-        return upgraded(plain, of: kind, from: version, to: A.version)
-            .flatMap { coder.decode(type, from: $0) }
+        let current = upgraded(plain, of: kind, from: version, to: A.version)
+        return current.flatMap { coder.decode(type, from: $0) }
     }
 
     private func upgraded(
@@ -83,21 +66,18 @@ final class PayloadReader: Sendable {
         from stored: Int,
         to current: Int
     ) -> Result<String, Undecodable> {
-        func failure(_ reason: String) -> Result<String, Undecodable> {
-            .failure(Undecodable(reason: reason))
-        }
         guard stored < current else {
-            return failure("version \(stored) of '\(kind)' is newer than this program's \(current)")
+            return .undecodable("version \(stored) of '\(kind)' is newer than this program's \(current)")
         }
         var (payload, version) = (payload, stored)
         while version < current {
             guard let step = steps.withLock({ $0[kind]?[version] }) else {
-                return failure(
+                return .undecodable(
                     "no upgrader of '\(kind)' from version \(version), and this program's is \(current)"
                 )
             }
             guard step.target <= current else {
-                return failure(
+                return .undecodable(
                     "the upgrader of '\(kind)' from version \(version) leads to \(step.target), "
                         + "beyond this program's \(current)"
                 )
@@ -105,9 +85,8 @@ final class PayloadReader: Sendable {
             do {
                 payload = try step.upgrade(payload)
             } catch {
-                return failure(
-                    "upgrading from version \(version): \(Undecodable(kind, thrown: error).reason)"
-                )
+                let reason = Undecodable(kind, thrown: error).reason
+                return .undecodable("upgrading from version \(version): \(reason)")
             }
             version = step.target
         }
@@ -116,7 +95,7 @@ final class PayloadReader: Sendable {
 }
 
 extension Undecodable {
-    /// Makes the reason from an upgrader's error, without its text, which may contain the payload.
+    /// Makes the reason without the text of an upgrader's error, which may contain the payload.
     fileprivate init(_ kind: String, thrown error: any Error) {
         switch error {
         case let error as DecodingError: self.init(kind, error)

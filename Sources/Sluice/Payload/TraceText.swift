@@ -9,7 +9,6 @@ enum TraceText {
     /// The most bytes that are stored with an action: about ten times those of W3C Trace Context.
     static let maximumByteCount = 4_096
 
-    /// Returns the text of fields; `nil` if there are none, or too many.
     static func text(of fields: [String: String]) -> String? {
         guard !fields.isEmpty else { return nil }
         let encoder = JSONEncoder()
@@ -18,17 +17,13 @@ enum TraceText {
         return String(decoding: data, as: UTF8.self)
     }
 
-    /// Throws ``SluiceError/Code/invalidOptions`` if a text is not a trace's.
     static func validate(_ text: String) throws(SluiceError) {
         guard text.utf8.count <= maximumByteCount, !fields(of: text).isEmpty else {
-            throw SluiceError(
-                .invalidOptions,
-                "a trace must be an object of texts with at most \(maximumByteCount) bytes"
-            )
+            let message = "a trace must be an object of texts with at most \(maximumByteCount) bytes"
+            throw SluiceError(.invalidOptions, message)
         }
     }
 
-    /// Returns the fields of a text; none if it is missing, or no such object.
     static func fields(of text: String?) -> [String: String] {
         guard let text else { return [:] }
         return (try? JSONDecoder().decode([String: String].self, from: Data(text.utf8))) ?? [:]

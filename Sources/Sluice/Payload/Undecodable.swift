@@ -1,15 +1,9 @@
-#if canImport(FoundationEssentials)
-internal import FoundationEssentials
-#else
-internal import Foundation
-#endif
-
 /// Why a payload does not decode, without its values.
 package struct Undecodable: Error {
     let reason: String
-}
 
-extension Undecodable {
+    init(reason: String) { self.reason = reason }
+
     init(_ kind: String, _ error: DecodingError) {
         let (what, context): (String, DecodingError.Context) =
             switch error {
@@ -23,25 +17,22 @@ extension Undecodable {
         reason = "the payload does not decode as '\(kind)': \(path.isEmpty ? "" : "at '\(path)' ")\(what)"
     }
 
-    /// Describes the fault of a value, such as an invalid case of an enumeration.
-    ///
-    /// Swift's own text names the type, which belongs to the program, and the value, which belongs to the
-    /// payload.
+    /// Describes the fault of a value, such as an invalid case, without the value, as Swift's text has it.
     private static func fault(_ context: DecodingError.Context) -> String {
         let words = context.debugDescription.split(separator: " ")
         guard words.count > 5, words.starts(with: ["Cannot", "initialize"]),
             words[3...4] == ["from", "invalid"]
-        else {
-            return "it is malformed"
-        }
+        else { return "it is malformed" }
         return "it is none of the cases of \(words[2])"
     }
 
-    /// Returns a key as the code spells it.
-    ///
-    /// Keys of a dictionary are part of the payload and not named.
+    /// Returns a key as the code spells it; keys of a dictionary are part of the payload and not named.
     private static func name(_ key: any CodingKey) -> String {
         if let index = key.intValue { return String(index) }
         return Mirror(reflecting: key).displayStyle == .enum ? key.stringValue : "*"
     }
+}
+
+extension Result where Failure == Undecodable {
+    static func undecodable(_ reason: String) -> Self { .failure(Undecodable(reason: reason)) }
 }

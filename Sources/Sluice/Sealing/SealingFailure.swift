@@ -1,6 +1,4 @@
-/// Why a sealed payload cannot be opened.
-///
-/// The status of its queue shows it, with the name of the key.
+/// Why a sealed payload cannot be opened; the status of its queue shows it, with the name of the key.
 public enum SealingFailure: Error, Sendable, Hashable {
     /// There is no key of that name.
     case missingKey

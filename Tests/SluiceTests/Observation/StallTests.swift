@@ -22,11 +22,15 @@ struct StallTests {
         )
     }
 
+    private func moved(_ queue: QueueName) -> QueueEvent {
+        QueueEvent(.moved, at: Date(timeIntervalSince1970: 0), queue: queue)
+    }
+
     private func names(_ statuses: [QueueStatus]) -> [String] { statuses.map(\.queue.rawValue) }
 
     @Test("A stall is told once, and again after the queue has moved")
     func once() {
-        var watch = StallWatchStateMachine()
+        let watch = StallWatch()
         func look(_ statuses: [QueueStatus], at seconds: Int) -> [String] {
             names(watch.look(at: statuses, isLast: true, now: .seconds(seconds), threshold: .seconds(10)))
         }
@@ -36,7 +40,7 @@ struct StallTests {
         #expect(look([held], at: 10) == ["a"])
         // For another reason it stands just as still.
         #expect(look([status("a", .gate("g"))], at: 30).isEmpty)
-        watch.moved("a")
+        watch.receive([moved("a")])
         #expect(look([held], at: 31).isEmpty)
         #expect(look([held], at: 41) == ["a"])
         // Another head: it has moved between two looks.
@@ -48,7 +52,7 @@ struct StallTests {
 
     @Test("G11: what is about to start and never does has stalled")
     func neverStarted() {
-        var watch = StallWatchStateMachine()
+        let watch = StallWatch()
         let found = [0, 9, 10].map { second in
             watch.look(
                 at: [status("a", .ready)],
@@ -62,7 +66,7 @@ struct StallTests {
 
     @Test("What runs, is scheduled, or is another's does not stand still")
     func moving() {
-        var watch = StallWatchStateMachine()
+        let watch = StallWatch()
         let date = Date(timeIntervalSince1970: 0)
         let all = [
             status("a", .running(since: date, attempt: 1)), status("b", .scheduled(for: date)),
@@ -77,8 +81,8 @@ struct StallTests {
 
     @Test("G12: marks are bounded; what finds no room is told when there is some")
     func bounded() {
-        var watch = StallWatchStateMachine()
-        let limit = StallWatchStateMachine.limit
+        let watch = StallWatch()
+        let limit = StallWatch.limit
         let all = (0...limit).map { status("q/\($0)", .gate("g")) }
         func look(_ statuses: some Sequence<QueueStatus>, at seconds: Int) -> Int {
             watch.look(at: Array(statuses), isLast: false, now: .seconds(seconds), threshold: .seconds(10))
@@ -88,7 +92,7 @@ struct StallTests {
         #expect(watch.count == limit)
         #expect(watch.next?.rawValue == "q/\(limit)")
         #expect(look(all, at: 10) == limit)
-        watch.moved("q/0")
+        watch.receive([moved("q/0")])
         #expect(look(all.suffix(1), at: 11) == 0)
         #expect(look(all.suffix(1), at: 21) == 1)
     }

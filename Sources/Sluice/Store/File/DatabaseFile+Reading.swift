@@ -1,11 +1,8 @@
 internal import SluiceSQLite
 
-/// Opens the file for reading only: nothing in it is created, set, migrated or copied from its WAL.
 extension DatabaseFile {
-    /// Refuses a file that other machines may have open.
-    ///
-    /// Processes that use a WAL share memory, and so must be on one machine
-    /// (<https://www.sqlite.org/wal.html>). Besides, locks of network file systems are unreliable
+    /// Refuses a file that other machines may have open: processes that use a WAL share memory
+    /// (<https://www.sqlite.org/wal.html>), and locks of network file systems are unreliable
     /// (<https://www.sqlite.org/howtocorrupt.html>, 2.1).
     static func checkMount(_ path: String, _ mount: MountFacts?) throws(SluiceError) {
         if mount?.isMountPoint == true {
@@ -23,31 +20,32 @@ extension DatabaseFile {
         )
     }
 
-    /// Opens the file without the writer, with the writer's checks.
-    ///
-    /// The connection could write if the user may, but is set to query only. So it can remove the WAL and its
-    /// index again if it created them.
+    /// Opens the file without the writer, with the writer's checks: set to query only, but able to remove the
+    /// WAL and its index again if it created them.
     func openToRead(_ path: String) throws(SluiceError) -> FileLook {
         do {
-            return try openForReading(path)
+            try checkLibrary()
+            guard FileFact(path) != nil else { throw Self.isMissing(path) }
+            let look = try FileLook(path, vfs: vfs, lockTimeout: lockTimeout)
+            do {
+                try setReading(look.connection)
+                guard try look.connection.pragma("encoding") == "UTF-8" else {
+                    let message = "\(path) keeps its text in UTF-16: it has no queues"
+                    throw SluiceError(.unsupportedDatabase, message)
+                }
+                try Migrator().check(look.connection, makesMissing: false)
+            } catch {
+                look.close()
+                throw error
+            }
+            return look
         } catch {
             throw SluiceError(wrapping: error, doing: "opening \(path)")
         }
     }
 
-    private func openForReading(_ path: String) throws -> FileLook {
-        try checkLibrary()
-        guard Self.byteCount(of: path) != nil else {
-            throw SluiceError(.cannotOpen, "there is no file \(path): check the path")
-        }
-        let look = try FileLook(path, vfs: vfs, lockTimeout: lockTimeout)
-        do {
-            try prepareToRead(look.connection, path)
-        } catch {
-            look.close()
-            throw error
-        }
-        return look
+    static func isMissing(_ path: String) -> SluiceError {
+        SluiceError(.cannotOpen, "there is no file \(path): check the path")
     }
 
     /// Applies the settings of a connection that only reads.
@@ -56,13 +54,5 @@ extension DatabaseFile {
         for pragma in [Pragma("query_only", true), Pragma("mmap_size", 0), Pragma("trusted_schema", false)] {
             try connection.set(pragma)
         }
-    }
-
-    private func prepareToRead(_ connection: Connection, _ path: String) throws {
-        try setReading(connection)
-        guard try connection.pragma("encoding") == "UTF-8" else {
-            throw SluiceError(.unsupportedDatabase, "\(path) keeps its text in UTF-16: it has no queues")
-        }
-        try Migrator().check(connection, makesMissing: false)
     }
 }

@@ -24,34 +24,19 @@ package struct DatabaseFile {
 
     /// SQLite 3.37, for STRICT tables.
     static let oldestLibraryVersion = 3_037_000
-
-    /// The page cache of the writer in KiB.
-    ///
-    /// With many queues an insert touches many pages of the order's index. A cache of this size was measured
-    /// to double the rate at 10,000 queues.
+    /// The writer's page cache in KiB: measured to double the rate at 10,000 queues, by the order's index.
     static let cacheKibibytes = 64 * 1_024
-
     /// The size to which the WAL is truncated after a checkpoint has copied all of it.
     static let journalSizeLimit = 64 * 1_024 * 1_024
 
     package let location: Location
-    package let lockTimeout: Duration
-    /// Whether missing tables and steps of the schema are created; if not, their lack is an error.
-    private let makesMissing: Bool
-    /// The name of SQLite's VFS; `nil` for the system's.
-    let vfs: String?
-    /// The application's preparation of the writer's connection.
-    private let prepare: (@Sendable (OpaquePointer) throws -> Void)?
-    /// Whether deleted data is overwritten.
-    private let erasesPayloads: Bool
+    private let options: FileOptions
+    package var lockTimeout: Duration { options.lockTimeout }
+    var vfs: String? { options.vfs }
 
     package init(_ location: Location, _ options: BrokerOptions = BrokerOptions()) {
         self.location = location
-        prepare = options.file.prepareConnection
-        erasesPayloads = options.file.erasesPayloads
-        lockTimeout = options.file.lockTimeout
-        makesMissing = options.file.makesMissing
-        vfs = options.file.vfs
+        self.options = options.file
     }
 
     func open(now: Timestamp) throws(SluiceError) -> Connection {
@@ -62,27 +47,17 @@ package struct DatabaseFile {
             case .file(let path): return try openFile(path, now: now)
             }
         } catch {
-            throw SluiceError(wrapping: error, doing: "opening \(describedLocation)")
-        }
-    }
-
-    private var describedLocation: String {
-        switch location {
-        case .memory: "a database in memory"
-        case .file(let path): path
+            let place = if case .file(let path) = location { path } else { "a database in memory" }
+            throw SluiceError(wrapping: error, doing: "opening \(place)")
         }
     }
 
     func checkLibrary() throws(SluiceError) {
-        guard Connection.libraryVersionNumber >= Self.oldestLibraryVersion else {
-            throw SluiceError(
-                .unsupportedSQLite,
-                "SQLite \(Connection.libraryVersion) is too old: use 3.37 or later"
-            )
-        }
+        if Connection.libraryVersionNumber >= Self.oldestLibraryVersion { return }
+        let version = Connection.libraryVersion
+        throw SluiceError(.unsupportedSQLite, "SQLite \(version) is too old: use 3.37 or later")
     }
 
-    /// Opens another connection that only reads.
     func openReader(_ path: String) throws -> Connection {
         let connection = try Connection(path: path, mode: .read, vfs: vfs)
         connection.setBusyTimeout(lockTimeout)
@@ -93,8 +68,7 @@ package struct DatabaseFile {
     private func openInMemory(now: Timestamp) throws -> Connection {
         let connection = try Connection(path: ":memory:", mode: .create)
         try prepare(connection)
-        for pragma in Self.commonPragmas { try connection.set(pragma) }
-        try connection.set(Pragma("secure_delete", erasesPayloads))
+        try set(Self.commonPragmas, connection)
         try Migrator().migrate(connection, now: now)
         return connection
     }
@@ -108,30 +82,30 @@ package struct DatabaseFile {
         connection.setBusyTimeout(lockTimeout)
         let isNew = try isEmpty(connection, path)
         guard try connection.pragma("encoding") == "UTF-8" else {
-            throw SluiceError(
-                .unsupportedDatabase,
-                "\(path) keeps its text in UTF-16, which sorts by other bytes; use a file of its own"
-            )
+            let fault = "keeps its text in UTF-16, which sorts by other bytes"
+            throw SluiceError(.unsupportedDatabase, "\(path) \(fault); use a file of its own")
         }
-        try Migrator().check(connection, makesMissing: makesMissing)
+        try Migrator().check(connection, makesMissing: options.makesMissing)
         connection.harden()
         if isNew { try connection.set(Pragma("auto_vacuum", "INCREMENTAL", answers: "2")) }
         try prepare(connection)
         try setLog(connection)
-        for pragma in Self.filePragmas + Self.commonPragmas { try connection.set(pragma) }
-        try connection.set(Pragma("secure_delete", erasesPayloads))
+        try set(Self.filePragmas + Self.commonPragmas, connection)
         connection.countWALFrames()
         try Migrator().migrate(connection, now: now)
         connection.setCheckpointOnClose(true)
         return connection
     }
 
-    /// Switches the file to WAL mode.
-    ///
-    /// The switch turns a read into a write, for which SQLite does not wait. Another connection that blocks
-    /// it, such as one that opens the same new file, is waited for here.
+    private func set(_ pragmas: [Pragma], _ connection: Connection) throws {
+        for pragma in pragmas { try connection.set(pragma) }
+        try connection.set(Pragma("secure_delete", options.erasesPayloads))
+    }
+
     private func setLog(_ connection: Connection) throws {
-        for _ in 0..<Self.logAttempts {
+        // The switch turns a read into a write, for which SQLite does not wait: each try fails if another
+        // connection has the file at that moment, such as one that opens the same new file.
+        for _ in 0..<20 {
             do {
                 return try connection.set(Pragma("journal_mode", "WAL"))
             } catch let error as SQLiteError where error.code.primary == .busy {
@@ -142,12 +116,9 @@ package struct DatabaseFile {
         try connection.set(Pragma("journal_mode", "WAL"))
     }
 
-    /// The most tries of the switch: each fails if another connection has the file at that moment.
-    private static let logAttempts = 20
-
     /// Before the settings that the application could change, so that the engine's apply in the end.
     private func prepare(_ connection: Connection) throws(SluiceError) {
-        guard let prepare else { return }
+        guard let prepare = options.prepareConnection else { return }
         do {
             try prepare(connection.rawHandle)
         } catch {
@@ -175,47 +146,32 @@ package struct DatabaseFile {
 
     /// Settings for files only; `wal_autocheckpoint` is set before the WAL hook replaces it.
     private static let filePragmas = [
-        Pragma("wal_autocheckpoint", 0),
-        Pragma("synchronous", 2),
-        Pragma("fullfsync", true),
-        Pragma("checkpoint_fullfsync", true),
-        Pragma("journal_size_limit", journalSizeLimit),
-        Pragma("mmap_size", 0),
+        Pragma("wal_autocheckpoint", 0), Pragma("synchronous", 2),
+        Pragma("fullfsync", true), Pragma("checkpoint_fullfsync", true),
+        Pragma("journal_size_limit", journalSizeLimit), Pragma("mmap_size", 0),
     ]
 
-    /// All other settings that the engine relies on.
     private static let commonPragmas = [
-        Pragma("cache_size", -cacheKibibytes),
-        Pragma("trusted_schema", false),
-        // For the application's tables, when its code settles an attempt. The engine's tables have none, and
-        // this costs them nothing.
+        Pragma("cache_size", -cacheKibibytes), Pragma("trusted_schema", false),
+        Pragma("recursive_triggers", false), Pragma("temp_store", "MEMORY", answers: "2"),
+        // For the application's tables, when its code settles an attempt; the engine's have none.
         Pragma("foreign_keys", true),
-        Pragma("recursive_triggers", false),
-        Pragma("temp_store", "MEMORY", answers: "2"),
     ]
-}
 
-// MARK: - The file itself
-
-extension DatabaseFile {
     /// Refuses a path that names no file, before anything is created.
     static func checkPath(_ path: String) throws(SluiceError) {
         func refusal(_ message: String) -> SluiceError { SluiceError(.cannotOpen, message) }
         guard !path.isEmpty else { throw refusal("the path of the file is empty; give one") }
         guard path != ":memory:" else {
-            throw refusal(
-                "':memory:' is no path; Broker(inMemory:) keeps queues in memory, and ./:memory: is a file "
-                    + "of that name"
-            )
+            let advice = "Broker(inMemory:) keeps queues in memory, and ./:memory: is a file of that name"
+            throw refusal("':memory:' is no path; \(advice)")
         }
         // There is probably no such folder: a shell would have expanded the ~.
-        if path == "~" || path.hasPrefix("~/"), !isThere("~") {
-            throw refusal(
-                "\(path) begins with a ~, which only a shell expands: give the whole path, as from "
-                    + "FileManager.default.homeDirectoryForCurrentUser"
-            )
+        if path == "~" || path.hasPrefix("~/"), FileFact("~") == nil {
+            let advice = "give the whole path, as from FileManager.default.homeDirectoryForCurrentUser"
+            throw refusal("\(path) begins with a ~, which only a shell expands: \(advice)")
         }
-        if path.hasPrefix("file://"), !isThere("file:") {
+        if path.hasPrefix("file://"), FileFact("file:") == nil {
             throw refusal("\(path) is a URL; give its path, as by url.path(percentEncoded: false)")
         }
         // C would use the part before it.
@@ -237,21 +193,12 @@ extension DatabaseFile {
         }
     }
 
-    private static func isThere(_ path: String) -> Bool {
-        var status = stat()
-        return stat(path, &status) == 0
-    }
-
     /// Creates an empty file that only its owner can read, unless it exists.
     ///
-    /// SQLite would create it with the mode that the process's umask leaves. Opening it directly is not
-    /// possible: closing any descriptor of a database drops SQLite's locks on it
-    /// (<https://www.sqlite.org/howtocorrupt.html>, 2.2). So an empty file with another name is created,
-    /// closed and then given this name.
-    ///
-    /// If the file system has no hard links, such as exFAT, the file is created under its own name. A
-    /// connection of this process that opens it at the same instant could lose its locks. Such a file system
-    /// has no permissions either; the file is as private as the mount.
+    /// SQLite would use the mode that the umask leaves. Closing any descriptor of a database drops SQLite's
+    /// locks on it (<https://www.sqlite.org/howtocorrupt.html>, 2.2), so an empty file with another name is
+    /// created, closed and then given this name. A file system without hard links, such as exFAT, has no
+    /// permissions either: there a connection that opens the file at that instant could lose its locks.
     ///
     /// - Parameter giveName: `link(2)`, or a test's replacement.
     static func createPrivateFile(
@@ -276,10 +223,8 @@ extension DatabaseFile {
 
     static func cannotCreate(_ path: String, _ code: Int32) -> SluiceError {
         let refusal = SystemRefusal(number: code)
-        return SluiceError(
-            code == EACCES || code == EPERM ? .readOnly : refusal.code,
-            "\(path) cannot be created: \(refusal.description)"
-        )
+        let kind: SluiceError.Code = code == EACCES || code == EPERM ? .readOnly : refusal.code
+        return SluiceError(kind, "\(path) cannot be created: \(refusal.description)")
     }
 
     /// Identifies a file whatever its path: by device and inode.
@@ -295,54 +240,80 @@ extension DatabaseFile {
 
     /// Returns a path that names the same file after the process has changed its working directory.
     ///
-    /// SQLite reads it as a path only. A bare `:memory:` is no file to it. A name that begins with `file:` is
-    /// a URI if the library is built so, as Debian's is (<https://www.sqlite.org/uri.html>).
+    /// SQLite may read a relative one as a URI or as a database in memory.
     static func absolutePath(_ path: String) throws(SluiceError) -> String {
         // To Swift, a slash followed by a combining letter is another character.
         if path.utf8.first == UInt8(ascii: "/") { return path }
+        func refusal(_ reason: String) -> SluiceError {
+            SluiceError(.cannotOpen, "\(path) is relative to the working directory, \(reason)")
+        }
         guard let directory = getcwd(nil, 0) else {
             let reason = String(cString: strerror(errno))
-            throw SluiceError(
-                .cannotOpen,
-                "\(path) is relative to the working directory, which cannot be read: \(reason); give an "
-                    + "absolute path"
-            )
+            throw refusal("which cannot be read: \(reason); give an absolute path")
         }
         defer { free(directory) }
         guard let directory = String(validatingCString: directory) else {
-            throw SluiceError(
-                .cannotOpen,
-                "\(path) is relative to the working directory, whose path is not UTF-8; give an absolute "
-                    + "path, or rename the directory"
-            )
+            throw refusal("whose path is not UTF-8; give an absolute path, or rename the directory")
         }
         return directory + "/" + path
     }
 
-    /// Returns whether a file or directory exists that this thread may not write.
-    ///
-    /// It checks the rights of an opening; `access` checks those of the user who started the program.
+    /// Returns whether something exists that the effective user may not write; `access` asks for the real.
     static func isProtected(_ path: String) -> Bool {
         faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0 && errno != ENOENT
     }
 
-    /// Returns the size of the file at a path; `nil` if there is none.
-    package static func byteCount(of path: String) -> Int? {
-        var status = stat()
-        return stat(path, &status) == 0 ? Int(status.st_size) : nil
-    }
-
-    /// Returns the identity of the file at a path; `nil` if there is none.
-    package static func identity(of path: String) -> Identity? {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
-        return Identity(status)
-    }
+    package static func byteCount(of path: String) -> Int? { FileFact(path)?.byteCount }
+    package static func identity(of path: String) -> Identity? { FileFact(path)?.identity }
 }
 
-/// Creates a file that only its owner can read, unless the name exists, with `open(2)`.
-///
-/// It is outside the type, where `open` would be the type's own.
+/// Creates a file that only its owner can read; outside the type, where `open` would be the type's own.
 private func createExclusively(_ path: String) -> Int32 {
     open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+}
+
+/// Removes a WAL and an index left by another user, as the `sqlite3` shell does without write access.
+private enum StaleSideFiles {
+    /// Removes them if they are empty and unused, or reports whose they are; does nothing if this user may
+    /// write them, or may not write the file.
+    static func remove(besides path: String) throws(SluiceError) {
+        guard !blocking(path).isEmpty else { return }
+        // With the lock, no process removes a file that another, opening the database too, has just created.
+        let directory = open(MountFacts.directory(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard directory >= 0 else { return }
+        defer { close(directory) }
+        while flock(directory, LOCK_EX) != 0, errno == EINTR {}
+        let files = blocking(path)
+        guard let first = files.first else { return }
+        let users = LockTable.users(indexPath: "\(path)-shm")
+        guard LockTable.isKnown, users.isEmpty, DatabaseFile.byteCount(of: "\(path)-wal") ?? 0 == 0 else {
+            throw refusal(path, first, users)
+        }
+        for file in files where unlink(file) != 0 && errno != ENOENT { throw refusal(path, file, []) }
+    }
+
+    /// Returns the files that this user may not write, if the user may write the database.
+    private static func blocking(_ path: String) -> [String] {
+        guard !DatabaseFile.isProtected(path) else { return [] }
+        return ["\(path)-wal", "\(path)-shm"].filter { DatabaseFile.isProtected($0) }
+    }
+
+    private static func refusal(_ path: String, _ file: String, _ users: [Int]) -> SluiceError {
+        var status = stat()
+        let owner = stat(file, &status) == 0 ? " of user \(name(of: status.st_uid))" : ""
+        let programs = users.map { pid in
+            LockTable.programName(of: pid).map { "\($0) (process \(pid))" } ?? "process \(pid)"
+        }
+        let use = programs.isEmpty ? "" : ", which \(programs.joined(separator: " and ")) has open,"
+        return SluiceError(
+            .readOnly,
+            "\(path) cannot be written: \(file)\(owner)\(use) is in the way; end all programs that use the "
+                + "database, and have that user or root remove the file"
+        )
+    }
+
+    private static func name(of user: uid_t) -> String {
+        guard let entry = getpwuid(user), let name = entry.pointee.pw_name else { return "\(user)" }
+        return "\(String(cString: name)) (\(user))"
+    }
 }

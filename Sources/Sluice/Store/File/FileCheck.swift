@@ -1,17 +1,8 @@
 internal import SluiceSQLite
 internal import Synchronization
 
-#if canImport(Darwin)
-internal import Darwin
-#elseif canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
-
-/// Checks whether a store may still use its file: in this process, at its path, with a known schema.
-///
-/// A failure is permanent: putting the file back does not undo it, since others may have written elsewhere.
+/// Checks whether a store may still use its file: in this process, at its path, with a known schema; a
+/// failure is permanent, since others may have written elsewhere before the file was put back.
 final class FileCheck: Sendable {
     /// How long the path is trusted after a check.
     static let interval: Duration = .seconds(1)
@@ -40,37 +31,39 @@ final class FileCheck: Sendable {
     /// Whether this is a child of the process that opened the file; it must not use the file.
     var isForked: Bool { ForkCounter.current != forks && !mutant("fork") }
 
-    /// Why the file cannot be used any more; usually `nil`.
     var refusal: SluiceError? {
         if isForked { return Self.forked }
         guard hasFailed.load(ordering: .acquiring) else { return nil }
         return state.withLock { $0.failure }
     }
 
-    /// Throws if the file cannot be used any more.
-    func ensure() throws(SluiceError) {
-        if let refusal { throw refusal }
-    }
+    func ensure() throws(SluiceError) { if let refusal { throw refusal } }
 
     /// Checks the file's path, and throws if the file cannot be used any more.
     func look() throws(SluiceError) {
         try ensure()
         guard let path, let identity else { return }
-        var status = stat()
-        let code = stat(path, &status) == 0 ? 0 : errno
-        if code == 0, DatabaseFile.Identity(status) == identity || mutant("replaced file") {
-            return try lookBeside()
-        }
+        let fate = identity.fate(at: path)
         // If the system gives no answer, for want of a right or since a disk hangs, the file is not blamed.
-        guard [0, ENOENT, ENOTDIR].contains(code) else { return }
-        let isThere = code == 0
-        fail(
-            SluiceError(
-                .fileReplaced,
-                "\(path) \(isThere ? "was replaced" : "was renamed or removed") while it was open: close the "
-                    + "broker, check the file and open it again"
-            )
+        if fate == .isUnknown { return }
+        if fate == .isThere || fate == .isAnother && mutant("replaced file") { return try lookBeside() }
+        let event = fate == .isAnother ? "was replaced" : "was renamed or removed"
+        try refuse("\(path) \(event) while it was open: close the broker, check the file and open it again")
+    }
+
+    private func lookBeside() throws(SluiceError) {
+        let lost = state.withLock { state in
+            state.besides.first { [.isMissing, .isAnother].contains($0.identity.fate(at: $0.path)) }
+        }
+        guard let lost else { return }
+        try refuse(
+            "\(lost.path) was removed or replaced while its file was open, so that others write to "
+                + "another WAL: end all programs that use the file, check it, and open it again"
         )
+    }
+
+    private func refuse(_ message: String) throws(SluiceError) {
+        fail(SluiceError(.fileReplaced, message))
         try ensure()
     }
 
@@ -79,50 +72,22 @@ final class FileCheck: Sendable {
         guard let walPath, walPath.hasSuffix("-wal") else { return }
         let paths = [walPath, walPath.dropLast(3) + "shm"]
         state.withLock { state in
-            state.besides = paths.compactMap { path in
-                DatabaseFile.identity(of: path).map { (path, $0) }
-            }
+            state.besides = paths.compactMap { path in DatabaseFile.identity(of: path).map { (path, $0) } }
         }
     }
 
     /// Forgets the WAL and its index before a close, in which the last connection deletes them.
     func disconnects() { state.withLock { $0.besides = [] } }
 
-    private func lookBeside() throws(SluiceError) {
-        let lost = state.withLock { state in state.besides.first { Self.fate(of: $0) != .isThere } }
-        guard let lost else { return }
-        fail(
-            SluiceError(
-                .fileReplaced,
-                "\(lost.path) was removed or replaced while its file was open, so that others write to "
-                    + "another WAL: end all programs that use the file, check it, and open it again"
-            )
-        )
-        try ensure()
-    }
-
-    private enum Fate { case isThere, isMissing, isAnother }
-
-    /// Returns the state of a file; if the system gives no answer, it counts as present.
-    private static func fate(of file: (path: String, identity: DatabaseFile.Identity)) -> Fate {
-        var status = stat()
-        if stat(file.path, &status) == 0 {
-            return DatabaseFile.Identity(status) == file.identity ? .isThere : .isAnother
-        }
-        return errno == ENOENT || errno == ENOTDIR ? .isMissing : .isThere
-    }
-
-    /// Whether the WAL may be copied into the file at the close.
-    ///
-    /// Its contents belong to the file, even if its name was deleted. If another WAL has that name now,
-    /// others may have written through it.
+    /// Whether the WAL may be copied into the file at the close: its contents belong to the file even if its
+    /// name was deleted, but if another WAL has that name, others may have written through it.
     var mayCheckpointWAL: Bool {
         if isForked { return false }
         guard hasFailed.load(ordering: .acquiring) else { return true }
         return state.withLock { state in
             state.failure?.code == .fileReplaced && !state.besides.isEmpty
                 && path.flatMap { DatabaseFile.identity(of: $0) } == identity
-                && state.besides.allSatisfy { Self.fate(of: $0) != .isAnother }
+                && state.besides.allSatisfy { $0.identity.fate(at: $0.path) != .isAnother }
         }
     }
 
@@ -150,19 +115,9 @@ final class FileCheck: Sendable {
 
 extension SluiceError {
     /// Whether no call can succeed after it until the broker is opened again.
-    var endsBroker: Bool {
-        switch code {
-        case .closed, .forked, .fileReplaced, .newerSchema: true
-        default: false
-        }
-    }
-
-    /// Whether it concerns the file, and so all of its users.
+    var endsBroker: Bool { [.closed, .forked, .fileReplaced, .newerSchema].contains(code) }
     var isOfFile: Bool { code == .newerSchema || code == .fileReplaced }
-
     /// Whether it may concern some rows or pages of the file, not the file as a whole.
     var isOfRows: Bool { code == .corrupt || code == .storage || code == .payloadTooLarge }
-
-    /// Whether a running broker stops because of it.
     var stopsBroker: Bool { endsBroker && code != .closed }
 }

@@ -1,27 +1,15 @@
 internal import SluiceSQLite
 
-#if canImport(Darwin)
-internal import Darwin
-#elseif canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
-
 /// Reads a file on a connection that leaves nothing beside it that its owner cannot use.
 ///
-/// For any reader, SQLite creates a WAL and an index beside the file. They belong to the reader, so that the
-/// file's owner could not write any more. So a user who may not write the file creates none. While a writing
-/// program has the file open, its index can be read. Otherwise everything is in the file itself, which is
-/// read without locks (`immutable` in <https://www.sqlite.org/c3ref/open.html>), and again if it was changed
-/// during the read.
+/// SQLite creates a WAL and an index for a reader, as the reader's files: the file's owner could not write
+/// any more. So a user who may not write the file uses the index of a writing program. Without one, the file
+/// has everything: it is read without locks (`immutable`), and again if it was changed during the read.
 struct FileLook {
     let connection: Connection
     private let path: String
     /// The file's state when it was opened without locks; `nil` if locks protect the read.
-    private let stamp: FileStamp?
-
-    /// How often a file read without locks is read again if it was changed.
+    private let stamp: Stamp?
     static let attempts = 5
     static let changesTooFast = SluiceError(
         .databaseLocked,
@@ -40,7 +28,7 @@ struct FileLook {
     private init(_ path: String, _ vfs: String?, _ lockTimeout: Duration, isProtected: Bool) throws {
         let mode = isProtected ? try Self.protectedMode(path) : .write
         self.path = path
-        stamp = mode == .immutable ? FileStamp(path) : nil
+        stamp = mode == .immutable ? Stamp(path) : nil
         connection = try Connection(path: path, mode: mode, vfs: vfs)
         connection.setBusyTimeout(lockTimeout)
         do {
@@ -59,8 +47,7 @@ struct FileLook {
         stamp = nil
     }
 
-    /// Whether the file is unchanged since the read.
-    var isCurrent: Bool { stamp.map { $0 == FileStamp(path) } ?? true }
+    var isCurrent: Bool { stamp.map { $0 == Stamp(path) } ?? true }
 
     /// Closes the connection; the last one to a file deletes an empty WAL, and leaves one with contents.
     func close() {
@@ -71,9 +58,8 @@ struct FileLook {
 
     /// Returns whether SQLite could not create, change and delete a WAL and an index beside the file.
     private static func isProtected(_ path: String) -> Bool {
-        [path, MountFacts.directory(of: path), "\(path)-wal", "\(path)-shm"].contains {
-            DatabaseFile.isProtected($0)
-        }
+        [path, MountFacts.directory(of: path), "\(path)-wal", "\(path)-shm"]
+            .contains { DatabaseFile.isProtected($0) }
     }
 
     private static func protectedMode(_ path: String) throws(SluiceError) -> Connection.Mode {
@@ -94,27 +80,16 @@ struct FileLook {
                 + "and open the copy"
         )
     }
-}
 
-/// A file's state, which changes with each write.
-private struct FileStamp: Equatable {
-    private let identity: DatabaseFile.Identity
-    private let byteCount: Int64
-    private let seconds: Int
-    private let nanoseconds: Int
-    private let hasWAL: Bool
+    /// A file's state, which changes with each write.
+    private struct Stamp: Equatable {
+        private let fact: FileFact
+        private let hasWAL: Bool
 
-    init?(_ path: String) {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
-        identity = DatabaseFile.Identity(status)
-        byteCount = Int64(status.st_size)
-        #if canImport(Darwin)
-        let modified = status.st_mtimespec
-        #else
-        let modified = status.st_mtim
-        #endif
-        (seconds, nanoseconds) = (modified.tv_sec, modified.tv_nsec)
-        hasWAL = (DatabaseFile.byteCount(of: "\(path)-wal") ?? 0) > 0
+        init?(_ path: String) {
+            guard let fact = FileFact(path) else { return nil }
+            self.fact = fact
+            hasWAL = (DatabaseFile.byteCount(of: "\(path)-wal") ?? 0) > 0
+        }
     }
 }

@@ -1,10 +1,8 @@
 internal import SluiceSQLite
 
 /// Distinguishes a file of queues from others, and from an older copy of itself.
-struct FileMark: Hashable {
-    /// The times at which the steps of its schema were applied.
+struct FileMark {
     private let migrations: String?
-    /// The last sequence given to an action.
     private let lastAction: Int64
 
     init(_ connection: Connection) throws {
@@ -16,7 +14,6 @@ struct FileMark: Hashable {
             .first { $0.int64(0) } ?? 0
     }
 
-    /// Returns whether a connection has the same file open, which others may have used since.
     func fits(_ connection: Connection) throws(SluiceError) -> Bool {
         do {
             let found = try FileMark(connection)

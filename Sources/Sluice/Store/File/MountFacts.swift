@@ -16,12 +16,6 @@ package struct MountFacts: Sendable, Hashable {
     /// Whether the file alone is mounted at its path, so that its WAL would be in another place.
     package var isMountPoint = false
 
-    package init(network: String? = nil, isReadOnly: Bool = false, isMountPoint: Bool = false) {
-        self.network = network
-        self.isReadOnly = isReadOnly
-        self.isMountPoint = isMountPoint
-    }
-
     /// Reads the mount of a file, or of its directory if it is missing; `nil` if the system gives no answer.
     package static func read(_ path: String) -> MountFacts? {
         var mount = csluice_files_mount()
@@ -32,23 +26,16 @@ package struct MountFacts: Sendable, Hashable {
             code = csluice_files_mount_of(place, &mount)
         }
         guard code == 0 else { return nil }
-        return MountFacts(
-            network: networkName(mount, place),
-            isReadOnly: mount.is_read_only != 0,
-            isMountPoint: place == path && isMountPoint(path)
-        )
+        let network = networkName(mount, place)
+        let isAlone = place == path && isMountPoint(path)
+        return MountFacts(network: network, isReadOnly: mount.is_read_only != 0, isMountPoint: isAlone)
     }
 
     private static func isMountPoint(_ path: String) -> Bool {
-        #if os(Linux)
         guard let resolved = realpath(path, nil) else { return false }
         defer { free(resolved) }
-        guard let table = ProcFile.contents(of: "/proc/self/mountinfo") else { return false }
+        guard let table = FileFact.contents(ofProc: "/proc/self/mountinfo") else { return false }
         return isMountPoint(String(cString: resolved), in: table)
-        #else
-        // No other supported system can mount a file.
-        return false
-        #endif
     }
 
     static func directory(of path: String) -> String {
@@ -62,22 +49,12 @@ package struct MountFacts: Sendable, Hashable {
         if mount.is_remote != 0 {
             return withUnsafeBytes(of: mount.name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
         }
-        #if os(Linux)
-        guard mount.type == fuseNumber, let table = ProcFile.contents(of: "/proc/self/mountinfo")
-        else {
-            return nil
-        }
-        guard let device = DatabaseFile.identity(of: path)?.device else { return nil }
+        guard mount.type == fuseNumber, let table = FileFact.contents(ofProc: "/proc/self/mountinfo"),
+            let device = DatabaseFile.identity(of: path)?.device
+        else { return nil }
         return fuseNetworkName(table, device: device)
-        #else
-        return nil
-        #endif
     }
-}
 
-// MARK: - Linux
-
-extension MountFacts {
     /// The numbers of file systems that other machines may share: statfs(2) and the kernel's `magic.h`.
     static let networkNames: [UInt32: String] = [
         0x6969: "NFS", 0x517B: "SMB", 0xFF53_4D42: "CIFS", 0xFE53_4D42: "SMB2", 0x564C: "NCP",
@@ -89,7 +66,6 @@ extension MountFacts {
 
     /// The number of all file systems served by programs, local or remote.
     private static let fuseNumber: UInt32 = 0x6573_5546
-
     /// The names of remote ones in the table of mounts.
     private static let fuseNetworks: Set<String> = [
         "fuse.sshfs", "fuse.glusterfs", "fuse.ceph", "fuse.ceph-fuse", "fuse.s3fs", "fuse.gcsfuse",
@@ -97,10 +73,7 @@ extension MountFacts {
         "fuse.smbnetfs", "fuse.nfs", "fuse.blobfuse2",
     ]
 
-    /// Returns the name of a device's mount, if other machines share it.
-    ///
-    /// - Parameter table: Lines of `/proc/self/mountinfo` (proc(5)): the third field is the device, and the
-    ///   type follows a lone `-`.
+    /// Returns the name of a device's mount in `/proc/self/mountinfo` (proc(5)), if other machines share it.
     static func fuseNetworkName(_ table: String, device: UInt64) -> String? {
         for line in table.split(separator: "\n") {
             let fields = line.split(separator: " ")
@@ -113,7 +86,7 @@ extension MountFacts {
     }
 
     /// - Parameter table: Lines of `/proc/self/mountinfo`. The fifth field is the mount point, with spaces,
-    ///   tabs, line breaks and backslashes written as three octal digits.
+    ///   tabs, line breaks and backslashes as three octal digits.
     static func isMountPoint(_ path: String, in table: String) -> Bool {
         var escaped = ""
         for scalar in path.unicodeScalars {

@@ -2,15 +2,12 @@ internal import Synchronization
 
 /// Registers the files that stores of this process have open, so that no file is open twice.
 ///
-/// Two stores on a file would be two writers that checkpoint, and two brokers that run the same queues. With
-/// two such writers, SQLite before 3.51.3 can lose commits (the WAL-reset bug,
-/// <https://www.sqlite.org/wal.html#walresetbug>). Also, closing the connection of the second store would
-/// drop the locks of the first (<https://www.sqlite.org/howtocorrupt.html>, 2.2).
+/// With two writers, SQLite before 3.51.3 can lose commits (the WAL-reset bug). Also, closing a connection of
+/// one store would drop the locks of the other (<https://www.sqlite.org/howtocorrupt.html>, 2.2).
 ///
-/// A file is identified by device and inode, and a file system reuses the inode of a deleted file at once. So
-/// two pairs of steps are atomic under one lock: reading a file's inode and registering it, and closing the
-/// last connection and unregistering it. A suspended store has no connection: its file may be deleted, and
-/// another file may get its inode.
+/// A file system reuses the inode of a deleted file at once. So two pairs of steps are atomic under one lock:
+/// reading a file's inode and registering it, and closing the last connection and unregistering it. The file
+/// of a suspended store may be deleted, and another file may get its inode.
 enum OpenFiles {
     private static let registrations = Mutex<[DatabaseFile.Identity: Registration]>([:])
 
@@ -28,11 +25,9 @@ enum OpenFiles {
 
         /// Records that all connections are closed, to be opened again.
         func rest() { isAtRest.store(true, ordering: .releasing) }
-
         /// Records that connections are open again; the file is still at its path.
         func wake() { isAtRest.store(false, ordering: .releasing) }
 
-        /// Closes the last connection, and lets the file be opened again.
         func end(closing close: () -> Void) {
             registrations.withLock { registrations in
                 close()
@@ -40,23 +35,17 @@ enum OpenFiles {
             }
         }
 
-        /// Whether its inode belongs to another file now.
         fileprivate var hasGone: Bool {
             isAtRest.load(ordering: .acquiring) && DatabaseFile.identity(of: path) != identity
         }
     }
 
-    /// Registers a file, before SQLite opens it.
     static func register(_ path: String) throws(SluiceError) -> Registration {
         try registrations.withLock { registrations throws(SluiceError) in
-            guard let identity = DatabaseFile.identity(of: path) else {
-                throw SluiceError(.cannotOpen, "there is no file \(path): check the path")
-            }
+            guard let identity = DatabaseFile.identity(of: path) else { throw DatabaseFile.isMissing(path) }
             if let other = registrations[identity], !other.hasGone, !mutant("one broker a file") {
-                throw SluiceError(
-                    .alreadyOpen,
-                    "this process has a broker on \(path) already: share it, or close it first"
-                )
+                let message = "this process has a broker on \(path) already: share it, or close it first"
+                throw SluiceError(.alreadyOpen, message)
             }
             let registration = Registration(path, identity)
             registrations[identity] = registration

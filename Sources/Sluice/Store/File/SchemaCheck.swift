@@ -1,31 +1,12 @@
 internal import SluiceSQLite
 
-#if canImport(Darwin)
-internal import Darwin
-#elseif canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
-
-/// Checks that this version knows the schema, again after each change of it.
-///
-/// A newer version of the library may migrate the file while this one has it open. `PRAGMA schema_version`
-/// changes with every change of the schema (<https://www.sqlite.org/pragma.html#pragma_schema_version>), also
-/// of the application's own tables.
+/// Checks the schema again after each change: a newer version may migrate the file while this one is open.
 struct SchemaCheck {
     private var version: Int64?
-    /// When the first step of the schema was applied, in microseconds.
-    ///
-    /// It distinguishes tables from later ones of the same name, except those of an older copy restored into
-    /// the open file.
+    /// When the first step of the schema was applied: other tables of the same name have another time.
     private var madeAt: Int64?
 
-    /// Checks the schema; call it inside a transaction.
-    ///
-    /// - Returns: Whether the schema's version has changed since the last call.
-    /// - Throws: ``SluiceError/Code/newerSchema``, and ``SluiceError/Code/fileReplaced`` if tables were
-    ///   dropped, or dropped and created again.
+    /// Checks the schema, inside a transaction; returns whether its version has changed since the last call.
     @discardableResult
     mutating func ensure(_ connection: Connection) throws -> Bool {
         let version = try connection.cached("PRAGMA schema_version").first { $0.int64(0) }
@@ -35,25 +16,21 @@ struct SchemaCheck {
             // The opening has created all tables, so none may be missing now.
             try Migrator().check(connection, makesMissing: false)
         } catch let error as SluiceError where error.code == .schemaMissing {
-            throw SluiceError(
-                .fileReplaced,
-                "the queues' tables were removed from \(connection.path), as when a database is erased: "
-                    + "close the broker and open it again, which creates them"
-            )
+            throw replaced("were removed from \(connection.path)", ", which creates them")
         }
-        let madeAt = try connection.prepare(
-            "SELECT applied_at_us FROM sluice_migrations ORDER BY number LIMIT 1"
-        )
-        .first { $0.int64(0) }
+        let madeAt =
+            try connection.prepare("SELECT applied_at_us FROM sluice_migrations ORDER BY number LIMIT 1")
+            .first { $0.int64(0) }
         guard self.madeAt == nil || self.madeAt == madeAt else {
             // Sequences start again there: an action that this process runs may be another one now.
-            throw SluiceError(
-                .fileReplaced,
-                "the queues' tables of \(connection.path) were created again, as when a database is erased: "
-                    + "close the broker and open it again"
-            )
+            throw replaced("of \(connection.path) were created again", "")
         }
         (self.version, self.madeAt) = (version, madeAt)
         return !isFirst
+    }
+
+    private func replaced(_ event: String, _ effect: String) -> SluiceError {
+        let advice = "as when a database is erased: close the broker and open it again\(effect)"
+        return SluiceError(.fileReplaced, "the queues' tables \(event), \(advice)")
     }
 }

@@ -13,12 +13,10 @@ struct SystemRefusal {
     /// The error number; 0 if SQLite does not provide it.
     let number: Int32
 
-    /// The system's message, with advice.
     var description: String {
         number == 0 ? advice : "\(String(cString: strerror(number))) (errno \(number)); \(advice)"
     }
 
-    /// The error code for callers of the library.
     var code: SluiceError.Code {
         switch number {
         case EROFS: .readOnly
@@ -29,7 +27,6 @@ struct SystemRefusal {
         }
     }
 
-    /// Whether file descriptors are exhausted.
     var isOfDescriptors: Bool { number == EMFILE || number == ENFILE }
 
     private var advice: String {

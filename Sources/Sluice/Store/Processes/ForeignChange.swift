@@ -1,4 +1,3 @@
-/// A change that another connection has recorded.
 package struct ForeignChange: Sendable, Hashable {
     package let queue: QueueID
     package let action: ActionID?
@@ -6,7 +5,6 @@ package struct ForeignChange: Sendable, Hashable {
     package let change: String
 
     package var isDeletion: Bool { change == "delete" }
-
     /// Whether the handler of the action must end, if it runs.
     package var endsRun: Bool { isDeletion || change == "cancel" }
 }

@@ -1,6 +1,4 @@
-/// The end of a lease as recorded in the file: by the wall clock, and by the machine's uptime.
-///
-/// Processes of one boot use the second, which no jump of the wall clock moves.
+/// The end of a lease in the file: by the wall clock and, for processes of one boot, the machine's uptime.
 struct LeaseEnd: Sendable, Hashable {
     let wall: Timestamp
     /// In microseconds; `nil` if the system does not provide it.
@@ -11,7 +9,6 @@ struct LeaseEnd: Sendable, Hashable {
         self.onMachine = onMachine
     }
 
-    /// Creates the end of a lease that begins now.
     init(after length: Duration, from now: Timestamp) {
         wall = now + length
         onMachine = ProcessIdentity.machineUptime.map { ($0 + length).wholeMicroseconds }

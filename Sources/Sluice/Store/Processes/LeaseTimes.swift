@@ -8,6 +8,4 @@ package struct LeaseTimes: Sendable, Hashable {
     package var watch: Duration = .seconds(1)
     /// The process that ends programs started by this one's handlers, if this one dies; it ends after that.
     package var keeper: ProcessIdentity?
-
-    package init() {}
 }

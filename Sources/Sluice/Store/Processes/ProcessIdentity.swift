@@ -13,11 +13,6 @@ package struct ProcessIdentity: Sendable, Hashable {
     /// empty if the system does not provide them.
     package let mark: String
 
-    package init(pid: Int64, mark: String) {
-        self.pid = pid
-        self.mark = mark
-    }
-
     package static var current: ProcessIdentity { of(Int64(getpid())) }
 
     package static func of(_ pid: Int64) -> ProcessIdentity {
@@ -27,16 +22,19 @@ package struct ProcessIdentity: Sendable, Hashable {
         }
     }
 
-    /// Returns whether both share the machine's boot and the pid namespace, and so can see each other.
-    func sharesMachine(with other: ProcessIdentity) -> Bool {
-        let mine = mark.split(separator: " ")
-        let its = other.mark.split(separator: " ")
-        return mine.count == 3 && its.count == 3 && mine[..<2] == its[..<2]
+    /// The words of the mark; `nil` if it is empty.
+    private var words: [Substring]? {
+        let words = mark.split(separator: " ")
+        return words.count == 3 ? words : nil
     }
 
-    /// The time since the machine's boot, sleep included; `nil` if the system does not provide it.
-    ///
-    /// Not the broker's clock: it is compared with values of other processes.
+    /// Returns whether both share the machine's boot and the pid namespace, and so can see each other.
+    func sharesMachine(with other: ProcessIdentity) -> Bool {
+        guard let mine = words, let its = other.words else { return false }
+        return mine[..<2] == its[..<2]
+    }
+
+    /// The time since the machine's boot, sleep included, for comparison with other processes, if known.
     static var machineUptime: Duration? {
         #if os(Linux)
         var time = timespec()
@@ -47,32 +45,21 @@ package struct ProcessIdentity: Sendable, Hashable {
         #endif
     }
 
-    static let tellsMachineUptime = machineUptime != nil
-
     /// Whether it is of the machine's current boot, so that ``machineUptime`` also applies to it.
-    ///
-    /// Its pid namespace does not matter.
     var sharesUptime: Bool {
         guard let start = Self.machineStart else { return false }
         return mark.split(separator: " ").first == start[...]
     }
 
-    /// Returns whether the process has certainly ended.
-    ///
-    /// It has if the machine was restarted since. It also has if it shares `observer`'s pid namespace, and
-    /// its pid is free or belongs to a process that began later. A process that the system does not show, for
-    /// want of a right or of a descriptor, is not known to have ended.
-    ///
-    /// - Parameter folder: The system's folder of processes, on Linux.
+    /// Returns whether the process has certainly ended: one that the system does not show, for want of a
+    /// right or a descriptor, may live.
     package func isDead(seenFrom observer: ProcessIdentity, in folder: String = "/proc") -> Bool {
         lives(seenFrom: observer, in: folder) == false
     }
 
     /// Returns whether the process lives; `nil` if the system gives no answer.
     func lives(seenFrom observer: ProcessIdentity, in folder: String = "/proc") -> Bool? {
-        let mine = observer.mark.split(separator: " ")
-        let its = mark.split(separator: " ")
-        guard mine.count == 3, its.count == 3 else { return nil }
+        guard let mine = observer.words, let its = words else { return nil }
         guard Self.boot(mine[0]) == Self.boot(its[0]) else { return false }
         guard mine[..<2] == its[..<2] else { return nil }
         return switch Self.look(at: pid, in: folder) {
@@ -82,18 +69,15 @@ package struct ProcessIdentity: Sendable, Hashable {
         }
     }
 
-    /// Returns the machine's boot without the time namespace.
     private static func boot(_ start: Substring) -> Substring { start.prefix { $0 != "/" } }
 
-    /// The system's answer about a pid.
     private enum Sight {
         case lives(mark: String)
         case hasEnded
-        /// It may or may not exist.
         case isHidden
     }
 
-    /// Sends no signal, but learns whether the process exists, if it cannot be read otherwise.
+    /// Learns whether the process exists, if it cannot be read otherwise.
     private static func signalled(_ pid: Int64) -> Sight {
         guard let pid = pid_t(exactly: pid), pid > 0 else { return .hasEnded }
         return kill(pid, 0) != 0 && errno == ESRCH ? .hasEnded : .isHidden
@@ -102,29 +86,28 @@ package struct ProcessIdentity: Sendable, Hashable {
     #if os(Linux)
     private static let machineStart = machineStart(at: "/proc/sys/kernel/random/boot_id")
 
-    /// Returns the id of the machine's boot; `nil` if it is not the kernel's own value.
-    ///
-    /// In some containers another file is mounted in its place, with an id for each (systemd-nspawn does so).
-    /// Two processes that differ only by that may both live.
+    /// Returns the id of the machine's boot; `nil` if it is not the kernel's own value, as in containers that
+    /// have another file mounted there, with an id for each (systemd-nspawn does so).
     static func machineStart(at path: String) -> String? {
         guard let file = DatabaseFile.identity(of: path),
-            let system = DatabaseFile.identity(of: "/proc/self/stat"), file.device == system.device
+            let system = DatabaseFile.identity(of: "/proc/self/stat"), file.device == system.device,
+            let start = FileFact.contents(ofProc: path)
         else { return nil }
-        guard let start = ProcFile.contents(of: path) else { return nil }
         // The time since boot, and those of processes, differ between time namespaces.
-        return start.trimmingNewline + (link(at: "/proc/self/ns/time").map { "/\($0)" } ?? "")
+        let namespace = link(at: "/proc/self/ns/time").map { "/\($0)" } ?? ""
+        return start.prefix { $0 != "\n" } + namespace
     }
 
     private static func look(at pid: Int64, in folder: String) -> Sight {
         // The folder of another pid namespace lists other processes.
         if let me = link(at: "\(folder)/self"), me != "\(getpid())" { return signalled(pid) }
-        guard let status = ProcFile.contents(of: "\(folder)/\(pid)/stat") else { return signalled(pid) }
+        guard let status = FileFact.contents(ofProc: "\(folder)/\(pid)/stat") else { return signalled(pid) }
         // The name in parentheses may contain anything; the start is the 20th field after it (proc(5)).
         guard let name = status.lastIndex(of: ")") else { return .isHidden }
         let fields = status[name...].split(separator: " ")
         guard fields.count > 20 else { return .isHidden }
-        // A zombie has ended, though its parent has not read its status. It has not if only its first thread
-        // has ended, by pthread_exit(3). The number of threads is the 18th field after the name.
+        // A zombie has ended, unless only its first thread has, by pthread_exit(3). The number of threads is
+        // the 18th field after the name.
         if fields[1] == "X" || (fields[1] == "Z" && Int(fields[18]) ?? 0 < 2) { return .hasEnded }
         guard let machineStart, let namespace = link(at: "/proc/self/ns/pid") else { return .isHidden }
         return .lives(mark: "\(machineStart) \(namespace) \(fields[20])")
@@ -138,7 +121,6 @@ package struct ProcessIdentity: Sendable, Hashable {
     }
     #elseif canImport(Darwin)
     // Not tested here: this project's machines run Linux.
-    /// `nil`: ``machineUptime`` is not provided here either.
     private static let machineStart: String? = nil
 
     private static func look(at pid: Int64, in folder: String) -> Sight {
@@ -159,8 +141,4 @@ package struct ProcessIdentity: Sendable, Hashable {
     private static let machineStart: String? = nil
     private static func look(at pid: Int64, in folder: String) -> Sight { signalled(pid) }
     #endif
-}
-
-extension String {
-    fileprivate var trimmingNewline: Substring { last == "\n" ? dropLast() : self[...] }
 }

@@ -6,11 +6,9 @@ struct RunnerRow: Sendable {
     let process: ProcessIdentity
     /// The process that ends programs started by this one, if this one dies.
     let keeper: ProcessIdentity?
-    /// The nonce of its store.
     let nonce: Int64
     let lease: LeaseEnd
 
-    /// Reads all rows, the longest-running first.
     static func all(_ connection: Connection) throws(SQLiteError) -> [RunnerRow] {
         try connection.cached(
             """
@@ -20,19 +18,13 @@ struct RunnerRow: Sendable {
         )
         .all {
             let (mark, keeper) = marks(in: $0.text(2))
-            return RunnerRow(
-                epoch: $0.int64(0),
-                process: ProcessIdentity(pid: $0.int64(1), mark: mark),
-                keeper: keeper,
-                nonce: $0.int64(3),
-                lease: LeaseEnd($0.int64(4), $0.optionalInt64(5))
-            )
+            let process = ProcessIdentity(pid: $0.int64(1), mark: mark)
+            let (nonce, lease) = ($0.int64(3), LeaseEnd($0.int64(4), $0.optionalInt64(5)))
+            return RunnerRow(epoch: $0.int64(0), process: process, keeper: keeper, nonce: nonce, lease: lease)
         }
     }
 
-    /// Returns the text of the column `process`: the mark of the process, then pid and start of its keeper.
-    ///
-    /// Both are visible in one pid namespace, or not at all.
+    /// Returns the text of the column `process`: its mark, then pid and start of a keeper in its namespace.
     static func text(_ process: ProcessIdentity, keptBy keeper: ProcessIdentity?) -> String {
         guard let keeper, keeper.sharesMachine(with: process) else { return process.mark }
         return "\(process.mark) \(keeper.pid) \(keeper.mark.split(separator: " ")[2])"
@@ -41,18 +33,12 @@ struct RunnerRow: Sendable {
     private static func marks(in text: String) -> (process: String, keeper: ProcessIdentity?) {
         let words = text.split(separator: " ")
         guard words.count == 5, let pid = Int64(words[3]) else { return (text, nil) }
-        return (
-            words[..<3].joined(separator: " "),
-            ProcessIdentity(pid: pid, mark: "\(words[0]) \(words[1]) \(words[4])")
-        )
+        let keeper = ProcessIdentity(pid: pid, mark: "\(words[0]) \(words[1]) \(words[4])")
+        return (words[..<3].joined(separator: " "), keeper)
     }
 
-    /// Returns the rows of processes whose claims are valid.
-    ///
-    /// Actions claimed by any other process do not run, though their claims remain in the file until a broker
-    /// removes them.
-    ///
-    /// - Parameter own: The nonce of this process's store, which lives whatever its lease shows.
+    /// Returns the rows of processes whose claims are valid, also the one of the nonce `own`, whatever its
+    /// lease shows; other claims remain in the file until a broker removes them.
     static func living(
         _ connection: Connection,
         own: Int64,
@@ -62,7 +48,6 @@ struct RunnerRow: Sendable {
         try all(connection).filter { $0.nonce == own || !$0.seemsGone(seenFrom: me, at: now) }
     }
 
-    /// Returns their epochs as a JSON array.
     static func epochs(_ rows: [RunnerRow]) -> String {
         "[\(rows.map { "\($0.epoch)" }.joined(separator: ","))]"
     }
@@ -72,19 +57,16 @@ struct RunnerRow: Sendable {
         hasEnded(seenFrom: me) || (isLeaseOver(at: now) && leftover(seenFrom: me) == nil)
     }
 
-    /// Returns whether it seems to run nothing any more, to a process that does not remove it.
-    ///
-    /// A process seen alive keeps its claims until a runner removes it: it may only have waited for a lock.
+    /// Like ``hasGone(seenFrom:at:)``, for a process that does not remove it: one seen alive keeps its claims
+    /// until a runner removes it, as it may only have waited for a lock.
     func seemsGone(seenFrom me: ProcessIdentity, at now: Timestamp) -> Bool {
         hasEnded(seenFrom: me)
             || (isLeaseOver(at: now) && process.lives(seenFrom: me) != true && leftover(seenFrom: me) == nil)
     }
 
     /// Returns whether its process has certainly ended, with all programs that its handlers had started.
-    ///
-    /// A process has one store on the file. A row of its own process, except its own row, is left from an
-    /// earlier store.
     func hasEnded(seenFrom me: ProcessIdentity) -> Bool {
+        // A process has one store on the file: another row of this process is left from an earlier store.
         (process == me && !me.mark.isEmpty)
             || (process.isDead(seenFrom: me) && (mutant("keeper") || leftover(seenFrom: me) == nil))
     }

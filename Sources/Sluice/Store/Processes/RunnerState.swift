@@ -13,8 +13,6 @@ final class RunnerState: Sendable {
 
     /// Whether other processes run them, as far as the writer knows.
     var hasOthers: Bool { otherCount.load(ordering: .acquiring) > 0 }
-
     func setEpoch(_ epoch: Int64?) { currentEpoch.store(epoch ?? 0, ordering: .releasing) }
-
     func setOtherCount(_ count: Int) { otherCount.store(count, ordering: .releasing) }
 }

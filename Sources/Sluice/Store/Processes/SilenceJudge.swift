@@ -1,8 +1,7 @@
 /// Decides whether the end of another process's lease shows that the process is dead.
 ///
-/// It does not after a time in which this process could not write either: both may have waited for the write
-/// lock of a process that was frozen in the middle of a commit. Nor does it in a process that has just
-/// started, which does not know the time before. The others' leases then count from that moment.
+/// It does not in a process that has just started, or could not write either: both may have waited for the
+/// write lock of a process that was frozen in a commit. The others' leases then count from that moment.
 struct SilenceJudge {
     /// The last renewal of this process's lease.
     private(set) var renewedAt: Duration?
@@ -21,8 +20,7 @@ struct SilenceJudge {
     }
 
     private mutating func noteDelay(at uptime: Duration, _ leases: LeaseTimes) {
-        guard let renewedAt, uptime - renewedAt > leases.length / 2 else { return }
-        wasLate(at: uptime, leases)
+        if let renewedAt, uptime - renewedAt > leases.length / 2 { wasLate(at: uptime, leases) }
     }
 
     /// Records that this process's own lease had ended, or nearly.

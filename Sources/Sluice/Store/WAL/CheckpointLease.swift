@@ -3,18 +3,13 @@ internal import SluiceSQLite
 /// Decides which of several processes keeps its pin between commits and checkpoints, if SQLite has the
 /// WAL-reset bug.
 ///
-/// The others pin for each commit only, and leave the WAL to that process.
-///
-/// Pins keep the WAL safe without the lease. But a pin of one process keeps the checkpoints of all others
-/// from copying anything: if two processes kept theirs, the WAL would grow without bound.
+/// The others pin for each commit only, and leave the WAL to that process: if two kept their pins, no
+/// checkpoint would copy anything, and the WAL would grow without bound.
 ///
 /// A process takes the lease when it commits much while others also run queues, or when a pin has blocked its
-/// checkpoint. It writes its name into the file in a transaction that commits anyway, before it has a WAL to
-/// copy. Processes that run the queues are notified, since their pins stay while they commit nothing; all
-/// others find the lease in their next transaction. A process that is alone never writes it. The lease of an
-/// idle process, which copies nothing, can be taken over.
-///
-/// Not thread-safe: only the writer's leader uses it.
+/// checkpoint, in a transaction that commits anyway. Runners are notified, since their pins stay while they
+/// commit nothing; all others find the lease in their next transaction. The lease of an idle process, which
+/// copies nothing, can be taken over. Not thread-safe: only the writer's leader uses it.
 struct CheckpointLease {
     static let length: Duration = .seconds(30)
     /// The lease is renewed when at most this much is left of it.
@@ -23,19 +18,14 @@ struct CheckpointLease {
     private static let margin: Duration = .seconds(1)
     /// How often a process checks whether the owner lives.
     private static let lookInterval: Duration = .seconds(1)
-    /// The number of successive transactions after which a process takes the lease.
-    ///
-    /// They make a shorter WAL than ``CheckpointPolicy/shortWAL``. A process that rarely commits must not
-    /// take it: the WAL would be left to it, and it copies only after commits.
+    /// The successive transactions after which a process takes the lease: one that rarely commits must not,
+    /// as it copies the WAL that is left to it only after commits.
     static let busy = 100
-
-    /// The nonce of this opening of the file.
     let nonce: Int64
     private let process: ProcessIdentity
     private let clock: any BrokerClock
-    /// The end of another process's lease, by this process's uptime.
+    /// The ends of the leases of another process and of this one, by this process's uptime.
     private var othersEnd: Duration?
-    /// The end of this process's lease.
     private var ownEnd: Duration?
     private var writtenEnd: Duration?
     /// The row that was read last, and until when it is valid.
@@ -44,9 +34,8 @@ struct CheckpointLease {
     private var isBlocked = false
     /// Whether others have committed since the last checkpoint.
     private var hasCompany = false
-    /// Own transactions since the last rest, while others also run queues.
-    ///
-    /// If another process has the lease, it counts those since the last commit of others.
+    /// Own transactions since the last rest, while others also run queues; if another process has the lease,
+    /// since the last commit of others.
     private var busyCount = 0
 
     init(nonce: Int64, process: ProcessIdentity, clock: any BrokerClock) {
@@ -57,38 +46,25 @@ struct CheckpointLease {
 
     /// Returns a lease of the same opening, without memory of the file.
     func anew() -> CheckpointLease { CheckpointLease(nonce: nonce, process: process, clock: clock) }
-
     /// Whether another process has the lease.
-    var isOthers: Bool {
-        guard let othersEnd else { return false }
-        return clock.uptime < othersEnd
-    }
-
+    var isOthers: Bool { othersEnd.map { clock.uptime < $0 } ?? false }
     /// Whether this process has the lease, or had it within the margin.
-    var isOwn: Bool {
-        guard let ownEnd else { return false }
-        return clock.uptime < ownEnd + Self.margin
-    }
+    var isOwn: Bool { ownEnd.map { clock.uptime < $0 + Self.margin } ?? false }
 
-    /// The lease of another process as recorded in the file.
     private struct Row: Equatable {
         let nonce: Int64
         let process: ProcessIdentity
         let end: LeaseEnd
     }
 
-    /// Reads the lease as others may have written it.
     mutating func read(_ connection: Connection) throws(SQLiteError) {
         hasCompany = true
         let row = try connection.cached(
             "SELECT nonce, pid, process, lease_until_us, lease_until_boot_us FROM sluice_checkpointer"
         )
         .first {
-            Row(
-                nonce: $0.int64(0),
-                process: ProcessIdentity(pid: $0.int64(1), mark: $0.text(2)),
-                end: LeaseEnd($0.int64(3), $0.optionalInt64(4))
-            )
+            let process = ProcessIdentity(pid: $0.int64(1), mark: $0.text(2))
+            return Row(nonce: $0.int64(0), process: process, end: LeaseEnd($0.int64(3), $0.optionalInt64(4)))
         }
         guard let row, row.nonce != nonce else {
             othersEnd = nil
@@ -103,7 +79,6 @@ struct CheckpointLease {
         if isOthers { busyCount = 0 }
     }
 
-    /// Returns the end of another process's lease, by this process's uptime.
     private func end(of row: Row) -> Duration? {
         // This process has one store on the file: a row of its own is left from an earlier store.
         guard row.process != process, !row.process.isDead(seenFrom: process) else { return nil }
@@ -113,17 +88,12 @@ struct CheckpointLease {
     }
 
     mutating func checkpointed(isComplete: Bool) { isBlocked = !isComplete }
-
     /// Records that nothing was committed for a while.
     mutating func rested() { busyCount = 0 }
 
-    /// Takes or renews the lease in the open transaction, if it needs it.
-    ///
-    /// Until its former owner reads the change, both keep their pins, which is safe for the WAL.
-    ///
-    /// - Parameter besideOthers: Whether other processes also run queues.
-    /// - Returns: Whether others must be notified, since the lease is new.
+    /// Takes or renews the lease, if it needs it; returns whether it is new, so that others must be notified.
     mutating func write(_ connection: Connection, besideOthers: Bool) throws(SQLiteError) -> Bool {
+        // Until the former owner reads the change, both keep their pins, which is safe for the WAL.
         busyCount = besideOthers ? min(busyCount + 1, Self.busy) : 0
         let isBusy = busyCount == Self.busy
         let isAsked = isBlocked || (ownEnd != nil && hasCompany)
@@ -146,7 +116,6 @@ struct CheckpointLease {
         return ownEnd.map { uptime >= $0 } ?? true
     }
 
-    /// Called after the commit.
     mutating func committed() {
         guard let writtenEnd else { return }
         ownEnd = writtenEnd
@@ -162,6 +131,5 @@ struct CheckpointLease {
         ownEnd = nil
     }
 
-    /// Called after a roll-back.
     mutating func rolledBack() { writtenEnd = nil }
 }

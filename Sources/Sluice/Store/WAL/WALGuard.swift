@@ -4,38 +4,29 @@ internal import SluiceSQLite
 ///
 /// The bug (<https://www.sqlite.org/wal.html#walresetbug>): a checkpoint notes the length of the WAL, and
 /// only then checks how much of it was copied. If all of it was, a commit of another connection can restart
-/// the WAL in between. The checkpoint then records that as much of the new WAL was copied as the old one had.
-/// Frames that commits write there are never copied, and are lost when the WAL restarts the next time.
+/// the WAL in between. The checkpoint then records that as much of the new WAL was copied as the old one had,
+/// so that frames written there are never copied, and are lost at the next restart.
 ///
 /// Three rules protect the commits and checkpoints of the engine, whatever others do:
 ///
-/// 1. Each commit is made under a pin (``WALPin``), which prevents that a checkpoint and such a commit both
-///   happen.
+/// 1. Each commit is made under a pin (``WALPin``): a checkpoint and a restart cannot both happen.
 /// 2. A checkpoint of the engine releases the pin only when it already has SQLite's lock against other
 ///   checkpoints, and while it holds the write lock. If it does not get that in time, it continues under the
 ///   pin. Most of a long WAL is copied earlier, under a pin at its end, without the write lock.
-/// 3. In all other cases a pin is released only if no checkpoint of others is under way that could have begun
-///   before the last commit. The exception is a checkpoint under way for so long that it waits for the pin
-///   itself: it holds the write lock, which a commit cannot pass either.
+/// 3. Otherwise a pin is released only if no checkpoint of others is under way that could have begun before
+///   the last commit. The exception is a checkpoint that has waited long for the pin itself: it holds the
+///   write lock, which a commit cannot pass either.
 ///
 /// A pin keeps others from copying the WAL, so it is released soon after the last commit. Among several
-/// processes of the engine, only one keeps its pin between commits (``CheckpointLease``).
-///
-/// If a reader keeps a checkpoint from copying the whole WAL, the pin is held only during each commit, until
-/// a checkpoint is complete. That reader may belong to a program that replicates the WAL, such as Litestream.
-/// It ends its read transaction only for a checkpoint of its own. The pin would keep that one from copying,
-/// so that neither would ever copy the WAL.
+/// processes of the engine, only one keeps its pin between commits (``CheckpointLease``). If a reader keeps a
+/// checkpoint from copying the whole WAL, no pin is kept until a checkpoint is complete: a reader such as
+/// Litestream ends its read transaction only for a checkpoint of its own, which the pin would block.
 ///
 /// Not thread-safe: only the writer's leader uses it.
 final class WALGuard {
     /// How long a checkpoint waits for readers and for the pins of others, with the write lock held.
-    ///
-    /// Frames not copied by then are left to the next one.
     static let patience: Duration = .milliseconds(50)
-    /// How long checkpoints do not wait after one has waited in vain.
-    ///
-    /// It doubles each time, so that a reader that never ends delays commits less and less. With successive
-    /// readers one wait is enough.
+    /// How long checkpoints do not wait after one has waited in vain; doubled for a reader that never ends.
     static let firstWaitInterval: Duration = .seconds(1)
     static let longestWaitInterval: Duration = .seconds(32)
     /// Frames at which every process copies the WAL, whichever has the lease.
@@ -45,8 +36,6 @@ final class WALGuard {
     /// How often most of the WAL is copied before a checkpoint, if commits extend it as fast.
     private static let aheadLimit = 3
     /// The interval, in seconds, between checks whether the pin is still needed.
-    ///
-    /// A commit within this time after the last one finds the pin in place.
     static let restInterval = 1
     /// The most frames that SQLite adds to a commit to fill a sector: of 64 KiB, with pages of 512 bytes.
     private static let sectorFrames = 128
@@ -60,14 +49,11 @@ final class WALGuard {
     /// The most frames that are left to a checkpoint with the write lock held.
     private let lockedLimit: Int
     private var lease: CheckpointLease
-    /// Called when ``rest()`` must be called from now on.
+    /// Called when ``rest()`` must be called every ``restInterval`` from now on, as it is while `isWatched`.
     var onHold: () -> Void = {}
-    /// Whether ``rest()`` is being called.
     private var isWatched = false
     private var isIdle = false
-    /// Whether the last checkpoint has copied everything.
     private var isComplete = true
-    /// Frames that the last checkpoint has reported as copied.
     private var copied = 0
     /// Before this time no checkpoint waits, if the last one was not complete.
     private var nextWait = ContinuousClock.now
@@ -96,7 +82,7 @@ final class WALGuard {
         return next
     }
 
-    /// Creates the guard of a file's WAL; `nil` in memory, where there is no WAL.
+    /// `nil` in memory, where there is no WAL.
     convenience init?(
         _ connection: Connection,
         _ file: DatabaseFile,
@@ -113,8 +99,6 @@ final class WALGuard {
     }
 
     /// Takes the pin, after a transaction has begun and before it writes.
-    ///
-    /// - Parameter othersCommitted: Whether other connections have committed since the last one.
     func begun(othersCommitted: Bool) throws {
         if othersCommitted { try lease.read(connection) }
         (isIdle, hasWaited) = (false, false)
@@ -125,11 +109,8 @@ final class WALGuard {
 
     /// Whether the pin must not be held between commits.
     private var mustYield: Bool { lease.isOthers || !isComplete && !mutant("yielding pin") }
-
     /// Releases the pin for a checkpoint of others, while a commit waits long for the write lock.
-    func deferAfterAttempt() throws {
-        if try connection.isOtherCheckpointing() { pin.release() }
-    }
+    func deferAfterAttempt() throws { if try connection.isOtherCheckpointing() { pin.release() } }
 
     private func hold() throws {
         try pin.hold()
@@ -138,39 +119,30 @@ final class WALGuard {
         onHold()
     }
 
-    /// Writes the checkpoint lease before the commit, if it is due.
-    ///
-    /// - Parameter besideOthers: Whether other processes also run queues.
-    /// - Returns: Whether the others must be notified: the pins of idle processes block checkpoints.
+    /// Writes the checkpoint lease before the commit, if it is due; returns whether others must be notified.
     func willCommit(besideOthers: Bool) throws(SQLiteError) -> Bool {
         try lease.write(connection, besideOthers: besideOthers)
     }
 
-    /// Called after the commit.
-    ///
-    /// - Throws: An error of the check whether the pin may be released. It is then held; syncs may be off.
+    /// Called after the commit; if the check whether the pin may be released fails, the pin is held.
     func committed() throws {
         lease.committed()
         if mustYield { try yieldPin() }
     }
 
     /// Releases the pin after a commit, unless it protects the commit from a checkpoint of others.
-    ///
-    /// Such a checkpoint does harm only if the WAL has restarted since it began. While the pin was held, only
-    /// this commit can have restarted it. Then the WAL has only its pages, and some frames more if SQLite
-    /// fills a sector of the disk.
     private func yieldPin() throws {
+        // A checkpoint does harm only if the WAL has restarted since it began. While the pin was held, only
+        // this commit can have restarted it: the WAL then has its pages and the fill of a sector alone.
         let isLonger = connection.walFrames > connection.writtenPages + Self.sectorFrames
         if isFresh, isLonger || mutant("pin under a restart") { return pin.release() }
         if try !connection.isOtherCheckpointing() { pin.release() }
     }
 
     func rolledBack() { lease.rolledBack() }
-
     /// Returns whether another process is responsible for a WAL with so many frames.
     func leavesCheckpoint(of frames: Int) -> Bool { frames < Self.neglected && lease.isOthers }
 
-    /// Copies the WAL, as far as readers allow.
     func checkpoint() throws(SQLiteError) -> Checkpoint {
         try copyAhead()
         let waits = isComplete || ContinuousClock.now >= nextWait
@@ -182,10 +154,7 @@ final class WALGuard {
         return result
     }
 
-    /// Copies most of a long WAL without the write lock, so that commits of others need not wait.
-    ///
-    /// During the copy no commit can restart the WAL, since the pin is at its end. Frames that they add are
-    /// copied by the following checkpoint, or by another one before it.
+    /// Copies most of a long WAL without the write lock: no commit can restart it, as the pin is at its end.
     private func copyAhead() throws(SQLiteError) {
         for _ in 0..<Self.aheadLimit {
             if connection.walFrames < copied { copied = 0 }
@@ -199,7 +168,6 @@ final class WALGuard {
         }
     }
 
-    /// Copies and truncates the WAL.
     func truncate(within patience: Duration) throws(SQLiteError) -> Checkpoint {
         try copyAhead()
         return try checkpoint(.truncate, patience)
@@ -237,22 +205,14 @@ final class WALGuard {
         return result
     }
 
-    /// Releases the pin if nothing was committed since the last call and no process relies on it.
-    ///
-    /// - Returns: Whether it must be called again.
+    /// Releases the pin if nothing was committed since the last call and no process relies on it; returns
+    /// whether it must be called again.
     func rest() throws -> Bool {
         if pin.isHeld {
-            guard isIdle else {
-                isIdle = true
-                return true
-            }
-            guard try isNeeded() else {
-                pin.release()
-                lease.rested()
-                isWatched = false
-                return false
-            }
-            return true
+            defer { isIdle = true }
+            if try !isIdle || isNeeded() { return true }
+            pin.release()
+            lease.rested()
         }
         isWatched = false
         return false
@@ -260,7 +220,7 @@ final class WALGuard {
 
     private func isNeeded() throws -> Bool {
         guard try connection.isOtherCheckpointing() else { return lease.isOwn && isComplete }
-        // A checkpoint with the write lock may wait for the pin: it is released the second time. Any other
+        // A checkpoint with the write lock may wait for the pin, which is released the second time. Any other
         // may be at the point where a release does harm.
         guard try connection.isWriteLockTaken() else { return true }
         defer { hasWaited = true }
@@ -269,9 +229,6 @@ final class WALGuard {
 
     var isPinned: Bool { pin.isHeld }
 
-    /// Releases the pin and the lease, since there are no further commits.
-    ///
-    /// - Parameter isWritable: Whether the file may still be written.
     func close(isWritable: Bool) {
         if isWritable, lease.isOwn {
             connection.setBusyTimeout(Self.patience)

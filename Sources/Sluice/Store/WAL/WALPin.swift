@@ -2,21 +2,15 @@ internal import SluiceSQLite
 
 /// Holds a read transaction open on a connection of its own, to pin the WAL.
 ///
-/// Its effect depends on the WAL (`walTryBeginRead` in SQLite's `wal.c`). If all of the WAL was copied, it
-/// holds the lock of readers of the database file alone: then no checkpoint copies a page or reports one as
-/// copied. Otherwise it holds a mark in the WAL: then no commit can restart the WAL. Either way, a checkpoint
-/// and a commit that restarts the WAL cannot both happen.
-///
-/// Not thread-safe: only the writer's leader uses it.
+/// If all of the WAL was copied, it holds the lock of readers of the database file alone: then no checkpoint
+/// copies a page or reports one as copied. Otherwise it holds a mark in the WAL: then no commit can restart
+/// the WAL (`walTryBeginRead` in SQLite's `wal.c`). So a checkpoint and such a commit cannot both happen.
 final class WALPin {
     private let open: () throws -> Connection
     private var connection: Connection?
     private(set) var isHeld = false
 
-    /// - Parameter open: Creates the connection when it is first needed.
-    init(_ open: @escaping () throws -> Connection) {
-        self.open = open
-    }
+    init(_ open: @escaping () throws -> Connection) { self.open = open }
 
     func hold() throws {
         guard !isHeld else { return }
