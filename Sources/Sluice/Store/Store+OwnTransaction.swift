@@ -137,7 +137,11 @@ extension Store {
 
 extension Connection {
     fileprivate var isQueryOnly: Bool { (try? pragma("query_only")) == "1" }
+}
 
+// MARK: - The application's connection
+
+extension Store {
     /// Checks a connection of the application; writes nothing and changes no setting.
     func diagnose(_ handle: OpaquePointer) throws(SluiceError) -> [ConnectionFinding] {
         let connection = Connection(borrowing: handle)
