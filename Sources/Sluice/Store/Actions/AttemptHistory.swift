@@ -9,8 +9,8 @@ final class AttemptHistory: TransactionSubject {
     /// The most failed attempts kept of an action: the newest.
     private static let historyLimit = 50
 
-    /// Adds a failed attempt to the action's history.
     func record(_ run: FailedRun, _ outcome: String, error: String) throws(SQLiteError) {
+        let action = run.receipt.action.rawValue
         try connection.cached(
             """
             INSERT INTO sluice_attempt_rows
@@ -18,9 +18,8 @@ final class AttemptHistory: TransactionSubject {
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
             """
         )
-        .bind(1, run.receipt.action.rawValue).bind(2, run.receipt.claim).bind(3, run.number).bind(4, outcome)
-        .bind(5, bounded(error)).bind(6, run.startedAt.microseconds).bind(7, now.microseconds)
-        .run()
+        .bind(1, action).bind(2, run.receipt.claim).bind(3, run.number).bind(4, outcome)
+        .bind(5, bounded(error)).bind(6, run.startedAt.microseconds).bind(7, now.microseconds).run()
         // Not by the attempt's number, which restarts with a requeue and stays the same if nothing decodes.
         try connection.cached(
             """
@@ -28,8 +27,7 @@ final class AttemptHistory: TransactionSubject {
                 SELECT claim FROM sluice_attempt_rows WHERE action_id = ?1
                 ORDER BY claim DESC LIMIT 1 OFFSET ?2)
             """
-        )
-        .bind(1, run.receipt.action.rawValue).bind(2, Self.historyLimit).run()
+        ).bind(1, action).bind(2, Self.historyLimit).run()
     }
 }
 

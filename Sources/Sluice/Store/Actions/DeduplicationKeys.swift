@@ -4,7 +4,7 @@ internal import SluiceSQLite
 final class DeduplicationKeys: TransactionSubject {
     let core: TransactionCore
     /// Whether the file has deduplication keys; `nil` until it is read.
-    private(set) var hasKeys: Bool?
+    private var hasKeys: Bool?
 
     init(_ core: TransactionCore) { self.core = core }
 
@@ -15,9 +15,7 @@ final class DeduplicationKeys: TransactionSubject {
         /// Whether the action waits: it neither runs, nor is cancelled, nor is deleted.
         let isWaiting: Bool
     }
-}
 
-extension DeduplicationKeys {
     /// Assigns a key to a stored action, whichever action had it before.
     func remember(_ key: DeduplicationKey, of action: ActionID, in queue: QueueID) throws(SQLiteError) {
         try connection.cached(
@@ -50,8 +48,7 @@ extension DeduplicationKeys {
                            WHERE s.action_id = k.action_id AND s.is_cancelled)
             FROM sluice_key_rows AS k WHERE k.queue_id = ?1 AND k.key = ?2
             """
-        )
-        .bind(1, queue.rawValue).bind(2, key).first {
+        ).bind(1, queue.rawValue).bind(2, key).first {
             (
                 action: ActionID(rawValue: $0.int64(0)),
                 until: $0.optionalInt64(1).map(Timestamp.init(microseconds:)),
@@ -64,10 +61,8 @@ extension DeduplicationKeys {
         guard let until = row.until, until > now else { return nil }
         if until - now > row.retention {
             // The wall clock was set back: keep the key for its retention time, counted from now.
-            try connection.cached(
-                "UPDATE sluice_key_rows SET until_us = ?3 WHERE queue_id = ?1 AND key = ?2"
-            )
-            .bind(1, queue.rawValue).bind(2, key).bind(3, (now + row.retention).microseconds).run()
+            try connection.cached("UPDATE sluice_key_rows SET until_us = ?3 WHERE queue_id = ?1 AND key = ?2")
+                .bind(1, queue.rawValue).bind(2, key).bind(3, (now + row.retention).microseconds).run()
         }
         return KnownKey(action: row.action, isWaiting: false)
     }
@@ -96,16 +91,14 @@ extension DeduplicationKeys {
         guard try hasAnyKeys() else { return }
         try connection.cached(
             "UPDATE sluice_key_rows SET until_us = NULL, action_id = ?2 WHERE action_id = ?1"
-        )
-        .bind(1, action.rawValue).bind(2, newAction.rawValue).run()
+        ).bind(1, action.rawValue).bind(2, newAction.rawValue).run()
     }
 
     func moveKey(of action: ActionID, to queue: QueueID) throws(SQLiteError) {
         guard try hasAnyKeys() else { return }
         try connection.cached(
             "UPDATE OR REPLACE sluice_key_rows SET queue_id = ?2 WHERE action_id = ?1 AND until_us IS NULL"
-        )
-        .bind(1, action.rawValue).bind(2, queue.rawValue).run()
+        ).bind(1, action.rawValue).bind(2, queue.rawValue).run()
     }
 
     /// The most keys that one transaction deletes.
@@ -120,8 +113,7 @@ extension DeduplicationKeys {
             DELETE FROM sluice_key_rows WHERE (queue_id, key) IN (
                 SELECT queue_id, key FROM sluice_key_rows WHERE until_us <= ?1 ORDER BY until_us LIMIT ?2)
             """
-        )
-        .bind(1, now.microseconds).bind(2, Self.keyBatchSize).run()
+        ).bind(1, now.microseconds).bind(2, Self.keyBatchSize).run()
         if removed > 0 { hasKeys = nil }
         return removed == Self.keyBatchSize || hasShortened
     }
@@ -129,17 +121,14 @@ extension DeduplicationKeys {
     /// Shortens keys to their retention time, counted from now, after the wall clock was set back.
     ///
     /// The keys affected end last, so one look-up shows whether there are any. While a key with a longer
-    /// retention hides them, they are shortened when they are looked up.
-    ///
-    /// - Returns: Whether there may be more.
+    /// retention hides them, they are shortened when they are looked up. Returns whether there may be more.
     private func shortenKeys() throws(SQLiteError) -> Bool {
         let isAhead = try connection.cached(
             """
             SELECT until_us - keep_us > ?1 FROM sluice_key_rows WHERE until_us IS NOT NULL
             ORDER BY until_us DESC LIMIT 1
             """
-        )
-        .bind(1, now.microseconds).first { $0.bool(0) }
+        ).bind(1, now.microseconds).first { $0.bool(0) }
         guard isAhead == true else { return false }
         let shortened = try connection.cached(
             """
@@ -147,8 +136,7 @@ extension DeduplicationKeys {
                 SELECT queue_id, key FROM sluice_key_rows
                 WHERE until_us IS NOT NULL AND until_us - keep_us > ?1 ORDER BY until_us DESC LIMIT ?2)
             """
-        )
-        .bind(1, now.microseconds).bind(2, Self.keyBatchSize).run()
+        ).bind(1, now.microseconds).bind(2, Self.keyBatchSize).run()
         return shortened == Self.keyBatchSize
     }
 }

@@ -23,15 +23,9 @@ final class Edits: TransactionSubject {
         _ expiry: Expiry,
         _ failures: Failures
     ) {
-        self.core = core
-        self.queueRows = queueRows
-        self.schedule = schedule
-        self.groups = groups
-        self.keys = keys
-        self.blocks = blocks
-        self.fronts = fronts
-        self.expiry = expiry
-        self.failures = failures
+        (self.core, self.queueRows, self.schedule, self.groups) = (core, queueRows, schedule, groups)
+        (self.keys, self.blocks, self.fronts) = (keys, blocks, fronts)
+        (self.expiry, self.failures) = (expiry, failures)
     }
 
     /// Where an action is, and whether it runs.
@@ -45,7 +39,7 @@ final class Edits: TransactionSubject {
     }
 
     private func standing(of action: ActionID) throws(SQLiteError) -> Standing? {
-        let found = try connection.cached(
+        try connection.cached(
             """
             SELECT a.queue_id, q.name, q.sort_type, a.sort_key, a.not_before_us IS NOT NULL,
                    EXISTS (SELECT 1 FROM sluice_claim_rows AS c
@@ -53,8 +47,7 @@ final class Edits: TransactionSubject {
             FROM sluice_action_rows AS a JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
             WHERE a.id = ?1
             """
-        )
-        .bind(1, action.rawValue).first {
+        ).bind(1, action.rawValue).first {
             Standing(
                 queue: QueueID(rawValue: $0.int64(0)),
                 name: QueueName($0.text(1)),
@@ -64,7 +57,6 @@ final class Edits: TransactionSubject {
                 isRunning: $0.bool(5)
             )
         }
-        return found
     }
 
     func move(
@@ -74,11 +66,7 @@ final class Edits: TransactionSubject {
     ) throws -> Result<ActionChange, SluiceError> {
         guard let standing = try standing(of: action) else { return .success(.missing) }
         if standing.name == name {
-            // A move that was requested for the end of its attempt is dropped.
-            try connection.cached(
-                "UPDATE sluice_state_rows SET moves_to_queue_id = NULL WHERE action_id = ?1"
-            )
-            .bind(1, action.rawValue).run()
+            try forgetMove(of: action)
             return .success(.done)
         }
         if let kind = options?.sortKey, kind != standing.sortKind {
@@ -95,11 +83,8 @@ final class Edits: TransactionSubject {
         {
             return .failure(core.full(name, depthLimit))
         }
-        let target = try queueRows.queue(
-            named: name,
-            sorting: standing.sortKind,
-            isFixed: options?.sortKey != nil
-        )
+        let isFixed = options?.sortKey != nil
+        let target = try queueRows.queue(named: name, sorting: standing.sortKind, isFixed: isFixed)
         guard standing.isRunning else {
             if !mutant("move") { try relocate(action, from: standing.queue, to: target) }
             return .success(.done)
@@ -109,9 +94,14 @@ final class Edits: TransactionSubject {
             INSERT INTO sluice_state_rows (action_id, moves_to_queue_id) VALUES (?1, ?2)
             ON CONFLICT (action_id) DO UPDATE SET moves_to_queue_id = excluded.moves_to_queue_id
             """
-        )
-        .bind(1, action.rawValue).bind(2, target.rawValue).run()
+        ).bind(1, action.rawValue).bind(2, target.rawValue).run()
         return .success(.deferred)
+    }
+
+    /// Drops the move that was requested for the end of an attempt.
+    func forgetMove(of action: ActionID) throws(SQLiteError) {
+        try connection.cached("UPDATE sluice_state_rows SET moves_to_queue_id = NULL WHERE action_id = ?1")
+            .bind(1, action.rawValue).run()
     }
 
     /// Moves an action that does not run to another queue; a scheduled action remains scheduled.
@@ -139,21 +129,15 @@ final class Edits: TransactionSubject {
     ) throws(SQLiteError) -> Result<ActionChange, SluiceError> {
         guard let standing = try standing(of: action) else { return .success(.missing) }
         guard !standing.isRunning else { return .success(.running) }
-        let discipline = try fronts.discipline(
-            of: standing.queue,
-            said: queues.saidDiscipline(of: standing.name)
-        )
-        let key: PlaceKey
-        switch try fronts.frontKey(of: standing.place, in: standing.queue, by: discipline) {
-        case .success(let front): key = front
-        case .failure(let refusal): return .failure(refusal)
-        }
+        let said = queues.saidDiscipline(of: standing.name)
+        let discipline = try fronts.discipline(of: standing.queue, said: said)
+        let front = try fronts.frontKey(of: standing.place, in: standing.queue, by: discipline)
+        guard case .success(let key) = front else { return front.map { _ in .done } }
         if standing.isScheduled || key != standing.place.key {
             try order.leaving(action, of: standing.queue)
             try connection.cached(
                 "UPDATE sluice_action_rows SET sort_key = ?2, not_before_us = NULL WHERE id = ?1"
-            )
-            .bind(1, action.rawValue).bind(2, key).run()
+            ).bind(1, action.rawValue).bind(2, key).run()
             try core.restore(Place(key: key, action: action), in: standing.queue)
             try core.events.record(.edited, action, in: standing.queue)
         }
@@ -183,16 +167,14 @@ final class Edits: TransactionSubject {
             UPDATE sluice_action_rows
             SET kind = coalesce(?2, kind), payload = ?3, version = coalesce(?4, version) WHERE id = ?1
             """
-        )
-        .bind(1, action.rawValue).bind(2, kind).bind(3, payload).bind(4, version.map(Int64.init)).run()
+        ).bind(1, action.rawValue).bind(2, kind).bind(3, payload).bind(4, version.map(Int64.init)).run()
         // An edit lifts the parking of an action that could not run as it was.
         let isLifted = try connection.cached(
             """
             SELECT 1 FROM sluice_queue_rows WHERE queue_id = ?1 AND blocked_action_id = ?2
             AND blocked_by IN ('undecodable', 'unknown kind', 'no route')
             """
-        )
-        .bind(1, standing.queue.rawValue).bind(2, action.rawValue).hasRow()
+        ).bind(1, standing.queue.rawValue).bind(2, action.rawValue).hasRow()
         if isLifted { try blocks.unblock(standing.queue) }
         core.touch(standing.queue)
         try core.events.record(.edited, action, in: standing.queue)
@@ -216,8 +198,7 @@ final class Edits: TransactionSubject {
             try order.leaving(action, of: standing.queue)
             try groups.openGroups(of: action)
         }
-        try connection.cached("UPDATE sluice_action_rows SET not_before_us = ?2 WHERE id = ?1")
-            .bind(1, action.rawValue).bind(2, time?.microseconds).run()
+        try schedule.setTime(of: action, time)
         if let time { schedule.noteScheduled(at: time) }
         if time == nil, standing.isScheduled { try core.restore(standing.place, in: standing.queue) }
         core.touch(standing.queue)
@@ -251,9 +232,8 @@ final class Edits: TransactionSubject {
         by discipline: QueueDiscipline?
     ) throws(SQLiteError) -> HeadSkip {
         guard let queue = try core.knownQueue(named: name)?.id else { return .empty }
-        let parked = try connection.cached(Self.parkingAction).bind(1, queue.rawValue).first {
-            ActionID(rawValue: $0.int64(0))
-        }
+        let parked = try connection.cached(Self.parkingAction).bind(1, queue.rawValue)
+            .first { ActionID(rawValue: $0.int64(0)) }
         if let parked, !mutant("skip of what parked") {
             return .skipped(try skip(parked, of: queue, error: error))
         }
@@ -285,7 +265,7 @@ final class Edits: TransactionSubject {
 extension PlaceKey {
     /// Returns a key that sorts an action before a place; `nil` if no key is smaller.
     ///
-    /// The key is the same if the action is older, and a smaller one otherwise.
+    /// It is the same key if the action is older.
     static func inFront(of first: Place, for action: ActionID) -> PlaceKey? {
         if action < first.action { return first.key }
         switch first.key {
@@ -295,9 +275,10 @@ extension PlaceKey {
         case .text(let key): return key.isEmpty ? nil : .text(String(key.unicodeScalars.dropLast()))
         }
     }
+
     /// Returns a key that sorts an action after a place; `nil` if no key is greater.
     ///
-    /// The key is the same if the action is newer, and a greater one otherwise.
+    /// It is the same key if the action is newer.
     static func behind(_ last: Place, for action: ActionID) -> PlaceKey? {
         if action > last.action { return last.key }
         switch last.key {

@@ -7,8 +7,7 @@ extension Enqueues {
         var ids: [ActionID] = []
         var hasWritten = false
         for draft in drafts {
-            let result = try enqueueOne(draft)
-            switch result {
+            switch try enqueueOne(draft) {
             case .success(let stored):
                 ids.append(stored.id)
                 hasWritten = hasWritten || stored.isNew
@@ -21,25 +20,16 @@ extension Enqueues {
         return .success(ids)
     }
 
-    private func enqueueOne(
-        _ draft: ActionDraft
-    ) throws -> Result<(id: ActionID, isNew: Bool), SluiceError> {
-        guard let key = draft.extras?.key else {
-            if let refusal = try refusalByDepth([draft]) { return .failure(refusal) }
-            return .success((try enqueue(draft), true))
-        }
-        if let entry = try core.knownQueue(named: draft.queue),
+    private func enqueueOne(_ draft: ActionDraft) throws -> Result<(id: ActionID, isNew: Bool), SluiceError> {
+        let key = draft.extras?.key
+        if let key, let entry = try core.knownQueue(named: draft.queue),
             let known = try keys.look(up: key.text, in: entry.id)
         {
             switch key.policy {
             case .keepFirst: return .success((known.action, false))
             case .refuse:
-                return .failure(
-                    SluiceError(
-                        .duplicateKey,
-                        "the queue '\(draft.queue)' has had action \(known.action) under the same key"
-                    )
-                )
+                let text = "the queue '\(draft.queue)' has had action \(known.action) under the same key"
+                return .failure(SluiceError(.duplicateKey, text))
             case .replace where known.isWaiting:
                 try replace(known.action, in: entry.id, with: draft)
                 return .success((known.action, true))
@@ -48,12 +38,10 @@ extension Enqueues {
         }
         if let refusal = try refusalByDepth([draft]) { return .failure(refusal) }
         let id = try enqueue(draft)
-        try keys.remember(key, of: id, in: try queueRows.queue(of: draft))
+        if let key { try keys.remember(key, of: id, in: try queueRows.queue(of: draft)) }
         return .success((id, true))
     }
-}
 
-extension Enqueues {
     /// Replaces the contents of a waiting action.
     private func replace(_ action: ActionID, in queue: QueueID, with draft: ActionDraft) throws {
         try edits.edit(action, kind: draft.kind, payload: draft.payload, version: draft.version)

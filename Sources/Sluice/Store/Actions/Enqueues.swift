@@ -19,27 +19,25 @@ final class Enqueues: TransactionSubject {
         _ groups: Groups,
         _ schedule: Schedule
     ) {
-        self.core = core
-        self.keys = keys
-        self.queueRows = queueRows
-        self.edits = edits
-        self.expiry = expiry
-        self.groups = groups
-        self.schedule = schedule
+        (self.core, self.keys, self.queueRows, self.edits) = (core, keys, queueRows, edits)
+        (self.expiry, self.groups, self.schedule) = (expiry, groups, schedule)
     }
 
     /// Stores actions.
     ///
     /// A refusal before anything is written is returned, not thrown, so that its group needs no roll-back.
     func enqueue(_ drafts: [ActionDraft]) throws -> Result<[ActionID], SluiceError> {
-        if drafts.contains(where: { $0.extras?.isSingular == true }) { return try enqueueSingly(drafts) }
+        if drafts.contains(where: { $0.extras?.key != nil }) { return try enqueueSingly(drafts) }
         if let refusal = try refusalByDepth(drafts) { return .failure(refusal) }
         var ids: [ActionID] = []
         ids.reserveCapacity(drafts.count)
         var rest = drafts[...]
         while let draft = rest.first {
             let rows = rest.prefix(Self.rowsTogether)
-            if rows.count == Self.rowsTogether && rows.allSatisfy({ $0.isPlain(like: draft) }) {
+            // With keys of one type: a later draft of the statement could not see a type set by an earlier one.
+            if rows.count == Self.rowsTogether,
+                rows.allSatisfy({ $0.isPlain && $0.sortKey.kind == draft.sortKey.kind })
+            {
                 ids += try enqueueTogether(rows)
                 rest.removeFirst(Self.rowsTogether)
             } else {
@@ -68,8 +66,6 @@ final class Enqueues: TransactionSubject {
     }
 
     /// Stores plain actions with one statement, which opens the table and its indexes once for all of them.
-    ///
-    /// Their sort keys have one type. Otherwise a later draft could not see the type set by an earlier one.
     private func enqueueTogether(_ drafts: ArraySlice<ActionDraft>) throws -> [ActionID] {
         let insert = try connection.cached(Self.plainInsertTogether)
         var new: [NewAction] = []
@@ -87,19 +83,11 @@ final class Enqueues: TransactionSubject {
     }
 
     /// Values given to an action when it is stored.
-    private struct NewAction {
-        let id: ActionID
-        let queue: QueueID
-        let key: PlaceKey
-    }
+    private typealias NewAction = (id: ActionID, queue: QueueID, key: PlaceKey)
 
     private func number(_ draft: ActionDraft) throws -> NewAction {
         let queue = try queueRows.queue(of: draft)
-        return NewAction(
-            id: try core.nextActionID(),
-            queue: queue,
-            key: mutant("sort key") ? .integer(0) : PlaceKey(draft.sortKey)
-        )
+        return (try core.nextActionID(), queue, mutant("sort key") ? .integer(0) : PlaceKey(draft.sortKey))
     }
 
     private func bind(
@@ -110,8 +98,8 @@ final class Enqueues: TransactionSubject {
     ) throws(SQLiteError) {
         try insert.bind(column, new.id.rawValue).bind(column + 1, new.queue.rawValue)
             .bind(column + 2, new.key).bind(column + 3, draft.notBefore?.microseconds)
-            .bind(column + 4, now.microseconds).bind(column + 5, core.nonce)
-            .bind(column + 6, draft.kind).bind(column + 7, draft.payload)
+            .bind(column + 4, now.microseconds).bind(column + 5, core.nonce).bind(column + 6, draft.kind)
+            .bind(column + 7, draft.payload)
     }
 
     private func noteEnqueued(_ draft: ActionDraft, _ new: NewAction) {

@@ -6,21 +6,16 @@ internal import SluiceSQLite
 extension Schedule {
     /// Defers an action until its next attempt is due.
     func deferAction(_ action: ActionID, until time: Timestamp) throws(SQLiteError) {
-        try setNotBefore(of: action, time.microseconds)
+        try setTime(of: action, time)
         noteScheduled(at: time)
         expect(time)
     }
 
     func deferAction(_ action: ActionID, untilOpen gate: GateName) throws(SQLiteError) {
-        try setNotBefore(of: action, Timestamp.whenOpened.microseconds)
+        try setTime(of: action, .whenOpened)
         try connection.cached("INSERT OR REPLACE INTO sluice_deferred_rows (action_id, gate) VALUES (?1, ?2)")
             .bind(1, action.rawValue).bind(2, gate.rawValue).run()
         groups.hasTraces = true
-    }
-
-    private func setNotBefore(of action: ActionID, _ microseconds: Int64) throws(SQLiteError) {
-        try connection.cached("UPDATE sluice_action_rows SET not_before_us = ?2 WHERE id = ?1")
-            .bind(1, action.rawValue).bind(2, microseconds).run()
     }
 
     func setNextAttempt(of action: ActionID, at time: Timestamp) throws(SQLiteError) {
@@ -31,7 +26,6 @@ extension Schedule {
     /// Defers an action whose attempt is to be retried, if its discipline does so; its pass continues.
     ///
     /// - Parameters:
-    ///   - discipline: The discipline under which it ran.
     ///   - delay: The length of the wait; `nil` if it waits for the gate alone.
     ///   - hasFailed: Whether the attempt failed; a stop of the broker is no failure.
     func deferAfterAttempt(
@@ -40,7 +34,7 @@ extension Schedule {
         by discipline: QueueDiscipline,
         delay: Duration?,
         gate: GateName?,
-        hasFailed: Bool = true
+        hasFailed: Bool
     ) throws(SQLiteError) {
         guard discipline.defersWaiting else { return }
         // It ran while the queue failed, and so is exempt from the failing.
@@ -65,20 +59,18 @@ extension Schedule {
     /// Returns a deferred action to its place.
     func endDeferral(_ action: ActionID) throws(SQLiteError) {
         if let aside = try aside(action) { try place(aside) }
-        try forgetGate(action)
+        try groups.forgetDeferral(action)
     }
 
-    /// Returns deferred actions to their places.
+    /// Returns deferred actions to their places, and the number of those that are not deferred any more.
     ///
     /// An action whose row cannot be written stays as it is, and delays no other (G9).
-    ///
-    /// - Returns: The number of actions that are not deferred any more.
     @discardableResult
     private func endDeferral(each actions: [ActionID]) throws(SQLiteError) -> Int {
         var count = 0
         for action in actions {
             if let aside = try aside(action), try !placeIfWritable(aside) { continue }
-            try forgetGate(action)
+            try groups.forgetDeferral(action)
             count += 1
         }
         return count
@@ -92,22 +84,13 @@ extension Schedule {
             WHERE id = ?1 AND (not_before_us = ?2 OR not_before_us = (
                 SELECT s.next_attempt_at_us FROM sluice_state_rows AS s WHERE s.action_id = ?1))
             """
-        )
-        .bind(1, action.rawValue).bind(2, Timestamp.whenOpened.microseconds).all {
+        ).bind(1, action.rawValue).bind(2, Timestamp.whenOpened.microseconds).all {
             DueAction(
                 place: Place(key: PlaceKey($0, 1), action: action),
                 queue: QueueID(rawValue: $0.int64(0)),
                 time: Timestamp(microseconds: $0.int64(2))
             )
         }.first
-    }
-
-    private func forgetGate(_ action: ActionID) throws(SQLiteError) {
-        try connection.cached("DELETE FROM sluice_deferred_rows WHERE action_id = ?1").bind(
-            1,
-            action.rawValue
-        )
-        .run()
     }
 
     /// The most actions that one transaction puts back after gates have opened.
@@ -124,8 +107,7 @@ extension Schedule {
                 LEFT JOIN sluice_action_rows AS a ON a.id = w.action_id
                 WHERE g.is_open AND (a.id IS NULL OR typeof(a.sort_key) NOT IN ('blob', 'null')) LIMIT ?1
                 """
-            )
-            .bind(1, limit).all { ActionID(rawValue: $0.int64(0)) }
+            ).bind(1, limit).all { ActionID(rawValue: $0.int64(0)) }
             let count = try endDeferral(each: actions)
             if actions.count < limit || count > 0 { return actions.count == limit }
         }
@@ -150,8 +132,7 @@ extension Schedule {
             WHERE s.next_attempt_at_us = a.not_before_us AND q.name >= ?1 AND (?2 IS NULL OR q.name < ?2)
               AND typeof(a.sort_key) NOT IN ('blob', 'null')
             """
-        )
-        .bind(1, first).bind(2, last).all { ActionID(rawValue: $0.int64(0)) }
+        ).bind(1, first).bind(2, last).all { ActionID(rawValue: $0.int64(0)) }
         try endDeferral(each: actions)
     }
 
@@ -164,8 +145,7 @@ extension Schedule {
             WHERE s.is_released = 1 AND a.not_before_us IS NOT NULL
               AND typeof(a.sort_key) NOT IN ('blob', 'null')
             """
-        )
-        .all { ActionID(rawValue: $0.int64(0)) }
+        ).all { ActionID(rawValue: $0.int64(0)) }
         try endDeferral(each: actions)
     }
 
@@ -177,8 +157,7 @@ extension Schedule {
             CROSS JOIN sluice_action_rows AS a ON a.id = s.action_id
             WHERE a.not_before_us = s.next_attempt_at_us AND s.next_attempt_at_us - s.retry_delay_us > ?1
             """
-        )
-        .bind(1, now.microseconds).all {
+        ).bind(1, now.microseconds).all {
             (
                 ActionID(rawValue: $0.int64(0)), Timestamp(microseconds: $0.int64(1)),
                 Duration.microseconds($0.int64(2))
@@ -199,9 +178,7 @@ extension Schedule {
         lastAdmission = (now, core.uptime)
     }
 
-    /// The most that the wall clock may lose between two checks without counting as set back.
-    ///
-    /// It is more than the steps by which a system adjusts its clock.
+    /// What the wall clock may lose between two checks: more than the steps by which a system adjusts it.
     private static let clockTolerance: Duration = .seconds(1)
 
     /// Shortens deferrals made before `time`, by the wall clock of then, by the time that it has lost since.
@@ -212,10 +189,8 @@ extension Schedule {
             CROSS JOIN sluice_action_rows AS a ON a.id = s.action_id
             WHERE a.not_before_us = s.next_attempt_at_us AND s.next_attempt_at_us - s.retry_delay_us <= ?1
             """
-        )
-        .bind(1, time.microseconds).all {
-            (ActionID(rawValue: $0.int64(0)), Timestamp(microseconds: $0.int64(1)))
-        }
+        ).bind(1, time.microseconds)
+            .all { (ActionID(rawValue: $0.int64(0)), Timestamp(microseconds: $0.int64(1))) }
         for (action, due) in asides { try moveDeferral(action, until: due + (.zero - lost), not: due) }
     }
 

@@ -5,21 +5,27 @@ final class Schedule: TransactionSubject {
     let core: TransactionCore
     let blocks: QueueBlocks
     let groups: Groups
-    fileprivate(set) var memory = ScheduleMemory()
+    private(set) var memory = Memory()
     /// The earliest time to which this transaction has deferred an action.
     private var dueAt: Timestamp?
     /// When due actions last got their places, by both clocks.
     var lastAdmission: (wall: Timestamp, uptime: Duration)?
     private var admissionBefore: (wall: Timestamp, uptime: Duration)??
 
+    /// What is remembered of scheduled actions.
+    struct Memory {
+        /// A time before which no scheduled action is due; `nil` if the file must be read.
+        var earliest: Timestamp?
+        /// Due actions whose rows cannot be written; they stay as they are, and are tried again.
+        var stuck: [ActionID: UnplacedAction] = [:]
+        var unplaced: [UnplacedAction] { Array(stuck.values) }
+    }
+
     init(_ core: TransactionCore, _ blocks: QueueBlocks, _ groups: Groups) {
-        self.core = core
-        self.blocks = blocks
-        self.groups = groups
+        (self.core, self.blocks, self.groups) = (core, blocks, groups)
     }
 
     func begin() { admissionBefore = .some(lastAdmission) }
-
     func committed() { admissionBefore = nil }
 
     func rolledBack() {
@@ -28,13 +34,13 @@ final class Schedule: TransactionSubject {
     }
 
     func forget() {
-        memory = ScheduleMemory()
+        memory = Memory()
         dueAt = nil
     }
 
     /// Forgets known times and expects opened gates, since other connections' changes were read.
     func readChanges() throws(SQLiteError) {
-        memory.forgetTimes()
+        memory.earliest = nil
         for opening in core.openings { try expectOpening(for: opening.gate) }
     }
 
@@ -68,11 +74,9 @@ final class Schedule: TransactionSubject {
         return min(next ?? Self.never, now + delay)
     }
 
-    /// Places the due actions of a queue before a head is claimed.
+    /// Places the due actions of a queue before a head is claimed; returns whether more may be due.
     ///
     /// The broker may not have read the schedule recently, for example if it was closed.
-    ///
-    /// - Returns: Whether more may be due.
     func admitBeforeClaim(from queue: QueueID) throws(SQLiteError) -> Bool {
         if mutant("due before claim") { return false }
         if memory.earliest == nil { memory.earliest = try nextScheduled() ?? Self.never }
@@ -84,7 +88,7 @@ final class Schedule: TransactionSubject {
 
     /// Places the due actions of a queue, in its order: there may be no running broker to do so.
     ///
-    /// - Returns: The last place that was given, if more may be due after it.
+    /// Returns the last place that was given, if more may be due after it.
     func admitInOrder(of queue: QueueID) throws(SQLiteError) -> Place? {
         let (placed, isAll) = try admit(.inOrder(of: queue))
         return isAll ? nil : placed.max()
@@ -113,35 +117,29 @@ final class Schedule: TransactionSubject {
     }
 
     private func due(_ scope: Scope, limit: Int) throws(SQLiteError) -> [DueAction] {
-        let statement: Statement
-        switch scope {
-        case .all:
-            statement = try connection.cached(
+        let text: StaticString =
+            switch scope {
+            case .all:
                 """
                 SELECT sort_key, id, queue_id, not_before_us FROM sluice_action_rows
                 WHERE not_before_us <= ?1 AND typeof(sort_key) NOT IN ('blob', 'null')
                 ORDER BY not_before_us LIMIT ?2
                 """
-            )
-        case .queue(let queue):
-            statement = try connection.cached(
+            case .queue:
                 """
                 SELECT sort_key, id, queue_id, not_before_us FROM sluice_action_rows
                 WHERE queue_id = ?3 AND not_before_us <= ?1 AND typeof(sort_key) NOT IN ('blob', 'null')
                 ORDER BY not_before_us LIMIT ?2
                 """
-            )
-            .bind(3, queue.rawValue)
-        case .inOrder(let queue):
-            statement = try connection.cached(
+            case .inOrder:
                 """
                 SELECT sort_key, id, queue_id, not_before_us FROM sluice_action_rows
                 WHERE queue_id = ?3 AND not_before_us <= ?1 AND typeof(sort_key) NOT IN ('blob', 'null')
                 ORDER BY sort_key, id LIMIT ?2
                 """
-            )
-            .bind(3, queue.rawValue)
-        }
+            }
+        let statement = try connection.cached(text)
+        if let queue = scope.queue { try statement.bind(3, queue.rawValue) }
         return try statement.bind(1, now.microseconds).bind(2, limit).all {
             DueAction(
                 place: Place(key: PlaceKey($0, 0), action: ActionID(rawValue: $0.int64(1))),
@@ -160,22 +158,17 @@ final class Schedule: TransactionSubject {
             let due = try due(scope, limit: limit)
             let isAll = due.count < limit
             // Stuck actions that are not due any more were mended, moved or removed.
-            if isAll { memory.forgetStuck(of: scope.queue) }
-            let placed = try admit(due)
+            if isAll {
+                let queue = scope.queue
+                memory.stuck = memory.stuck.filter { queue != nil && $0.value.queue != queue }
+            }
+            var placed: [Place] = []
+            for action in due where try placeIfWritable(action) { placed.append(action.place) }
             if isAll || !placed.isEmpty { return (placed, isAll) }
         }
     }
 
-    /// Places actions and returns their places; a row that cannot be written does not hold up others (G9).
-    private func admit(_ due: [DueAction]) throws(SQLiteError) -> [Place] {
-        var placed: [Place] = []
-        for action in due where try placeIfWritable(action) { placed.append(action.place) }
-        return placed
-    }
-
-    /// Places an action, if its row can be written; otherwise it is tried again.
-    ///
-    /// Returns whether it succeeded.
+    /// Places an action, and returns whether its row could be written; if not, it does not hold up others (G9).
     func placeIfWritable(_ due: DueAction) throws(SQLiteError) -> Bool {
         let action = due.place.action
         do {
@@ -199,12 +192,14 @@ final class Schedule: TransactionSubject {
         }
     }
 
-    private func setTime(of action: ActionID, _ time: Timestamp?) throws(SQLiteError) {
+    func setTime(of action: ActionID, _ time: Timestamp?) throws(SQLiteError) {
         try connection.cached("UPDATE sluice_action_rows SET not_before_us = ?2 WHERE id = ?1")
             .bind(1, action.rawValue).bind(2, time?.microseconds).run()
     }
 
-    func noteScheduled(at time: Timestamp) { memory.add(time) }
+    func noteScheduled(at time: Timestamp) {
+        if let known = memory.earliest { memory.earliest = min(known, time) }
+    }
 
     /// Returns when the next scheduled action is due; an action deferred for a gate does not count.
     private func nextScheduled() throws(SQLiteError) -> Timestamp? {

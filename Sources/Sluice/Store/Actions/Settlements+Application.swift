@@ -13,9 +13,7 @@ extension Settlements {
             SELECT 1 FROM sluice_claim_rows
             WHERE queue_id = ?1 AND slot = ?2 AND action_id = ?3 AND claim = ?4
             """
-        )
-        .bind(1, receipt.queue.rawValue).bind(2, receipt.slot)
-        .bind(3, receipt.action.rawValue).bind(4, receipt.claim).hasRow()
+        ).bind(receipt).hasRow()
     }
 
     /// Ends a run that the application settled in a transaction of its own, when the handler has returned.
@@ -23,11 +21,10 @@ extension Settlements {
         _ = try takeSlot(of: receipt)
         try order.leaving(receipt.action, of: receipt.queue)
         core.settledActions.note(receipt.action, .succeeded)
-        if core.events.isOn {
-            core.events.record(.succeeded, receipt.action, of: own.kind, in: own.queue) {
-                $0.attempt = own.number
-            }
-            core.events.leaves(receipt.queue)
+        let events = core.events
+        if events.isOn {
+            events.record(.succeeded, receipt.action, of: own.kind, in: own.queue) { $0.attempt = own.number }
+            events.leaves(receipt.queue)
         }
         return .settledByApplication
     }
