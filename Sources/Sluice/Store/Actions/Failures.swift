@@ -7,16 +7,8 @@ final class Failures: TransactionSubject {
     let keys: DeduplicationKeys
     let groups: Groups
 
-    init(
-        _ core: TransactionCore,
-        _ blocks: QueueBlocks,
-        _ keys: DeduplicationKeys,
-        _ groups: Groups
-    ) {
-        self.core = core
-        self.blocks = blocks
-        self.keys = keys
-        self.groups = groups
+    init(_ core: TransactionCore, _ blocks: QueueBlocks, _ keys: DeduplicationKeys, _ groups: Groups) {
+        (self.core, self.blocks, self.keys, self.groups) = (core, blocks, keys, groups)
     }
 
     /// Applies a failure policy to an action.
@@ -40,8 +32,7 @@ final class Failures: TransactionSubject {
             if try !blocks.isParked(queue) {
                 try blocks.block(queue, by: BlockReason(cause), action, error: error)
             }
-        case .skip:
-            try makeDeadLetter(action, of: queue, cause.rawValue, error: error)
+        case .skip: try makeDeadLetter(action, of: queue, cause.rawValue, error: error)
         case .failQueue:
             // Parked for another reason, by one that ran beside this: this is tried again with it.
             if try !blocks.isParked(queue, by: .failing) {
@@ -75,20 +66,19 @@ final class Failures: TransactionSubject {
         .bind(1, action.rawValue).bind(2, now.microseconds).bind(3, cause).bind(4, bounded(error))
         .bind(5, queue.rawValue).run()
         guard buried > 0 else { return }
+        let deadLetterCause = DeadLetterCause(rawValue: cause)
         try core.events.record(.deadLettered, action, in: queue) {
             ($0.cause, $0.error) = (FailureCause(rawValue: cause), bounded(error))
-            $0.deadLetterCause = DeadLetterCause(rawValue: cause)
+            $0.deadLetterCause = deadLetterCause
         }
-        if let cause = DeadLetterCause(rawValue: cause) {
-            core.settledActions.note(action, .deadLettered(cause))
-        }
+        if let deadLetterCause { core.settledActions.note(action, .deadLettered(deadLetterCause)) }
         try keys.beginRetention(of: action)
         try order.leaving(action, of: queue)
         try groups.openGroups(of: action)
         try groups.forgetDeferral(action)
         order.count(-1, in: queue)
         try connection.cached("DELETE FROM sluice_action_rows WHERE id = ?1").bind(1, action.rawValue).run()
-        try connection.cached("DELETE FROM sluice_state_rows WHERE action_id = ?1").bind(1, action.rawValue)
-            .run()
+        try connection.cached("DELETE FROM sluice_state_rows WHERE action_id = ?1")
+            .bind(1, action.rawValue).run()
     }
 }

@@ -10,22 +10,16 @@ final class QueueBlocks: TransactionSubject {
     func noteArrival(_ action: ActionID, to queue: QueueID) throws(SQLiteError) {
         let isFailing = try connection.cached(
             "SELECT 1 FROM sluice_queue_rows WHERE queue_id = ?1 AND blocked_by = 'failing'"
-        )
-        .bind(1, queue.rawValue).hasRow()
+        ).bind(1, queue.rawValue).hasRow()
         guard isFailing else { return }
         try connection.cached(
             """
             INSERT INTO sluice_state_rows (action_id, arrived_as_id) VALUES (?1, ?2)
             ON CONFLICT (action_id) DO UPDATE SET arrived_as_id = excluded.arrived_as_id
             """
-        )
-        .bind(1, action.rawValue).bind(2, try core.nextActionID().rawValue).run()
+        ).bind(1, action.rawValue).bind(2, try core.nextActionID().rawValue).run()
     }
-}
 
-// MARK: - Reasons
-
-extension QueueBlocks {
     /// Records once in the file why the broker cannot run a head.
     func noteBlock(
         _ reason: BlockReason,
@@ -69,8 +63,7 @@ extension QueueBlocks {
             WHERE queue_id = ?1 AND blocked_by NOT IN ('unknown kind', 'no route', 'gate')
               AND (?2 IS NULL OR blocked_by = ?2)
             """
-        )
-        .bind(1, queue.rawValue).bind(2, reason?.rawValue).hasRow()
+        ).bind(1, queue.rawValue).bind(2, reason?.rawValue).hasRow()
     }
 
     func unblock(_ queue: QueueID) throws(SQLiteError) {
@@ -81,8 +74,7 @@ extension QueueBlocks {
                 fail_through_id = NULL, fail_key = NULL
             WHERE queue_id = ?1
             """
-        )
-        .bind(1, queue.rawValue).run()
+        ).bind(1, queue.rawValue).run()
         core.touch(queue)
     }
 
@@ -93,8 +85,7 @@ extension QueueBlocks {
             SELECT 1 FROM sluice_queue_rows
             WHERE queue_id = ?1 AND blocked_action_id = ?2 AND blocked_by <> 'failing'
             """
-        )
-        .bind(1, queue.rawValue).bind(2, action.rawValue).hasRow()
+        ).bind(1, queue.rawValue).bind(2, action.rawValue).hasRow()
         if isCause && !mutant("removal unblocks") { try unblock(queue) }
     }
 }

@@ -7,16 +7,8 @@ final class Removals: TransactionSubject {
     let keys: DeduplicationKeys
     let groups: Groups
 
-    init(
-        _ core: TransactionCore,
-        _ blocks: QueueBlocks,
-        _ keys: DeduplicationKeys,
-        _ groups: Groups
-    ) {
-        self.core = core
-        self.blocks = blocks
-        self.keys = keys
-        self.groups = groups
+    init(_ core: TransactionCore, _ blocks: QueueBlocks, _ keys: DeduplicationKeys, _ groups: Groups) {
+        (self.core, self.blocks, self.keys, self.groups) = (core, blocks, keys, groups)
     }
 
     /// Removes an action with all its rows, and lifts the parking that it caused.
@@ -28,11 +20,7 @@ final class Removals: TransactionSubject {
 
     /// Deletes an action, and returns whether it was there.
     @discardableResult
-    func discard(
-        _ action: ActionID,
-        of queue: QueueID,
-        as end: ActionEnd
-    ) throws(SQLiteError) -> Bool {
+    func discard(_ action: ActionID, of queue: QueueID, as end: ActionEnd) throws(SQLiteError) -> Bool {
         try order.leaving(action, of: queue)
         let removed = try connection.cached("DELETE FROM sluice_action_rows WHERE id = ?1")
             .bind(1, action.rawValue).run()
@@ -45,8 +33,8 @@ final class Removals: TransactionSubject {
         let hadState = try connection.cached("DELETE FROM sluice_state_rows WHERE action_id = ?1")
             .bind(1, action.rawValue).run()
         guard hadState > 0 else { return removed > 0 }
-        try connection.cached("DELETE FROM sluice_attempt_rows WHERE action_id = ?1").bind(1, action.rawValue)
-            .run()
+        try connection.cached("DELETE FROM sluice_attempt_rows WHERE action_id = ?1")
+            .bind(1, action.rawValue).run()
         return removed > 0
     }
 }
