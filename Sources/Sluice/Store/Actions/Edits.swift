@@ -70,13 +70,10 @@ final class Edits: TransactionSubject {
             return .success(.done)
         }
         if let kind = options?.sortKey, kind != standing.sortKind {
-            return .failure(
-                SluiceError(
-                    .sortKeyMismatch,
-                    "the queue '\(name)' is ordered by \(kind), as its options say; the action's key is "
-                        + "\(standing.sortKind): move it to a queue of its own type of key"
-                )
-            )
+            let text =
+                "the queue '\(name)' is ordered by \(kind), as its options say; the action's key is "
+                + "\(standing.sortKind): move it to a queue of its own type of key"
+            return .failure(SluiceError(.sortKeyMismatch, text))
         }
         if let depthLimit = options?.maximumDepth, let target = try core.knownQueue(named: name),
             try order.depth(of: target.id) >= depthLimit

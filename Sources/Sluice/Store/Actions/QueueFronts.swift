@@ -5,20 +5,13 @@ final class QueueFronts: TransactionSubject {
     let core: TransactionCore
     let schedule: Schedule
 
-    init(_ core: TransactionCore, _ schedule: Schedule) {
-        self.core = core
-        self.schedule = schedule
-    }
+    init(_ core: TransactionCore, _ schedule: Schedule) { (self.core, self.schedule) = (core, schedule) }
 
     /// Returns the epochs whose claims are valid; actions claimed by a dead process do not run.
     func livingClaims() throws(SQLiteError) -> String {
         RunnerRow.epochs(try RunnerRow.living(connection, own: core.nonce, seenFrom: core.identity, at: now))
     }
-}
 
-// MARK: - Finding the first
-
-extension QueueFronts {
     /// A walk along the order of a queue that skips actions running in other processes.
     struct Walk {
         /// The number of places that may still be read.
@@ -50,13 +43,14 @@ extension QueueFronts {
 
     /// Returns the first place in a queue by its discipline, or the first of the next pass.
     private func head(of queue: QueueID, by discipline: QueueDiscipline) throws(SQLiteError) -> Place? {
-        if let place = try order.head(of: queue, by: discipline) { return place }
-        return try discipline == .passOver ? order.head(of: queue, by: .firstInFirstOut) : nil
+        let place = try order.head(of: queue, by: discipline)
+        guard place == nil, discipline == .passOver else { return place }
+        return try order.head(of: queue, by: .firstInFirstOut)
     }
 
     /// Returns the place of the waiting action that starts next, and keeps it in the order.
     func nextPlace(of queue: QueueID, by discipline: QueueDiscipline) throws(SQLiteError) -> Place? {
-        var walk = QueueFronts.Walk(budget: .max, living: try livingClaims(), discipline: discipline)
+        var walk = Walk(budget: .max, living: try livingClaims(), discipline: discipline)
         let next = try firstWaiting(of: queue, &walk)
         try putDown(walk, in: queue)
         return next
@@ -96,20 +90,15 @@ extension QueueFronts {
     func putDown(_ walk: Walk, in queue: QueueID) throws(SQLiteError) {
         for place in walk.passed { try order.placed(place, in: queue) }
     }
-}
 
-// MARK: - The next to start
-
-extension QueueFronts {
-    /// Returns the discipline of a queue.
-    ///
-    /// - Parameter said: The discipline set in code. If `nil`, the file names that of the last process that
-    ///   ran the queue.
+    /// Returns the discipline set in code, or else that of the last process that ran the queue.
     func discipline(of queue: QueueID, said: QueueDiscipline?) throws(SQLiteError) -> QueueDiscipline {
         if let said { return said }
         return try QueueDiscipline.noted(of: queue, on: connection)
     }
 }
+
+// MARK: - The next to start
 
 extension QueueFronts {
     /// Returns the key that makes an action the next to start: its own, if it is next already.
@@ -125,30 +114,19 @@ extension QueueFronts {
         }
         if discipline == .lastInFirstOut {
             if next < own { return .success(own.key) }
-            guard let key = PlaceKey.behind(next, for: own.action) else {
-                return .failure(
-                    SluiceError(
-                        .noSmallerSortKey,
-                        "no sort key is greater than that of action \(next.action), the last of its queue, "
-                            + "which is last in, first out"
-                    )
-                )
-            }
-            return .success(key)
+            if let key = PlaceKey.behind(next, for: own.action) { return .success(key) }
+            let text =
+                "no sort key is greater than that of action \(next.action), the last of its queue, "
+                + "which is last in, first out"
+            return .failure(SluiceError(.noSmallerSortKey, text))
         }
         if discipline == .passOver { try order.restartPass(of: queue) }
         guard let first = try nextPlace(of: queue, by: .firstInFirstOut), first < own else {
             return .success(own.key)
         }
-        guard let key = PlaceKey.inFront(of: first, for: own.action) else {
-            return .failure(
-                SluiceError(
-                    .noSmallerSortKey,
-                    "no sort key is smaller than that of action \(first.action), the first of its queue"
-                )
-            )
-        }
-        return .success(key)
+        if let key = PlaceKey.inFront(of: first, for: own.action) { return .success(key) }
+        let text = "no sort key is smaller than that of action \(first.action), the first of its queue"
+        return .failure(SluiceError(.noSmallerSortKey, text))
     }
 }
 
@@ -160,8 +138,7 @@ extension QueueDiscipline {
             SELECT is_reversed, EXISTS (SELECT 1 FROM sluice_pass_rows WHERE queue_id = ?1)
             FROM sluice_queue_rows WHERE queue_id = ?1
             """
-        )
-        .bind(1, queue.rawValue).first { (isReversed: $0.bool(0), isInPass: $0.bool(1)) }
+        ).bind(1, queue.rawValue).first { (isReversed: $0.bool(0), isInPass: $0.bool(1)) }
         guard let noted else { return .firstInFirstOut }
         return noted.isReversed ? .lastInFirstOut : noted.isInPass ? .passOver : .firstInFirstOut
     }

@@ -7,9 +7,7 @@ final class QueueRows: TransactionSubject {
     let blocks: QueueBlocks
 
     init(_ core: TransactionCore, _ failures: Failures, _ blocks: QueueBlocks) {
-        self.core = core
-        self.failures = failures
-        self.blocks = blocks
+        (self.core, self.failures, self.blocks) = (core, failures, blocks)
     }
 
     func queue(of draft: ActionDraft) throws -> QueueID {
@@ -38,11 +36,10 @@ final class QueueRows: TransactionSubject {
         let isAwaited = try connection.cached("SELECT 1 FROM sluice_state_rows WHERE moves_to_queue_id = ?1")
             .bind(1, entry.id.rawValue).hasRow()
         guard !isAwaited, isEmpty || isFixed && !mutant("options over the type") else {
-            throw SluiceError(
-                .sortKeyMismatch,
+            let text =
                 "the queue '\(name)' is ordered by \(entry.sortKind); the action's key is \(kind): "
-                    + "give it one of \(entry.sortKind), or wait until the queue is empty"
-            )
+                + "give it one of \(entry.sortKind), or wait until the queue is empty"
+            throw SluiceError(.sortKeyMismatch, text)
         }
         if !isEmpty { try convertKeys(of: entry.id, from: entry.sortKind, to: kind) }
         try connection.cached("UPDATE sluice_queue_rows SET sort_type = ?2 WHERE queue_id = ?1")
@@ -65,25 +62,22 @@ extension QueueRows {
         from old: SortKey.Kind,
         to kind: SortKey.Kind
     ) throws(SQLiteError) {
-        let actions = try connection.cached(Self.convertedKeys)
-            .bind(1, queue.rawValue).bind(2, old.rawValue).bind(3, kind.rawValue).all {
-                (
-                    id: ActionID(rawValue: $0.int64(0)), key: $0.isNull(1) ? nil : PlaceKey($0, 1),
-                    isPlaced: $0.bool(2), isRunning: $0.bool(3)
-                )
-            }
+        let statement = try connection.cached(Self.convertedKeys)
+            .bind(1, queue.rawValue).bind(2, old.rawValue).bind(3, kind.rawValue)
+        let actions = try statement.all {
+            (
+                id: ActionID(rawValue: $0.int64(0)), key: $0.isNull(1) ? nil : PlaceKey($0, 1),
+                isPlaced: $0.bool(2), isRunning: $0.bool(3)
+            )
+        }
         for action in actions {
             // A running action stays for its handler; if it has to wait again, it sorts first.
             guard let key = action.key ?? (action.isRunning ? PlaceKey.smallest(of: kind) : nil) else {
                 let error =
                     "its sort key, of the type \(old), cannot be made a key of the type \(kind), by which "
                     + "the options of the application order the queue"
-                try failures.makeDeadLetter(
-                    action.id,
-                    of: queue,
-                    DeadLetterCause.undecodable.rawValue,
-                    error: error
-                )
+                let cause = DeadLetterCause.undecodable.rawValue
+                try failures.makeDeadLetter(action.id, of: queue, cause, error: error)
                 try blocks.liftBlock(of: action.id, in: queue)
                 continue
             }

@@ -41,7 +41,7 @@ package final class Admission: Sendable {
 
     /// Returns the route for an action; of several, that of the most specific pattern.
     ///
-    /// - Returns: If there is no route for the kind, whether any pattern matches the queue.
+    /// If there is no route for the kind, returns whether any pattern matches the queue.
     func route(for queue: QueueName, kind: String) -> (route: Entry?, matchesQueue: Bool) {
         var matchesQueue = false
         for routes in routes.matches(queue) {

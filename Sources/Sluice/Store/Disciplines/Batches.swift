@@ -25,8 +25,8 @@ final class Batches: TransactionSubject {
         guard case .batch(let count, let delay) = rules.start, !mutant("batch") else { return nil }
         let batch = try batch(of: queue)
         if batch?.isOpen == true { return nil }
-        let (waiting, since) = try gathered(in: queue, upTo: count, batch?.rest)
-        guard let oldest = since else { return nil }
+        let waiting = try gathered(in: queue, upTo: count, batch?.rest)
+        guard let oldest = waiting.oldest else { return nil }
         // The time moves when actions return from their waits or are deleted.
         let dueAt = oldest + delay
         let wait = RetryWait(action: ActionID(rawValue: 0), nextAttemptAt: dueAt)
@@ -47,21 +47,16 @@ final class Batches: TransactionSubject {
         in queue: QueueID,
         upTo count: Int,
         _ rest: (endedAt: Timestamp, through: ActionID)?
-    ) throws(SQLiteError) -> (Waiting, since: Timestamp?) {
+    ) throws(SQLiteError) -> Waiting {
         let last = ActionID(rawValue: .max)
         guard let rest else {
-            let waiting = try self.waiting(
-                in: queue,
-                upTo: count,
-                among: ActionID(rawValue: 0)...last
-            )
-            return (waiting, waiting.oldest)
+            return try self.waiting(in: queue, upTo: count, among: ActionID(rawValue: 0)...last)
         }
         let next = ActionID(rawValue: rest.through.rawValue + 1)
-        let waiting = try self.waiting(in: queue, upTo: count, among: next...last)
+        var waiting = try self.waiting(in: queue, upTo: count, among: next...last)
         let left = try self.waiting(in: queue, upTo: 1, among: ActionID(rawValue: 0)...rest.through)
-        let times = [waiting.oldest, left.oldest == nil ? nil : rest.endedAt]
-        return (waiting, times.compactMap { $0 }.min())
+        if left.oldest != nil { waiting.oldest = min(waiting.oldest ?? rest.endedAt, rest.endedAt) }
+        return waiting
     }
 
     /// Closes the batch of a queue with nothing left to start; later actions make another batch.
@@ -75,13 +70,12 @@ final class Batches: TransactionSubject {
                 UPDATE sluice_batch_rows SET is_open = 0, due_us = ?2, rest_us = ?2, rest_through_id = ?3
                 WHERE queue_id = ?1 AND is_open = 1
                 """
-            )
-            .bind(1, queue.rawValue).bind(2, now.microseconds).bind(3, try core.lastActionID().rawValue).run()
+            ).bind(1, queue.rawValue).bind(2, now.microseconds).bind(3, try core.lastActionID().rawValue)
+                .run()
         }
         try connection.cached(
             "DELETE FROM sluice_batch_rows WHERE queue_id = ?1 AND (is_open = 1 OR rest_us IS NULL)"
-        )
-        .bind(1, queue.rawValue).run()
+        ).bind(1, queue.rawValue).run()
     }
 
     /// Deletes batches that have not started, which are recomputed by the current rules, and finished ones.
@@ -101,8 +95,7 @@ final class Batches: TransactionSubject {
                     WHERE a.id > (SELECT value FROM sluice_counters WHERE name = 'ordered')
                       AND a.not_before_us IS NULL))
             """
-        )
-        .run()
+        ).run()
     }
 
     func runNow(
@@ -121,8 +114,7 @@ final class Batches: TransactionSubject {
                        WHERE a.id > (SELECT value FROM sluice_counters WHERE name = 'ordered')
                          AND a.not_before_us IS NULL))
             """
-        )
-        .bind(1, first).bind(2, last).all {
+        ).bind(1, first).bind(2, last).all {
             (id: QueueID(rawValue: $0.int64(0)), name: QueueName($0.text(1)), isGathering: $0.bool(2))
         }
         let started = queues.filter { $0.isGathering || isBatched($0.name) }
@@ -136,14 +128,12 @@ final class Batches: TransactionSubject {
     private func batch(of queue: QueueID) throws(SQLiteError) -> Batch? {
         try connection.cached(
             "SELECT due_us, is_open, rest_us, rest_through_id FROM sluice_batch_rows WHERE queue_id = ?1"
-        )
-        .bind(1, queue.rawValue).first { row in
+        ).bind(1, queue.rawValue).first { row in
             Batch(
                 dueAt: Timestamp(microseconds: row.int64(0)),
                 isOpen: row.bool(1),
-                rest: row.optionalInt64(2).map {
-                    (Timestamp(microseconds: $0), ActionID(rawValue: row.int64(3)))
-                }
+                rest: row.optionalInt64(2)
+                    .map { (Timestamp(microseconds: $0), ActionID(rawValue: row.int64(3))) }
             )
         }
     }
@@ -157,23 +147,18 @@ final class Batches: TransactionSubject {
                 rest_us = iif(excluded.is_open, NULL, rest_us),
                 rest_through_id = iif(excluded.is_open, NULL, rest_through_id)
             """
-        )
-        .bind(1, queue.rawValue).bind(2, dueAt.microseconds).bind(3, isOpen).run()
+        ).bind(1, queue.rawValue).bind(2, dueAt.microseconds).bind(3, isOpen).run()
     }
 
     /// What waits in a queue, as far as it takes to know when a batch of it starts.
     private struct Waiting {
-        /// Those that wait, up to the number that was asked for.
-        ///
-        /// Where it is below that number, some may have been left out.
+        /// Those that wait, up to the number that was asked for; below it, some may have been left out.
         var count: Int
-        /// When the one was enqueued that came first.
+        /// When the first one was enqueued.
         var oldest: Timestamp?
     }
 
-    /// Counts what waits in a queue and does not run, up to a number.
-    ///
-    /// - Parameter actions: Those that count.
+    /// Counts those of some actions that wait in a queue and do not run, up to a number.
     private func waiting(
         in queue: QueueID,
         upTo limit: Int,
@@ -205,25 +190,18 @@ final class Batches: TransactionSubject {
         let mayBeEnough = waiting.count + newest.count >= limit
         for action in newest.sorted() where waiting.count < limit {
             if !mayBeEnough, waiting.oldest != nil { break }
-            guard let time = try enqueueTime(ofWaiting: action, in: queue) else { continue }
+            let found = try connection.cached(
+                """
+                SELECT a.enqueued_at_us FROM sluice_action_rows AS a
+                WHERE a.id = ?1 AND a.queue_id = ?2 AND a.not_before_us IS NULL
+                  AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c
+                                  WHERE c.queue_id = ?2 AND c.action_id = a.id)
+                """
+            ).bind(1, action.rawValue).bind(2, queue.rawValue).first { Timestamp(microseconds: $0.int64(0)) }
+            guard let time = found else { continue }
             waiting.count += 1
             waiting.oldest = min(waiting.oldest ?? time, time)
         }
         return waiting
-    }
-
-    private func enqueueTime(
-        ofWaiting action: ActionID,
-        in queue: QueueID
-    ) throws(SQLiteError) -> Timestamp? {
-        try connection.cached(
-            """
-            SELECT a.enqueued_at_us FROM sluice_action_rows AS a
-            WHERE a.id = ?1 AND a.queue_id = ?2 AND a.not_before_us IS NULL
-              AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c
-                              WHERE c.queue_id = ?2 AND c.action_id = a.id)
-            """
-        )
-        .bind(1, action.rawValue).bind(2, queue.rawValue).first { Timestamp(microseconds: $0.int64(0)) }
     }
 }

@@ -62,8 +62,7 @@ final class Groups: TransactionSubject {
             INSERT OR IGNORE INTO sluice_closed_group_rows (queue_id, name)
             SELECT ?2, name FROM sluice_group_rows WHERE action_id = ?1 AND is_start = 1
             """
-        )
-        .bind(1, action.rawValue).bind(2, queue.rawValue).run()
+        ).bind(1, action.rawValue).bind(2, queue.rawValue).run()
         // They are open in the next pass.
         order.repeatPass(of: queue)
     }
@@ -79,8 +78,7 @@ final class Groups: TransactionSubject {
             WHERE queue_id IN (SELECT queue_id FROM sluice_group_rows WHERE action_id = ?1 AND is_start = 1)
             RETURNING queue_id
             """
-        )
-        .bind(1, action.rawValue).all { QueueID(rawValue: $0.int64(0)) }
+        ).bind(1, action.rawValue).all { QueueID(rawValue: $0.int64(0)) }
         for queue in queues { order.repeatPass(of: queue) }
     }
 
@@ -104,15 +102,13 @@ final class Groups: TransactionSubject {
     ///
     /// Most files have none of these, and pay nothing for them.
     private func hasAnyTraces() throws(SQLiteError) -> Bool {
-        if let known = hasTraces { return known }
-        let found =
-            try connection.cached(
-                """
-                SELECT EXISTS (SELECT 1 FROM sluice_group_rows) OR EXISTS (SELECT 1 FROM sluice_deferred_rows)
-                    OR EXISTS (SELECT 1 FROM sluice_closed_group_rows)
-                """
-            )
-            .first { $0.bool(0) } ?? false
+        if let hasTraces { return hasTraces }
+        let found = try connection.cached(
+            """
+            SELECT 1 WHERE EXISTS (SELECT 1 FROM sluice_group_rows)
+                OR EXISTS (SELECT 1 FROM sluice_deferred_rows) OR EXISTS (SELECT 1 FROM sluice_closed_group_rows)
+            """
+        ).hasRow()
         hasTraces = found
         return found
     }
@@ -120,10 +116,9 @@ final class Groups: TransactionSubject {
     /// Deletes the groups of an action that is deleted for good.
     func forgetTraces(of action: ActionID) throws(SQLiteError) {
         guard try hasAnyTraces() else { return }
-        let starts =
-            try connection.cached("SELECT max(is_start) FROM sluice_group_rows WHERE action_id = ?1")
-            .bind(1, action.rawValue).first { $0.optionalInt64(0) } ?? nil
-        if let starts {
+        let found = try connection.cached("SELECT max(is_start) FROM sluice_group_rows WHERE action_id = ?1")
+            .bind(1, action.rawValue).first { $0.optionalInt64(0) }
+        if let found, let starts = found {
             if starts > 0 { try openGroups(of: action) }
             try connection.cached("DELETE FROM sluice_group_rows WHERE action_id = ?1")
                 .bind(1, action.rawValue).run()
@@ -131,14 +126,11 @@ final class Groups: TransactionSubject {
         try forgetDeferral(action)
     }
 
-    /// Deletes the deferral of an action that has become a dead letter; its groups remain.
+    /// Deletes the deferral of an action, which may have become a dead letter; its groups remain.
     func forgetDeferral(_ action: ActionID) throws(SQLiteError) {
         guard try hasAnyTraces() else { return }
-        try connection.cached("DELETE FROM sluice_deferred_rows WHERE action_id = ?1").bind(
-            1,
-            action.rawValue
-        )
-        .run()
+        try connection.cached("DELETE FROM sluice_deferred_rows WHERE action_id = ?1")
+            .bind(1, action.rawValue).run()
     }
 
     /// Assigns the groups of an action to its new sequence.
@@ -154,11 +146,7 @@ extension ActionGroups {
     init(of action: ActionID, _ connection: Connection) throws(SQLiteError) {
         let rows = try connection.cached(
             "SELECT name, is_start FROM sluice_group_rows WHERE action_id = ?1 ORDER BY name"
-        )
-        .bind(1, action.rawValue).all { (name: GroupName($0.text(0)), isStart: $0.bool(1)) }
-        self.init(
-            started: rows.filter(\.isStart).map(\.name),
-            joined: rows.filter { !$0.isStart }.map(\.name)
-        )
+        ).bind(1, action.rawValue).all { (GroupName($0.text(0)), isStart: $0.bool(1)) }
+        self.init(started: rows.filter(\.isStart).map(\.0), joined: rows.filter { !$0.isStart }.map(\.0))
     }
 }
