@@ -17,9 +17,8 @@ final class AttemptHistory: TransactionSubject {
                 (action_id, claim, number, outcome, error, started_at_us, ended_at_us)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
             """
-        )
-        .bind(1, action).bind(2, run.receipt.claim).bind(3, run.number).bind(4, outcome)
-        .bind(5, bounded(error)).bind(6, run.startedAt.microseconds).bind(7, now.microseconds).run()
+        ).bind(1, action).bind(2, run.receipt.claim).bind(3, run.number).bind(4, outcome)
+            .bind(5, bounded(error)).bind(6, run.startedAt.microseconds).bind(7, now.microseconds).run()
         // Not by the attempt's number, which restarts with a requeue and stays the same if nothing decodes.
         try connection.cached(
             """

@@ -24,9 +24,8 @@ final class DeduplicationKeys: TransactionSubject {
             ON CONFLICT (queue_id, key) DO UPDATE SET
                 action_id = excluded.action_id, keep_us = excluded.keep_us, until_us = NULL
             """
-        )
-        .bind(1, queue.rawValue).bind(2, key.text).bind(3, action.rawValue)
-        .bind(4, key.retention.wholeMicroseconds).run()
+        ).bind(1, queue.rawValue).bind(2, key.text).bind(3, action.rawValue)
+            .bind(4, key.retention.wholeMicroseconds).run()
         hasKeys = true
     }
 

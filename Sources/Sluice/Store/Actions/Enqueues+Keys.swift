@@ -48,9 +48,8 @@ extension Enqueues {
         let extras = draft.extras
         try connection.cached(
             "UPDATE sluice_action_rows SET tag = ?2, gate = ?3, expires_at_us = ?4 WHERE id = ?1"
-        )
-        .bind(1, action.rawValue).bind(2, extras?.tag).bind(3, extras?.gate?.rawValue)
-        .bind(4, extras?.expiresAt?.microseconds).run()
+        ).bind(1, action.rawValue).bind(2, extras?.tag).bind(3, extras?.gate?.rawValue)
+            .bind(4, extras?.expiresAt?.microseconds).run()
         expiry.expiryChanged(to: extras?.expiresAt)
         try connection.cached("UPDATE sluice_key_rows SET keep_us = ?2 WHERE action_id = ?1")
             .bind(1, action.rawValue).bind(2, extras?.key?.retention.wholeMicroseconds ?? 0).run()

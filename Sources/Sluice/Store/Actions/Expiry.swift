@@ -51,9 +51,8 @@ final class Expiry: TransactionSubject {
         // A value that is not a number, in a damaged file, sorts after all times.
         let expiry = try connection.cached(
             "SELECT min(expires_at_us) FROM sluice_action_rows WHERE expires_at_us > ?1 AND expires_at_us <= ?2"
-        )
-        .bind(1, mark?.expiry.microseconds ?? .min).bind(2, Int64.max)
-        .first { $0.optionalInt64(0).map(Timestamp.init(microseconds:)) }
+        ).bind(1, mark?.expiry.microseconds ?? .min).bind(2, Int64.max)
+            .first { $0.optionalInt64(0).map(Timestamp.init(microseconds:)) }
         let times = [expiry ?? nil, try keys.hasAnyKeys() ? now + Self.keySweepInterval : nil]
         return times.compactMap { $0 }.min()
     }
@@ -133,19 +132,18 @@ final class Expiry: TransactionSubject {
             WHERE a.expires_at_us <= ?1 AND (a.expires_at_us, a.id) > (?2, ?3)
             ORDER BY a.expires_at_us, a.id LIMIT ?4
             """
-        )
-        .bind(1, now.microseconds).bind(2, mark?.expiry.microseconds ?? .min)
-        .bind(3, mark?.action.rawValue ?? 0).bind(4, Self.sweepBatchSize).all {
-            ExpiredRow(
-                action: ActionID(rawValue: $0.int64(0)),
-                queue: QueueID(rawValue: $0.int64(1)),
-                name: QueueName($0.text(2)),
-                kind: $0.text(3),
-                expiry: Timestamp(microseconds: $0.int64(4)),
-                isLeft: $0.bool(5),
-                isCancelled: $0.bool(6),
-                isWaiting: $0.bool(7)
-            )
-        }
+        ).bind(1, now.microseconds).bind(2, mark?.expiry.microseconds ?? .min)
+            .bind(3, mark?.action.rawValue ?? 0).bind(4, Self.sweepBatchSize).all {
+                ExpiredRow(
+                    action: ActionID(rawValue: $0.int64(0)),
+                    queue: QueueID(rawValue: $0.int64(1)),
+                    name: QueueName($0.text(2)),
+                    kind: $0.text(3),
+                    expiry: Timestamp(microseconds: $0.int64(4)),
+                    isLeft: $0.bool(5),
+                    isCancelled: $0.bool(6),
+                    isWaiting: $0.bool(7)
+                )
+            }
     }
 }

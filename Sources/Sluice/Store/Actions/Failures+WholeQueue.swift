@@ -23,9 +23,8 @@ extension Failures {
                 fail_is_reversed = ?6
             WHERE queue_id = ?1
             """
-        )
-        .bind(1, queue.rawValue).bind(2, action.rawValue).bind(3, now.microseconds).bind(4, bounded(error))
-        .bind(5, mutant("arrivals while failing") ? .max : last.rawValue).bind(6, isReversed).run()
+        ).bind(1, queue.rawValue).bind(2, action.rawValue).bind(3, now.microseconds).bind(4, bounded(error))
+            .bind(5, mutant("arrivals while failing") ? .max : last.rawValue).bind(6, isReversed).run()
     }
 
     /// Makes dead letters of the next actions of a failing queue, and returns whether any are left.

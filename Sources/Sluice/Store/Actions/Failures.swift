@@ -62,9 +62,8 @@ final class Failures: TransactionSubject {
             LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id
             WHERE a.id = ?1 AND a.queue_id = ?5
             """
-        )
-        .bind(1, action.rawValue).bind(2, now.microseconds).bind(3, cause).bind(4, bounded(error))
-        .bind(5, queue.rawValue).run()
+        ).bind(1, action.rawValue).bind(2, now.microseconds).bind(3, cause).bind(4, bounded(error))
+            .bind(5, queue.rawValue).run()
         guard buried > 0 else { return }
         let deadLetterCause = DeadLetterCause(rawValue: cause)
         try core.events.record(.deadLettered, action, in: queue) {

@@ -50,9 +50,8 @@ final class QueueBlocks: TransactionSubject {
                 blocked_is_head = ?6, fail_through_id = NULL, fail_key = NULL
             WHERE queue_id = ?1
             """
-        )
-        .bind(1, queue.rawValue).bind(2, reason.rawValue).bind(3, action.rawValue).bind(4, now.microseconds)
-        .bind(5, error.map(bounded)).bind(6, isHead).run()
+        ).bind(1, queue.rawValue).bind(2, reason.rawValue).bind(3, action.rawValue).bind(4, now.microseconds)
+            .bind(5, error.map(bounded)).bind(6, isHead).run()
     }
 
     /// Whether a queue is parked, for one reason or any; other processes and slots may have seen to that.

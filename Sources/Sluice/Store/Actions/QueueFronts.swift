@@ -71,8 +71,7 @@ final class QueueFronts: TransactionSubject {
                     FROM sluice_action_rows AS a
                     WHERE a.id = ?1 AND a.queue_id = ?2 AND a.not_before_us IS NULL
                     """
-                )
-                .bind(1, place.action.rawValue).bind(2, queue.rawValue).bind(3, walk.living)
+                ).bind(1, place.action.rawValue).bind(2, queue.rawValue).bind(3, walk.living)
                 .first { PlaceKey($0, 0) == place.key ? $0.bool(1) : nil } ?? nil
             guard let isRunning else {
                 try order.pass(place, of: queue, isLeftover: true)
@@ -164,9 +163,8 @@ extension QueueFronts {
                    IN ('failed', 'exhausted', 'expired', 'crashed', 'undecodable')
             FROM busy WHERE queue_id IS NOT NULL
             """
-        )
-        .bind(1, last.rawValue).bind(2, limit)
-        .all { (queue: QueueID(rawValue: $0.int64(0)), isParked: !$0.isNull(1) && $0.bool(1)) }
+        ).bind(1, last.rawValue).bind(2, limit)
+            .all { (queue: QueueID(rawValue: $0.int64(0)), isParked: !$0.isNull(1) && $0.bool(1)) }
         let queues = found.filter { !$0.isParked }.map(\.queue)
         // In a damaged file, a value that is not a number reads as an id already seen: the walk ends.
         guard let end = found.last?.queue, end > last else { return (queues, nil) }

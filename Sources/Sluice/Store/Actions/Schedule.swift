@@ -210,9 +210,8 @@ final class Schedule: TransactionSubject {
             WHERE not_before_us < ?1 AND typeof(sort_key) NOT IN ('blob', 'null')
             ORDER BY not_before_us LIMIT ?2
             """
-        )
-        .bind(1, Timestamp.whenOpened.microseconds).bind(2, memory.stuck.count + 1)
-        .all { (time: Timestamp(microseconds: $0.int64(0)), action: ActionID(rawValue: $0.int64(1))) }
-        .first { memory.stuck[$0.action] == nil }?.time
+        ).bind(1, Timestamp.whenOpened.microseconds).bind(2, memory.stuck.count + 1)
+            .all { (time: Timestamp(microseconds: $0.int64(0)), action: ActionID(rawValue: $0.int64(1))) }
+            .first { memory.stuck[$0.action] == nil }?.time
     }
 }

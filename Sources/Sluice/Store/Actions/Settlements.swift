@@ -169,10 +169,9 @@ extension Settlements {
                 is_released = excluded.is_released, waits_for_gate = excluded.waits_for_gate,
                 is_suspect = 0, crashes = 0, suspicion = 0
             """
-        )
-        .bind(1, run.action.rawValue).bind(2, run.state.attempts + attempts)
-        .bind(3, wait.delay.map { (now + $0).microseconds }).bind(4, wait.delay?.wholeMicroseconds)
-        .bind(5, error.map(bounded)).bind(6, attempts == 0).bind(7, wait.gate?.rawValue).run()
+        ).bind(1, run.action.rawValue).bind(2, run.state.attempts + attempts)
+            .bind(3, wait.delay.map { (now + $0).microseconds }).bind(4, wait.delay?.wholeMicroseconds)
+            .bind(5, error.map(bounded)).bind(6, attempts == 0).bind(7, wait.gate?.rawValue).run()
     }
 
     private func clearSuspicion(_ action: ActionID) throws(SQLiteError) {

@@ -30,10 +30,9 @@ final class GatesAndHolds: TransactionSubject {
                     iif(is_open AND excluded.is_open AND owner IS NULL, NULL, excluded.owner_pid),
                     iif(is_open AND excluded.is_open AND owner IS NULL, NULL, excluded.owner_process))
             """
-        )
-        .bind(1, gate.rawValue).bind(2, isOpen).bind(3, isOpened).bind(4, now.microseconds)
-        .bind(5, isKept ? nil : core.nonce).bind(6, isKept ? nil : core.identity.pid)
-        .bind(7, isKept ? nil : core.identity.mark).run()
+        ).bind(1, gate.rawValue).bind(2, isOpen).bind(3, isOpened).bind(4, now.microseconds)
+            .bind(5, isKept ? nil : core.nonce).bind(6, isKept ? nil : core.identity.pid)
+            .bind(7, isKept ? nil : core.identity.mark).run()
         core.changedControls(.gates)
         if isOpened {
             core.opened(GateOpening(gate: gate, spread: spread))
@@ -85,9 +84,8 @@ final class GatesAndHolds: TransactionSubject {
             INSERT INTO sluice_hold_rows (scope, holder, reason, since_us, until_us)
             VALUES (?1, ?2, ?3, ?4, ?5)
             """
-        )
-        .bind(1, pattern.rawValue).bind(2, holder).bind(3, reason).bind(4, now.microseconds)
-        .bind(5, until?.microseconds).run()
+        ).bind(1, pattern.rawValue).bind(2, holder).bind(3, reason).bind(4, now.microseconds)
+            .bind(5, until?.microseconds).run()
         core.changedControls(.holds)
         core.events.record(.held) { ($0.pattern, $0.holder, $0.until) = (pattern, holder, until?.date) }
         return HoldID(rawValue: connection.lastInsertedRowID)

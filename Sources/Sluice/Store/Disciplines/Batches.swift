@@ -178,11 +178,10 @@ final class Batches: TransactionSubject {
                                   WHERE c.queue_id = ?1 AND c.action_id = a.id)
                 LIMIT ?2)
             """
-        )
-        .bind(1, queue.rawValue).bind(2, limit).bind(3, min(ordered, actions.upperBound.rawValue))
-        .bind(4, actions.lowerBound.rawValue).first {
-            Waiting(count: $0.int(0), oldest: $0.optionalInt64(1).map(Timestamp.init(microseconds:)))
-        }
+        ).bind(1, queue.rawValue).bind(2, limit).bind(3, min(ordered, actions.upperBound.rawValue))
+            .bind(4, actions.lowerBound.rawValue).first {
+                Waiting(count: $0.int(0), oldest: $0.optionalInt64(1).map(Timestamp.init(microseconds:)))
+            }
         var waiting = filed ?? Waiting(count: 0)
         let arrived = order.lanes[queue]?.arrived.map(\.action) ?? []
         let newest = Set(arrived.filter { $0.rawValue > ordered && actions.contains($0) })

@@ -44,9 +44,8 @@ final class Groups: TransactionSubject {
                                 AND (a.not_before_us IS NULL OR a.not_before_us = ?4
                                      OR a.not_before_us = t.next_attempt_at_us)))
             """
-        )
-        .bind(1, place.action.rawValue).bind(2, queue.rawValue).bind(3, place.key)
-        .bind(4, Timestamp.whenOpened.microseconds).hasRow()
+        ).bind(1, place.action.rawValue).bind(2, queue.rawValue).bind(3, place.key)
+            .bind(4, Timestamp.whenOpened.microseconds).hasRow()
     }
 
     /// Closes the groups of an action for the rest of its pass, before it becomes a dead letter.
