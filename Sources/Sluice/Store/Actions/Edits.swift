@@ -97,8 +97,7 @@ final class Edits: TransactionSubject {
 
     /// Drops the move that was requested for the end of an attempt.
     func forgetMove(of action: ActionID) throws(SQLiteError) {
-        try connection.cached("UPDATE sluice_state_rows SET moves_to_queue_id = NULL WHERE action_id = ?1")
-            .bind(1, action.rawValue).run()
+        try run("UPDATE sluice_state_rows SET moves_to_queue_id = NULL WHERE action_id = ?1", action)
     }
 
     /// Moves an action that does not run to another queue; a scheduled action remains scheduled.
@@ -108,8 +107,7 @@ final class Edits: TransactionSubject {
         let place = try order.leaving(action, of: queue)
         let name = try core.events.isOn ? core.events.queueName(target) : nil
         try core.events.record(.moved, action, in: queue) { $0.target = name }
-        try connection.cached("UPDATE sluice_action_rows SET queue_id = ?2 WHERE id = ?1")
-            .bind(1, action.rawValue).bind(2, target.rawValue).run()
+        try run("UPDATE sluice_action_rows SET queue_id = ?2 WHERE id = ?1", action, target.rawValue)
         try groups.moveGroups(of: action, to: target)
         order.count(-1, in: queue)
         order.count(1, in: target)
@@ -206,8 +204,7 @@ final class Edits: TransactionSubject {
 
     func setExpiry(_ action: ActionID, _ time: Timestamp?) throws(SQLiteError) -> ActionChange {
         guard let standing = try standing(of: action) else { return .missing }
-        try connection.cached("UPDATE sluice_action_rows SET expires_at_us = ?2 WHERE id = ?1")
-            .bind(1, action.rawValue).bind(2, time?.microseconds).run()
+        try run("UPDATE sluice_action_rows SET expires_at_us = ?2 WHERE id = ?1", action, time?.microseconds)
         expiry.expiryChanged(to: time)
         core.touch(standing.queue)
         core.log(ForeignChange(queue: standing.queue, action: action, change: "update"))

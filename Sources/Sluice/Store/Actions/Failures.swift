@@ -76,8 +76,7 @@ final class Failures: TransactionSubject {
         try groups.openGroups(of: action)
         try groups.forgetDeferral(action)
         order.count(-1, in: queue)
-        try connection.cached("DELETE FROM sluice_action_rows WHERE id = ?1").bind(1, action.rawValue).run()
-        try connection.cached("DELETE FROM sluice_state_rows WHERE action_id = ?1")
-            .bind(1, action.rawValue).run()
+        try run("DELETE FROM sluice_action_rows WHERE id = ?1", action)
+        try run("DELETE FROM sluice_state_rows WHERE action_id = ?1", action)
     }
 }

@@ -19,35 +19,49 @@ extension Schedule {
     }
 
     func setNextAttempt(of action: ActionID, at time: Timestamp) throws(SQLiteError) {
-        try connection.cached("UPDATE sluice_state_rows SET next_attempt_at_us = ?2 WHERE action_id = ?1")
-            .bind(1, action.rawValue).bind(2, time.microseconds).run()
+        let text: StaticString = "UPDATE sluice_state_rows SET next_attempt_at_us = ?2 WHERE action_id = ?1"
+        try run(text, action, time.microseconds)
     }
 
-    /// Defers an action whose attempt is to be retried, if its discipline does so; its pass continues.
+    /// What an action waits for before it is tried again.
+    struct Wait {
+        /// The length; `nil` if it waits for the gate alone.
+        let delay: Duration?
+        let gate: GateName?
+
+        /// - Parameters:
+        ///   - delay: The wait, unless a gate shortens it.
+        ///   - opening: The counter `opening` when the attempt began; a gate with a later value opened since.
+        init(_ delay: Duration, untilOpen gate: GateName?, openedSince opening: Int64, _ controls: Controls) {
+            self.gate = gate
+            let state = gate.flatMap { controls.gates[$0] }
+            let isOpen = gate == nil || state?.isOpen == true
+            let isOpened = (state?.opening ?? 0) > opening && !mutant("opening during an attempt")
+            self.delay = !isOpen ? nil : isOpened ? .zero : max(delay, .zero)
+        }
+    }
+
+    /// Defers an action after its attempt, if its discipline does so; its pass continues.
     ///
-    /// - Parameters:
-    ///   - delay: The length of the wait; `nil` if it waits for the gate alone.
-    ///   - hasFailed: Whether the attempt failed; a stop of the broker is no failure.
+    /// - Parameter wait: If `nil`, the attempt is not to be retried: its broker stopped, or it failed for good.
     func deferAfterAttempt(
         _ place: Place,
         in queue: QueueID,
         by discipline: QueueDiscipline,
-        delay: Duration?,
-        gate: GateName?,
-        hasFailed: Bool
+        _ wait: Wait?
     ) throws(SQLiteError) {
         guard discipline.defersWaiting else { return }
         // It ran while the queue failed, and so is exempt from the failing.
         if discipline.slots > 1, try core.exists(place.action) {
             try blocks.noteArrival(place.action, to: queue)
         }
-        if discipline == .passOver && hasFailed && !mutant("pass") {
+        if discipline == .passOver && wait != nil && !mutant("pass") {
             try order.passOver(place, of: queue, wasTried: true)
         }
-        if let delay, delay > .zero {
+        if let delay = wait?.delay, delay > .zero {
             try order.leaving(place.action, of: queue)
             try deferAction(place.action, until: now + delay)
-        } else if delay == nil, let gate {
+        } else if let wait, wait.delay == nil, let gate = wait.gate {
             try order.leaving(place.action, of: queue)
             try deferAction(place.action, untilOpen: gate)
         } else if discipline.slots > 1 {
@@ -151,19 +165,7 @@ extension Schedule {
 
     /// Shortens deferrals to the requested wait, counted from now, if the wall clock was set back (G8).
     func shortenDeferrals() throws(SQLiteError) {
-        let asides = try connection.cached(
-            """
-            SELECT a.id, a.not_before_us, s.retry_delay_us FROM sluice_state_rows AS s
-            CROSS JOIN sluice_action_rows AS a ON a.id = s.action_id
-            WHERE a.not_before_us = s.next_attempt_at_us AND s.next_attempt_at_us - s.retry_delay_us > ?1
-            """
-        ).bind(1, now.microseconds).all {
-            (
-                ActionID(rawValue: $0.int64(0)), Timestamp(microseconds: $0.int64(1)),
-                Duration.microseconds($0.int64(2))
-            )
-        }
-        for (action, due, delay) in asides { try moveDeferral(action, until: now + delay, not: due) }
+        try moveDeferrals(areAfter: true, now) { _, delay in now + delay }
     }
 
     /// Checks, before due actions get their places, whether the wall clock was set back since the last time.
@@ -171,7 +173,8 @@ extension Schedule {
         if let last = lastAdmission {
             let lost = (core.uptime - last.uptime) - (now - last.wall)
             if lost > Self.clockTolerance {
-                try hastenDeferrals(by: lost, setBefore: last.wall)
+                // Those made by the wall clock of then, by the time that it has lost since.
+                try moveDeferrals(areAfter: false, last.wall) { due, _ in due + (.zero - lost) }
                 try shortenDeferrals()
             }
         }
@@ -181,34 +184,36 @@ extension Schedule {
     /// What the wall clock may lose between two checks: more than the steps by which a system adjusts it.
     private static let clockTolerance: Duration = .seconds(1)
 
-    /// Shortens deferrals made before `time`, by the wall clock of then, by the time that it has lost since.
-    private func hastenDeferrals(by lost: Duration, setBefore time: Timestamp) throws(SQLiteError) {
+    /// Changes the times of the deferrals made after a time, or of those made before, where rows can be written.
+    private func moveDeferrals(
+        areAfter: Bool,
+        _ start: Timestamp,
+        to newTime: (_ due: Timestamp, _ delay: Duration) -> Timestamp
+    ) throws(SQLiteError) {
         let asides = try connection.cached(
             """
-            SELECT a.id, a.not_before_us FROM sluice_state_rows AS s
+            SELECT a.id, a.not_before_us, s.retry_delay_us FROM sluice_state_rows AS s
             CROSS JOIN sluice_action_rows AS a ON a.id = s.action_id
-            WHERE a.not_before_us = s.next_attempt_at_us AND s.next_attempt_at_us - s.retry_delay_us <= ?1
+            WHERE a.not_before_us = s.next_attempt_at_us
+              AND (s.next_attempt_at_us - s.retry_delay_us > ?1) = ?2
             """
-        ).bind(1, time.microseconds)
-            .all { (ActionID(rawValue: $0.int64(0)), Timestamp(microseconds: $0.int64(1))) }
-        for (action, due) in asides { try moveDeferral(action, until: due + (.zero - lost), not: due) }
-    }
-
-    /// Changes the time until which an action is deferred, if both of its rows can be written.
-    ///
-    /// Equal times in the two rows mark the action as deferred.
-    private func moveDeferral(
-        _ action: ActionID,
-        until time: Timestamp,
-        not due: Timestamp
-    ) throws(SQLiteError) {
-        try core.writeIfPossible { () throws(SQLiteError) in
-            try setNextAttempt(of: action, at: time)
-            do throws(SQLiteError) {
-                try deferAction(action, until: time)
-            } catch {
-                if connection.isInTransaction { try setNextAttempt(of: action, at: due) }
-                throw error
+        ).bind(1, start.microseconds).bind(2, areAfter).all {
+            (
+                ActionID(rawValue: $0.int64(0)), Timestamp(microseconds: $0.int64(1)),
+                Duration.microseconds($0.int64(2))
+            )
+        }
+        for (action, due, delay) in asides {
+            let time = newTime(due, delay)
+            try core.writeIfPossible { () throws(SQLiteError) in
+                // Equal times in the two rows mark the action as deferred.
+                try setNextAttempt(of: action, at: time)
+                do throws(SQLiteError) {
+                    try deferAction(action, until: time)
+                } catch {
+                    if connection.isInTransaction { try setNextAttempt(of: action, at: due) }
+                    throw error
+                }
             }
         }
     }

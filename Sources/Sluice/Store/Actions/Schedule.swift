@@ -10,7 +10,8 @@ final class Schedule: TransactionSubject {
     private var dueAt: Timestamp?
     /// When due actions last got their places, by both clocks.
     var lastAdmission: (wall: Timestamp, uptime: Duration)?
-    private var admissionBefore: (wall: Timestamp, uptime: Duration)??
+    /// The same at the last commit.
+    private var committedAdmission: (wall: Timestamp, uptime: Duration)?
 
     /// What is remembered of scheduled actions.
     struct Memory {
@@ -25,13 +26,8 @@ final class Schedule: TransactionSubject {
         (self.core, self.blocks, self.groups) = (core, blocks, groups)
     }
 
-    func begin() { admissionBefore = .some(lastAdmission) }
-    func committed() { admissionBefore = nil }
-
-    func rolledBack() {
-        if let admissionBefore { lastAdmission = admissionBefore }
-        admissionBefore = nil
-    }
+    func committed() { committedAdmission = lastAdmission }
+    func rolledBack() { lastAdmission = committedAdmission }
 
     func forget() {
         memory = Memory()
@@ -62,7 +58,7 @@ final class Schedule: TransactionSubject {
 
     func admitScheduled() throws(SQLiteError) -> Timestamp? {
         try noteAdmission()
-        _ = try admit(.all)
+        _ = try admit(nil)
         // After `admit`, which forgets the stuck actions and tries them again.
         let leavesOpened = try placeOpened()
         let next = try nextScheduled()
@@ -81,7 +77,7 @@ final class Schedule: TransactionSubject {
         if mutant("due before claim") { return false }
         if memory.earliest == nil { memory.earliest = try nextScheduled() ?? Self.never }
         guard let earliest = memory.earliest, earliest <= now else { return false }
-        let (placed, isAll) = try admit(.queue(queue))
+        let (placed, isAll) = try admit(queue)
         if !placed.isEmpty { memory.earliest = nil }
         return !isAll
     }
@@ -90,23 +86,8 @@ final class Schedule: TransactionSubject {
     ///
     /// Returns the last place that was given, if more may be due after it.
     func admitInOrder(of queue: QueueID) throws(SQLiteError) -> Place? {
-        let (placed, isAll) = try admit(.inOrder(of: queue))
+        let (placed, isAll) = try admit(queue, isInOrder: true)
         return isAll ? nil : placed.max()
-    }
-
-    /// The actions to be placed.
-    private enum Scope {
-        case all
-        case queue(QueueID)
-        /// In the order of the queue, not of the due times.
-        case inOrder(of: QueueID)
-
-        var queue: QueueID? {
-            switch self {
-            case .all: nil
-            case .queue(let queue), .inOrder(let queue): queue
-            }
-        }
     }
 
     /// A due action whose key is valid in an order.
@@ -116,30 +97,25 @@ final class Schedule: TransactionSubject {
         let time: Timestamp
     }
 
-    private func due(_ scope: Scope, limit: Int) throws(SQLiteError) -> [DueAction] {
-        let text: StaticString =
-            switch scope {
-            case .all:
-                """
-                SELECT sort_key, id, queue_id, not_before_us FROM sluice_action_rows
-                WHERE not_before_us <= ?1 AND typeof(sort_key) NOT IN ('blob', 'null')
-                ORDER BY not_before_us LIMIT ?2
-                """
-            case .queue:
-                """
-                SELECT sort_key, id, queue_id, not_before_us FROM sluice_action_rows
-                WHERE queue_id = ?3 AND not_before_us <= ?1 AND typeof(sort_key) NOT IN ('blob', 'null')
-                ORDER BY not_before_us LIMIT ?2
-                """
-            case .inOrder:
-                """
-                SELECT sort_key, id, queue_id, not_before_us FROM sluice_action_rows
-                WHERE queue_id = ?3 AND not_before_us <= ?1 AND typeof(sort_key) NOT IN ('blob', 'null')
-                ORDER BY sort_key, id LIMIT ?2
-                """
-            }
-        let statement = try connection.cached(text)
-        if let queue = scope.queue { try statement.bind(3, queue.rawValue) }
+    /// Returns due actions, of one queue or of all: in the order of the queue, or of the due times.
+    private func due(_ queue: QueueID?, isInOrder: Bool, limit: Int) throws(SQLiteError) -> [DueAction] {
+        let ofAll: StaticString = """
+            SELECT sort_key, id, queue_id, not_before_us FROM sluice_action_rows
+            WHERE not_before_us <= ?1 AND typeof(sort_key) NOT IN ('blob', 'null')
+            ORDER BY not_before_us LIMIT ?2
+            """
+        let ofQueue: StaticString = """
+            SELECT sort_key, id, queue_id, not_before_us FROM sluice_action_rows
+            WHERE queue_id = ?3 AND not_before_us <= ?1 AND typeof(sort_key) NOT IN ('blob', 'null')
+            ORDER BY not_before_us LIMIT ?2
+            """
+        let inOrder: StaticString = """
+            SELECT sort_key, id, queue_id, not_before_us FROM sluice_action_rows
+            WHERE queue_id = ?3 AND not_before_us <= ?1 AND typeof(sort_key) NOT IN ('blob', 'null')
+            ORDER BY sort_key, id LIMIT ?2
+            """
+        let statement = try connection.cached(queue == nil ? ofAll : isInOrder ? inOrder : ofQueue)
+        if let queue { try statement.bind(3, queue.rawValue) }
         return try statement.bind(1, now.microseconds).bind(2, limit).all {
             DueAction(
                 place: Place(key: PlaceKey($0, 0), action: ActionID(rawValue: $0.int64(1))),
@@ -152,16 +128,16 @@ final class Schedule: TransactionSubject {
     /// Places a batch of the first due actions; returns their places, and whether these were all due ones.
     ///
     /// Actions that cannot be written do not count for the size of the batch.
-    private func admit(_ scope: Scope) throws(SQLiteError) -> (placed: [Place], isAll: Bool) {
+    private func admit(
+        _ queue: QueueID?,
+        isInOrder: Bool = false
+    ) throws(SQLiteError) -> (placed: [Place], isAll: Bool) {
         while true {
             let limit = Self.scheduleBatchSize + 2 * memory.stuck.count
-            let due = try due(scope, limit: limit)
+            let due = try due(queue, isInOrder: isInOrder, limit: limit)
             let isAll = due.count < limit
             // Stuck actions that are not due any more were mended, moved or removed.
-            if isAll {
-                let queue = scope.queue
-                memory.stuck = memory.stuck.filter { queue != nil && $0.value.queue != queue }
-            }
+            if isAll { memory.stuck = memory.stuck.filter { queue != nil && $0.value.queue != queue } }
             var placed: [Place] = []
             for action in due where try placeIfWritable(action) { placed.append(action.place) }
             if isAll || !placed.isEmpty { return (placed, isAll) }
@@ -193,8 +169,7 @@ final class Schedule: TransactionSubject {
     }
 
     func setTime(of action: ActionID, _ time: Timestamp?) throws(SQLiteError) {
-        try connection.cached("UPDATE sluice_action_rows SET not_before_us = ?2 WHERE id = ?1")
-            .bind(1, action.rawValue).bind(2, time?.microseconds).run()
+        try run("UPDATE sluice_action_rows SET not_before_us = ?2 WHERE id = ?1", action, time?.microseconds)
     }
 
     func noteScheduled(at time: Timestamp) {

@@ -31,11 +31,8 @@ final class Settlements: TransactionSubject {
         if let own = core.ownSettlements.entry(of: receipt), try !core.exists(receipt.action) {
             return try endOwn(own, receipt)
         }
-        switch settlement {
-        case .success: return try succeed(receipt)
-        case .successWriting(let work): return try succeed(receipt, work)
-        case .retry, .fail, .release, .stop: break
-        }
+        if case .success = settlement { return try succeed(receipt) }
+        if case .successWriting(let work) = settlement { return try succeed(receipt, work) }
         guard let began = try takeSlot(of: receipt) else { return try refuse(receipt) }
         let discipline = order.discipline(ofRunning: receipt.action)
         guard let place = try order.ended(receipt.action) else { return .removed }
@@ -49,36 +46,36 @@ final class Settlements: TransactionSubject {
         case .success, .successWriting: preconditionFailure("a success is settled by its own method")
         case .retry(let delay, let gate, let error):
             try history.record(run.failed, "retry", error: error)
-            try wait(run, for: delay, gate, isRetry: true, error)
-        case .release(let delay, let gate, let error): try wait(run, for: delay, gate, isRetry: false, error)
+            try wait(run, delay, gate, isRetry: true, error)
+        case .release(let delay, let gate, let error): try wait(run, delay, gate, isRetry: false, error)
         case .stop: try stop(run)
         case .fail(let cause, let policy, let error): try fail(run, cause, policy, error)
         }
-        if let target = state.movesTo { try carryOutMove(receipt.action, from: receipt.queue, to: target) }
+        try carryOutMove(of: receipt, state)
         return .settled
     }
 
     /// Records a wait; a release spends no attempt, and keeps the last error if it has none.
     private func wait(
         _ run: EndedRun,
-        for delay: Duration,
+        _ delay: Duration,
         _ gate: GateName?,
         isRetry: Bool,
         _ error: String?
     ) throws(SQLiteError) {
-        let wait = try Wait(delay, untilOpen: gate, openedSince: run.began.opening, core.controls())
+        let wait = try Schedule.Wait(delay, untilOpen: gate, openedSince: run.began.opening, core.controls())
         try beginWait(wait, of: run, spending: isRetry ? 1 : 0, error: error ?? run.state.lastError)
         try core.events.record(isRetry ? .retrying : .released, run.action, in: run.queue) {
             ($0.attempt, $0.delay, $0.gate) = (run.number, wait.delay, wait.gate)
             if isRetry { $0.error = error.map(bounded) }
         }
-        try deferAfterAttempt(run, wait.delay, wait.gate, hasFailed: true)
+        try schedule.deferAfterAttempt(run.place, in: run.queue, by: run.discipline, wait)
     }
 
     private func stop(_ run: EndedRun) throws(SQLiteError) {
         try core.events.record(.released, run.action, in: run.queue) { $0.attempt = run.number }
         if run.state.isSuspect { try clearSuspicion(run.action) }
-        try deferAfterAttempt(run, .zero, nil, hasFailed: false)
+        try schedule.deferAfterAttempt(run.place, in: run.queue, by: run.discipline, nil)
     }
 
     private func fail(
@@ -92,23 +89,7 @@ final class Settlements: TransactionSubject {
         try finish(action, spending: cause == .undecodable ? 0 : 1, error: error)
         try groups.leavePass(action, of: queue, by: discipline, policy)
         try failures.fail(action, in: queue, by: discipline, cause, policy, error: error, attempt: number)
-        try deferAfterAttempt(run, .zero, nil, hasFailed: false)
-    }
-
-    private func deferAfterAttempt(
-        _ run: EndedRun,
-        _ delay: Duration?,
-        _ gate: GateName?,
-        hasFailed: Bool
-    ) throws(SQLiteError) {
-        try schedule.deferAfterAttempt(
-            run.place,
-            in: run.queue,
-            by: run.discipline,
-            delay: delay,
-            gate: gate,
-            hasFailed: hasFailed
-        )
+        try schedule.deferAfterAttempt(run.place, in: queue, by: discipline, nil)
     }
 
     /// Frees the slot if the receipt holds it, and removes the action; its claim has lifted what blocked it.
@@ -152,7 +133,7 @@ final class Settlements: TransactionSubject {
 extension Settlements {
     /// Writes when a head is retried; if the attempt finished, its suspicion is cleared.
     private func beginWait(
-        _ wait: Wait,
+        _ wait: Schedule.Wait,
         of run: EndedRun,
         spending attempts: Int,
         error: String?
@@ -196,17 +177,14 @@ extension Settlements {
     func endOrphan(_ receipt: Receipt) throws(SQLiteError) {
         let state = try ActionState.read(receipt.action, in: core)
         if state.isCancelled { return try removals.remove(receipt.action, in: receipt.queue) }
-        if let target = state.movesTo { try carryOutMove(receipt.action, from: receipt.queue, to: target) }
+        try carryOutMove(of: receipt, state)
     }
 
-    /// Carries out a move requested while the action ran.
-    private func carryOutMove(
-        _ action: ActionID,
-        from queue: QueueID,
-        to target: QueueID
-    ) throws(SQLiteError) {
-        try edits.forgetMove(of: action)
-        if try core.exists(action) { try edits.relocate(action, from: queue, to: target) }
+    private func carryOutMove(of receipt: Receipt, _ state: ActionState) throws(SQLiteError) {
+        guard let target = state.movesTo else { return }
+        try edits.forgetMove(of: receipt.action)
+        guard try core.exists(receipt.action) else { return }
+        try edits.relocate(receipt.action, from: receipt.queue, to: target)
     }
 }
 
@@ -260,22 +238,4 @@ private struct EndedRun {
     /// The attempt's number, counted from 1.
     var number: Int { state.attempts + 1 }
     var failed: FailedRun { FailedRun(receipt: receipt, startedAt: began.at, number: number) }
-}
-
-/// What an action waits for before it is tried again.
-private struct Wait {
-    /// The length; `nil` if it waits for the gate alone.
-    let delay: Duration?
-    let gate: GateName?
-
-    /// - Parameters:
-    ///   - delay: The wait, unless a gate shortens it.
-    ///   - opening: The counter `opening` when the attempt began; a gate with a later value opened during it.
-    init(_ delay: Duration, untilOpen gate: GateName?, openedSince opening: Int64, _ controls: Controls) {
-        self.gate = gate
-        let state = gate.flatMap { controls.gates[$0] }
-        let isOpen = gate == nil || state?.isOpen == true
-        let isOpened = (state?.opening ?? 0) > opening && !mutant("opening during an attempt")
-        self.delay = !isOpen ? nil : isOpened ? .zero : max(delay, .zero)
-    }
 }

@@ -84,8 +84,7 @@ final class Groups: TransactionSubject {
     func moveGroups(of action: ActionID, to queue: QueueID) throws(SQLiteError) {
         guard try hasAnyTraces() else { return }
         try openGroups(of: action)
-        try connection.cached("UPDATE sluice_group_rows SET queue_id = ?2 WHERE action_id = ?1")
-            .bind(1, action.rawValue).bind(2, queue.rawValue).run()
+        try run("UPDATE sluice_group_rows SET queue_id = ?2 WHERE action_id = ?1", action, queue.rawValue)
     }
 
     /// Ends the pass through a queue, and returns whether another one begins.
@@ -119,8 +118,7 @@ final class Groups: TransactionSubject {
             .bind(1, action.rawValue).first { $0.optionalInt64(0) }
         if let found, let starts = found {
             if starts > 0 { try openGroups(of: action) }
-            try connection.cached("DELETE FROM sluice_group_rows WHERE action_id = ?1")
-                .bind(1, action.rawValue).run()
+            try run("DELETE FROM sluice_group_rows WHERE action_id = ?1", action)
         }
         try forgetDeferral(action)
     }
@@ -128,8 +126,7 @@ final class Groups: TransactionSubject {
     /// Deletes the deferral of an action, which may have become a dead letter; its groups remain.
     func forgetDeferral(_ action: ActionID) throws(SQLiteError) {
         guard try hasAnyTraces() else { return }
-        try connection.cached("DELETE FROM sluice_deferred_rows WHERE action_id = ?1")
-            .bind(1, action.rawValue).run()
+        try run("DELETE FROM sluice_deferred_rows WHERE action_id = ?1", action)
     }
 
     /// Assigns the groups of an action to its new sequence.
@@ -147,5 +144,17 @@ extension ActionGroups {
             "SELECT name, is_start FROM sluice_group_rows WHERE action_id = ?1 ORDER BY name"
         ).bind(1, action.rawValue).all { (GroupName($0.text(0)), isStart: $0.bool(1)) }
         self.init(started: rows.filter(\.isStart).map(\.0), joined: rows.filter { !$0.isStart }.map(\.0))
+    }
+}
+
+extension TransactionSubject {
+    /// Runs a statement about an action, its first value, and returns how many rows it changed.
+    @discardableResult
+    func run(_ text: StaticString, _ action: ActionID) throws(SQLiteError) -> Int {
+        try connection.cached(text).bind(1, action.rawValue).run()
+    }
+
+    func run(_ text: StaticString, _ action: ActionID, _ second: Int64?) throws(SQLiteError) {
+        try connection.cached(text).bind(1, action.rawValue).bind(2, second).run()
     }
 }
