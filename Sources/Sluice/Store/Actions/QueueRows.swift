@@ -107,8 +107,7 @@ extension QueueRows {
                              AND (substr(f.sort_key, 20) IN ('', 'Z')
                                   OR substr(f.sort_key, 20, 2) GLOB '.[0-9]')
                         THEN CAST(strftime('%s', substr(f.sort_key, 1, 19)) AS INTEGER) * 1000000
-                             + CAST(substr(rtrim(substr(f.sort_key, 21), 'Z') || '000000', 1, 6)
-                                    AS INTEGER)
+                             + CAST(substr(rtrim(substr(f.sort_key, 21), 'Z') || '000000', 1, 6) AS INTEGER)
                    END
                END,
                f.not_before_us IS NULL,

@@ -89,8 +89,7 @@ final class Waits: TransactionSubject {
             """
             SELECT s.action_id FROM sluice_state_rows AS s
             LEFT JOIN sluice_action_rows AS a ON a.id = s.action_id
-            WHERE s.next_attempt_at_us - s.retry_delay_us > ?1
-              AND a.not_before_us IS NOT s.next_attempt_at_us
+            WHERE s.next_attempt_at_us - s.retry_delay_us > ?1 AND a.not_before_us IS NOT s.next_attempt_at_us
             """
         ).bind(1, now.microseconds).all { $0.int64(0) }
         for action in actions {
