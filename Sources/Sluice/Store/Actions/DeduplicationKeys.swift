@@ -10,12 +10,6 @@ final class DeduplicationKeys: TransactionSubject {
 
     func forget() { hasKeys = nil }
 
-    struct KnownKey {
-        let action: ActionID
-        /// Whether the action waits: it neither runs, nor is cancelled, nor is deleted.
-        let isWaiting: Bool
-    }
-
     /// Assigns a key to a stored action, whichever action had it before.
     func remember(_ key: DeduplicationKey, of action: ActionID, in queue: QueueID) throws(SQLiteError) {
         try connection.cached(
@@ -36,7 +30,12 @@ final class DeduplicationKeys: TransactionSubject {
     }
 
     /// Returns the action of a key, unless the key has ended.
-    func look(up key: String, in queue: QueueID) throws(SQLiteError) -> KnownKey? {
+    ///
+    /// An action waits if it neither runs, nor is cancelled, nor is deleted.
+    func look(
+        up key: String,
+        in queue: QueueID
+    ) throws(SQLiteError) -> (action: ActionID, isWaiting: Bool)? {
         let row = try connection.cached(
             """
             SELECT k.action_id, k.until_us, k.keep_us,
@@ -56,20 +55,16 @@ final class DeduplicationKeys: TransactionSubject {
             )
         }
         guard let row, !mutant("deduplication key") else { return nil }
-        if row.isThere { return KnownKey(action: row.action, isWaiting: row.isWaiting) }
+        if row.isThere { return (row.action, row.isWaiting) }
         guard let until = row.until, until > now else { return nil }
         if until - now > row.retention {
             // The wall clock was set back: keep the key for its retention time, counted from now.
             try connection.cached("UPDATE sluice_key_rows SET until_us = ?3 WHERE queue_id = ?1 AND key = ?2")
                 .bind(1, queue.rawValue).bind(2, key).bind(3, (now + row.retention).microseconds).run()
         }
-        return KnownKey(action: row.action, isWaiting: false)
+        return (row.action, false)
     }
-}
 
-// MARK: - Deleted, requeued and moved actions
-
-extension DeduplicationKeys {
     /// Returns whether the file has keys; most files have none, and pay nothing for them.
     func hasAnyKeys() throws(SQLiteError) -> Bool {
         if let hasKeys { return hasKeys }

@@ -36,6 +36,13 @@ final class Edits: TransactionSubject {
         let place: Place
         let isScheduled: Bool
         let isRunning: Bool
+
+        init(_ row: Row, of action: ActionID) {
+            (queue, name) = (QueueID(rawValue: row.int64(0)), QueueName(row.text(1)))
+            sortKind = SortKey.Kind(rawValue: row.text(2)) ?? .arrival
+            place = Place(key: PlaceKey(row, 3), action: action)
+            (isScheduled, isRunning) = (row.bool(4), row.bool(5))
+        }
     }
 
     private func standing(of action: ActionID) throws(SQLiteError) -> Standing? {
@@ -47,16 +54,7 @@ final class Edits: TransactionSubject {
             FROM sluice_action_rows AS a JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
             WHERE a.id = ?1
             """
-        ).bind(1, action.rawValue).first {
-            Standing(
-                queue: QueueID(rawValue: $0.int64(0)),
-                name: QueueName($0.text(1)),
-                sortKind: SortKey.Kind(rawValue: $0.text(2)) ?? .arrival,
-                place: Place(key: PlaceKey($0, 3), action: action),
-                isScheduled: $0.bool(4),
-                isRunning: $0.bool(5)
-            )
-        }
+        ).bind(1, action.rawValue).first { Standing($0, of: action) }
     }
 
     func move(

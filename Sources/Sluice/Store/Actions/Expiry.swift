@@ -33,7 +33,6 @@ final class Expiry: TransactionSubject {
     static let keySweepInterval: Duration = .seconds(60)
     /// The most actions that one transaction checks.
     static let sweepBatchSize = 500
-
     static let expiredError = "its time was over before it could start"
 
     func sweep(_ admission: Admission) throws(SQLiteError) -> Timestamp? {
@@ -63,9 +62,7 @@ final class Expiry: TransactionSubject {
     }
 
     /// Restarts the sweep if the wall clock was set back before its mark.
-    private func forgetSweptTime() {
-        if let known = mark, known.expiry > now { mark = nil }
-    }
+    private func forgetSweptTime() { if let known = mark, known.expiry > now { mark = nil } }
 
     private struct ExpiredRow {
         let action: ActionID
@@ -78,6 +75,13 @@ final class Expiry: TransactionSubject {
         let isCancelled: Bool
         /// Whether it is scheduled or deferred, and so has no place in the order.
         let isWaiting: Bool
+
+        init(_ row: Row) {
+            (action, queue) = (ActionID(rawValue: row.int64(0)), QueueID(rawValue: row.int64(1)))
+            (name, kind) = (QueueName(row.text(2)), row.text(3))
+            expiry = Timestamp(microseconds: row.int64(4))
+            (isLeft, isCancelled, isWaiting) = (row.bool(5), row.bool(6), row.bool(7))
+        }
     }
 
     /// Sweeps one batch, and returns whether there may be more.
@@ -133,17 +137,6 @@ final class Expiry: TransactionSubject {
             ORDER BY a.expires_at_us, a.id LIMIT ?4
             """
         ).bind(1, now.microseconds).bind(2, mark?.expiry.microseconds ?? .min)
-            .bind(3, mark?.action.rawValue ?? 0).bind(4, Self.sweepBatchSize).all {
-                ExpiredRow(
-                    action: ActionID(rawValue: $0.int64(0)),
-                    queue: QueueID(rawValue: $0.int64(1)),
-                    name: QueueName($0.text(2)),
-                    kind: $0.text(3),
-                    expiry: Timestamp(microseconds: $0.int64(4)),
-                    isLeft: $0.bool(5),
-                    isCancelled: $0.bool(6),
-                    isWaiting: $0.bool(7)
-                )
-            }
+            .bind(3, mark?.action.rawValue ?? 0).bind(4, Self.sweepBatchSize).all(ExpiredRow.init)
     }
 }

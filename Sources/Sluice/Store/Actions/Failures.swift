@@ -11,9 +11,7 @@ final class Failures: TransactionSubject {
         (self.core, self.blocks, self.keys, self.groups) = (core, blocks, keys, groups)
     }
 
-    /// Applies a failure policy to an action.
-    ///
-    /// - Parameter discipline: The discipline of its queue, which defines what sorts after the action.
+    /// Applies a failure policy to an action; the queue's discipline says what sorts after it.
     func fail(
         _ action: ActionID,
         in queue: QueueID,

@@ -14,7 +14,7 @@ final class QueueFronts: TransactionSubject {
 
     /// A walk along the order of a queue that skips actions running in other processes.
     struct Walk {
-        /// The number of places that may still be read.
+        /// How many places may still be read.
         var budget: Int
         /// The epochs whose claims are valid.
         let living: String
@@ -95,11 +95,7 @@ final class QueueFronts: TransactionSubject {
         if let said { return said }
         return try QueueDiscipline.noted(of: queue, on: connection)
     }
-}
 
-// MARK: - The next to start
-
-extension QueueFronts {
     /// Returns the key that makes an action the next to start: its own, if it is next already.
     ///
     /// A pass through the queue restarts, so that the first action is next.
@@ -127,23 +123,7 @@ extension QueueFronts {
         let text = "no sort key is smaller than that of action \(first.action), the first of its queue"
         return .failure(SluiceError(.noSmallerSortKey, text))
     }
-}
 
-extension QueueDiscipline {
-    /// Reads the discipline of a queue as the file records it.
-    static func noted(of queue: QueueID, on connection: Connection) throws(SQLiteError) -> QueueDiscipline {
-        let noted = try connection.cached(
-            """
-            SELECT is_reversed, EXISTS (SELECT 1 FROM sluice_pass_rows WHERE queue_id = ?1)
-            FROM sluice_queue_rows WHERE queue_id = ?1
-            """
-        ).bind(1, queue.rawValue).first { (isReversed: $0.bool(0), isInPass: $0.bool(1)) }
-        guard let noted else { return .firstInFirstOut }
-        return noted.isReversed ? .lastInFirstOut : noted.isInPass ? .passOver : .firstInFirstOut
-    }
-}
-
-extension QueueFronts {
     func queuesWithWork(_ page: WorkPage) throws(SQLiteError) -> (queues: [QueueID], next: WorkPage?) {
         guard case .ordered(let last, let limit) = page else {
             return (try order.queuesOfNewest(), .ordered(after: QueueID(rawValue: .min), limit: page.limit))
@@ -169,5 +149,19 @@ extension QueueFronts {
         // In a damaged file, a value that is not a number reads as an id already seen: the walk ends.
         guard let end = found.last?.queue, end > last else { return (queues, nil) }
         return (queues, .ordered(after: end, limit: limit))
+    }
+}
+
+extension QueueDiscipline {
+    /// Reads the discipline of a queue as the file records it.
+    static func noted(of queue: QueueID, on connection: Connection) throws(SQLiteError) -> QueueDiscipline {
+        let noted = try connection.cached(
+            """
+            SELECT is_reversed, EXISTS (SELECT 1 FROM sluice_pass_rows WHERE queue_id = ?1)
+            FROM sluice_queue_rows WHERE queue_id = ?1
+            """
+        ).bind(1, queue.rawValue).first { (isReversed: $0.bool(0), isInPass: $0.bool(1)) }
+        guard let noted else { return .firstInFirstOut }
+        return noted.isReversed ? .lastInFirstOut : noted.isInPass ? .passOver : .firstInFirstOut
     }
 }

@@ -47,11 +47,7 @@ final class QueueRows: TransactionSubject {
         core.directory[name] = QueueDirectory.Entry(id: entry.id, sortKind: kind)
         return entry.id
     }
-}
 
-// MARK: - Another type of sort key
-
-extension QueueRows {
     /// Converts the sort keys of a queue's actions to the type that the application's options set.
     ///
     /// Another connection has set the other type, for example by an `INSERT` without a key into the empty

@@ -1,8 +1,8 @@
 internal import SluiceSQLite
 
-/// Deferred actions: if a discipline lets others pass a waiting action, that action leaves the order.
+/// Deferred actions: where others may pass a waiting action, it leaves the order, so that no claim skips it.
 ///
-/// So no claim has to skip it. The end of its wait is found like the time of a scheduled action.
+/// The end of its wait is found like the time of a scheduled action.
 extension Schedule {
     /// Defers an action until its next attempt is due.
     func deferAction(_ action: ActionID, until time: Timestamp) throws(SQLiteError) {
@@ -70,7 +70,6 @@ extension Schedule {
         }
     }
 
-    /// Returns a deferred action to its place.
     func endDeferral(_ action: ActionID) throws(SQLiteError) {
         if let aside = try aside(action) { try place(aside) }
         try groups.forgetDeferral(action)

@@ -14,9 +14,7 @@ package enum Settlement: Sendable, Hashable {
     case release(after: Duration, untilOpen: GateName? = nil, error: String? = nil)
     /// The action is given back by a stopping broker, and waits for nothing.
     case stop
-}
 
-extension Settlement {
     /// Whether the settlement must survive a loss of power.
     ///
     /// Losing a success, a retry or a release only means that the action runs again, which G5 allows. Dead
@@ -28,12 +26,7 @@ extension Settlement {
         }
     }
 
-    var isSuccess: Bool {
-        switch self {
-        case .success, .successWriting: true
-        case .retry, .fail, .release, .stop: false
-        }
-    }
+    var isSuccess: Bool { if case .success = self { true } else { runsForeignCode } }
 
     /// Returns why the application's writes cannot be committed, if that is why a commit has failed.
     func workFailure(_ error: SluiceError) -> (any Error)? {
@@ -44,16 +37,10 @@ extension Settlement {
     }
 
     /// Whether it has enqueued an action that is scheduled or expires.
-    var awaitsTime: Bool {
-        if case .successWriting(let work) = self { work.awaitsTime } else { false }
-    }
+    var awaitsTime: Bool { if case .successWriting(let work) = self { work.awaitsTime } else { false } }
 
     /// Whether the application's code runs in its transaction.
-    var runsForeignCode: Bool {
-        if case .successWriting = self { true } else { false }
-    }
+    var runsForeignCode: Bool { if case .successWriting = self { true } else { false } }
 
-    var isUndecodable: Bool {
-        if case .fail(.undecodable, _, _) = self { true } else { false }
-    }
+    var isUndecodable: Bool { if case .fail(.undecodable, _, _) = self { true } else { false } }
 }

@@ -74,7 +74,12 @@ final class Settlements: TransactionSubject {
 
     private func stop(_ run: EndedRun) throws(SQLiteError) {
         try core.events.record(.released, run.action, in: run.queue) { $0.attempt = run.number }
-        if run.state.isSuspect { try clearSuspicion(run.action) }
+        if run.state.isSuspect {
+            try self.run(
+                "UPDATE sluice_state_rows SET is_suspect = 0, crashes = 0, suspicion = 0 WHERE action_id = ?1",
+                run.action
+            )
+        }
         try schedule.deferAfterAttempt(run.place, in: run.queue, by: run.discipline, nil)
     }
 
@@ -128,9 +133,7 @@ final class Settlements: TransactionSubject {
                 """
         ).bind(receipt).all { (Timestamp(microseconds: $0.int64(0)), $0.int64(1)) }.first
     }
-}
 
-extension Settlements {
     /// Writes when a head is retried; if the attempt finished, its suspicion is cleared.
     private func beginWait(
         _ wait: Schedule.Wait,
@@ -153,12 +156,6 @@ extension Settlements {
         ).bind(1, run.action.rawValue).bind(2, run.state.attempts + attempts)
             .bind(3, wait.delay.map { (now + $0).microseconds }).bind(4, wait.delay?.wholeMicroseconds)
             .bind(5, error.map(bounded)).bind(6, attempts == 0).bind(7, wait.gate?.rawValue).run()
-    }
-
-    private func clearSuspicion(_ action: ActionID) throws(SQLiteError) {
-        try connection.cached(
-            "UPDATE sluice_state_rows SET is_suspect = 0, crashes = 0, suspicion = 0 WHERE action_id = ?1"
-        ).bind(1, action.rawValue).run()
     }
 
     /// Writes that an attempt failed; the failure policy is applied separately.
@@ -188,6 +185,52 @@ extension Settlements {
     }
 }
 
+// MARK: - With the application's writes
+
+extension Settlements {
+    /// Returns `false` if the receipt does not hold the slot, or the action is deleted: roll the savepoint back.
+    func succeedJoined(_ receipt: Receipt) throws(SQLiteError) -> Bool {
+        // First: it takes the write lock, so that later reads see the file's last state.
+        guard try removals.discard(receipt.action, of: receipt.queue, as: .succeeded) else { return false }
+        core.touch(receipt.queue)
+        return try connection.cached(
+            """
+            SELECT 1 FROM sluice_claim_rows
+            WHERE queue_id = ?1 AND slot = ?2 AND action_id = ?3 AND claim = ?4
+            """
+        ).bind(receipt).hasRow()
+    }
+
+    /// Ends a run that the application settled in a transaction of its own, when the handler has returned.
+    func endOwn(_ own: OwnSettlements.Entry, _ receipt: Receipt) throws(SQLiteError) -> SettleResult {
+        _ = try takeSlot(of: receipt)
+        try order.leaving(receipt.action, of: receipt.queue)
+        core.settledActions.note(receipt.action, .succeeded)
+        let events = core.events
+        if events.isOn {
+            events.record(.succeeded, receipt.action, of: own.kind, in: own.queue) { $0.attempt = own.number }
+            events.leaves(receipt.queue)
+        }
+        return .settledByApplication
+    }
+
+    /// Settles a run with success and the application's writes.
+    ///
+    /// If the receipt does not hold the slot, or the action is deleted, nothing is written (G6). As in other
+    /// settlements, the success of a cancelled action is kept.
+    func succeed(_ receipt: Receipt, _ work: SettlingWork) throws -> SettleResult {
+        guard try takeSlot(of: receipt) != nil else { return try refuse(receipt) }
+        try core.events.recordSuccess(receipt)
+        // Before the application's code, which may need the room or the key, or delete it by a trigger.
+        guard try removals.discard(receipt.action, of: receipt.queue, as: .succeeded) else { return .removed }
+        try work.perform(core, enqueues)
+        // Read the changes that the application's triggers have made.
+        try core.readForeignChanges(isOfTransaction: true)
+        try schedule.readChanges()
+        return .settled
+    }
+}
+
 extension Statement {
     /// Binds what identifies a run as the values 1 to 4.
     func bind(_ receipt: Receipt) throws(SQLiteError) -> Statement {
@@ -195,8 +238,6 @@ extension Statement {
             .bind(4, receipt.claim)
     }
 }
-
-// MARK: - Facts of earlier attempts
 
 /// The row of `sluice_state_rows`, or the defaults if it is missing.
 private struct ActionState {

@@ -110,8 +110,7 @@ final class GatesAndHolds: TransactionSubject {
 
     /// Deletes the holds that have ended by themselves.
     ///
-    /// If a hold begins in the future, the wall clock was set back: the hold lasts as long as requested,
-    /// counted from now.
+    /// One that begins in the future, as the wall clock was set back, lasts as long as requested from now.
     func removeEndedHolds() throws(SQLiteError) {
         let deletion = try connection.cached(
             """

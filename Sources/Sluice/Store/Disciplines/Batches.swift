@@ -59,9 +59,7 @@ final class Batches: TransactionSubject {
         return waiting
     }
 
-    /// Closes the batch of a queue with nothing left to start; later actions make another batch.
-    ///
-    /// - Parameter leavesRest: Whether actions were passed over, which belong to that batch.
+    /// Closes the batch of a queue with nothing left to start, or only actions that were passed over.
     func closeBatch(of queue: QueueID, _ rules: QueueRules, leavesRest: Bool) throws(SQLiteError) {
         guard rules.isBatched else { return }
         if leavesRest {

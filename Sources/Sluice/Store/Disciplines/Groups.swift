@@ -66,9 +66,7 @@ final class Groups: TransactionSubject {
         order.repeatPass(of: queue)
     }
 
-    /// Opens the groups that an action starts, before it is deleted or loses its place.
-    ///
-    /// Members that a pass has skipped may run in the next one.
+    /// Opens the groups that an action starts, before it leaves its place; skipped members run in the next pass.
     func openGroups(of action: ActionID) throws(SQLiteError) {
         guard try hasAnyTraces() else { return }
         let queues = try connection.cached(
@@ -96,9 +94,7 @@ final class Groups: TransactionSubject {
         return try order.endPass(of: queue)
     }
 
-    /// Returns whether any action has groups or is deferred for a gate, or any group is closed.
-    ///
-    /// Most files have none of these, and pay nothing for them.
+    /// Returns whether there are any groups, deferrals for gates or closed groups: most files pay nothing for them.
     private func hasAnyTraces() throws(SQLiteError) -> Bool {
         if let hasTraces { return hasTraces }
         let found = try connection.cached(
