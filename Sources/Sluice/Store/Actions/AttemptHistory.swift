@@ -1,6 +1,5 @@
 internal import SluiceSQLite
 
-/// The history of failed attempts: `sluice_attempt_rows`.
 final class AttemptHistory: TransactionSubject {
     let core: TransactionCore
 
@@ -30,7 +29,6 @@ final class AttemptHistory: TransactionSubject {
     }
 }
 
-/// A run that did not succeed.
 struct FailedRun {
     let receipt: Receipt
     let startedAt: Timestamp

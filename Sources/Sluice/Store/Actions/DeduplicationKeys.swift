@@ -32,10 +32,7 @@ final class DeduplicationKeys: TransactionSubject {
     /// Returns the action of a key, unless the key has ended.
     ///
     /// An action waits if it neither runs, nor is cancelled, nor is deleted.
-    func look(
-        up key: String,
-        in queue: QueueID
-    ) throws(SQLiteError) -> (action: ActionID, isWaiting: Bool)? {
+    func look(up key: String, in queue: QueueID) throws(SQLiteError) -> (action: ActionID, isWaiting: Bool)? {
         let row = try connection.cached(
             """
             SELECT k.action_id, k.until_us, k.keep_us,

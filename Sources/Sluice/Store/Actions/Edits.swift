@@ -28,7 +28,6 @@ final class Edits: TransactionSubject {
         (self.expiry, self.failures) = (expiry, failures)
     }
 
-    /// Where an action is, and whether it runs.
     private struct Standing {
         let queue: QueueID
         let name: QueueName

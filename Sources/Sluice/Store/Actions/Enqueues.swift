@@ -1,6 +1,5 @@
 internal import SluiceSQLite
 
-/// Owns the storing of new actions.
 final class Enqueues: TransactionSubject {
     let core: TransactionCore
     let keys: DeduplicationKeys
@@ -80,7 +79,6 @@ final class Enqueues: TransactionSubject {
         return new.map(\.id)
     }
 
-    /// Values given to an action when it is stored.
     private typealias NewAction = (id: ActionID, queue: QueueID, key: PlaceKey)
 
     private func number(_ draft: ActionDraft) throws -> NewAction {
@@ -103,11 +101,11 @@ final class Enqueues: TransactionSubject {
     private func noteEnqueued(_ draft: ActionDraft, _ new: NewAction) {
         order.added(new.id, key: new.key, to: new.queue, isPlaced: draft.notBefore == nil)
         if let time = draft.notBefore { schedule.noteScheduled(at: time) }
-        if core.isJoined {
+        if !core.isJoined {
+            core.touchNew(new.queue)
+        } else {
             // Recorded by its sequence, so that the process that runs the queues can identify it.
             core.log(ForeignChange(queue: new.queue, action: new.id, change: "insert"))
-        } else {
-            core.touchNew(new.queue)
         }
         core.events.record(.enqueued, new.id, of: draft.kind, in: draft.queue, contents: stored(draft, new)) {
             $0.until = draft.notBefore?.date
@@ -147,9 +145,8 @@ final class Enqueues: TransactionSubject {
     private static let plainInsertTogether: StaticString = """
         INSERT INTO sluice_action_rows
             (id, queue_id, sort_key, not_before_us, enqueued_at_us, nonce, kind, payload)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?),
-               (?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?),
-               (?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?)
+        VALUES (?,?,?,?,?,?,?,?), (?,?,?,?,?,?,?,?), (?,?,?,?,?,?,?,?), (?,?,?,?,?,?,?,?),
+               (?,?,?,?,?,?,?,?), (?,?,?,?,?,?,?,?), (?,?,?,?,?,?,?,?), (?,?,?,?,?,?,?,?)
         """
 
     private static let insert: StaticString = """
@@ -165,11 +162,9 @@ final class Enqueues: TransactionSubject {
             guard let limit = draft.depthLimit else { continue }
             added[draft.queue, default: 0] += 1
             let adding = added[draft.queue, default: 0]
-            guard let entry = try core.knownQueue(named: draft.queue) else {
-                if adding > limit { return core.full(draft.queue, limit) }
-                continue
-            }
-            if try order.depth(of: entry.id) + adding > limit { return core.full(draft.queue, limit) }
+            let entry = try core.knownQueue(named: draft.queue)
+            let depth = if let entry { try order.depth(of: entry.id) } else { 0 }
+            if depth + adding > limit { return core.full(draft.queue, limit) }
         }
         return nil
     }
@@ -218,7 +213,6 @@ extension Enqueues {
         return .success((id, true))
     }
 
-    /// Replaces the contents of a waiting action.
     private func replace(_ action: ActionID, in queue: QueueID, with draft: ActionDraft) throws {
         try edits.edit(action, kind: draft.kind, payload: draft.payload, version: draft.version)
         let extras = draft.extras

@@ -75,11 +75,12 @@ extension Failures {
             limit: Self.failBatchSize
         )
         let action = place.action.rawValue
+        let (low, high): (Int64, Int64) = isReversed ? (0, action) : (action, 0)
+        let (end, openEnd): (Int32, Int32) = isReversed ? (6, 4) : (4, 6)
         for text in [Self.orderedBehind, Self.scheduledBehind] {
             found += try connection.cached(text)
                 .bind(1, queue.rawValue).bind(2, last.rawValue).bind(3, Self.failBatchSize - found.count)
-                .bind(isReversed ? 6 : 4, place.key).bind(isReversed ? 4 : 6, Int64?.none)
-                .bind(5, isReversed ? 0 : action).bind(7, isReversed ? action : 0)
+                .bind(end, place.key).bind(openEnd, Int64?.none).bind(5, low).bind(7, high)
                 .all { Place(key: PlaceKey($0, 0), action: ActionID(rawValue: $0.int64(1))) }
         }
         return found

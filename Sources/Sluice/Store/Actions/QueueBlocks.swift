@@ -8,10 +8,7 @@ final class QueueBlocks: TransactionSubject {
 
     /// Records that an action enters a queue from elsewhere, so that it is exempt if the queue is failing.
     func noteArrival(_ action: ActionID, to queue: QueueID) throws(SQLiteError) {
-        let isFailing = try connection.cached(
-            "SELECT 1 FROM sluice_queue_rows WHERE queue_id = ?1 AND blocked_by = 'failing'"
-        ).bind(1, queue.rawValue).hasRow()
-        guard isFailing else { return }
+        guard try isParked(queue, by: .failing) else { return }
         try connection.cached(
             """
             INSERT INTO sluice_state_rows (action_id, arrived_as_id) VALUES (?1, ?2)

@@ -1,6 +1,5 @@
 internal import SluiceSQLite
 
-/// Owns the deletion of actions.
 final class Removals: TransactionSubject {
     let core: TransactionCore
     let blocks: QueueBlocks

@@ -93,17 +93,11 @@ extension Schedule {
     private func aside(_ action: ActionID) throws(SQLiteError) -> DueAction? {
         try connection.cached(
             """
-            SELECT queue_id, sort_key, not_before_us FROM sluice_action_rows
+            SELECT sort_key, id, queue_id, not_before_us FROM sluice_action_rows
             WHERE id = ?1 AND (not_before_us = ?2 OR not_before_us = (
                 SELECT s.next_attempt_at_us FROM sluice_state_rows AS s WHERE s.action_id = ?1))
             """
-        ).bind(1, action.rawValue).bind(2, Timestamp.whenOpened.microseconds).all {
-            DueAction(
-                place: Place(key: PlaceKey($0, 1), action: action),
-                queue: QueueID(rawValue: $0.int64(0)),
-                time: Timestamp(microseconds: $0.int64(2))
-            )
-        }.first
+        ).bind(1, action.rawValue).bind(2, Timestamp.whenOpened.microseconds).all(DueAction.init).first
     }
 
     /// The most actions that one transaction puts back after gates have opened.

@@ -95,6 +95,12 @@ final class Schedule: TransactionSubject {
         let place: Place
         let queue: QueueID
         let time: Timestamp
+
+        /// Reads `sort_key, id, queue_id, not_before_us`.
+        init(_ row: Row) {
+            place = Place(key: PlaceKey(row, 0), action: ActionID(rawValue: row.int64(1)))
+            (queue, time) = (QueueID(rawValue: row.int64(2)), Timestamp(microseconds: row.int64(3)))
+        }
     }
 
     /// Returns due actions, of one queue or of all: in the order of the queue, or of the due times.
@@ -116,13 +122,7 @@ final class Schedule: TransactionSubject {
             """
         let statement = try connection.cached(queue == nil ? ofAll : isInOrder ? inOrder : ofQueue)
         if let queue { try statement.bind(3, queue.rawValue) }
-        return try statement.bind(1, now.microseconds).bind(2, limit).all {
-            DueAction(
-                place: Place(key: PlaceKey($0, 0), action: ActionID(rawValue: $0.int64(1))),
-                queue: QueueID(rawValue: $0.int64(2)),
-                time: Timestamp(microseconds: $0.int64(3))
-            )
-        }
+        return try statement.bind(1, now.microseconds).bind(2, limit).all(DueAction.init)
     }
 
     /// Places a batch of the first due actions; returns their places, and whether these were all due ones.

@@ -2,7 +2,6 @@ internal import SluiceSQLite
 
 /// The end of an attempt, as it is written.
 package enum Settlement: Sendable, Hashable {
-    /// The action is done and is deleted.
     case success
     /// Like `success`, with the application's writes in the same transaction.
     case successWriting(SettlingWork)

@@ -55,7 +55,9 @@ final class Settlements: TransactionSubject {
         return .settled
     }
 
-    /// Records a wait; a release spends no attempt, and keeps the last error if it has none.
+    /// Writes a wait: a release spends no attempt, and keeps the last error if it has none.
+    ///
+    /// As the attempt finished, its suspicion is cleared.
     private func wait(
         _ run: EndedRun,
         _ delay: Duration,
@@ -64,7 +66,22 @@ final class Settlements: TransactionSubject {
         _ error: String?
     ) throws(SQLiteError) {
         let wait = try Schedule.Wait(delay, untilOpen: gate, openedSince: run.began.opening, core.controls())
-        try beginWait(wait, of: run, spending: isRetry ? 1 : 0, error: error ?? run.state.lastError)
+        try connection.cached(
+            """
+            INSERT INTO sluice_state_rows
+                (action_id, attempts, next_attempt_at_us, retry_delay_us, last_error, is_released,
+                 waits_for_gate)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            ON CONFLICT (action_id) DO UPDATE SET
+                attempts = excluded.attempts, next_attempt_at_us = excluded.next_attempt_at_us,
+                retry_delay_us = excluded.retry_delay_us, last_error = excluded.last_error,
+                is_released = excluded.is_released, waits_for_gate = excluded.waits_for_gate,
+                is_suspect = 0, crashes = 0, suspicion = 0
+            """
+        ).bind(1, run.action.rawValue).bind(2, run.state.attempts + (isRetry ? 1 : 0))
+            .bind(3, wait.delay.map { (now + $0).microseconds }).bind(4, wait.delay?.wholeMicroseconds)
+            .bind(5, (error ?? run.state.lastError).map(bounded)).bind(6, !isRetry)
+            .bind(7, wait.gate?.rawValue).run()
         try core.events.record(isRetry ? .retrying : .released, run.action, in: run.queue) {
             ($0.attempt, $0.delay, $0.gate) = (run.number, wait.delay, wait.gate)
             if isRetry { $0.error = error.map(bounded) }
@@ -90,8 +107,16 @@ final class Settlements: TransactionSubject {
         _ error: String
     ) throws(SQLiteError) {
         let (action, queue, discipline, number) = (run.action, run.queue, run.discipline, run.number)
+        let spent = cause == .undecodable ? 0 : 1
         try history.record(run.failed, cause.rawValue, error: error)
-        try finish(action, spending: cause == .undecodable ? 0 : 1, error: error)
+        try connection.cached(
+            """
+            INSERT INTO sluice_state_rows (action_id, attempts, last_error) VALUES (?1, ?2, ?3)
+            ON CONFLICT (action_id) DO UPDATE SET
+                attempts = attempts + excluded.attempts, last_error = excluded.last_error,
+                is_suspect = 0, crashes = 0, suspicion = 0
+            """
+        ).bind(1, action.rawValue).bind(2, spent).bind(3, bounded(error)).run()
         try groups.leavePass(action, of: queue, by: discipline, policy)
         try failures.fail(action, in: queue, by: discipline, cause, policy, error: error, attempt: number)
         try schedule.deferAfterAttempt(run.place, in: queue, by: discipline, nil)
@@ -132,42 +157,6 @@ final class Settlements: TransactionSubject {
                 RETURNING started_at_us, opening
                 """
         ).bind(receipt).all { (Timestamp(microseconds: $0.int64(0)), $0.int64(1)) }.first
-    }
-
-    /// Writes when a head is retried; if the attempt finished, its suspicion is cleared.
-    private func beginWait(
-        _ wait: Schedule.Wait,
-        of run: EndedRun,
-        spending attempts: Int,
-        error: String?
-    ) throws(SQLiteError) {
-        try connection.cached(
-            """
-            INSERT INTO sluice_state_rows
-                (action_id, attempts, next_attempt_at_us, retry_delay_us, last_error, is_released,
-                 waits_for_gate)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-            ON CONFLICT (action_id) DO UPDATE SET
-                attempts = excluded.attempts, next_attempt_at_us = excluded.next_attempt_at_us,
-                retry_delay_us = excluded.retry_delay_us, last_error = excluded.last_error,
-                is_released = excluded.is_released, waits_for_gate = excluded.waits_for_gate,
-                is_suspect = 0, crashes = 0, suspicion = 0
-            """
-        ).bind(1, run.action.rawValue).bind(2, run.state.attempts + attempts)
-            .bind(3, wait.delay.map { (now + $0).microseconds }).bind(4, wait.delay?.wholeMicroseconds)
-            .bind(5, error.map(bounded)).bind(6, attempts == 0).bind(7, wait.gate?.rawValue).run()
-    }
-
-    /// Writes that an attempt failed; the failure policy is applied separately.
-    private func finish(_ action: ActionID, spending attempts: Int, error: String) throws(SQLiteError) {
-        try connection.cached(
-            """
-            INSERT INTO sluice_state_rows (action_id, attempts, last_error) VALUES (?1, ?2, ?3)
-            ON CONFLICT (action_id) DO UPDATE SET
-                attempts = attempts + excluded.attempts, last_error = excluded.last_error,
-                is_suspect = 0, crashes = 0, suspicion = 0
-            """
-        ).bind(1, action.rawValue).bind(2, attempts).bind(3, bounded(error)).run()
     }
 
     /// Carries out a cancellation or a move requested while the action ran in a process that has died.

@@ -1,6 +1,5 @@
 internal import SluiceSQLite
 
-/// Owns the gates and holds of the file.
 final class GatesAndHolds: TransactionSubject {
     let core: TransactionCore
     let schedule: Schedule
@@ -133,7 +132,6 @@ final class GatesAndHolds: TransactionSubject {
             .first { $0.optionalInt64(0).map(Timestamp.init(microseconds:)) } ?? nil
     }
 
-    /// Runs a statement that deletes holds, and returns their number.
     private func endHolds(_ deletion: Statement) throws(SQLiteError) -> Int {
         let ended = try deletion.all { Controls.StandingHold($0) }
         if !ended.isEmpty { core.changedControls(.holds) }

@@ -6,7 +6,6 @@ final class Batches: TransactionSubject {
 
     init(_ core: TransactionCore) { self.core = core }
 
-    /// A queue's batch as recorded in the file.
     private struct Batch {
         let dueAt: Timestamp
         let isOpen: Bool

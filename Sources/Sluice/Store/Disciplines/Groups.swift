@@ -125,7 +125,6 @@ final class Groups: TransactionSubject {
         try run("DELETE FROM sluice_deferred_rows WHERE action_id = ?1", action)
     }
 
-    /// Assigns the groups of an action to its new sequence.
     func regroup(_ action: ActionID, as newAction: ActionID) throws(SQLiteError) {
         guard try hasAnyTraces() else { return }
         try connection.cached("UPDATE sluice_group_rows SET action_id = ?2 WHERE action_id = ?1")
@@ -134,7 +133,6 @@ final class Groups: TransactionSubject {
 }
 
 extension ActionGroups {
-    /// Reads the groups of an action.
     init(of action: ActionID, _ connection: Connection) throws(SQLiteError) {
         let rows = try connection.cached(
             "SELECT name, is_start FROM sluice_group_rows WHERE action_id = ?1 ORDER BY name"
