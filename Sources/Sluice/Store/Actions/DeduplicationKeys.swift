@@ -7,7 +7,6 @@ final class DeduplicationKeys: TransactionSubject {
     private var hasKeys: Bool?
 
     init(_ core: TransactionCore) { self.core = core }
-
     func forget() { hasKeys = nil }
 
     /// Assigns a key to a stored action, whichever action had it before.
@@ -39,8 +38,7 @@ final class DeduplicationKeys: TransactionSubject {
                    EXISTS (SELECT 1 FROM sluice_action_rows AS a WHERE a.id = k.action_id),
                    EXISTS (SELECT 1 FROM sluice_claim_rows AS c
                            WHERE c.queue_id = k.queue_id AND c.action_id = k.action_id),
-                   EXISTS (SELECT 1 FROM sluice_state_rows AS s
-                           WHERE s.action_id = k.action_id AND s.is_cancelled)
+                   EXISTS (SELECT 1 FROM sluice_state_rows WHERE action_id = k.action_id AND is_cancelled)
             FROM sluice_key_rows AS k WHERE k.queue_id = ?1 AND k.key = ?2
             """
         ).bind(1, queue.rawValue).bind(2, key).first {

@@ -48,8 +48,7 @@ final class Edits: TransactionSubject {
         try connection.cached(
             """
             SELECT a.queue_id, q.name, q.sort_type, a.sort_key, a.not_before_us IS NOT NULL,
-                   EXISTS (SELECT 1 FROM sluice_claim_rows AS c
-                           WHERE c.queue_id = a.queue_id AND c.action_id = a.id)
+                   EXISTS (SELECT 1 FROM sluice_claim_rows WHERE queue_id = a.queue_id AND action_id = a.id)
             FROM sluice_action_rows AS a JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
             WHERE a.id = ?1
             """
@@ -248,8 +247,7 @@ final class Edits: TransactionSubject {
         SELECT a.id FROM sluice_queue_rows AS q
         JOIN sluice_action_rows AS a ON a.id = q.blocked_action_id AND a.queue_id = q.queue_id
         WHERE q.queue_id = ?1 AND q.blocked_by NOT IN ('failing', 'unknown kind', 'no route', 'gate')
-          AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c
-                          WHERE c.queue_id = q.queue_id AND c.action_id = a.id)
+          AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows WHERE queue_id = q.queue_id AND action_id = a.id)
         """
 }
 

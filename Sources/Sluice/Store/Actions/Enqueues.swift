@@ -55,7 +55,7 @@ final class Enqueues: TransactionSubject {
                 .bind(12, extras?.expiresAt?.microseconds).bind(13, extras?.gate?.rawValue)
             if let extras { expiry.expiryChanged(to: extras.expiresAt) }
         }
-        try bind(draft, new, to: insert, from: 1)
+        try bind(draft, new, to: insert, at: 1)
         try insert.run()
         if let named = draft.extras?.groups { try groups.setGroups(of: new.id, in: new.queue, named) }
         noteEnqueued(draft, new)
@@ -70,7 +70,7 @@ final class Enqueues: TransactionSubject {
         var column: Int32 = 1
         for draft in drafts {
             let numbered = try number(draft)
-            try bind(draft, numbered, to: insert, from: column)
+            try bind(draft, numbered, to: insert, at: column)
             new.append(numbered)
             column += Self.plainColumns
         }
@@ -86,16 +86,11 @@ final class Enqueues: TransactionSubject {
         return (try core.nextActionID(), queue, mutant("sort key") ? .integer(0) : PlaceKey(draft.sortKey))
     }
 
-    private func bind(
-        _ draft: ActionDraft,
-        _ new: NewAction,
-        to insert: Statement,
-        from column: Int32
-    ) throws(SQLiteError) {
-        try insert.bind(column, new.id.rawValue).bind(column + 1, new.queue.rawValue)
-            .bind(column + 2, new.key).bind(column + 3, draft.notBefore?.microseconds)
-            .bind(column + 4, now.microseconds).bind(column + 5, core.nonce).bind(column + 6, draft.kind)
-            .bind(column + 7, draft.payload)
+    private func bind(_ draft: ActionDraft, _ new: NewAction, to insert: Statement, at start: Int32) throws {
+        try insert.bind(start, new.id.rawValue).bind(start + 1, new.queue.rawValue)
+            .bind(start + 2, new.key).bind(start + 3, draft.notBefore?.microseconds)
+            .bind(start + 4, now.microseconds).bind(start + 5, core.nonce).bind(start + 6, draft.kind)
+            .bind(start + 7, draft.payload)
     }
 
     private func noteEnqueued(_ draft: ActionDraft, _ new: NewAction) {

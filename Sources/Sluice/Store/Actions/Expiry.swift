@@ -125,8 +125,7 @@ final class Expiry: TransactionSubject {
         try connection.cached(
             """
             SELECT a.id, a.queue_id, q.name, a.kind, a.expires_at_us,
-                   EXISTS (SELECT 1 FROM sluice_claim_rows AS c
-                           WHERE c.queue_id = a.queue_id AND c.action_id = a.id)
+                   EXISTS (SELECT 1 FROM sluice_claim_rows WHERE queue_id = a.queue_id AND action_id = a.id)
                    OR (q.blocked_action_id IS a.id
                        AND q.blocked_by NOT IN ('unknown kind', 'no route', 'gate')),
                    coalesce(s.is_cancelled, 0), a.not_before_us IS NOT NULL

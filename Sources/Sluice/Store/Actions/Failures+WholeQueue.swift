@@ -94,8 +94,7 @@ extension Failures {
           AND (o.sort_key, o.action_id) < (coalesce(?6, x''), ?7)
           AND EXISTS (SELECT 1 FROM sluice_action_rows AS a
                       WHERE a.id = o.action_id AND a.queue_id = ?1 AND a.sort_key = o.sort_key)
-          AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c
-                          WHERE c.queue_id = ?1 AND c.action_id = o.action_id)
+          AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows WHERE queue_id = ?1 AND action_id = o.action_id)
           AND NOT EXISTS (SELECT 1 FROM sluice_state_rows AS s
                           WHERE s.action_id = o.action_id AND s.arrived_as_id > ?2)
         LIMIT ?3
@@ -105,8 +104,7 @@ extension Failures {
         SELECT a.sort_key, a.id FROM sluice_action_rows AS a
         WHERE a.queue_id = ?1 AND a.not_before_us IS NOT NULL AND a.id <= ?2
           AND (a.sort_key, a.id) > (coalesce(?4, -9e999), ?5) AND (a.sort_key, a.id) < (coalesce(?6, x''), ?7)
-          AND NOT EXISTS (SELECT 1 FROM sluice_state_rows AS s
-                          WHERE s.action_id = a.id AND s.arrived_as_id > ?2)
+          AND NOT EXISTS (SELECT 1 FROM sluice_state_rows WHERE action_id = a.id AND arrived_as_id > ?2)
         LIMIT ?3
         """
 

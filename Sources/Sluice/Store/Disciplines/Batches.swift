@@ -171,8 +171,7 @@ final class Batches: TransactionSubject {
                 CROSS JOIN sluice_action_rows AS a
                     ON a.id = o.action_id AND a.queue_id = o.queue_id AND a.sort_key = o.sort_key
                 WHERE o.queue_id = ?1 AND o.action_id BETWEEN ?4 AND ?3 AND a.not_before_us IS NULL
-                  AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c
-                                  WHERE c.queue_id = ?1 AND c.action_id = a.id)
+                  AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows WHERE queue_id = ?1 AND action_id = a.id)
                 LIMIT ?2)
             """
         ).bind(1, queue.rawValue).bind(2, limit).bind(3, min(ordered, actions.upperBound.rawValue))
@@ -190,8 +189,7 @@ final class Batches: TransactionSubject {
                 """
                 SELECT a.enqueued_at_us FROM sluice_action_rows AS a
                 WHERE a.id = ?1 AND a.queue_id = ?2 AND a.not_before_us IS NULL
-                  AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c
-                                  WHERE c.queue_id = ?2 AND c.action_id = a.id)
+                  AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows WHERE queue_id = ?2 AND action_id = a.id)
                 """
             ).bind(1, action.rawValue).bind(2, queue.rawValue).first { Timestamp(microseconds: $0.int64(0)) }
             guard let time = found else { continue }

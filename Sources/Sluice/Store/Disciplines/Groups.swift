@@ -7,7 +7,6 @@ final class Groups: TransactionSubject {
     var hasTraces: Bool?
 
     init(_ core: TransactionCore) { self.core = core }
-
     func forget() { hasTraces = nil }
 
     /// Replaces the groups that an action starts and is a member of.
@@ -34,8 +33,7 @@ final class Groups: TransactionSubject {
             """
             SELECT 1 FROM sluice_group_rows AS m
             WHERE m.action_id = ?1 AND m.is_start = 0
-              AND (EXISTS (SELECT 1 FROM sluice_closed_group_rows AS g
-                           WHERE g.queue_id = ?2 AND g.name = m.name)
+              AND (EXISTS (SELECT 1 FROM sluice_closed_group_rows WHERE queue_id = ?2 AND name = m.name)
                    OR EXISTS (SELECT 1 FROM sluice_group_rows AS s
                               CROSS JOIN sluice_action_rows AS a ON a.id = s.action_id
                               LEFT JOIN sluice_state_rows AS t ON t.action_id = a.id
