@@ -19,13 +19,12 @@ final class AttemptHistory: TransactionSubject {
         ).bind(1, action).bind(2, run.receipt.claim).bind(3, run.number).bind(4, outcome)
             .bind(5, bounded(error)).bind(6, run.startedAt.microseconds).bind(7, now.microseconds).run()
         // Not by the attempt's number, which restarts with a requeue and stays the same if nothing decodes.
-        try connection.cached(
-            """
+        let deletion: StaticString = """
             DELETE FROM sluice_attempt_rows WHERE action_id = ?1 AND claim <= (
                 SELECT claim FROM sluice_attempt_rows WHERE action_id = ?1
                 ORDER BY claim DESC LIMIT 1 OFFSET ?2)
             """
-        ).bind(1, action).bind(2, Self.historyLimit).run()
+        try connection.cached(deletion).bind(1, action).bind(2, Self.historyLimit).run()
     }
 }
 

@@ -11,13 +11,12 @@ final class DeduplicationKeys: TransactionSubject {
 
     /// Assigns a key to a stored action, whichever action had it before.
     func remember(_ key: DeduplicationKey, of action: ActionID, in queue: QueueID) throws(SQLiteError) {
-        try connection.cached(
-            """
+        let insert: StaticString = """
             INSERT INTO sluice_key_rows (queue_id, key, action_id, keep_us) VALUES (?1, ?2, ?3, ?4)
             ON CONFLICT (queue_id, key) DO UPDATE SET
                 action_id = excluded.action_id, keep_us = excluded.keep_us, until_us = NULL
             """
-        ).bind(1, queue.rawValue).bind(2, key.text).bind(3, action.rawValue)
+        try connection.cached(insert).bind(1, queue.rawValue).bind(2, key.text).bind(3, action.rawValue)
             .bind(4, key.retention.wholeMicroseconds).run()
         hasKeys = true
     }
@@ -32,8 +31,7 @@ final class DeduplicationKeys: TransactionSubject {
     ///
     /// An action waits if it neither runs, nor is cancelled, nor is deleted.
     func look(up key: String, in queue: QueueID) throws(SQLiteError) -> (action: ActionID, isWaiting: Bool)? {
-        let row = try connection.cached(
-            """
+        let query: StaticString = """
             SELECT k.action_id, k.until_us, k.keep_us,
                    EXISTS (SELECT 1 FROM sluice_action_rows AS a WHERE a.id = k.action_id),
                    EXISTS (SELECT 1 FROM sluice_claim_rows AS c
@@ -41,7 +39,7 @@ final class DeduplicationKeys: TransactionSubject {
                    EXISTS (SELECT 1 FROM sluice_state_rows WHERE action_id = k.action_id AND is_cancelled)
             FROM sluice_key_rows AS k WHERE k.queue_id = ?1 AND k.key = ?2
             """
-        ).bind(1, queue.rawValue).bind(2, key).first {
+        let row = try connection.cached(query).bind(1, queue.rawValue).bind(2, key).first {
             (
                 action: ActionID(rawValue: $0.int64(0)),
                 until: $0.optionalInt64(1).map(Timestamp.init(microseconds:)),
@@ -112,12 +110,11 @@ final class DeduplicationKeys: TransactionSubject {
     /// The keys affected end last, so one look-up shows whether there are any. While a key with a longer
     /// retention hides them, they are shortened when they are looked up. Returns whether there may be more.
     private func shortenKeys() throws(SQLiteError) -> Bool {
-        let isAhead = try connection.cached(
-            """
+        let query: StaticString = """
             SELECT until_us - keep_us > ?1 FROM sluice_key_rows WHERE until_us IS NOT NULL
             ORDER BY until_us DESC LIMIT 1
             """
-        ).bind(1, now.microseconds).first { $0.bool(0) }
+        let isAhead = try connection.cached(query).bind(1, now.microseconds).first { $0.bool(0) }
         guard isAhead == true else { return false }
         let shortened = try connection.cached(
             """

@@ -45,14 +45,13 @@ final class Edits: TransactionSubject {
     }
 
     private func standing(of action: ActionID) throws(SQLiteError) -> Standing? {
-        try connection.cached(
-            """
+        let query: StaticString = """
             SELECT a.queue_id, q.name, q.sort_type, a.sort_key, a.not_before_us IS NOT NULL,
                    EXISTS (SELECT 1 FROM sluice_claim_rows WHERE queue_id = a.queue_id AND action_id = a.id)
             FROM sluice_action_rows AS a JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
             WHERE a.id = ?1
             """
-        ).bind(1, action.rawValue).first { Standing($0, of: action) }
+        return try connection.cached(query).bind(1, action.rawValue).first { Standing($0, of: action) }
     }
 
     func move(
@@ -82,12 +81,11 @@ final class Edits: TransactionSubject {
             if !mutant("move") { try relocate(action, from: standing.queue, to: target) }
             return .success(.done)
         }
-        try connection.cached(
-            """
+        let insert: StaticString = """
             INSERT INTO sluice_state_rows (action_id, moves_to_queue_id) VALUES (?1, ?2)
             ON CONFLICT (action_id) DO UPDATE SET moves_to_queue_id = excluded.moves_to_queue_id
             """
-        ).bind(1, action.rawValue).bind(2, target.rawValue).run()
+        try connection.cached(insert).bind(1, action.rawValue).bind(2, target.rawValue).run()
         return .success(.deferred)
     }
 

@@ -32,12 +32,11 @@ extension Failures {
     /// If none are left, the queue continues.
     @discardableResult
     func failBatch(of queue: QueueID) throws(SQLiteError) -> Bool {
-        let failing = try connection.cached(
-            """
+        let query: StaticString = """
             SELECT fail_through_id, blocked_error, blocked_action_id, fail_key, fail_is_reversed
             FROM sluice_queue_rows WHERE queue_id = ?1 AND blocked_by = 'failing'
             """
-        ).bind(1, queue.rawValue).first {
+        let failing = try connection.cached(query).bind(1, queue.rawValue).first {
             (
                 through: ActionID(rawValue: $0.int64(0)), error: $0.text(1),
                 failed: Place(key: PlaceKey($0, 3), action: ActionID(rawValue: $0.int64(2))),

@@ -129,8 +129,7 @@ final class QueueFronts: TransactionSubject {
             return (try order.queuesOfNewest(), .ordered(after: QueueID(rawValue: .min), limit: page.limit))
         }
         // One step down the order for each queue, however many actions it holds.
-        let found = try connection.cached(
-            """
+        let query: StaticString = """
             WITH RECURSIVE busy (queue_id) AS (
                 SELECT (SELECT min(queue_id) FROM sluice_order_rows WHERE queue_id > ?1)
                 UNION ALL
@@ -143,7 +142,7 @@ final class QueueFronts: TransactionSubject {
                    IN ('failed', 'exhausted', 'expired', 'crashed', 'undecodable')
             FROM busy WHERE queue_id IS NOT NULL
             """
-        ).bind(1, last.rawValue).bind(2, limit)
+        let found = try connection.cached(query).bind(1, last.rawValue).bind(2, limit)
             .all { (queue: QueueID(rawValue: $0.int64(0)), isParked: !$0.isNull(1) && $0.bool(1)) }
         let queues = found.filter { !$0.isParked }.map(\.queue)
         // In a damaged file, a value that is not a number reads as an id already seen: the walk ends.

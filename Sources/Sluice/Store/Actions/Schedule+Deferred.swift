@@ -145,14 +145,13 @@ extension Schedule {
 
     /// Puts back released actions, which a restart may allow to run.
     func placeReleased() throws(SQLiteError) {
-        let actions = try connection.cached(
-            """
+        let query: StaticString = """
             SELECT a.id FROM sluice_state_rows AS s
             CROSS JOIN sluice_action_rows AS a ON a.id = s.action_id
             WHERE s.is_released = 1 AND a.not_before_us IS NOT NULL
               AND typeof(a.sort_key) NOT IN ('blob', 'null')
             """
-        ).all { ActionID(rawValue: $0.int64(0)) }
+        let actions = try connection.cached(query).all { ActionID(rawValue: $0.int64(0)) }
         try endDeferral(each: actions)
     }
 
@@ -183,14 +182,13 @@ extension Schedule {
         _ start: Timestamp,
         to newTime: (_ due: Timestamp, _ delay: Duration) -> Timestamp
     ) throws(SQLiteError) {
-        let asides = try connection.cached(
-            """
+        let query: StaticString = """
             SELECT a.id, a.not_before_us, s.retry_delay_us FROM sluice_state_rows AS s
             CROSS JOIN sluice_action_rows AS a ON a.id = s.action_id
             WHERE a.not_before_us = s.next_attempt_at_us
               AND (s.next_attempt_at_us - s.retry_delay_us > ?1) = ?2
             """
-        ).bind(1, start.microseconds).bind(2, areAfter).all {
+        let asides = try connection.cached(query).bind(1, start.microseconds).bind(2, areAfter).all {
             (
                 ActionID(rawValue: $0.int64(0)), Timestamp(microseconds: $0.int64(1)),
                 Duration.microseconds($0.int64(2))

@@ -109,14 +109,13 @@ final class Settlements: TransactionSubject {
         let (action, queue, discipline, number) = (run.action, run.queue, run.discipline, run.number)
         let spent = cause == .undecodable ? 0 : 1
         try history.record(run.failed, cause.rawValue, error: error)
-        try connection.cached(
-            """
+        let insert: StaticString = """
             INSERT INTO sluice_state_rows (action_id, attempts, last_error) VALUES (?1, ?2, ?3)
             ON CONFLICT (action_id) DO UPDATE SET
                 attempts = attempts + excluded.attempts, last_error = excluded.last_error,
                 is_suspect = 0, crashes = 0, suspicion = 0
             """
-        ).bind(1, action.rawValue).bind(2, spent).bind(3, bounded(error)).run()
+        try connection.cached(insert).bind(1, action.rawValue).bind(2, spent).bind(3, bounded(error)).run()
         try groups.leavePass(action, of: queue, by: discipline, policy)
         try failures.fail(action, in: queue, by: discipline, cause, policy, error: error, attempt: number)
         try schedule.deferAfterAttempt(run.place, in: queue, by: discipline, nil)
@@ -182,12 +181,11 @@ extension Settlements {
         // First: it takes the write lock, so that later reads see the file's last state.
         guard try removals.discard(receipt.action, of: receipt.queue, as: .succeeded) else { return false }
         core.touch(receipt.queue)
-        return try connection.cached(
-            """
+        let query: StaticString = """
             SELECT 1 FROM sluice_claim_rows
             WHERE queue_id = ?1 AND slot = ?2 AND action_id = ?3 AND claim = ?4
             """
-        ).bind(receipt).hasRow()
+        return try connection.cached(query).bind(receipt).hasRow()
     }
 
     /// Ends a run that the application settled in a transaction of its own, when the handler has returned.

@@ -41,13 +41,12 @@ final class Waits: TransactionSubject {
         let (first, last) = form.bounds
         let waiting = try endWaits(form)
         // With its crash count it would be parked again untried. It stays a suspect, and runs alone.
-        try connection.cached(
-            """
+        let update: StaticString = """
             UPDATE sluice_state_rows SET crashes = 0 WHERE action_id IN (
                 SELECT blocked_action_id FROM sluice_queue_rows
                 WHERE blocked_by = 'crashed' AND name >= ?1 AND (?2 IS NULL OR name < ?2))
             """
-        ).bind(1, first).bind(2, last).run()
+        try connection.cached(update).bind(1, first).bind(2, last).run()
         let parked = try connection.cached(
             """
             UPDATE sluice_queue_rows
@@ -85,13 +84,12 @@ final class Waits: TransactionSubject {
     func shortenWaits() throws(SQLiteError) {
         try schedule.shortenDeferrals()
         // An action that is still deferred has a row that cannot be written, and its wait is left unchanged.
-        let actions = try connection.cached(
-            """
+        let query: StaticString = """
             SELECT s.action_id FROM sluice_state_rows AS s
             LEFT JOIN sluice_action_rows AS a ON a.id = s.action_id
             WHERE s.next_attempt_at_us - s.retry_delay_us > ?1 AND a.not_before_us IS NOT s.next_attempt_at_us
             """
-        ).bind(1, now.microseconds).all { $0.int64(0) }
+        let actions = try connection.cached(query).bind(1, now.microseconds).all { $0.int64(0) }
         for action in actions {
             try core.writeIfPossible { () throws(SQLiteError) in
                 try connection.cached(

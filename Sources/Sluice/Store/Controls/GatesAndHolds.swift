@@ -47,13 +47,12 @@ final class GatesAndHolds: TransactionSubject {
     /// An opening ends with its process, or in this process with its store. If a process cannot be found
     /// dead, its opening lives while it runs the queues.
     func forgetGates() throws(SQLiteError) {
-        let owners = try connection.cached(
-            """
+        let query: StaticString = """
             SELECT g.owner, g.owner_pid, g.owner_process,
                    EXISTS (SELECT 1 FROM sluice_runner_rows AS r WHERE r.nonce = g.owner)
             FROM sluice_gate_rows AS g WHERE g.owner <> ?1
             """
-        ).bind(1, core.nonce).all {
+        let owners = try connection.cached(query).bind(1, core.nonce).all {
             ($0.int64(0), ProcessIdentity(pid: $0.int64(1), mark: $0.text(2)), runs: $0.bool(3))
         }
         for (nonce, process, runs) in owners where !runs {
@@ -118,12 +117,11 @@ final class GatesAndHolds: TransactionSubject {
             """
         )
         _ = try endHolds(deletion.bind(1, now.microseconds))
-        let begun = try connection.cached(
-            """
+        let update: StaticString = """
             UPDATE sluice_hold_rows SET since_us = ?1, until_us = ?1 + (until_us - since_us)
             WHERE until_us IS NOT NULL AND since_us > ?1
             """
-        ).bind(1, now.microseconds).run()
+        let begun = try connection.cached(update).bind(1, now.microseconds).run()
         if begun > 0 { core.changedControls(.holds) }
     }
 

@@ -79,8 +79,7 @@ final class Batches: TransactionSubject {
     ///
     /// A broker may stop after the last action of a batch, before it can close the batch.
     func forgetGathering() throws(SQLiteError) {
-        try connection.cached(
-            """
+        let deletion: StaticString = """
             DELETE FROM sluice_batch_rows
             WHERE is_open = 0 OR NOT (
                 EXISTS (SELECT 1 FROM sluice_order_rows AS o
@@ -92,7 +91,7 @@ final class Batches: TransactionSubject {
                     WHERE a.id > (SELECT value FROM sluice_counters WHERE name = 'ordered')
                       AND a.not_before_us IS NULL))
             """
-        ).run()
+        try connection.cached(deletion).run()
     }
 
     func runNow(
@@ -100,8 +99,7 @@ final class Batches: TransactionSubject {
         _ isBatched: (QueueName) -> Bool
     ) throws(SQLiteError) -> Set<QueueID> {
         let (first, last) = form.bounds
-        let queues = try connection.cached(
-            """
+        let query: StaticString = """
             SELECT q.queue_id, q.name, b.queue_id IS NOT NULL
             FROM sluice_queue_rows AS q LEFT JOIN sluice_batch_rows AS b ON b.queue_id = q.queue_id
             WHERE q.name >= ?1 AND (?2 IS NULL OR q.name < ?2) AND NOT coalesce(b.is_open, 0)
@@ -111,7 +109,7 @@ final class Batches: TransactionSubject {
                        WHERE a.id > (SELECT value FROM sluice_counters WHERE name = 'ordered')
                          AND a.not_before_us IS NULL))
             """
-        ).bind(1, first).bind(2, last).all {
+        let queues = try connection.cached(query).bind(1, first).bind(2, last).all {
             (id: QueueID(rawValue: $0.int64(0)), name: QueueName($0.text(1)), isGathering: $0.bool(2))
         }
         let started = queues.filter { $0.isGathering || isBatched($0.name) }

@@ -54,12 +54,11 @@ final class Groups: TransactionSubject {
         _ policy: FailurePolicy
     ) throws(SQLiteError) {
         guard discipline == .passOver, policy == .skip, try hasAnyTraces() else { return }
-        try connection.cached(
-            """
+        let insert: StaticString = """
             INSERT OR IGNORE INTO sluice_closed_group_rows (queue_id, name)
             SELECT ?2, name FROM sluice_group_rows WHERE action_id = ?1 AND is_start = 1
             """
-        ).bind(1, action.rawValue).bind(2, queue.rawValue).run()
+        try connection.cached(insert).bind(1, action.rawValue).bind(2, queue.rawValue).run()
         // They are open in the next pass.
         order.repeatPass(of: queue)
     }
@@ -95,12 +94,11 @@ final class Groups: TransactionSubject {
     /// Returns whether there are any groups, deferrals for gates or closed groups: most files pay nothing for them.
     private func hasAnyTraces() throws(SQLiteError) -> Bool {
         if let hasTraces { return hasTraces }
-        let found = try connection.cached(
-            """
+        let query: StaticString = """
             SELECT 1 WHERE EXISTS (SELECT 1 FROM sluice_group_rows)
                 OR EXISTS (SELECT 1 FROM sluice_deferred_rows) OR EXISTS (SELECT 1 FROM sluice_closed_group_rows)
             """
-        ).hasRow()
+        let found = try connection.cached(query).hasRow()
         hasTraces = found
         return found
     }
