@@ -27,9 +27,7 @@ final class DeduplicationKeys: TransactionSubject {
         return try look(up: key.text, in: entry.id) != nil
     }
 
-    /// Returns the action of a key, unless the key has ended.
-    ///
-    /// An action waits if it neither runs, nor is cancelled, nor is deleted.
+    /// Returns the action of a key that has not ended; if deleted, cancelled or running, it does not wait.
     func look(up key: String, in queue: QueueID) throws(SQLiteError) -> (action: ActionID, isWaiting: Bool)? {
         let query: StaticString = """
             SELECT k.action_id, k.until_us, k.keep_us,

@@ -158,13 +158,11 @@ final class Edits: TransactionSubject {
             """
         ).bind(1, action.rawValue).bind(2, kind).bind(3, payload).bind(4, version.map(Int64.init)).run()
         // An edit lifts the parking of an action that could not run as it was.
-        let isLifted = try connection.cached(
-            """
-            SELECT 1 FROM sluice_queue_rows WHERE queue_id = ?1 AND blocked_action_id = ?2
-            AND blocked_by IN ('undecodable', 'unknown kind', 'no route')
-            """
-        ).bind(1, standing.queue.rawValue).bind(2, action.rawValue).hasRow()
-        if isLifted { try blocks.unblock(standing.queue) }
+        if let reason = try blocks.reason(of: action, in: standing.queue),
+            reason == .undecodable || reason.isOfRoute
+        {
+            try blocks.unblock(standing.queue)
+        }
         core.touch(standing.queue)
         try core.events.record(.edited, action, in: standing.queue)
         return standing.isRunning ? .deferred : .done
@@ -250,9 +248,7 @@ final class Edits: TransactionSubject {
 }
 
 extension PlaceKey {
-    /// Returns a key that sorts an action before a place; `nil` if no key is smaller.
-    ///
-    /// It is the same key if the action is older.
+    /// Returns a key that sorts an action before a place: the same if it is older; `nil` if none is smaller.
     static func inFront(of first: Place, for action: ActionID) -> PlaceKey? {
         if action < first.action { return first.key }
         switch first.key {
@@ -263,9 +259,7 @@ extension PlaceKey {
         }
     }
 
-    /// Returns a key that sorts an action after a place; `nil` if no key is greater.
-    ///
-    /// It is the same key if the action is newer.
+    /// Returns a key that sorts an action after a place: the same if it is newer; `nil` if none is greater.
     static func behind(_ last: Place, for action: ActionID) -> PlaceKey? {
         if action > last.action { return last.key }
         switch last.key {

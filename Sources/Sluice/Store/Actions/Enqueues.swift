@@ -22,7 +22,7 @@ final class Enqueues: TransactionSubject {
         (self.expiry, self.groups, self.schedule) = (expiry, groups, schedule)
     }
 
-    /// Stores actions; a refusal before anything is written is returned, so that its group needs no roll-back.
+    /// Stores actions; returns a refusal before anything is written, so that its group needs no roll-back.
     func enqueue(_ drafts: [ActionDraft]) throws -> Result<[ActionID], SluiceError> {
         if drafts.contains(where: { $0.extras?.key != nil }) { return try enqueueSingly(drafts) }
         if let refusal = try refusalByDepth(drafts) { return .failure(refusal) }
@@ -31,7 +31,7 @@ final class Enqueues: TransactionSubject {
         var rest = drafts[...]
         while let draft = rest.first {
             let rows = rest.prefix(Self.rowsTogether)
-            // With keys of one type: a later draft of the statement could not see a type set by an earlier one.
+            // With keys of one type: a later draft of one statement cannot see a type set by an earlier one.
             if rows.count == Self.rowsTogether,
                 rows.allSatisfy({ $0.isPlain && $0.sortKey.kind == draft.sortKey.kind })
             {

@@ -48,9 +48,11 @@ final class Expiry: TransactionSubject {
         guard core.epoch != nil else { return nil }
         forgetSweptTime()
         // A value that is not a number, in a damaged file, sorts after all times.
-        let expiry = try connection.cached(
-            "SELECT min(expires_at_us) FROM sluice_action_rows WHERE expires_at_us > ?1 AND expires_at_us <= ?2"
-        ).bind(1, mark?.expiry.microseconds ?? .min).bind(2, Int64.max)
+        let query: StaticString = """
+            SELECT min(expires_at_us) FROM sluice_action_rows
+            WHERE expires_at_us > ?1 AND expires_at_us <= ?2
+            """
+        let expiry = try connection.cached(query).bind(1, mark?.expiry.microseconds ?? .min).bind(2, Int64.max)
             .first { $0.optionalInt64(0).map(Timestamp.init(microseconds:)) }
         let times = [expiry ?? nil, try keys.hasAnyKeys() ? now + Self.keySweepInterval : nil]
         return times.compactMap { $0 }.min()

@@ -5,9 +5,7 @@ extension Failures {
     /// The most dead letters that one transaction makes when a whole queue fails.
     static let failBatchSize = 500
 
-    /// Marks a queue as failing: all its current actions that sort after an action become dead letters.
-    ///
-    /// If the queue is reversed, those that sort before it.
+    /// Marks a queue as failing: its actions after one, or before it if reversed, become dead letters.
     func failAll(
         of queue: QueueID,
         isReversed: Bool,
@@ -27,9 +25,7 @@ extension Failures {
             .bind(5, mutant("arrivals while failing") ? .max : last.rawValue).bind(6, isReversed).run()
     }
 
-    /// Makes dead letters of the next actions of a failing queue, and returns whether any are left.
-    ///
-    /// If none are left, the queue continues.
+    /// Makes dead letters of the next actions of a failing queue; if none are left, it continues: `false`.
     @discardableResult
     func failBatch(of queue: QueueID) throws(SQLiteError) -> Bool {
         let query: StaticString = """
@@ -107,10 +103,9 @@ extension Failures {
         LIMIT ?3
         """
 
-    /// Returns actions of a queue that are exempt from its failing.
+    /// Returns the actions that are exempt from the failing of a queue.
     ///
-    /// Those that run, in whatever process, end by their own outcomes; others entered the queue from
-    /// elsewhere after a sequence was given.
+    /// Those that run, in whatever process, end by their own outcomes; others entered the queue since.
     private func spared(in queue: QueueID, after last: ActionID) throws(SQLiteError) -> Set<ActionID> {
         let actions = try connection.cached(
             """

@@ -71,13 +71,17 @@ final class QueueBlocks: TransactionSubject {
         core.touch(queue)
     }
 
+    /// Returns why an action blocks a queue; `nil` if it does not.
+    func reason(of action: ActionID, in queue: QueueID) throws(SQLiteError) -> BlockReason? {
+        let query: StaticString =
+            "SELECT blocked_by FROM sluice_queue_rows WHERE queue_id = ?1 AND blocked_action_id = ?2"
+        return try connection.cached(query).bind(1, queue.rawValue).bind(2, action.rawValue)
+            .first { $0.optionalText(0).map(BlockReason.init(stored:)) } ?? nil
+    }
+
     /// Lifts the parking that a deleted action has caused; the failing of a queue ends by itself.
     func liftBlock(of action: ActionID, in queue: QueueID) throws(SQLiteError) {
-        let query: StaticString = """
-            SELECT 1 FROM sluice_queue_rows
-            WHERE queue_id = ?1 AND blocked_action_id = ?2 AND blocked_by <> 'failing'
-            """
-        let isCause = try connection.cached(query).bind(1, queue.rawValue).bind(2, action.rawValue).hasRow()
-        if isCause && !mutant("removal unblocks") { try unblock(queue) }
+        guard let reason = try reason(of: action, in: queue), reason != .failing else { return }
+        if !mutant("removal unblocks") { try unblock(queue) }
     }
 }

@@ -14,12 +14,9 @@ final class QueueRows: TransactionSubject {
         try queue(named: draft.queue, sorting: draft.sortKey.kind, isFixed: draft.fixesSortKind)
     }
 
-    /// Returns the queue of a name for an action with such a sort key.
+    /// Returns the queue of a name; a new one, and one without actions, adopts the type of the action's key.
     ///
-    /// A new queue, and one without actions, adopts the type of the key.
-    ///
-    /// - Parameter isFixed: Whether the application's options set the type. The queue then adopts it, and its
-    ///   actions' keys are converted.
+    /// So does any queue if the application's options have fixed the type: its actions' keys are converted.
     func queue(named name: QueueName, sorting kind: SortKey.Kind, isFixed: Bool = false) throws -> QueueID {
         guard let entry = try core.knownQueue(named: name) else {
             // Not by RETURNING, which makes a table for its answer.

@@ -29,9 +29,7 @@ extension Schedule {
         let delay: Duration?
         let gate: GateName?
 
-        /// - Parameters:
-        ///   - delay: The wait, unless a gate shortens it.
-        ///   - opening: The counter `opening` when the attempt began; a gate with a later value opened since.
+        /// A gate whose counter `opening` is later than that of the attempt's begin has opened since.
         init(_ delay: Duration, untilOpen gate: GateName?, openedSince opening: Int64, _ controls: Controls) {
             self.gate = gate
             let state = gate.flatMap { controls.gates[$0] }
@@ -43,7 +41,7 @@ extension Schedule {
 
     /// Defers an action after its attempt, if its discipline does so; its pass continues.
     ///
-    /// - Parameter wait: If `nil`, the attempt is not to be retried: its broker stopped, or it failed for good.
+    /// - Parameter wait: If `nil`, it is not to be retried: its broker stopped, or it failed for good.
     func deferAfterAttempt(
         _ place: Place,
         in queue: QueueID,
@@ -75,9 +73,7 @@ extension Schedule {
         try groups.forgetDeferral(action)
     }
 
-    /// Returns deferred actions to their places, and the number of those that are not deferred any more.
-    ///
-    /// An action whose row cannot be written stays as it is, and delays no other (G9).
+    /// Returns deferred actions to their places, and how many; an unwritable one delays no other (G9).
     @discardableResult
     private func endDeferral(each actions: [ActionID]) throws(SQLiteError) -> Int {
         var count = 0
@@ -176,7 +172,7 @@ extension Schedule {
     /// What the wall clock may lose between two checks: more than the steps by which a system adjusts it.
     private static let clockTolerance: Duration = .seconds(1)
 
-    /// Changes the times of the deferrals made after a time, or of those made before, where rows can be written.
+    /// Changes the times of deferrals made after a time, or of those made before, if they can be written.
     private func moveDeferrals(
         areAfter: Bool,
         _ start: Timestamp,

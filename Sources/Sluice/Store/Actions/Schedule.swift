@@ -144,7 +144,7 @@ final class Schedule: TransactionSubject {
         }
     }
 
-    /// Places an action, and returns whether its row could be written; if not, it does not hold up others (G9).
+    /// Places an action, and returns whether its row could be written; if not, it holds up no others (G9).
     func placeIfWritable(_ due: DueAction) throws(SQLiteError) -> Bool {
         let action = due.place.action
         do {

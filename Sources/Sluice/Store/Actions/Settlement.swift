@@ -14,10 +14,9 @@ package enum Settlement: Sendable, Hashable {
     /// The action is given back by a stopping broker, and waits for nothing.
     case stop
 
-    /// Whether the settlement must survive a loss of power.
+    /// Whether it must survive a loss of power, as dead letters, parking and the application's writes must.
     ///
-    /// Losing a success, a retry or a release only means that the action runs again, which G5 allows. Dead
-    /// letters, parking and the application's writes must not be lost.
+    /// Losing another only means that the action runs again, which G5 allows.
     var sync: SyncNeed {
         switch self {
         case .fail, .successWriting: .owed

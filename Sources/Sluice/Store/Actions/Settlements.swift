@@ -92,10 +92,10 @@ final class Settlements: TransactionSubject {
     private func stop(_ run: EndedRun) throws(SQLiteError) {
         try core.events.record(.released, run.action, in: run.queue) { $0.attempt = run.number }
         if run.state.isSuspect {
-            try self.run(
-                "UPDATE sluice_state_rows SET is_suspect = 0, crashes = 0, suspicion = 0 WHERE action_id = ?1",
-                run.action
-            )
+            let update: StaticString = """
+                UPDATE sluice_state_rows SET is_suspect = 0, crashes = 0, suspicion = 0 WHERE action_id = ?1
+                """
+            try self.run(update, run.action)
         }
         try schedule.deferAfterAttempt(run.place, in: run.queue, by: run.discipline, nil)
     }
@@ -176,7 +176,7 @@ final class Settlements: TransactionSubject {
 // MARK: - With the application's writes
 
 extension Settlements {
-    /// Returns `false` if the receipt does not hold the slot, or the action is deleted: roll the savepoint back.
+    /// Returns `false` if the receipt lacks the slot or the action is deleted: roll the savepoint back.
     func succeedJoined(_ receipt: Receipt) throws(SQLiteError) -> Bool {
         // First: it takes the write lock, so that later reads see the file's last state.
         guard try removals.discard(receipt.action, of: receipt.queue, as: .succeeded) else { return false }

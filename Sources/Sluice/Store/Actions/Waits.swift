@@ -70,7 +70,8 @@ final class Waits: TransactionSubject {
                 try connection.cached(
                     """
                     UPDATE sluice_state_rows
-                    SET next_attempt_at_us = NULL, retry_delay_us = NULL, waits_for_gate = NULL, is_released = 0
+                    SET next_attempt_at_us = NULL, retry_delay_us = NULL, waits_for_gate = NULL,
+                        is_released = 0
                     WHERE action_id = ?1
                     """
                 ).bind(1, action).run()
@@ -90,11 +91,11 @@ final class Waits: TransactionSubject {
             WHERE s.next_attempt_at_us - s.retry_delay_us > ?1 AND a.not_before_us IS NOT s.next_attempt_at_us
             """
         let actions = try connection.cached(query).bind(1, now.microseconds).all { $0.int64(0) }
+        let update: StaticString =
+            "UPDATE sluice_state_rows SET next_attempt_at_us = ?2 + retry_delay_us WHERE action_id = ?1"
         for action in actions {
             try core.writeIfPossible { () throws(SQLiteError) in
-                try connection.cached(
-                    "UPDATE sluice_state_rows SET next_attempt_at_us = ?2 + retry_delay_us WHERE action_id = ?1"
-                ).bind(1, action).bind(2, now.microseconds).run()
+                try connection.cached(update).bind(1, action).bind(2, now.microseconds).run()
             }
         }
     }
@@ -110,9 +111,7 @@ final class Waits: TransactionSubject {
 }
 
 extension QueuePattern.Form {
-    /// The smallest name that may match, and the smallest after all that match; `nil` if there is none.
-    ///
-    /// Text compares by its bytes, so a prefix is a range of names.
+    /// The smallest name that may match, and the smallest after all that match, by bytes; or `nil`.
     var bounds: (first: String, last: String?) {
         switch self {
         case .exact(let name): (name.rawValue, name.rawValue + "\u{0}")

@@ -75,9 +75,7 @@ final class Batches: TransactionSubject {
         ).bind(1, queue.rawValue).run()
     }
 
-    /// Deletes batches that have not started, which are recomputed by the current rules, and finished ones.
-    ///
-    /// A broker may stop after the last action of a batch, before it can close the batch.
+    /// Deletes batches that have not started, as rules change, and finished ones that no broker has closed.
     func forgetGathering() throws(SQLiteError) {
         let deletion: StaticString = """
             DELETE FROM sluice_batch_rows

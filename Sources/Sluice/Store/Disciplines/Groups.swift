@@ -63,7 +63,7 @@ final class Groups: TransactionSubject {
         order.repeatPass(of: queue)
     }
 
-    /// Opens the groups that an action starts, before it leaves its place; skipped members run in the next pass.
+    /// Opens the groups that an action starts, before it leaves its place; members may run in the next pass.
     func openGroups(of action: ActionID) throws(SQLiteError) {
         guard try hasAnyTraces() else { return }
         let queues = try connection.cached(
@@ -91,12 +91,12 @@ final class Groups: TransactionSubject {
         return try order.endPass(of: queue)
     }
 
-    /// Returns whether there are any groups, deferrals for gates or closed groups: most files pay nothing for them.
+    /// Returns whether there are any groups, deferrals for gates or closed groups: most files have none.
     private func hasAnyTraces() throws(SQLiteError) -> Bool {
         if let hasTraces { return hasTraces }
         let query: StaticString = """
-            SELECT 1 WHERE EXISTS (SELECT 1 FROM sluice_group_rows)
-                OR EXISTS (SELECT 1 FROM sluice_deferred_rows) OR EXISTS (SELECT 1 FROM sluice_closed_group_rows)
+            SELECT 1 FROM sluice_group_rows UNION ALL SELECT 1 FROM sluice_deferred_rows
+            UNION ALL SELECT 1 FROM sluice_closed_group_rows LIMIT 1
             """
         let found = try connection.cached(query).hasRow()
         hasTraces = found
