@@ -52,7 +52,8 @@ final class Expiry: TransactionSubject {
             SELECT min(expires_at_us) FROM sluice_action_rows
             WHERE expires_at_us > ?1 AND expires_at_us <= ?2
             """
-        let expiry = try connection.cached(query).bind(1, mark?.expiry.microseconds ?? .min).bind(2, Int64.max)
+        let swept = mark?.expiry.microseconds ?? .min
+        let expiry = try connection.cached(query).bind(1, swept).bind(2, Int64.max)
             .first { $0.optionalInt64(0).map(Timestamp.init(microseconds:)) }
         let times = [expiry ?? nil, try keys.hasAnyKeys() ? now + Self.keySweepInterval : nil]
         return times.compactMap { $0 }.min()
