@@ -64,7 +64,6 @@ final class DeduplicationKeys: TransactionSubject {
         return found
     }
 
-    /// Keeps the key of a deleted action for its retention time.
     func beginRetention(of action: ActionID) throws(SQLiteError) {
         guard try hasAnyKeys() else { return }
         try connection.cached("UPDATE sluice_key_rows SET until_us = ?2 + keep_us WHERE action_id = ?1")

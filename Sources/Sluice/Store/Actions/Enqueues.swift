@@ -151,7 +151,7 @@ final class Enqueues: TransactionSubject {
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
         """
 
-    func refusalByDepth(_ drafts: [ActionDraft]) throws -> SluiceError? {
+    private func refusalByDepth(_ drafts: [ActionDraft]) throws -> SluiceError? {
         var added: [QueueName: Int] = [:]
         for draft in drafts {
             guard let limit = draft.depthLimit else { continue }
@@ -163,13 +163,11 @@ final class Enqueues: TransactionSubject {
         }
         return nil
     }
-}
 
-// MARK: - Deduplication keys
+    // MARK: - Deduplication keys
 
-extension Enqueues {
     /// Stores actions of which some have keys, all or none, in their order.
-    func enqueueSingly(_ drafts: [ActionDraft]) throws -> Result<[ActionID], SluiceError> {
+    private func enqueueSingly(_ drafts: [ActionDraft]) throws -> Result<[ActionID], SluiceError> {
         var ids: [ActionID] = []
         var hasWritten = false
         for draft in drafts {

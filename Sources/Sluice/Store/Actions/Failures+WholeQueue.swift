@@ -121,9 +121,8 @@ extension Failures {
 
     /// Returns whether an action is at a place of a queue's order, or will be when it is due.
     private func isAt(_ place: Place, of queue: QueueID) throws(SQLiteError) -> Bool {
-        let key = try connection.cached(
-            "SELECT sort_key FROM sluice_action_rows WHERE id = ?1 AND queue_id = ?2"
-        ).bind(1, place.action.rawValue).bind(2, queue.rawValue).first { PlaceKey($0, 0) }
-        return key == place.key
+        let query: StaticString = "SELECT sort_key FROM sluice_action_rows WHERE id = ?1 AND queue_id = ?2"
+        let statement = try connection.cached(query).bind(1, place.action.rawValue).bind(2, queue.rawValue)
+        return try statement.first { PlaceKey($0, 0) } == place.key
     }
 }

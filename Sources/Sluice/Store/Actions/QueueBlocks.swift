@@ -71,7 +71,7 @@ final class QueueBlocks: TransactionSubject {
         core.touch(queue)
     }
 
-    /// Returns why an action blocks a queue; `nil` if it does not.
+    /// Returns why an action blocks a queue.
     func reason(of action: ActionID, in queue: QueueID) throws(SQLiteError) -> BlockReason? {
         let query: StaticString =
             "SELECT blocked_by FROM sluice_queue_rows WHERE queue_id = ?1 AND blocked_action_id = ?2"

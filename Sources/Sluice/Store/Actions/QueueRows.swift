@@ -65,7 +65,7 @@ final class QueueRows: TransactionSubject {
         }
         for action in actions {
             // A running action stays for its handler; if it has to wait again, it sorts first.
-            guard let key = action.key ?? (action.isRunning ? PlaceKey.smallest(of: kind) : nil) else {
+            guard let key = action.key ?? (action.isRunning ? Self.smallestKey(of: kind) : nil) else {
                 let error =
                     "its sort key, of the type \(old), cannot be made a key of the type \(kind), by which "
                     + "the options of the application order the queue"
@@ -107,10 +107,8 @@ final class QueueRows: TransactionSubject {
                EXISTS (SELECT 1 FROM sluice_claim_rows AS c WHERE c.queue_id = ?1 AND c.action_id = f.id)
         FROM sluice_action_facts AS f WHERE f.queue_id = ?1
         """
-}
 
-extension PlaceKey {
-    fileprivate static func smallest(of kind: SortKey.Kind) -> PlaceKey {
+    private static func smallestKey(of kind: SortKey.Kind) -> PlaceKey {
         switch kind {
         case .arrival: .integer(0)
         case .integer, .date: .integer(.min)

@@ -4,7 +4,6 @@ internal import SluiceSQLite
 ///
 /// The end of its wait is found like the time of a scheduled action.
 extension Schedule {
-    /// Defers an action until its next attempt is due.
     func deferAction(_ action: ActionID, until time: Timestamp) throws(SQLiteError) {
         try setTime(of: action, time)
         noteScheduled(at: time)
@@ -39,9 +38,7 @@ extension Schedule {
         }
     }
 
-    /// Defers an action after its attempt, if its discipline does so; its pass continues.
-    ///
-    /// - Parameter wait: If `nil`, it is not to be retried: its broker stopped, or it failed for good.
+    /// Defers an action, if its discipline does so; without a wait it was stopped, or failed for good.
     func deferAfterAttempt(
         _ place: Place,
         in queue: QueueID,

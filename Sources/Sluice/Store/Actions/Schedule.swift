@@ -13,7 +13,6 @@ final class Schedule: TransactionSubject {
     /// The same at the last commit.
     private var committedAdmission: (wall: Timestamp, uptime: Duration)?
 
-    /// What is remembered of scheduled actions.
     struct Memory {
         /// A time before which no scheduled action is due; `nil` if the file must be read.
         var earliest: Timestamp?
@@ -40,7 +39,6 @@ final class Schedule: TransactionSubject {
         for opening in core.openings { try expectOpening(for: opening.gate) }
     }
 
-    /// Records a time at which an action is due.
     func expect(_ time: Timestamp) { dueAt = min(dueAt ?? time, time) }
 
     /// Returns the earliest time at which a deferred action is due, once.

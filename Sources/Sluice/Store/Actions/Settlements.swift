@@ -55,9 +55,7 @@ final class Settlements: TransactionSubject {
         return .settled
     }
 
-    /// Writes a wait: a release spends no attempt, and keeps the last error if it has none.
-    ///
-    /// As the attempt finished, its suspicion is cleared.
+    /// Writes a wait, and clears suspicion; a release spends no attempt, and may keep the last error.
     private func wait(
         _ run: EndedRun,
         _ delay: Duration,
@@ -171,11 +169,9 @@ final class Settlements: TransactionSubject {
         guard try core.exists(receipt.action) else { return }
         try edits.relocate(receipt.action, from: receipt.queue, to: target)
     }
-}
 
-// MARK: - With the application's writes
+    // MARK: - With the application's writes
 
-extension Settlements {
     /// Returns `false` if the receipt lacks the slot or the action is deleted: roll the savepoint back.
     func succeedJoined(_ receipt: Receipt) throws(SQLiteError) -> Bool {
         // First: it takes the write lock, so that later reads see the file's last state.
@@ -263,7 +259,6 @@ private struct EndedRun {
 
     var action: ActionID { receipt.action }
     var queue: QueueID { receipt.queue }
-    /// The attempt's number, counted from 1.
     var number: Int { state.attempts + 1 }
     var failed: FailedRun { FailedRun(receipt: receipt, startedAt: began.at, number: number) }
 }

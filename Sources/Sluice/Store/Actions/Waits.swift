@@ -11,7 +11,7 @@ final class Waits: TransactionSubject {
     func endWaits(_ form: QueuePattern.Form) throws(SQLiteError) -> Set<QueueID> {
         let (first, last) = form.bounds
         try schedule.placeWaiting(form)
-        let waiting = try connection.cached(
+        let queues = try connection.cached(
             """
             UPDATE sluice_state_rows SET next_attempt_at_us = NULL, retry_delay_us = NULL
             WHERE next_attempt_at_us IS NOT NULL AND action_id IN (
@@ -25,9 +25,8 @@ final class Waits: TransactionSubject {
             RETURNING (SELECT queue_id FROM sluice_action_rows WHERE id = action_id)
             """
         ).bind(1, first).bind(2, last).all { QueueID(rawValue: $0.int64(0)) }
-        let queues = Set(waiting)
-        try noteChanged(queues)
-        return queues
+        try noteChanged(Set(queues))
+        return Set(queues)
     }
 
     private func noteChanged(_ queues: Set<QueueID>) throws(SQLiteError) {

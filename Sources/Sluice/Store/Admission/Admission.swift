@@ -1,6 +1,5 @@
 /// The routes and the rules of queues at the time of a claim, by which it decides whether a head may run.
 package final class Admission: Sendable {
-    /// A route's conditions for a head.
     package struct Entry: Sendable {
         let id: RouteID
         /// The most of its handlers that run at the same time; `nil` for the broker's limit.

@@ -1,2 +1,1 @@
-/// The number of a route in its broker.
 package struct RouteID: Hashable, Sendable { package let rawValue: Int }

@@ -47,13 +47,11 @@ final class Batches: TransactionSubject {
         upTo count: Int,
         _ rest: (endedAt: Timestamp, through: ActionID)?
     ) throws(SQLiteError) -> Waiting {
-        let last = ActionID(rawValue: .max)
-        guard let rest else {
-            return try self.waiting(in: queue, upTo: count, among: ActionID(rawValue: 0)...last)
-        }
+        let (first, last) = (ActionID(rawValue: 0), ActionID(rawValue: .max))
+        guard let rest else { return try self.waiting(in: queue, upTo: count, among: first...last) }
         let next = ActionID(rawValue: rest.through.rawValue + 1)
         var waiting = try self.waiting(in: queue, upTo: count, among: next...last)
-        let left = try self.waiting(in: queue, upTo: 1, among: ActionID(rawValue: 0)...rest.through)
+        let left = try self.waiting(in: queue, upTo: 1, among: first...rest.through)
         if left.oldest != nil { waiting.oldest = min(waiting.oldest ?? rest.endedAt, rest.endedAt) }
         return waiting
     }
@@ -62,13 +60,13 @@ final class Batches: TransactionSubject {
     func closeBatch(of queue: QueueID, _ rules: QueueRules, leavesRest: Bool) throws(SQLiteError) {
         guard rules.isBatched else { return }
         if leavesRest {
+            let last = try core.lastActionID().rawValue
             try connection.cached(
                 """
                 UPDATE sluice_batch_rows SET is_open = 0, due_us = ?2, rest_us = ?2, rest_through_id = ?3
                 WHERE queue_id = ?1 AND is_open = 1
                 """
-            ).bind(1, queue.rawValue).bind(2, now.microseconds).bind(3, try core.lastActionID().rawValue)
-                .run()
+            ).bind(1, queue.rawValue).bind(2, now.microseconds).bind(3, last).run()
         }
         try connection.cached(
             "DELETE FROM sluice_batch_rows WHERE queue_id = ?1 AND (is_open = 1 OR rest_us IS NULL)"
@@ -122,12 +120,9 @@ final class Batches: TransactionSubject {
         try connection.cached(
             "SELECT due_us, is_open, rest_us, rest_through_id FROM sluice_batch_rows WHERE queue_id = ?1"
         ).bind(1, queue.rawValue).first { row in
-            Batch(
-                dueAt: Timestamp(microseconds: row.int64(0)),
-                isOpen: row.bool(1),
-                rest: row.optionalInt64(2)
-                    .map { (Timestamp(microseconds: $0), ActionID(rawValue: row.int64(3))) }
-            )
+            let rest = row.optionalInt64(2)
+                .map { (endedAt: Timestamp(microseconds: $0), through: ActionID(rawValue: row.int64(3))) }
+            return Batch(dueAt: Timestamp(microseconds: row.int64(0)), isOpen: row.bool(1), rest: rest)
         }
     }
 
