@@ -55,7 +55,7 @@ final class Expiry: TransactionSubject {
         let swept = mark?.expiry.microseconds ?? .min
         let expiry = try connection.cached(query).bind(1, swept).bind(2, Int64.max)
             .first { $0.optionalInt64(0).map(Timestamp.init(microseconds:)) }
-        let times = [expiry ?? nil, try keys.hasAnyKeys() ? now + Self.keySweepInterval : nil]
+        let times: [Timestamp?] = [expiry ?? nil, try keys.hasAnyKeys() ? now + Self.keySweepInterval : nil]
         return times.compactMap { $0 }.min()
     }
 
