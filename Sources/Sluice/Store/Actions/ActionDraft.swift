@@ -29,24 +29,11 @@ package struct ActionDraft: Sendable {
         depthLimit: Int? = nil,
         extras: DraftExtras? = nil
     ) {
-        self.fixesSortKind = fixesSortKind
-        self.queue = queue
-        self.kind = kind
-        self.sortKey = sortKey
-        self.payload = payload
-        self.version = version
-        self.notBefore = notBefore
-        self.depthLimit = depthLimit
-        self.extras = extras
+        (self.queue, self.kind, self.sortKey, self.fixesSortKind) = (queue, kind, sortKey, fixesSortKind)
+        (self.payload, self.version, self.notBefore) = (payload, version, notBefore)
+        (self.depthLimit, self.extras) = (depthLimit, extras)
     }
-}
 
-extension ActionDraft {
     /// Whether it has defaults where most actions have them.
     var isPlain: Bool { version == 1 && trace == nil && extras == nil }
-
-    /// Returns whether one statement can store it together with another plain draft.
-    func isPlain(like other: ActionDraft) -> Bool {
-        isPlain && sortKey.kind == other.sortKey.kind
-    }
 }

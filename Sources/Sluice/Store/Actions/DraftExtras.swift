@@ -13,15 +13,6 @@ package final class DraftExtras: Sendable {
         key: DeduplicationKey? = nil,
         groups: ActionGroups? = nil
     ) {
-        self.groups = groups
-        self.expiresAt = expiresAt
-        self.tag = tag
-        self.gate = gate
-        self.key = key
+        (self.expiresAt, self.tag, self.gate, self.key, self.groups) = (expiresAt, tag, gate, key, groups)
     }
-}
-
-extension DraftExtras {
-    /// Whether the file must be read before the action is stored.
-    var isSingular: Bool { key != nil }
 }

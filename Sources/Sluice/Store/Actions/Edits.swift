@@ -23,18 +23,11 @@ final class Edits: TransactionSubject {
         _ expiry: Expiry,
         _ failures: Failures
     ) {
-        self.core = core
-        self.queueRows = queueRows
-        self.schedule = schedule
-        self.groups = groups
-        self.keys = keys
-        self.blocks = blocks
-        self.fronts = fronts
-        self.expiry = expiry
-        self.failures = failures
+        (self.core, self.queueRows, self.schedule, self.groups) = (core, queueRows, schedule, groups)
+        (self.keys, self.blocks, self.fronts) = (keys, blocks, fronts)
+        (self.expiry, self.failures) = (expiry, failures)
     }
 
-    /// Where an action is, and whether it runs.
     private struct Standing {
         let queue: QueueID
         let name: QueueName
@@ -42,29 +35,23 @@ final class Edits: TransactionSubject {
         let place: Place
         let isScheduled: Bool
         let isRunning: Bool
+
+        init(_ row: Row, of action: ActionID) {
+            (queue, name) = (QueueID(rawValue: row.int64(0)), QueueName(row.text(1)))
+            sortKind = SortKey.Kind(rawValue: row.text(2)) ?? .arrival
+            place = Place(key: PlaceKey(row, 3), action: action)
+            (isScheduled, isRunning) = (row.bool(4), row.bool(5))
+        }
     }
 
     private func standing(of action: ActionID) throws(SQLiteError) -> Standing? {
-        let found = try connection.cached(
-            """
+        let query: StaticString = """
             SELECT a.queue_id, q.name, q.sort_type, a.sort_key, a.not_before_us IS NOT NULL,
-                   EXISTS (SELECT 1 FROM sluice_claim_rows AS c
-                           WHERE c.queue_id = a.queue_id AND c.action_id = a.id)
+                   EXISTS (SELECT 1 FROM sluice_claim_rows WHERE queue_id = a.queue_id AND action_id = a.id)
             FROM sluice_action_rows AS a JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
             WHERE a.id = ?1
             """
-        )
-        .bind(1, action.rawValue).first {
-            Standing(
-                queue: QueueID(rawValue: $0.int64(0)),
-                name: QueueName($0.text(1)),
-                sortKind: SortKey.Kind(rawValue: $0.text(2)) ?? .arrival,
-                place: Place(key: PlaceKey($0, 3), action: action),
-                isScheduled: $0.bool(4),
-                isRunning: $0.bool(5)
-            )
-        }
-        return found
+        return try connection.cached(query).bind(1, action.rawValue).first { Standing($0, of: action) }
     }
 
     func move(
@@ -74,44 +61,37 @@ final class Edits: TransactionSubject {
     ) throws -> Result<ActionChange, SluiceError> {
         guard let standing = try standing(of: action) else { return .success(.missing) }
         if standing.name == name {
-            // A move that was requested for the end of its attempt is dropped.
-            try connection.cached(
-                "UPDATE sluice_state_rows SET moves_to_queue_id = NULL WHERE action_id = ?1"
-            )
-            .bind(1, action.rawValue).run()
+            try forgetMove(of: action)
             return .success(.done)
         }
         if let kind = options?.sortKey, kind != standing.sortKind {
-            return .failure(
-                SluiceError(
-                    .sortKeyMismatch,
-                    "the queue '\(name)' is ordered by \(kind), as its options say; the action's key is "
-                        + "\(standing.sortKind): move it to a queue of its own type of key"
-                )
-            )
+            let text =
+                "the queue '\(name)' is ordered by \(kind), as its options say; the action's key is "
+                + "\(standing.sortKind): move it to a queue of its own type of key"
+            return .failure(SluiceError(.sortKeyMismatch, text))
         }
         if let depthLimit = options?.maximumDepth, let target = try core.knownQueue(named: name),
             try order.depth(of: target.id) >= depthLimit
         {
             return .failure(core.full(name, depthLimit))
         }
-        let target = try queueRows.queue(
-            named: name,
-            sorting: standing.sortKind,
-            isFixed: options?.sortKey != nil
-        )
+        let isFixed = options?.sortKey != nil
+        let target = try queueRows.queue(named: name, sorting: standing.sortKind, isFixed: isFixed)
         guard standing.isRunning else {
             if !mutant("move") { try relocate(action, from: standing.queue, to: target) }
             return .success(.done)
         }
-        try connection.cached(
-            """
+        let insert: StaticString = """
             INSERT INTO sluice_state_rows (action_id, moves_to_queue_id) VALUES (?1, ?2)
             ON CONFLICT (action_id) DO UPDATE SET moves_to_queue_id = excluded.moves_to_queue_id
             """
-        )
-        .bind(1, action.rawValue).bind(2, target.rawValue).run()
+        try connection.cached(insert).bind(1, action.rawValue).bind(2, target.rawValue).run()
         return .success(.deferred)
+    }
+
+    /// Drops the move that was requested for the end of an attempt.
+    func forgetMove(of action: ActionID) throws(SQLiteError) {
+        try run("UPDATE sluice_state_rows SET moves_to_queue_id = NULL WHERE action_id = ?1", action)
     }
 
     /// Moves an action that does not run to another queue; a scheduled action remains scheduled.
@@ -121,8 +101,7 @@ final class Edits: TransactionSubject {
         let place = try order.leaving(action, of: queue)
         let name = try core.events.isOn ? core.events.queueName(target) : nil
         try core.events.record(.moved, action, in: queue) { $0.target = name }
-        try connection.cached("UPDATE sluice_action_rows SET queue_id = ?2 WHERE id = ?1")
-            .bind(1, action.rawValue).bind(2, target.rawValue).run()
+        try run("UPDATE sluice_action_rows SET queue_id = ?2 WHERE id = ?1", action, target.rawValue)
         try groups.moveGroups(of: action, to: target)
         order.count(-1, in: queue)
         order.count(1, in: target)
@@ -139,21 +118,15 @@ final class Edits: TransactionSubject {
     ) throws(SQLiteError) -> Result<ActionChange, SluiceError> {
         guard let standing = try standing(of: action) else { return .success(.missing) }
         guard !standing.isRunning else { return .success(.running) }
-        let discipline = try fronts.discipline(
-            of: standing.queue,
-            said: queues.saidDiscipline(of: standing.name)
-        )
-        let key: PlaceKey
-        switch try fronts.frontKey(of: standing.place, in: standing.queue, by: discipline) {
-        case .success(let front): key = front
-        case .failure(let refusal): return .failure(refusal)
-        }
+        let said = queues.saidDiscipline(of: standing.name)
+        let discipline = try fronts.discipline(of: standing.queue, said: said)
+        let front = try fronts.frontKey(of: standing.place, in: standing.queue, by: discipline)
+        guard case .success(let key) = front else { return front.map { _ in .done } }
         if standing.isScheduled || key != standing.place.key {
             try order.leaving(action, of: standing.queue)
             try connection.cached(
                 "UPDATE sluice_action_rows SET sort_key = ?2, not_before_us = NULL WHERE id = ?1"
-            )
-            .bind(1, action.rawValue).bind(2, key).run()
+            ).bind(1, action.rawValue).bind(2, key).run()
             try core.restore(Place(key: key, action: action), in: standing.queue)
             try core.events.record(.edited, action, in: standing.queue)
         }
@@ -183,17 +156,13 @@ final class Edits: TransactionSubject {
             UPDATE sluice_action_rows
             SET kind = coalesce(?2, kind), payload = ?3, version = coalesce(?4, version) WHERE id = ?1
             """
-        )
-        .bind(1, action.rawValue).bind(2, kind).bind(3, payload).bind(4, version.map(Int64.init)).run()
+        ).bind(1, action.rawValue).bind(2, kind).bind(3, payload).bind(4, version.map(Int64.init)).run()
         // An edit lifts the parking of an action that could not run as it was.
-        let isLifted = try connection.cached(
-            """
-            SELECT 1 FROM sluice_queue_rows WHERE queue_id = ?1 AND blocked_action_id = ?2
-            AND blocked_by IN ('undecodable', 'unknown kind', 'no route')
-            """
-        )
-        .bind(1, standing.queue.rawValue).bind(2, action.rawValue).hasRow()
-        if isLifted { try blocks.unblock(standing.queue) }
+        if let reason = try blocks.reason(of: action, in: standing.queue),
+            reason == .undecodable || reason.isOfRoute
+        {
+            try blocks.unblock(standing.queue)
+        }
         core.touch(standing.queue)
         try core.events.record(.edited, action, in: standing.queue)
         return standing.isRunning ? .deferred : .done
@@ -216,8 +185,7 @@ final class Edits: TransactionSubject {
             try order.leaving(action, of: standing.queue)
             try groups.openGroups(of: action)
         }
-        try connection.cached("UPDATE sluice_action_rows SET not_before_us = ?2 WHERE id = ?1")
-            .bind(1, action.rawValue).bind(2, time?.microseconds).run()
+        try schedule.setTime(of: action, time)
         if let time { schedule.noteScheduled(at: time) }
         if time == nil, standing.isScheduled { try core.restore(standing.place, in: standing.queue) }
         core.touch(standing.queue)
@@ -228,8 +196,7 @@ final class Edits: TransactionSubject {
 
     func setExpiry(_ action: ActionID, _ time: Timestamp?) throws(SQLiteError) -> ActionChange {
         guard let standing = try standing(of: action) else { return .missing }
-        try connection.cached("UPDATE sluice_action_rows SET expires_at_us = ?2 WHERE id = ?1")
-            .bind(1, action.rawValue).bind(2, time?.microseconds).run()
+        try run("UPDATE sluice_action_rows SET expires_at_us = ?2 WHERE id = ?1", action, time?.microseconds)
         expiry.expiryChanged(to: time)
         core.touch(standing.queue)
         core.log(ForeignChange(queue: standing.queue, action: action, change: "update"))
@@ -251,9 +218,8 @@ final class Edits: TransactionSubject {
         by discipline: QueueDiscipline?
     ) throws(SQLiteError) -> HeadSkip {
         guard let queue = try core.knownQueue(named: name)?.id else { return .empty }
-        let parked = try connection.cached(Self.parkingAction).bind(1, queue.rawValue).first {
-            ActionID(rawValue: $0.int64(0))
-        }
+        let parked = try connection.cached(Self.parkingAction).bind(1, queue.rawValue)
+            .first { ActionID(rawValue: $0.int64(0)) }
         if let parked, !mutant("skip of what parked") {
             return .skipped(try skip(parked, of: queue, error: error))
         }
@@ -277,15 +243,12 @@ final class Edits: TransactionSubject {
         SELECT a.id FROM sluice_queue_rows AS q
         JOIN sluice_action_rows AS a ON a.id = q.blocked_action_id AND a.queue_id = q.queue_id
         WHERE q.queue_id = ?1 AND q.blocked_by NOT IN ('failing', 'unknown kind', 'no route', 'gate')
-          AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c
-                          WHERE c.queue_id = q.queue_id AND c.action_id = a.id)
+          AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows WHERE queue_id = q.queue_id AND action_id = a.id)
         """
 }
 
 extension PlaceKey {
-    /// Returns a key that sorts an action before a place; `nil` if no key is smaller.
-    ///
-    /// The key is the same if the action is older, and a smaller one otherwise.
+    /// Returns a key that sorts an action before a place: the same if it is older; `nil` if none is smaller.
     static func inFront(of first: Place, for action: ActionID) -> PlaceKey? {
         if action < first.action { return first.key }
         switch first.key {
@@ -295,9 +258,8 @@ extension PlaceKey {
         case .text(let key): return key.isEmpty ? nil : .text(String(key.unicodeScalars.dropLast()))
         }
     }
-    /// Returns a key that sorts an action after a place; `nil` if no key is greater.
-    ///
-    /// The key is the same if the action is newer, and a greater one otherwise.
+
+    /// Returns a key that sorts an action after a place: the same if it is newer; `nil` if none is greater.
     static func behind(_ last: Place, for action: ActionID) -> PlaceKey? {
         if action > last.action { return last.key }
         switch last.key {

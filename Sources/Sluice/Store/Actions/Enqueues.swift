@@ -1,6 +1,5 @@
 internal import SluiceSQLite
 
-/// Owns the storing of new actions.
 final class Enqueues: TransactionSubject {
     let core: TransactionCore
     let keys: DeduplicationKeys
@@ -19,27 +18,23 @@ final class Enqueues: TransactionSubject {
         _ groups: Groups,
         _ schedule: Schedule
     ) {
-        self.core = core
-        self.keys = keys
-        self.queueRows = queueRows
-        self.edits = edits
-        self.expiry = expiry
-        self.groups = groups
-        self.schedule = schedule
+        (self.core, self.keys, self.queueRows, self.edits) = (core, keys, queueRows, edits)
+        (self.expiry, self.groups, self.schedule) = (expiry, groups, schedule)
     }
 
-    /// Stores actions.
-    ///
-    /// A refusal before anything is written is returned, not thrown, so that its group needs no roll-back.
+    /// Stores actions; returns a refusal before anything is written, so that its group needs no roll-back.
     func enqueue(_ drafts: [ActionDraft]) throws -> Result<[ActionID], SluiceError> {
-        if drafts.contains(where: { $0.extras?.isSingular == true }) { return try enqueueSingly(drafts) }
+        if drafts.contains(where: { $0.extras?.key != nil }) { return try enqueueSingly(drafts) }
         if let refusal = try refusalByDepth(drafts) { return .failure(refusal) }
         var ids: [ActionID] = []
         ids.reserveCapacity(drafts.count)
         var rest = drafts[...]
         while let draft = rest.first {
             let rows = rest.prefix(Self.rowsTogether)
-            if rows.count == Self.rowsTogether && rows.allSatisfy({ $0.isPlain(like: draft) }) {
+            // With keys of one type: a later draft of one statement cannot see a type set by an earlier one.
+            if rows.count == Self.rowsTogether,
+                rows.allSatisfy({ $0.isPlain && $0.sortKey.kind == draft.sortKey.kind })
+            {
                 ids += try enqueueTogether(rows)
                 rest.removeFirst(Self.rowsTogether)
             } else {
@@ -60,7 +55,7 @@ final class Enqueues: TransactionSubject {
                 .bind(12, extras?.expiresAt?.microseconds).bind(13, extras?.gate?.rawValue)
             if let extras { expiry.expiryChanged(to: extras.expiresAt) }
         }
-        try bind(draft, new, to: insert, from: 1)
+        try bind(draft, new, to: insert, at: 1)
         try insert.run()
         if let named = draft.extras?.groups { try groups.setGroups(of: new.id, in: new.queue, named) }
         noteEnqueued(draft, new)
@@ -68,8 +63,6 @@ final class Enqueues: TransactionSubject {
     }
 
     /// Stores plain actions with one statement, which opens the table and its indexes once for all of them.
-    ///
-    /// Their sort keys have one type. Otherwise a later draft could not see the type set by an earlier one.
     private func enqueueTogether(_ drafts: ArraySlice<ActionDraft>) throws -> [ActionID] {
         let insert = try connection.cached(Self.plainInsertTogether)
         var new: [NewAction] = []
@@ -77,7 +70,7 @@ final class Enqueues: TransactionSubject {
         var column: Int32 = 1
         for draft in drafts {
             let numbered = try number(draft)
-            try bind(draft, numbered, to: insert, from: column)
+            try bind(draft, numbered, to: insert, at: column)
             new.append(numbered)
             column += Self.plainColumns
         }
@@ -86,49 +79,34 @@ final class Enqueues: TransactionSubject {
         return new.map(\.id)
     }
 
-    /// Values given to an action when it is stored.
-    private struct NewAction {
-        let id: ActionID
-        let queue: QueueID
-        let key: PlaceKey
-    }
+    private typealias NewAction = (id: ActionID, queue: QueueID, key: PlaceKey)
 
     private func number(_ draft: ActionDraft) throws -> NewAction {
         let queue = try queueRows.queue(of: draft)
-        return NewAction(
-            id: try core.nextActionID(),
-            queue: queue,
-            key: mutant("sort key") ? .integer(0) : PlaceKey(draft.sortKey)
-        )
+        return (try core.nextActionID(), queue, mutant("sort key") ? .integer(0) : PlaceKey(draft.sortKey))
     }
 
-    private func bind(
-        _ draft: ActionDraft,
-        _ new: NewAction,
-        to insert: Statement,
-        from column: Int32
-    ) throws(SQLiteError) {
-        try insert.bind(column, new.id.rawValue).bind(column + 1, new.queue.rawValue)
-            .bind(column + 2, new.key).bind(column + 3, draft.notBefore?.microseconds)
-            .bind(column + 4, now.microseconds).bind(column + 5, core.nonce)
-            .bind(column + 6, draft.kind).bind(column + 7, draft.payload)
+    private func bind(_ draft: ActionDraft, _ new: NewAction, to insert: Statement, at start: Int32) throws {
+        try insert.bind(start, new.id.rawValue).bind(start + 1, new.queue.rawValue)
+            .bind(start + 2, new.key).bind(start + 3, draft.notBefore?.microseconds)
+            .bind(start + 4, now.microseconds).bind(start + 5, core.nonce).bind(start + 6, draft.kind)
+            .bind(start + 7, draft.payload)
     }
 
     private func noteEnqueued(_ draft: ActionDraft, _ new: NewAction) {
         order.added(new.id, key: new.key, to: new.queue, isPlaced: draft.notBefore == nil)
         if let time = draft.notBefore { schedule.noteScheduled(at: time) }
-        if core.isJoined {
+        if !core.isJoined {
+            core.touchNew(new.queue)
+        } else {
             // Recorded by its sequence, so that the process that runs the queues can identify it.
             core.log(ForeignChange(queue: new.queue, action: new.id, change: "insert"))
-        } else {
-            core.touchNew(new.queue)
         }
         core.events.record(.enqueued, new.id, of: draft.kind, in: draft.queue, contents: stored(draft, new)) {
             $0.until = draft.notBefore?.date
         }
     }
 
-    /// Returns the row of an action that was just stored.
     private func stored(_ draft: ActionDraft, _ new: NewAction) -> StoredAction {
         let extras = draft.extras
         return StoredAction(
@@ -162,9 +140,8 @@ final class Enqueues: TransactionSubject {
     private static let plainInsertTogether: StaticString = """
         INSERT INTO sluice_action_rows
             (id, queue_id, sort_key, not_before_us, enqueued_at_us, nonce, kind, payload)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?),
-               (?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?),
-               (?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?)
+        VALUES (?,?,?,?,?,?,?,?), (?,?,?,?,?,?,?,?), (?,?,?,?,?,?,?,?), (?,?,?,?,?,?,?,?),
+               (?,?,?,?,?,?,?,?), (?,?,?,?,?,?,?,?), (?,?,?,?,?,?,?,?), (?,?,?,?,?,?,?,?)
         """
 
     private static let insert: StaticString = """
@@ -174,19 +151,75 @@ final class Enqueues: TransactionSubject {
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
         """
 
-    func refusalByDepth(_ drafts: [ActionDraft]) throws -> SluiceError? {
+    private func refusalByDepth(_ drafts: [ActionDraft]) throws -> SluiceError? {
         var added: [QueueName: Int] = [:]
         for draft in drafts {
             guard let limit = draft.depthLimit else { continue }
             added[draft.queue, default: 0] += 1
             let adding = added[draft.queue, default: 0]
-            guard let entry = try core.knownQueue(named: draft.queue) else {
-                if adding > limit { return core.full(draft.queue, limit) }
-                continue
-            }
-            if try order.depth(of: entry.id) + adding > limit { return core.full(draft.queue, limit) }
+            let entry = try core.knownQueue(named: draft.queue)
+            let depth = if let entry { try order.depth(of: entry.id) } else { 0 }
+            if depth + adding > limit { return core.full(draft.queue, limit) }
         }
         return nil
+    }
+
+    // MARK: - Deduplication keys
+
+    /// Stores actions of which some have keys, all or none, in their order.
+    private func enqueueSingly(_ drafts: [ActionDraft]) throws -> Result<[ActionID], SluiceError> {
+        var ids: [ActionID] = []
+        var hasWritten = false
+        for draft in drafts {
+            switch try enqueueOne(draft) {
+            case .success(let stored):
+                ids.append(stored.id)
+                hasWritten = hasWritten || stored.isNew
+            case .failure(let refusal):
+                // The roll-back also undoes the actions stored before.
+                if hasWritten { throw refusal }
+                return .failure(refusal)
+            }
+        }
+        return .success(ids)
+    }
+
+    private func enqueueOne(_ draft: ActionDraft) throws -> Result<(id: ActionID, isNew: Bool), SluiceError> {
+        let key = draft.extras?.key
+        if let key, let entry = try core.knownQueue(named: draft.queue),
+            let known = try keys.look(up: key.text, in: entry.id)
+        {
+            switch key.policy {
+            case .keepFirst: return .success((known.action, false))
+            case .refuse:
+                let text = "the queue '\(draft.queue)' has had action \(known.action) under the same key"
+                return .failure(SluiceError(.duplicateKey, text))
+            case .replace where known.isWaiting:
+                try replace(known.action, in: entry.id, with: draft)
+                return .success((known.action, true))
+            case .replace: break
+            }
+        }
+        if let refusal = try refusalByDepth([draft]) { return .failure(refusal) }
+        let id = try enqueue(draft)
+        if let key { try keys.remember(key, of: id, in: try queueRows.queue(of: draft)) }
+        return .success((id, true))
+    }
+
+    private func replace(_ action: ActionID, in queue: QueueID, with draft: ActionDraft) throws {
+        try edits.edit(action, kind: draft.kind, payload: draft.payload, version: draft.version)
+        let extras = draft.extras
+        try connection.cached(
+            "UPDATE sluice_action_rows SET tag = ?2, gate = ?3, expires_at_us = ?4 WHERE id = ?1"
+        ).bind(1, action.rawValue).bind(2, extras?.tag).bind(3, extras?.gate?.rawValue)
+            .bind(4, extras?.expiresAt?.microseconds).run()
+        expiry.expiryChanged(to: extras?.expiresAt)
+        try connection.cached("UPDATE sluice_key_rows SET keep_us = ?2 WHERE action_id = ?1")
+            .bind(1, action.rawValue).bind(2, extras?.key?.retention.wholeMicroseconds ?? 0).run()
+        try groups.setGroups(of: action, in: queue, extras?.groups ?? ActionGroups())
+        // It may have been deferred for a gate that it does not need now.
+        try schedule.endDeferral(action)
+        core.touch(queue)
     }
 }
 

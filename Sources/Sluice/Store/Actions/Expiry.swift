@@ -9,7 +9,10 @@ final class Expiry: TransactionSubject {
     let failures: Failures
     let blocks: QueueBlocks
     let schedule: Schedule
-    private(set) var sweeping = SweepMemory()
+    /// The last action that was swept; `nil` if the sweep starts from the beginning.
+    private var mark: (expiry: Timestamp, action: ActionID)?
+    /// Expired actions that could not be written; their expiry is handled when they are heads.
+    private var unwritable: Set<ActionID> = []
 
     init(
         _ core: TransactionCore,
@@ -20,22 +23,16 @@ final class Expiry: TransactionSubject {
         _ blocks: QueueBlocks,
         _ schedule: Schedule
     ) {
-        self.core = core
-        self.keys = keys
-        self.removals = removals
-        self.groups = groups
-        self.failures = failures
-        self.blocks = blocks
-        self.schedule = schedule
+        (self.core, self.keys, self.removals, self.groups) = (core, keys, removals, groups)
+        (self.failures, self.blocks, self.schedule) = (failures, blocks, schedule)
     }
 
-    func forget() { sweeping.mark = nil }
+    func forget() { mark = nil }
 
     /// The interval between sweeps of ended keys.
     static let keySweepInterval: Duration = .seconds(60)
     /// The most actions that one transaction checks.
     static let sweepBatchSize = 500
-
     static let expiredError = "its time was over before it could start"
 
     func sweep(_ admission: Admission) throws(SQLiteError) -> Timestamp? {
@@ -50,34 +47,25 @@ final class Expiry: TransactionSubject {
     func nextSweep() throws(SQLiteError) -> Timestamp? {
         guard core.epoch != nil else { return nil }
         forgetSweptTime()
-        let expiry =
-            try connection.cached(
-                """
-                SELECT min(expires_at_us) FROM sluice_action_rows
-                WHERE expires_at_us > ?1 AND expires_at_us <= ?2
-                """
-            )
-            // A value that is not a number, in a damaged file, sorts after all times.
-            .bind(1, sweeping.mark?.expiry.microseconds ?? .min).bind(2, Int64.max)
-            .first { $0.optionalInt64(0) }
-            ?? nil
-        let times = [
-            expiry.map(Timestamp.init(microseconds:)),
-            try keys.hasAnyKeys() ? now + Self.keySweepInterval : nil,
-        ]
+        // A value that is not a number, in a damaged file, sorts after all times.
+        let query: StaticString = """
+            SELECT min(expires_at_us) FROM sluice_action_rows
+            WHERE expires_at_us > ?1 AND expires_at_us <= ?2
+            """
+        let swept = mark?.expiry.microseconds ?? .min
+        let expiry = try connection.cached(query).bind(1, swept).bind(2, Int64.max)
+            .first { $0.optionalInt64(0).map(Timestamp.init(microseconds:)) }
+        let times: [Timestamp?] = [expiry ?? nil, try keys.hasAnyKeys() ? now + Self.keySweepInterval : nil]
         return times.compactMap { $0 }.min()
     }
 
     /// Moves the sweep back if a new expiry is at or before its mark.
     func expiryChanged(to time: Timestamp?) {
-        guard let time, let mark = sweeping.mark, time <= mark.expiry else { return }
-        sweeping.mark = SweepMemory.Mark(expiry: time, action: ActionID(rawValue: 0))
+        if let time, let known = mark, time <= known.expiry { mark = (time, ActionID(rawValue: 0)) }
     }
 
     /// Restarts the sweep if the wall clock was set back before its mark.
-    private func forgetSweptTime() {
-        if let mark = sweeping.mark, mark.expiry > now { sweeping.mark = nil }
-    }
+    private func forgetSweptTime() { if let known = mark, known.expiry > now { mark = nil } }
 
     private struct ExpiredRow {
         let action: ActionID
@@ -90,30 +78,36 @@ final class Expiry: TransactionSubject {
         let isCancelled: Bool
         /// Whether it is scheduled or deferred, and so has no place in the order.
         let isWaiting: Bool
+
+        init(_ row: Row) {
+            (action, queue) = (ActionID(rawValue: row.int64(0)), QueueID(rawValue: row.int64(1)))
+            (name, kind) = (QueueName(row.text(2)), row.text(3))
+            expiry = Timestamp(microseconds: row.int64(4))
+            (isLeft, isCancelled, isWaiting) = (row.bool(5), row.bool(6), row.bool(7))
+        }
     }
 
-    /// - Returns: Whether there may be more.
+    /// Sweeps one batch, and returns whether there may be more.
     private func sweepExpired(_ admission: Admission) throws(SQLiteError) -> Bool {
         forgetSweptTime()
         let rows = try expiredRows()
-        for row in rows where !row.isLeft && !sweeping.unwritable.contains(row.action) {
+        for row in rows where !row.isLeft && !unwritable.contains(row.action) {
             do {
                 try endExpired(row, admission)
             } catch {
                 // The next sweep skips this action, so that it does not hold up others (G9).
-                if error.code.primary == .constraint { sweeping.unwritable.insert(row.action) }
+                if error.code.primary == .constraint { unwritable.insert(row.action) }
                 throw error
             }
         }
         guard rows.count == Self.sweepBatchSize, let last = rows.last else {
-            sweeping.mark = SweepMemory.Mark(expiry: now, action: ActionID(rawValue: .max))
+            mark = (now, ActionID(rawValue: .max))
             return false
         }
-        sweeping.mark = SweepMemory.Mark(expiry: last.expiry, action: last.action)
+        mark = (last.expiry, last.action)
         return true
     }
 
-    /// Applies the expiry policy to an expired action.
     private func endExpired(_ row: ExpiredRow, _ admission: Admission) throws(SQLiteError) {
         if row.isCancelled {
             try removals.remove(row.action, in: row.queue)
@@ -134,8 +128,7 @@ final class Expiry: TransactionSubject {
         try connection.cached(
             """
             SELECT a.id, a.queue_id, q.name, a.kind, a.expires_at_us,
-                   EXISTS (SELECT 1 FROM sluice_claim_rows AS c
-                           WHERE c.queue_id = a.queue_id AND c.action_id = a.id)
+                   EXISTS (SELECT 1 FROM sluice_claim_rows WHERE queue_id = a.queue_id AND action_id = a.id)
                    OR (q.blocked_action_id IS a.id
                        AND q.blocked_by NOT IN ('unknown kind', 'no route', 'gate')),
                    coalesce(s.is_cancelled, 0), a.not_before_us IS NOT NULL
@@ -145,19 +138,7 @@ final class Expiry: TransactionSubject {
             WHERE a.expires_at_us <= ?1 AND (a.expires_at_us, a.id) > (?2, ?3)
             ORDER BY a.expires_at_us, a.id LIMIT ?4
             """
-        )
-        .bind(1, now.microseconds).bind(2, sweeping.mark?.expiry.microseconds ?? .min)
-        .bind(3, sweeping.mark?.action.rawValue ?? 0).bind(4, Self.sweepBatchSize).all {
-            ExpiredRow(
-                action: ActionID(rawValue: $0.int64(0)),
-                queue: QueueID(rawValue: $0.int64(1)),
-                name: QueueName($0.text(2)),
-                kind: $0.text(3),
-                expiry: Timestamp(microseconds: $0.int64(4)),
-                isLeft: $0.bool(5),
-                isCancelled: $0.bool(6),
-                isWaiting: $0.bool(7)
-            )
-        }
+        ).bind(1, now.microseconds).bind(2, mark?.expiry.microseconds ?? .min)
+            .bind(3, mark?.action.rawValue ?? 0).bind(4, Self.sweepBatchSize).all(ExpiredRow.init)
     }
 }

@@ -7,21 +7,11 @@ final class Failures: TransactionSubject {
     let keys: DeduplicationKeys
     let groups: Groups
 
-    init(
-        _ core: TransactionCore,
-        _ blocks: QueueBlocks,
-        _ keys: DeduplicationKeys,
-        _ groups: Groups
-    ) {
-        self.core = core
-        self.blocks = blocks
-        self.keys = keys
-        self.groups = groups
+    init(_ core: TransactionCore, _ blocks: QueueBlocks, _ keys: DeduplicationKeys, _ groups: Groups) {
+        (self.core, self.blocks, self.keys, self.groups) = (core, blocks, keys, groups)
     }
 
-    /// Applies a failure policy to an action.
-    ///
-    /// - Parameter discipline: The discipline of its queue, which defines what sorts after the action.
+    /// Applies a failure policy to an action; the queue's discipline says what sorts after it.
     func fail(
         _ action: ActionID,
         in queue: QueueID,
@@ -40,8 +30,7 @@ final class Failures: TransactionSubject {
             if try !blocks.isParked(queue) {
                 try blocks.block(queue, by: BlockReason(cause), action, error: error)
             }
-        case .skip:
-            try makeDeadLetter(action, of: queue, cause.rawValue, error: error)
+        case .skip: try makeDeadLetter(action, of: queue, cause.rawValue, error: error)
         case .failQueue:
             // Parked for another reason, by one that ran beside this: this is tried again with it.
             if try !blocks.isParked(queue, by: .failing) {
@@ -71,24 +60,21 @@ final class Failures: TransactionSubject {
             LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id
             WHERE a.id = ?1 AND a.queue_id = ?5
             """
-        )
-        .bind(1, action.rawValue).bind(2, now.microseconds).bind(3, cause).bind(4, bounded(error))
-        .bind(5, queue.rawValue).run()
+        ).bind(1, action.rawValue).bind(2, now.microseconds).bind(3, cause).bind(4, bounded(error))
+            .bind(5, queue.rawValue).run()
         guard buried > 0 else { return }
+        let deadLetterCause = DeadLetterCause(rawValue: cause)
         try core.events.record(.deadLettered, action, in: queue) {
             ($0.cause, $0.error) = (FailureCause(rawValue: cause), bounded(error))
-            $0.deadLetterCause = DeadLetterCause(rawValue: cause)
+            $0.deadLetterCause = deadLetterCause
         }
-        if let cause = DeadLetterCause(rawValue: cause) {
-            core.settledActions.note(action, .deadLettered(cause))
-        }
+        if let deadLetterCause { core.settledActions.note(action, .deadLettered(deadLetterCause)) }
         try keys.beginRetention(of: action)
         try order.leaving(action, of: queue)
         try groups.openGroups(of: action)
         try groups.forgetDeferral(action)
         order.count(-1, in: queue)
-        try connection.cached("DELETE FROM sluice_action_rows WHERE id = ?1").bind(1, action.rawValue).run()
-        try connection.cached("DELETE FROM sluice_state_rows WHERE action_id = ?1").bind(1, action.rawValue)
-            .run()
+        try run("DELETE FROM sluice_action_rows WHERE id = ?1", action)
+        try run("DELETE FROM sluice_state_rows WHERE action_id = ?1", action)
     }
 }

@@ -5,23 +5,16 @@ final class QueueFronts: TransactionSubject {
     let core: TransactionCore
     let schedule: Schedule
 
-    init(_ core: TransactionCore, _ schedule: Schedule) {
-        self.core = core
-        self.schedule = schedule
-    }
+    init(_ core: TransactionCore, _ schedule: Schedule) { (self.core, self.schedule) = (core, schedule) }
 
     /// Returns the epochs whose claims are valid; actions claimed by a dead process do not run.
     func livingClaims() throws(SQLiteError) -> String {
         RunnerRow.epochs(try RunnerRow.living(connection, own: core.nonce, seenFrom: core.identity, at: now))
     }
-}
 
-// MARK: - Finding the first
-
-extension QueueFronts {
     /// A walk along the order of a queue that skips actions running in other processes.
     struct Walk {
-        /// The number of places that may still be read.
+        /// How many places may still be read.
         var budget: Int
         /// The epochs whose claims are valid.
         let living: String
@@ -50,13 +43,14 @@ extension QueueFronts {
 
     /// Returns the first place in a queue by its discipline, or the first of the next pass.
     private func head(of queue: QueueID, by discipline: QueueDiscipline) throws(SQLiteError) -> Place? {
-        if let place = try order.head(of: queue, by: discipline) { return place }
-        return try discipline == .passOver ? order.head(of: queue, by: .firstInFirstOut) : nil
+        let place = try order.head(of: queue, by: discipline)
+        guard place == nil, discipline == .passOver else { return place }
+        return try order.head(of: queue, by: .firstInFirstOut)
     }
 
     /// Returns the place of the waiting action that starts next, and keeps it in the order.
     func nextPlace(of queue: QueueID, by discipline: QueueDiscipline) throws(SQLiteError) -> Place? {
-        var walk = QueueFronts.Walk(budget: .max, living: try livingClaims(), discipline: discipline)
+        var walk = Walk(budget: .max, living: try livingClaims(), discipline: discipline)
         let next = try firstWaiting(of: queue, &walk)
         try putDown(walk, in: queue)
         return next
@@ -77,8 +71,7 @@ extension QueueFronts {
                     FROM sluice_action_rows AS a
                     WHERE a.id = ?1 AND a.queue_id = ?2 AND a.not_before_us IS NULL
                     """
-                )
-                .bind(1, place.action.rawValue).bind(2, queue.rawValue).bind(3, walk.living)
+                ).bind(1, place.action.rawValue).bind(2, queue.rawValue).bind(3, walk.living)
                 .first { PlaceKey($0, 0) == place.key ? $0.bool(1) : nil } ?? nil
             guard let isRunning else {
                 try order.pass(place, of: queue, isLeftover: true)
@@ -96,22 +89,13 @@ extension QueueFronts {
     func putDown(_ walk: Walk, in queue: QueueID) throws(SQLiteError) {
         for place in walk.passed { try order.placed(place, in: queue) }
     }
-}
 
-// MARK: - The next to start
-
-extension QueueFronts {
-    /// Returns the discipline of a queue.
-    ///
-    /// - Parameter said: The discipline set in code. If `nil`, the file names that of the last process that
-    ///   ran the queue.
+    /// Returns the discipline set in code, or else that of the last process that ran the queue.
     func discipline(of queue: QueueID, said: QueueDiscipline?) throws(SQLiteError) -> QueueDiscipline {
         if let said { return said }
         return try QueueDiscipline.noted(of: queue, on: connection)
     }
-}
 
-extension QueueFronts {
     /// Returns the key that makes an action the next to start: its own, if it is next already.
     ///
     /// A pass through the queue restarts, so that the first action is next.
@@ -125,56 +109,27 @@ extension QueueFronts {
         }
         if discipline == .lastInFirstOut {
             if next < own { return .success(own.key) }
-            guard let key = PlaceKey.behind(next, for: own.action) else {
-                return .failure(
-                    SluiceError(
-                        .noSmallerSortKey,
-                        "no sort key is greater than that of action \(next.action), the last of its queue, "
-                            + "which is last in, first out"
-                    )
-                )
-            }
-            return .success(key)
+            if let key = PlaceKey.behind(next, for: own.action) { return .success(key) }
+            let text =
+                "no sort key is greater than that of action \(next.action), the last of its queue, "
+                + "which is last in, first out"
+            return .failure(SluiceError(.noSmallerSortKey, text))
         }
         if discipline == .passOver { try order.restartPass(of: queue) }
         guard let first = try nextPlace(of: queue, by: .firstInFirstOut), first < own else {
             return .success(own.key)
         }
-        guard let key = PlaceKey.inFront(of: first, for: own.action) else {
-            return .failure(
-                SluiceError(
-                    .noSmallerSortKey,
-                    "no sort key is smaller than that of action \(first.action), the first of its queue"
-                )
-            )
-        }
-        return .success(key)
+        if let key = PlaceKey.inFront(of: first, for: own.action) { return .success(key) }
+        let text = "no sort key is smaller than that of action \(first.action), the first of its queue"
+        return .failure(SluiceError(.noSmallerSortKey, text))
     }
-}
 
-extension QueueDiscipline {
-    /// Reads the discipline of a queue as the file records it.
-    static func noted(of queue: QueueID, on connection: Connection) throws(SQLiteError) -> QueueDiscipline {
-        let noted = try connection.cached(
-            """
-            SELECT is_reversed, EXISTS (SELECT 1 FROM sluice_pass_rows WHERE queue_id = ?1)
-            FROM sluice_queue_rows WHERE queue_id = ?1
-            """
-        )
-        .bind(1, queue.rawValue).first { (isReversed: $0.bool(0), isInPass: $0.bool(1)) }
-        guard let noted else { return .firstInFirstOut }
-        return noted.isReversed ? .lastInFirstOut : noted.isInPass ? .passOver : .firstInFirstOut
-    }
-}
-
-extension QueueFronts {
     func queuesWithWork(_ page: WorkPage) throws(SQLiteError) -> (queues: [QueueID], next: WorkPage?) {
         guard case .ordered(let last, let limit) = page else {
             return (try order.queuesOfNewest(), .ordered(after: QueueID(rawValue: .min), limit: page.limit))
         }
         // One step down the order for each queue, however many actions it holds.
-        let found = try connection.cached(
-            """
+        let query: StaticString = """
             WITH RECURSIVE busy (queue_id) AS (
                 SELECT (SELECT min(queue_id) FROM sluice_order_rows WHERE queue_id > ?1)
                 UNION ALL
@@ -187,12 +142,25 @@ extension QueueFronts {
                    IN ('failed', 'exhausted', 'expired', 'crashed', 'undecodable')
             FROM busy WHERE queue_id IS NOT NULL
             """
-        )
-        .bind(1, last.rawValue).bind(2, limit)
-        .all { (queue: QueueID(rawValue: $0.int64(0)), isParked: !$0.isNull(1) && $0.bool(1)) }
+        let found = try connection.cached(query).bind(1, last.rawValue).bind(2, limit)
+            .all { (queue: QueueID(rawValue: $0.int64(0)), isParked: !$0.isNull(1) && $0.bool(1)) }
         let queues = found.filter { !$0.isParked }.map(\.queue)
         // In a damaged file, a value that is not a number reads as an id already seen: the walk ends.
         guard let end = found.last?.queue, end > last else { return (queues, nil) }
         return (queues, .ordered(after: end, limit: limit))
+    }
+}
+
+extension QueueDiscipline {
+    /// Reads the discipline of a queue as the file records it.
+    static func noted(of queue: QueueID, on connection: Connection) throws(SQLiteError) -> QueueDiscipline {
+        let noted = try connection.cached(
+            """
+            SELECT is_reversed, EXISTS (SELECT 1 FROM sluice_pass_rows WHERE queue_id = ?1)
+            FROM sluice_queue_rows WHERE queue_id = ?1
+            """
+        ).bind(1, queue.rawValue).first { (isReversed: $0.bool(0), isInPass: $0.bool(1)) }
+        guard let noted else { return .firstInFirstOut }
+        return noted.isReversed ? .lastInFirstOut : noted.isInPass ? .passOver : .firstInFirstOut
     }
 }

@@ -7,21 +7,16 @@ final class QueueRows: TransactionSubject {
     let blocks: QueueBlocks
 
     init(_ core: TransactionCore, _ failures: Failures, _ blocks: QueueBlocks) {
-        self.core = core
-        self.failures = failures
-        self.blocks = blocks
+        (self.core, self.failures, self.blocks) = (core, failures, blocks)
     }
 
     func queue(of draft: ActionDraft) throws -> QueueID {
         try queue(named: draft.queue, sorting: draft.sortKey.kind, isFixed: draft.fixesSortKind)
     }
 
-    /// Returns the queue of a name for an action with such a sort key.
+    /// Returns the queue of a name; a new one, and one without actions, adopts the type of the action's key.
     ///
-    /// A new queue, and one without actions, adopts the type of the key.
-    ///
-    /// - Parameter isFixed: Whether the application's options set the type. The queue then adopts it, and its
-    ///   actions' keys are converted.
+    /// So does any queue if the application's options have fixed the type: its actions' keys are converted.
     func queue(named name: QueueName, sorting kind: SortKey.Kind, isFixed: Bool = false) throws -> QueueID {
         guard let entry = try core.knownQueue(named: name) else {
             // Not by RETURNING, which makes a table for its answer.
@@ -38,11 +33,10 @@ final class QueueRows: TransactionSubject {
         let isAwaited = try connection.cached("SELECT 1 FROM sluice_state_rows WHERE moves_to_queue_id = ?1")
             .bind(1, entry.id.rawValue).hasRow()
         guard !isAwaited, isEmpty || isFixed && !mutant("options over the type") else {
-            throw SluiceError(
-                .sortKeyMismatch,
+            let text =
                 "the queue '\(name)' is ordered by \(entry.sortKind); the action's key is \(kind): "
-                    + "give it one of \(entry.sortKind), or wait until the queue is empty"
-            )
+                + "give it one of \(entry.sortKind), or wait until the queue is empty"
+            throw SluiceError(.sortKeyMismatch, text)
         }
         if !isEmpty { try convertKeys(of: entry.id, from: entry.sortKind, to: kind) }
         try connection.cached("UPDATE sluice_queue_rows SET sort_type = ?2 WHERE queue_id = ?1")
@@ -50,11 +44,7 @@ final class QueueRows: TransactionSubject {
         core.directory[name] = QueueDirectory.Entry(id: entry.id, sortKind: kind)
         return entry.id
     }
-}
 
-// MARK: - Another type of sort key
-
-extension QueueRows {
     /// Converts the sort keys of a queue's actions to the type that the application's options set.
     ///
     /// Another connection has set the other type, for example by an `INSERT` without a key into the empty
@@ -65,25 +55,22 @@ extension QueueRows {
         from old: SortKey.Kind,
         to kind: SortKey.Kind
     ) throws(SQLiteError) {
-        let actions = try connection.cached(Self.convertedKeys)
-            .bind(1, queue.rawValue).bind(2, old.rawValue).bind(3, kind.rawValue).all {
-                (
-                    id: ActionID(rawValue: $0.int64(0)), key: $0.isNull(1) ? nil : PlaceKey($0, 1),
-                    isPlaced: $0.bool(2), isRunning: $0.bool(3)
-                )
-            }
+        let statement = try connection.cached(Self.convertedKeys)
+            .bind(1, queue.rawValue).bind(2, old.rawValue).bind(3, kind.rawValue)
+        let actions = try statement.all {
+            (
+                id: ActionID(rawValue: $0.int64(0)), key: $0.isNull(1) ? nil : PlaceKey($0, 1),
+                isPlaced: $0.bool(2), isRunning: $0.bool(3)
+            )
+        }
         for action in actions {
             // A running action stays for its handler; if it has to wait again, it sorts first.
-            guard let key = action.key ?? (action.isRunning ? PlaceKey.smallest(of: kind) : nil) else {
+            guard let key = action.key ?? (action.isRunning ? Self.smallestKey(of: kind) : nil) else {
                 let error =
                     "its sort key, of the type \(old), cannot be made a key of the type \(kind), by which "
                     + "the options of the application order the queue"
-                try failures.makeDeadLetter(
-                    action.id,
-                    of: queue,
-                    DeadLetterCause.undecodable.rawValue,
-                    error: error
-                )
+                let cause = DeadLetterCause.undecodable.rawValue
+                try failures.makeDeadLetter(action.id, of: queue, cause, error: error)
                 try blocks.liftBlock(of: action.id, in: queue)
                 continue
             }
@@ -113,18 +100,15 @@ extension QueueRows {
                              AND (substr(f.sort_key, 20) IN ('', 'Z')
                                   OR substr(f.sort_key, 20, 2) GLOB '.[0-9]')
                         THEN CAST(strftime('%s', substr(f.sort_key, 1, 19)) AS INTEGER) * 1000000
-                             + CAST(substr(rtrim(substr(f.sort_key, 21), 'Z') || '000000', 1, 6)
-                                    AS INTEGER)
+                             + CAST(substr(rtrim(substr(f.sort_key, 21), 'Z') || '000000', 1, 6) AS INTEGER)
                    END
                END,
                f.not_before_us IS NULL,
                EXISTS (SELECT 1 FROM sluice_claim_rows AS c WHERE c.queue_id = ?1 AND c.action_id = f.id)
         FROM sluice_action_facts AS f WHERE f.queue_id = ?1
         """
-}
 
-extension PlaceKey {
-    fileprivate static func smallest(of kind: SortKey.Kind) -> PlaceKey {
+    private static func smallestKey(of kind: SortKey.Kind) -> PlaceKey {
         switch kind {
         case .arrival: .integer(0)
         case .integer, .date: .integer(.min)

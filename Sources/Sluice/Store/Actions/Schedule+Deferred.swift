@@ -1,59 +1,62 @@
 internal import SluiceSQLite
 
-/// Deferred actions: if a discipline lets others pass a waiting action, that action leaves the order.
+/// Deferred actions: where others may pass a waiting action, it leaves the order, so that no claim skips it.
 ///
-/// So no claim has to skip it. The end of its wait is found like the time of a scheduled action.
+/// The end of its wait is found like the time of a scheduled action.
 extension Schedule {
-    /// Defers an action until its next attempt is due.
     func deferAction(_ action: ActionID, until time: Timestamp) throws(SQLiteError) {
-        try setNotBefore(of: action, time.microseconds)
+        try setTime(of: action, time)
         noteScheduled(at: time)
         expect(time)
     }
 
     func deferAction(_ action: ActionID, untilOpen gate: GateName) throws(SQLiteError) {
-        try setNotBefore(of: action, Timestamp.whenOpened.microseconds)
+        try setTime(of: action, .whenOpened)
         try connection.cached("INSERT OR REPLACE INTO sluice_deferred_rows (action_id, gate) VALUES (?1, ?2)")
             .bind(1, action.rawValue).bind(2, gate.rawValue).run()
         groups.hasTraces = true
     }
 
-    private func setNotBefore(of action: ActionID, _ microseconds: Int64) throws(SQLiteError) {
-        try connection.cached("UPDATE sluice_action_rows SET not_before_us = ?2 WHERE id = ?1")
-            .bind(1, action.rawValue).bind(2, microseconds).run()
-    }
-
     func setNextAttempt(of action: ActionID, at time: Timestamp) throws(SQLiteError) {
-        try connection.cached("UPDATE sluice_state_rows SET next_attempt_at_us = ?2 WHERE action_id = ?1")
-            .bind(1, action.rawValue).bind(2, time.microseconds).run()
+        let text: StaticString = "UPDATE sluice_state_rows SET next_attempt_at_us = ?2 WHERE action_id = ?1"
+        try run(text, action, time.microseconds)
     }
 
-    /// Defers an action whose attempt is to be retried, if its discipline does so; its pass continues.
-    ///
-    /// - Parameters:
-    ///   - discipline: The discipline under which it ran.
-    ///   - delay: The length of the wait; `nil` if it waits for the gate alone.
-    ///   - hasFailed: Whether the attempt failed; a stop of the broker is no failure.
+    /// What an action waits for before it is tried again.
+    struct Wait {
+        /// The length; `nil` if it waits for the gate alone.
+        let delay: Duration?
+        let gate: GateName?
+
+        /// A gate whose counter `opening` is later than that of the attempt's begin has opened since.
+        init(_ delay: Duration, untilOpen gate: GateName?, openedSince opening: Int64, _ controls: Controls) {
+            self.gate = gate
+            let state = gate.flatMap { controls.gates[$0] }
+            let isOpen = gate == nil || state?.isOpen == true
+            let isOpened = (state?.opening ?? 0) > opening && !mutant("opening during an attempt")
+            self.delay = !isOpen ? nil : isOpened ? .zero : max(delay, .zero)
+        }
+    }
+
+    /// Defers an action, if its discipline does so; without a wait it was stopped, or failed for good.
     func deferAfterAttempt(
         _ place: Place,
         in queue: QueueID,
         by discipline: QueueDiscipline,
-        delay: Duration?,
-        gate: GateName?,
-        hasFailed: Bool = true
+        _ wait: Wait?
     ) throws(SQLiteError) {
         guard discipline.defersWaiting else { return }
         // It ran while the queue failed, and so is exempt from the failing.
         if discipline.slots > 1, try core.exists(place.action) {
             try blocks.noteArrival(place.action, to: queue)
         }
-        if discipline == .passOver && hasFailed && !mutant("pass") {
+        if discipline == .passOver && wait != nil && !mutant("pass") {
             try order.passOver(place, of: queue, wasTried: true)
         }
-        if let delay, delay > .zero {
+        if let delay = wait?.delay, delay > .zero {
             try order.leaving(place.action, of: queue)
             try deferAction(place.action, until: now + delay)
-        } else if delay == nil, let gate {
+        } else if let wait, wait.delay == nil, let gate = wait.gate {
             try order.leaving(place.action, of: queue)
             try deferAction(place.action, untilOpen: gate)
         } else if discipline.slots > 1 {
@@ -62,23 +65,18 @@ extension Schedule {
         }
     }
 
-    /// Returns a deferred action to its place.
     func endDeferral(_ action: ActionID) throws(SQLiteError) {
         if let aside = try aside(action) { try place(aside) }
-        try forgetGate(action)
+        try groups.forgetDeferral(action)
     }
 
-    /// Returns deferred actions to their places.
-    ///
-    /// An action whose row cannot be written stays as it is, and delays no other (G9).
-    ///
-    /// - Returns: The number of actions that are not deferred any more.
+    /// Returns deferred actions to their places, and how many; an unwritable one delays no other (G9).
     @discardableResult
     private func endDeferral(each actions: [ActionID]) throws(SQLiteError) -> Int {
         var count = 0
         for action in actions {
             if let aside = try aside(action), try !placeIfWritable(aside) { continue }
-            try forgetGate(action)
+            try groups.forgetDeferral(action)
             count += 1
         }
         return count
@@ -88,26 +86,11 @@ extension Schedule {
     private func aside(_ action: ActionID) throws(SQLiteError) -> DueAction? {
         try connection.cached(
             """
-            SELECT queue_id, sort_key, not_before_us FROM sluice_action_rows
+            SELECT sort_key, id, queue_id, not_before_us FROM sluice_action_rows
             WHERE id = ?1 AND (not_before_us = ?2 OR not_before_us = (
                 SELECT s.next_attempt_at_us FROM sluice_state_rows AS s WHERE s.action_id = ?1))
             """
-        )
-        .bind(1, action.rawValue).bind(2, Timestamp.whenOpened.microseconds).all {
-            DueAction(
-                place: Place(key: PlaceKey($0, 1), action: action),
-                queue: QueueID(rawValue: $0.int64(0)),
-                time: Timestamp(microseconds: $0.int64(2))
-            )
-        }.first
-    }
-
-    private func forgetGate(_ action: ActionID) throws(SQLiteError) {
-        try connection.cached("DELETE FROM sluice_deferred_rows WHERE action_id = ?1").bind(
-            1,
-            action.rawValue
-        )
-        .run()
+        ).bind(1, action.rawValue).bind(2, Timestamp.whenOpened.microseconds).all(DueAction.init).first
     }
 
     /// The most actions that one transaction puts back after gates have opened.
@@ -124,8 +107,7 @@ extension Schedule {
                 LEFT JOIN sluice_action_rows AS a ON a.id = w.action_id
                 WHERE g.is_open AND (a.id IS NULL OR typeof(a.sort_key) NOT IN ('blob', 'null')) LIMIT ?1
                 """
-            )
-            .bind(1, limit).all { ActionID(rawValue: $0.int64(0)) }
+            ).bind(1, limit).all { ActionID(rawValue: $0.int64(0)) }
             let count = try endDeferral(each: actions)
             if actions.count < limit || count > 0 { return actions.count == limit }
         }
@@ -150,41 +132,25 @@ extension Schedule {
             WHERE s.next_attempt_at_us = a.not_before_us AND q.name >= ?1 AND (?2 IS NULL OR q.name < ?2)
               AND typeof(a.sort_key) NOT IN ('blob', 'null')
             """
-        )
-        .bind(1, first).bind(2, last).all { ActionID(rawValue: $0.int64(0)) }
+        ).bind(1, first).bind(2, last).all { ActionID(rawValue: $0.int64(0)) }
         try endDeferral(each: actions)
     }
 
     /// Puts back released actions, which a restart may allow to run.
     func placeReleased() throws(SQLiteError) {
-        let actions = try connection.cached(
-            """
+        let query: StaticString = """
             SELECT a.id FROM sluice_state_rows AS s
             CROSS JOIN sluice_action_rows AS a ON a.id = s.action_id
             WHERE s.is_released = 1 AND a.not_before_us IS NOT NULL
               AND typeof(a.sort_key) NOT IN ('blob', 'null')
             """
-        )
-        .all { ActionID(rawValue: $0.int64(0)) }
+        let actions = try connection.cached(query).all { ActionID(rawValue: $0.int64(0)) }
         try endDeferral(each: actions)
     }
 
     /// Shortens deferrals to the requested wait, counted from now, if the wall clock was set back (G8).
     func shortenDeferrals() throws(SQLiteError) {
-        let asides = try connection.cached(
-            """
-            SELECT a.id, a.not_before_us, s.retry_delay_us FROM sluice_state_rows AS s
-            CROSS JOIN sluice_action_rows AS a ON a.id = s.action_id
-            WHERE a.not_before_us = s.next_attempt_at_us AND s.next_attempt_at_us - s.retry_delay_us > ?1
-            """
-        )
-        .bind(1, now.microseconds).all {
-            (
-                ActionID(rawValue: $0.int64(0)), Timestamp(microseconds: $0.int64(1)),
-                Duration.microseconds($0.int64(2))
-            )
-        }
-        for (action, due, delay) in asides { try moveDeferral(action, until: now + delay, not: due) }
+        try moveDeferrals(areAfter: true, now) { _, delay in now + delay }
     }
 
     /// Checks, before due actions get their places, whether the wall clock was set back since the last time.
@@ -192,48 +158,46 @@ extension Schedule {
         if let last = lastAdmission {
             let lost = (core.uptime - last.uptime) - (now - last.wall)
             if lost > Self.clockTolerance {
-                try hastenDeferrals(by: lost, setBefore: last.wall)
+                // Those made by the wall clock of then, by the time that it has lost since.
+                try moveDeferrals(areAfter: false, last.wall) { due, _ in due + (.zero - lost) }
                 try shortenDeferrals()
             }
         }
         lastAdmission = (now, core.uptime)
     }
 
-    /// The most that the wall clock may lose between two checks without counting as set back.
-    ///
-    /// It is more than the steps by which a system adjusts its clock.
+    /// What the wall clock may lose between two checks: more than the steps by which a system adjusts it.
     private static let clockTolerance: Duration = .seconds(1)
 
-    /// Shortens deferrals made before `time`, by the wall clock of then, by the time that it has lost since.
-    private func hastenDeferrals(by lost: Duration, setBefore time: Timestamp) throws(SQLiteError) {
-        let asides = try connection.cached(
-            """
-            SELECT a.id, a.not_before_us FROM sluice_state_rows AS s
-            CROSS JOIN sluice_action_rows AS a ON a.id = s.action_id
-            WHERE a.not_before_us = s.next_attempt_at_us AND s.next_attempt_at_us - s.retry_delay_us <= ?1
-            """
-        )
-        .bind(1, time.microseconds).all {
-            (ActionID(rawValue: $0.int64(0)), Timestamp(microseconds: $0.int64(1)))
-        }
-        for (action, due) in asides { try moveDeferral(action, until: due + (.zero - lost), not: due) }
-    }
-
-    /// Changes the time until which an action is deferred, if both of its rows can be written.
-    ///
-    /// Equal times in the two rows mark the action as deferred.
-    private func moveDeferral(
-        _ action: ActionID,
-        until time: Timestamp,
-        not due: Timestamp
+    /// Changes the times of deferrals made after a time, or of those made before, if they can be written.
+    private func moveDeferrals(
+        areAfter: Bool,
+        _ start: Timestamp,
+        to newTime: (_ due: Timestamp, _ delay: Duration) -> Timestamp
     ) throws(SQLiteError) {
-        try core.writeIfPossible { () throws(SQLiteError) in
-            try setNextAttempt(of: action, at: time)
-            do throws(SQLiteError) {
-                try deferAction(action, until: time)
-            } catch {
-                if connection.isInTransaction { try setNextAttempt(of: action, at: due) }
-                throw error
+        let query: StaticString = """
+            SELECT a.id, a.not_before_us, s.retry_delay_us FROM sluice_state_rows AS s
+            CROSS JOIN sluice_action_rows AS a ON a.id = s.action_id
+            WHERE a.not_before_us = s.next_attempt_at_us
+              AND (s.next_attempt_at_us - s.retry_delay_us > ?1) = ?2
+            """
+        let asides = try connection.cached(query).bind(1, start.microseconds).bind(2, areAfter).all {
+            (
+                ActionID(rawValue: $0.int64(0)), Timestamp(microseconds: $0.int64(1)),
+                Duration.microseconds($0.int64(2))
+            )
+        }
+        for (action, due, delay) in asides {
+            let time = newTime(due, delay)
+            try core.writeIfPossible { () throws(SQLiteError) in
+                // Equal times in the two rows mark the action as deferred.
+                try setNextAttempt(of: action, at: time)
+                do throws(SQLiteError) {
+                    try deferAction(action, until: time)
+                } catch {
+                    if connection.isInTransaction { try setNextAttempt(of: action, at: due) }
+                    throw error
+                }
             }
         }
     }

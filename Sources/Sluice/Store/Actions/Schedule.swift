@@ -5,40 +5,40 @@ final class Schedule: TransactionSubject {
     let core: TransactionCore
     let blocks: QueueBlocks
     let groups: Groups
-    fileprivate(set) var memory = ScheduleMemory()
+    private(set) var memory = Memory()
     /// The earliest time to which this transaction has deferred an action.
     private var dueAt: Timestamp?
     /// When due actions last got their places, by both clocks.
     var lastAdmission: (wall: Timestamp, uptime: Duration)?
-    private var admissionBefore: (wall: Timestamp, uptime: Duration)??
+    /// The same at the last commit.
+    private var committedAdmission: (wall: Timestamp, uptime: Duration)?
+
+    struct Memory {
+        /// A time before which no scheduled action is due; `nil` if the file must be read.
+        var earliest: Timestamp?
+        /// Due actions whose rows cannot be written; they stay as they are, and are tried again.
+        var stuck: [ActionID: UnplacedAction] = [:]
+        var unplaced: [UnplacedAction] { Array(stuck.values) }
+    }
 
     init(_ core: TransactionCore, _ blocks: QueueBlocks, _ groups: Groups) {
-        self.core = core
-        self.blocks = blocks
-        self.groups = groups
+        (self.core, self.blocks, self.groups) = (core, blocks, groups)
     }
 
-    func begin() { admissionBefore = .some(lastAdmission) }
-
-    func committed() { admissionBefore = nil }
-
-    func rolledBack() {
-        if let admissionBefore { lastAdmission = admissionBefore }
-        admissionBefore = nil
-    }
+    func committed() { committedAdmission = lastAdmission }
+    func rolledBack() { lastAdmission = committedAdmission }
 
     func forget() {
-        memory = ScheduleMemory()
+        memory = Memory()
         dueAt = nil
     }
 
     /// Forgets known times and expects opened gates, since other connections' changes were read.
     func readChanges() throws(SQLiteError) {
-        memory.forgetTimes()
+        memory.earliest = nil
         for opening in core.openings { try expectOpening(for: opening.gate) }
     }
 
-    /// Records a time at which an action is due.
     func expect(_ time: Timestamp) { dueAt = min(dueAt ?? time, time) }
 
     /// Returns the earliest time at which a deferred action is due, once.
@@ -56,7 +56,7 @@ final class Schedule: TransactionSubject {
 
     func admitScheduled() throws(SQLiteError) -> Timestamp? {
         try noteAdmission()
-        _ = try admit(.all)
+        _ = try admit(nil)
         // After `admit`, which forgets the stuck actions and tries them again.
         let leavesOpened = try placeOpened()
         let next = try nextScheduled()
@@ -68,41 +68,24 @@ final class Schedule: TransactionSubject {
         return min(next ?? Self.never, now + delay)
     }
 
-    /// Places the due actions of a queue before a head is claimed.
+    /// Places the due actions of a queue before a head is claimed; returns whether more may be due.
     ///
     /// The broker may not have read the schedule recently, for example if it was closed.
-    ///
-    /// - Returns: Whether more may be due.
     func admitBeforeClaim(from queue: QueueID) throws(SQLiteError) -> Bool {
         if mutant("due before claim") { return false }
         if memory.earliest == nil { memory.earliest = try nextScheduled() ?? Self.never }
         guard let earliest = memory.earliest, earliest <= now else { return false }
-        let (placed, isAll) = try admit(.queue(queue))
+        let (placed, isAll) = try admit(queue)
         if !placed.isEmpty { memory.earliest = nil }
         return !isAll
     }
 
     /// Places the due actions of a queue, in its order: there may be no running broker to do so.
     ///
-    /// - Returns: The last place that was given, if more may be due after it.
+    /// Returns the last place that was given, if more may be due after it.
     func admitInOrder(of queue: QueueID) throws(SQLiteError) -> Place? {
-        let (placed, isAll) = try admit(.inOrder(of: queue))
+        let (placed, isAll) = try admit(queue, isInOrder: true)
         return isAll ? nil : placed.max()
-    }
-
-    /// The actions to be placed.
-    private enum Scope {
-        case all
-        case queue(QueueID)
-        /// In the order of the queue, not of the due times.
-        case inOrder(of: QueueID)
-
-        var queue: QueueID? {
-            switch self {
-            case .all: nil
-            case .queue(let queue), .inOrder(let queue): queue
-            }
-        }
     }
 
     /// A due action whose key is valid in an order.
@@ -110,72 +93,56 @@ final class Schedule: TransactionSubject {
         let place: Place
         let queue: QueueID
         let time: Timestamp
+
+        /// Reads `sort_key, id, queue_id, not_before_us`.
+        init(_ row: Row) {
+            place = Place(key: PlaceKey(row, 0), action: ActionID(rawValue: row.int64(1)))
+            (queue, time) = (QueueID(rawValue: row.int64(2)), Timestamp(microseconds: row.int64(3)))
+        }
     }
 
-    private func due(_ scope: Scope, limit: Int) throws(SQLiteError) -> [DueAction] {
-        let statement: Statement
-        switch scope {
-        case .all:
-            statement = try connection.cached(
-                """
-                SELECT sort_key, id, queue_id, not_before_us FROM sluice_action_rows
-                WHERE not_before_us <= ?1 AND typeof(sort_key) NOT IN ('blob', 'null')
-                ORDER BY not_before_us LIMIT ?2
-                """
-            )
-        case .queue(let queue):
-            statement = try connection.cached(
-                """
-                SELECT sort_key, id, queue_id, not_before_us FROM sluice_action_rows
-                WHERE queue_id = ?3 AND not_before_us <= ?1 AND typeof(sort_key) NOT IN ('blob', 'null')
-                ORDER BY not_before_us LIMIT ?2
-                """
-            )
-            .bind(3, queue.rawValue)
-        case .inOrder(let queue):
-            statement = try connection.cached(
-                """
-                SELECT sort_key, id, queue_id, not_before_us FROM sluice_action_rows
-                WHERE queue_id = ?3 AND not_before_us <= ?1 AND typeof(sort_key) NOT IN ('blob', 'null')
-                ORDER BY sort_key, id LIMIT ?2
-                """
-            )
-            .bind(3, queue.rawValue)
-        }
-        return try statement.bind(1, now.microseconds).bind(2, limit).all {
-            DueAction(
-                place: Place(key: PlaceKey($0, 0), action: ActionID(rawValue: $0.int64(1))),
-                queue: QueueID(rawValue: $0.int64(2)),
-                time: Timestamp(microseconds: $0.int64(3))
-            )
-        }
+    /// Returns due actions, of one queue or of all: in the order of the queue, or of the due times.
+    private func due(_ queue: QueueID?, isInOrder: Bool, limit: Int) throws(SQLiteError) -> [DueAction] {
+        let ofAll: StaticString = """
+            SELECT sort_key, id, queue_id, not_before_us FROM sluice_action_rows
+            WHERE not_before_us <= ?1 AND typeof(sort_key) NOT IN ('blob', 'null')
+            ORDER BY not_before_us LIMIT ?2
+            """
+        let ofQueue: StaticString = """
+            SELECT sort_key, id, queue_id, not_before_us FROM sluice_action_rows
+            WHERE queue_id = ?3 AND not_before_us <= ?1 AND typeof(sort_key) NOT IN ('blob', 'null')
+            ORDER BY not_before_us LIMIT ?2
+            """
+        let inOrder: StaticString = """
+            SELECT sort_key, id, queue_id, not_before_us FROM sluice_action_rows
+            WHERE queue_id = ?3 AND not_before_us <= ?1 AND typeof(sort_key) NOT IN ('blob', 'null')
+            ORDER BY sort_key, id LIMIT ?2
+            """
+        let statement = try connection.cached(queue == nil ? ofAll : isInOrder ? inOrder : ofQueue)
+        if let queue { try statement.bind(3, queue.rawValue) }
+        return try statement.bind(1, now.microseconds).bind(2, limit).all(DueAction.init)
     }
 
     /// Places a batch of the first due actions; returns their places, and whether these were all due ones.
     ///
     /// Actions that cannot be written do not count for the size of the batch.
-    private func admit(_ scope: Scope) throws(SQLiteError) -> (placed: [Place], isAll: Bool) {
+    private func admit(
+        _ queue: QueueID?,
+        isInOrder: Bool = false
+    ) throws(SQLiteError) -> (placed: [Place], isAll: Bool) {
         while true {
             let limit = Self.scheduleBatchSize + 2 * memory.stuck.count
-            let due = try due(scope, limit: limit)
+            let due = try due(queue, isInOrder: isInOrder, limit: limit)
             let isAll = due.count < limit
             // Stuck actions that are not due any more were mended, moved or removed.
-            if isAll { memory.forgetStuck(of: scope.queue) }
-            let placed = try admit(due)
+            if isAll { memory.stuck = memory.stuck.filter { queue != nil && $0.value.queue != queue } }
+            var placed: [Place] = []
+            for action in due where try placeIfWritable(action) { placed.append(action.place) }
             if isAll || !placed.isEmpty { return (placed, isAll) }
         }
     }
 
-    /// Places actions and returns their places; a row that cannot be written does not hold up others (G9).
-    private func admit(_ due: [DueAction]) throws(SQLiteError) -> [Place] {
-        var placed: [Place] = []
-        for action in due where try placeIfWritable(action) { placed.append(action.place) }
-        return placed
-    }
-
-    /// Places an action, if its row can be written; otherwise it is tried again.
-    ///
-    /// Returns whether it succeeded.
+    /// Places an action, and returns whether its row could be written; if not, it holds up no others (G9).
     func placeIfWritable(_ due: DueAction) throws(SQLiteError) -> Bool {
         let action = due.place.action
         do {
@@ -199,12 +166,13 @@ final class Schedule: TransactionSubject {
         }
     }
 
-    private func setTime(of action: ActionID, _ time: Timestamp?) throws(SQLiteError) {
-        try connection.cached("UPDATE sluice_action_rows SET not_before_us = ?2 WHERE id = ?1")
-            .bind(1, action.rawValue).bind(2, time?.microseconds).run()
+    func setTime(of action: ActionID, _ time: Timestamp?) throws(SQLiteError) {
+        try run("UPDATE sluice_action_rows SET not_before_us = ?2 WHERE id = ?1", action, time?.microseconds)
     }
 
-    func noteScheduled(at time: Timestamp) { memory.add(time) }
+    func noteScheduled(at time: Timestamp) {
+        if let known = memory.earliest { memory.earliest = min(known, time) }
+    }
 
     /// Returns when the next scheduled action is due; an action deferred for a gate does not count.
     private func nextScheduled() throws(SQLiteError) -> Timestamp? {
@@ -215,9 +183,8 @@ final class Schedule: TransactionSubject {
             WHERE not_before_us < ?1 AND typeof(sort_key) NOT IN ('blob', 'null')
             ORDER BY not_before_us LIMIT ?2
             """
-        )
-        .bind(1, Timestamp.whenOpened.microseconds).bind(2, memory.stuck.count + 1)
-        .all { (time: Timestamp(microseconds: $0.int64(0)), action: ActionID(rawValue: $0.int64(1))) }
-        .first { memory.stuck[$0.action] == nil }?.time
+        ).bind(1, Timestamp.whenOpened.microseconds).bind(2, memory.stuck.count + 1)
+            .all { (time: Timestamp(microseconds: $0.int64(0)), action: ActionID(rawValue: $0.int64(1))) }
+            .first { memory.stuck[$0.action] == nil }?.time
     }
 }

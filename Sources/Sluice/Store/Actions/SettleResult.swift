@@ -1,4 +1,3 @@
-/// The result of a settlement.
 package enum SettleResult: Sendable, Hashable {
     case settled
     /// The receipt does not hold the slot, and nothing was written.

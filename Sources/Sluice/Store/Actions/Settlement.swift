@@ -2,7 +2,6 @@ internal import SluiceSQLite
 
 /// The end of an attempt, as it is written.
 package enum Settlement: Sendable, Hashable {
-    /// The action is done and is deleted.
     case success
     /// Like `success`, with the application's writes in the same transaction.
     case successWriting(SettlingWork)
@@ -14,13 +13,10 @@ package enum Settlement: Sendable, Hashable {
     case release(after: Duration, untilOpen: GateName? = nil, error: String? = nil)
     /// The action is given back by a stopping broker, and waits for nothing.
     case stop
-}
 
-extension Settlement {
-    /// Whether the settlement must survive a loss of power.
+    /// Whether it must survive a loss of power, as dead letters, parking and the application's writes must.
     ///
-    /// Losing a success, a retry or a release only means that the action runs again, which G5 allows. Dead
-    /// letters, parking and the application's writes must not be lost.
+    /// Losing another only means that the action runs again, which G5 allows.
     var sync: SyncNeed {
         switch self {
         case .fail, .successWriting: .owed
@@ -28,12 +24,7 @@ extension Settlement {
         }
     }
 
-    var isSuccess: Bool {
-        switch self {
-        case .success, .successWriting: true
-        case .retry, .fail, .release, .stop: false
-        }
-    }
+    var isSuccess: Bool { if case .success = self { true } else { runsForeignCode } }
 
     /// Returns why the application's writes cannot be committed, if that is why a commit has failed.
     func workFailure(_ error: SluiceError) -> (any Error)? {
@@ -44,16 +35,10 @@ extension Settlement {
     }
 
     /// Whether it has enqueued an action that is scheduled or expires.
-    var awaitsTime: Bool {
-        if case .successWriting(let work) = self { work.awaitsTime } else { false }
-    }
+    var awaitsTime: Bool { if case .successWriting(let work) = self { work.awaitsTime } else { false } }
 
     /// Whether the application's code runs in its transaction.
-    var runsForeignCode: Bool {
-        if case .successWriting = self { true } else { false }
-    }
+    var runsForeignCode: Bool { if case .successWriting = self { true } else { false } }
 
-    var isUndecodable: Bool {
-        if case .fail(.undecodable, _, _) = self { true } else { false }
-    }
+    var isUndecodable: Bool { if case .fail(.undecodable, _, _) = self { true } else { false } }
 }

@@ -5,16 +5,13 @@ final class Waits: TransactionSubject {
     let core: TransactionCore
     let schedule: Schedule
 
-    init(_ core: TransactionCore, _ schedule: Schedule) {
-        self.core = core
-        self.schedule = schedule
-    }
+    init(_ core: TransactionCore, _ schedule: Schedule) { (self.core, self.schedule) = (core, schedule) }
 
     /// Ends the retry waits of queues, also of deferred actions; returns the queues that waited.
     func endWaits(_ form: QueuePattern.Form) throws(SQLiteError) -> Set<QueueID> {
         let (first, last) = form.bounds
         try schedule.placeWaiting(form)
-        let waiting = try connection.cached(
+        let queues = try connection.cached(
             """
             UPDATE sluice_state_rows SET next_attempt_at_us = NULL, retry_delay_us = NULL
             WHERE next_attempt_at_us IS NOT NULL AND action_id IN (
@@ -27,28 +24,28 @@ final class Waits: TransactionSubject {
                                   WHERE c.queue_id = a.queue_id AND c.action_id = a.id))
             RETURNING (SELECT queue_id FROM sluice_action_rows WHERE id = action_id)
             """
-        )
-        .bind(1, first).bind(2, last).all { QueueID(rawValue: $0.int64(0)) }
-        let queues = Set(waiting)
+        ).bind(1, first).bind(2, last).all { QueueID(rawValue: $0.int64(0)) }
+        try noteChanged(Set(queues))
+        return Set(queues)
+    }
+
+    private func noteChanged(_ queues: Set<QueueID>) throws(SQLiteError) {
         for queue in queues {
             core.touch(queue)
             try core.events.record(.changed, queue: queue)
         }
-        return queues
     }
 
     func retryNow(_ form: QueuePattern.Form) throws(SQLiteError) -> Int {
         let (first, last) = form.bounds
         let waiting = try endWaits(form)
         // With its crash count it would be parked again untried. It stays a suspect, and runs alone.
-        try connection.cached(
-            """
+        let update: StaticString = """
             UPDATE sluice_state_rows SET crashes = 0 WHERE action_id IN (
                 SELECT blocked_action_id FROM sluice_queue_rows
                 WHERE blocked_by = 'crashed' AND name >= ?1 AND (?2 IS NULL OR name < ?2))
             """
-        )
-        .bind(1, first).bind(2, last).run()
+        try connection.cached(update).bind(1, first).bind(2, last).run()
         let parked = try connection.cached(
             """
             UPDATE sluice_queue_rows
@@ -57,32 +54,11 @@ final class Waits: TransactionSubject {
               AND name >= ?1 AND (?2 IS NULL OR name < ?2)
             RETURNING queue_id
             """
-        )
-        .bind(1, first).bind(2, last).all { QueueID(rawValue: $0.int64(0)) }
-        for queue in Set(parked).subtracting(waiting) {
-            core.touch(queue)
-            try core.events.record(.changed, queue: queue)
-        }
+        ).bind(1, first).bind(2, last).all { QueueID(rawValue: $0.int64(0)) }
+        try noteChanged(Set(parked).subtracting(waiting))
         return waiting.union(parked).count
     }
-}
 
-extension QueuePattern.Form {
-    /// The smallest name that may match, and the smallest after all that match; `nil` if there is none.
-    ///
-    /// Text compares by its bytes, so a prefix is a range of names.
-    var bounds: (first: String, last: String?) {
-        switch self {
-        case .exact(let name): (name.rawValue, name.rawValue + "\u{0}")
-        case .prefix(let bytes) where bytes.isEmpty: ("", nil)
-        // A prefix ends in `/`, and `0` is the next byte.
-        case .prefix(let bytes):
-            (String(decoding: bytes, as: UTF8.self), String(decoding: bytes.dropLast(), as: UTF8.self) + "0")
-        }
-    }
-}
-
-extension Waits {
     /// Ends the waits of released heads, which a restart may allow to run.
     func endReleases() throws(SQLiteError) {
         try schedule.placeReleased()
@@ -97,8 +73,7 @@ extension Waits {
                         is_released = 0
                     WHERE action_id = ?1
                     """
-                )
-                .bind(1, action).run()
+                ).bind(1, action).run()
             }
         }
     }
@@ -109,48 +84,40 @@ extension Waits {
     func shortenWaits() throws(SQLiteError) {
         try schedule.shortenDeferrals()
         // An action that is still deferred has a row that cannot be written, and its wait is left unchanged.
-        let actions = try connection.cached(
-            """
+        let query: StaticString = """
             SELECT s.action_id FROM sluice_state_rows AS s
             LEFT JOIN sluice_action_rows AS a ON a.id = s.action_id
-            WHERE s.next_attempt_at_us - s.retry_delay_us > ?1
-              AND a.not_before_us IS NOT s.next_attempt_at_us
+            WHERE s.next_attempt_at_us - s.retry_delay_us > ?1 AND a.not_before_us IS NOT s.next_attempt_at_us
             """
-        )
-        .bind(1, now.microseconds).all { $0.int64(0) }
+        let actions = try connection.cached(query).bind(1, now.microseconds).all { $0.int64(0) }
+        let update: StaticString =
+            "UPDATE sluice_state_rows SET next_attempt_at_us = ?2 + retry_delay_us WHERE action_id = ?1"
         for action in actions {
             try core.writeIfPossible { () throws(SQLiteError) in
-                try connection.cached(
-                    """
-                    UPDATE sluice_state_rows SET next_attempt_at_us = ?2 + retry_delay_us
-                    WHERE action_id = ?1
-                    """
-                )
-                .bind(1, action).bind(2, now.microseconds).run()
+                try connection.cached(update).bind(1, action).bind(2, now.microseconds).run()
             }
+        }
+    }
+
+    func liftUndecodable() throws(SQLiteError) {
+        let queues = try connection.cached(
+            "SELECT queue_id FROM sluice_queue_rows WHERE blocked_by = 'undecodable'"
+        ).all { QueueID(rawValue: $0.int64(0)) }
+        for queue in queues {
+            try core.writeIfPossible { () throws(SQLiteError) in try schedule.blocks.unblock(queue) }
         }
     }
 }
 
-extension Waits {
-    func liftUndecodable() throws(SQLiteError) {
-        let queues = try connection.cached(
-            "SELECT queue_id FROM sluice_queue_rows WHERE blocked_by = 'undecodable'"
-        )
-        .all { QueueID(rawValue: $0.int64(0)) }
-        for queue in queues {
-            try core.writeIfPossible { () throws(SQLiteError) in
-                try connection.cached(
-                    """
-                    UPDATE sluice_queue_rows
-                    SET blocked_by = NULL, blocked_action_id = NULL, blocked_at_us = NULL,
-                        blocked_error = NULL
-                    WHERE queue_id = ?1
-                    """
-                )
-                .bind(1, queue.rawValue).run()
-                core.touch(queue)
-            }
+extension QueuePattern.Form {
+    /// The smallest name that may match, and the smallest after all that match, by bytes; or `nil`.
+    var bounds: (first: String, last: String?) {
+        switch self {
+        case .exact(let name): (name.rawValue, name.rawValue + "\u{0}")
+        case .prefix(let bytes) where bytes.isEmpty: ("", nil)
+        // A prefix ends in `/`, and `0` is the next byte.
+        case .prefix(let bytes):
+            (String(decoding: bytes, as: UTF8.self), String(decoding: bytes.dropLast(), as: UTF8.self) + "0")
         }
     }
 }

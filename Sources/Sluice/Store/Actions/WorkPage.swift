@@ -1,4 +1,3 @@
-/// A page of the queues with work.
 package enum WorkPage: Sendable, Hashable {
     /// The first page: it has no limit, since memory already holds its queues.
     case newest(thenLimit: Int)

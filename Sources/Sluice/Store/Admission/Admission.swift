@@ -1,6 +1,5 @@
 /// The routes and the rules of queues at the time of a claim, by which it decides whether a head may run.
 package final class Admission: Sendable {
-    /// A route's conditions for a head.
     package struct Entry: Sendable {
         let id: RouteID
         /// The most of its handlers that run at the same time; `nil` for the broker's limit.
@@ -41,7 +40,7 @@ package final class Admission: Sendable {
 
     /// Returns the route for an action; of several, that of the most specific pattern.
     ///
-    /// - Returns: If there is no route for the kind, whether any pattern matches the queue.
+    /// If there is no route for the kind, returns whether any pattern matches the queue.
     func route(for queue: QueueName, kind: String) -> (route: Entry?, matchesQueue: Bool) {
         var matchesQueue = false
         for routes in routes.matches(queue) {

@@ -1,6 +1,1 @@
-/// The number of a route in its broker.
-package struct RouteID: Hashable, Sendable {
-    package let rawValue: Int
-
-    package init(rawValue: Int) { self.rawValue = rawValue }
-}
+package struct RouteID: Hashable, Sendable { package let rawValue: Int }

@@ -1,14 +1,10 @@
 internal import SluiceSQLite
 
-/// Owns the gates and holds of the file.
 final class GatesAndHolds: TransactionSubject {
     let core: TransactionCore
     let schedule: Schedule
 
-    init(_ core: TransactionCore, _ schedule: Schedule) {
-        self.core = core
-        self.schedule = schedule
-    }
+    init(_ core: TransactionCore, _ schedule: Schedule) { (self.core, self.schedule) = (core, schedule) }
 
     func setGate(_ gate: GateName, isOpen: Bool, isKept: Bool, spread: Duration) throws(SQLiteError) {
         let known = try core.controls().gates[gate]
@@ -33,10 +29,9 @@ final class GatesAndHolds: TransactionSubject {
                     iif(is_open AND excluded.is_open AND owner IS NULL, NULL, excluded.owner_pid),
                     iif(is_open AND excluded.is_open AND owner IS NULL, NULL, excluded.owner_process))
             """
-        )
-        .bind(1, gate.rawValue).bind(2, isOpen).bind(3, isOpened).bind(4, now.microseconds)
-        .bind(5, isKept ? nil : core.nonce).bind(6, isKept ? nil : core.identity.pid)
-        .bind(7, isKept ? nil : core.identity.mark).run()
+        ).bind(1, gate.rawValue).bind(2, isOpen).bind(3, isOpened).bind(4, now.microseconds)
+            .bind(5, isKept ? nil : core.nonce).bind(6, isKept ? nil : core.identity.pid)
+            .bind(7, isKept ? nil : core.identity.mark).run()
         core.changedControls(.gates)
         if isOpened {
             core.opened(GateOpening(gate: gate, spread: spread))
@@ -52,32 +47,25 @@ final class GatesAndHolds: TransactionSubject {
     /// An opening ends with its process, or in this process with its store. If a process cannot be found
     /// dead, its opening lives while it runs the queues.
     func forgetGates() throws(SQLiteError) {
-        let owners = try connection.cached(
-            """
+        let query: StaticString = """
             SELECT g.owner, g.owner_pid, g.owner_process,
                    EXISTS (SELECT 1 FROM sluice_runner_rows AS r WHERE r.nonce = g.owner)
             FROM sluice_gate_rows AS g WHERE g.owner <> ?1
             """
-        )
-        .bind(1, core.nonce).all {
-            (
-                nonce: $0.int64(0), process: ProcessIdentity(pid: $0.int64(1), mark: $0.text(2)),
-                runs: $0.bool(3)
-            )
+        let owners = try connection.cached(query).bind(1, core.nonce).all {
+            ($0.int64(0), ProcessIdentity(pid: $0.int64(1), mark: $0.text(2)), runs: $0.bool(3))
         }
-        for owner in owners where !owner.runs {
+        for (nonce, process, runs) in owners where !runs {
             let lives =
-                owner.process.sharesMachine(with: core.identity)
-                && !owner.process.isDead(seenFrom: core.identity)
-            guard owner.process == core.identity || !lives else { continue }
+                process.sharesMachine(with: core.identity) && !process.isDead(seenFrom: core.identity)
+            guard process == core.identity || !lives else { continue }
             // An owner of several gates occurs several times, and has none left the second time.
             let forgotten = try connection.cached(
                 "DELETE FROM sluice_gate_rows WHERE owner = ?1 RETURNING name, is_open"
-            )
-            .bind(1, owner.nonce).all { (name: GateName($0.text(0)), wasOpen: $0.bool(1)) }
+            ).bind(1, nonce).all { (name: GateName($0.text(0)), wasOpen: $0.bool(1)) }
             core.changedControls(.gates)
-            for gate in forgotten where gate.wasOpen {
-                core.events.record(.gateClosed) { $0.gate = gate.name }
+            for (name, wasOpen) in forgotten where wasOpen {
+                core.events.record(.gateClosed) { $0.gate = name }
             }
         }
     }
@@ -88,73 +76,60 @@ final class GatesAndHolds: TransactionSubject {
         reason: String,
         for duration: Duration?
     ) throws(SQLiteError) -> HoldID {
+        let until = duration.map { now + $0 }
         try connection.cached(
             """
             INSERT INTO sluice_hold_rows (scope, holder, reason, since_us, until_us)
             VALUES (?1, ?2, ?3, ?4, ?5)
             """
-        )
-        .bind(1, pattern.rawValue).bind(2, holder).bind(3, reason).bind(4, now.microseconds)
-        .bind(5, duration.map { (now + $0).microseconds }).run()
+        ).bind(1, pattern.rawValue).bind(2, holder).bind(3, reason).bind(4, now.microseconds)
+            .bind(5, until?.microseconds).run()
         core.changedControls(.holds)
-        let until = duration.map { (now + $0).date }
-        core.events.record(.held) { ($0.pattern, $0.holder, $0.until) = (pattern, holder, until) }
+        core.events.record(.held) { ($0.pattern, $0.holder, $0.until) = (pattern, holder, until?.date) }
         return HoldID(rawValue: connection.lastInsertedRowID)
     }
 
     func endHold(_ hold: HoldID) throws(SQLiteError) -> Bool {
-        let ended = try endHolds(
-            connection.cached(
-                "DELETE FROM sluice_hold_rows WHERE id = ?1 RETURNING id, scope, holder, until_us"
-            )
-            .bind(1, hold.rawValue)
+        let deletion = try connection.cached(
+            "DELETE FROM sluice_hold_rows WHERE id = ?1 RETURNING id, scope, holder, until_us"
         )
-        return ended > 0
+        return try endHolds(deletion.bind(1, hold.rawValue)) > 0
     }
 
     func endHolds(matching pattern: QueuePattern, by holder: String?) throws(SQLiteError) -> Int {
-        try endHolds(
-            connection.cached(
-                """
-                DELETE FROM sluice_hold_rows WHERE scope = ?1 AND (?2 IS NULL OR holder = ?2)
-                RETURNING id, scope, holder, until_us
-                """
-            )
-            .bind(1, pattern.rawValue).bind(2, holder)
+        let deletion = try connection.cached(
+            """
+            DELETE FROM sluice_hold_rows WHERE scope = ?1 AND (?2 IS NULL OR holder = ?2)
+            RETURNING id, scope, holder, until_us
+            """
         )
+        return try endHolds(deletion.bind(1, pattern.rawValue).bind(2, holder))
     }
 
     /// Deletes the holds that have ended by themselves.
     ///
-    /// If a hold begins in the future, the wall clock was set back: the hold lasts as long as requested,
-    /// counted from now.
+    /// One that begins in the future, as the wall clock was set back, lasts as long as requested from now.
     func removeEndedHolds() throws(SQLiteError) {
-        let ended = try endHolds(
-            connection.cached(
-                """
-                DELETE FROM sluice_hold_rows WHERE until_us <= ?1 OR until_us <= since_us
-                RETURNING id, scope, holder, until_us
-                """
-            )
-            .bind(1, now.microseconds)
-        )
-        let begun = try connection.cached(
+        let deletion = try connection.cached(
             """
+            DELETE FROM sluice_hold_rows WHERE until_us <= ?1 OR until_us <= since_us
+            RETURNING id, scope, holder, until_us
+            """
+        )
+        _ = try endHolds(deletion.bind(1, now.microseconds))
+        let update: StaticString = """
             UPDATE sluice_hold_rows SET since_us = ?1, until_us = ?1 + (until_us - since_us)
             WHERE until_us IS NOT NULL AND since_us > ?1
             """
-        )
-        .bind(1, now.microseconds).run()
-        if ended + begun > 0 { core.changedControls(.holds) }
+        let begun = try connection.cached(update).bind(1, now.microseconds).run()
+        if begun > 0 { core.changedControls(.holds) }
     }
 
     func nextEndOfHolds() throws(SQLiteError) -> Timestamp? {
-        try connection.cached("SELECT min(until_us) FROM sluice_hold_rows").first {
-            $0.optionalInt64(0).map(Timestamp.init(microseconds:))
-        } ?? nil
+        try connection.cached("SELECT min(until_us) FROM sluice_hold_rows")
+            .first { $0.optionalInt64(0).map(Timestamp.init(microseconds:)) } ?? nil
     }
 
-    /// Runs a statement that deletes holds, and returns their number.
     private func endHolds(_ deletion: Statement) throws(SQLiteError) -> Int {
         let ended = try deletion.all { Controls.StandingHold($0) }
         if !ended.isEmpty { core.changedControls(.holds) }

@@ -6,7 +6,6 @@ final class Batches: TransactionSubject {
 
     init(_ core: TransactionCore) { self.core = core }
 
-    /// A queue's batch as recorded in the file.
     private struct Batch {
         let dueAt: Timestamp
         let isOpen: Bool
@@ -25,8 +24,8 @@ final class Batches: TransactionSubject {
         guard case .batch(let count, let delay) = rules.start, !mutant("batch") else { return nil }
         let batch = try batch(of: queue)
         if batch?.isOpen == true { return nil }
-        let (waiting, since) = try gathered(in: queue, upTo: count, batch?.rest)
-        guard let oldest = since else { return nil }
+        let waiting = try gathered(in: queue, upTo: count, batch?.rest)
+        guard let oldest = waiting.oldest else { return nil }
         // The time moves when actions return from their waits or are deleted.
         let dueAt = oldest + delay
         let wait = RetryWait(action: ActionID(rawValue: 0), nextAttemptAt: dueAt)
@@ -47,49 +46,36 @@ final class Batches: TransactionSubject {
         in queue: QueueID,
         upTo count: Int,
         _ rest: (endedAt: Timestamp, through: ActionID)?
-    ) throws(SQLiteError) -> (Waiting, since: Timestamp?) {
-        let last = ActionID(rawValue: .max)
-        guard let rest else {
-            let waiting = try self.waiting(
-                in: queue,
-                upTo: count,
-                among: ActionID(rawValue: 0)...last
-            )
-            return (waiting, waiting.oldest)
-        }
+    ) throws(SQLiteError) -> Waiting {
+        let (first, last) = (ActionID(rawValue: 0), ActionID(rawValue: .max))
+        guard let rest else { return try self.waiting(in: queue, upTo: count, among: first...last) }
         let next = ActionID(rawValue: rest.through.rawValue + 1)
-        let waiting = try self.waiting(in: queue, upTo: count, among: next...last)
-        let left = try self.waiting(in: queue, upTo: 1, among: ActionID(rawValue: 0)...rest.through)
-        let times = [waiting.oldest, left.oldest == nil ? nil : rest.endedAt]
-        return (waiting, times.compactMap { $0 }.min())
+        var waiting = try self.waiting(in: queue, upTo: count, among: next...last)
+        let left = try self.waiting(in: queue, upTo: 1, among: first...rest.through)
+        if left.oldest != nil { waiting.oldest = min(waiting.oldest ?? rest.endedAt, rest.endedAt) }
+        return waiting
     }
 
-    /// Closes the batch of a queue with nothing left to start; later actions make another batch.
-    ///
-    /// - Parameter leavesRest: Whether actions were passed over, which belong to that batch.
+    /// Closes the batch of a queue with nothing left to start, or only actions that were passed over.
     func closeBatch(of queue: QueueID, _ rules: QueueRules, leavesRest: Bool) throws(SQLiteError) {
         guard rules.isBatched else { return }
         if leavesRest {
+            let last = try core.lastActionID().rawValue
             try connection.cached(
                 """
                 UPDATE sluice_batch_rows SET is_open = 0, due_us = ?2, rest_us = ?2, rest_through_id = ?3
                 WHERE queue_id = ?1 AND is_open = 1
                 """
-            )
-            .bind(1, queue.rawValue).bind(2, now.microseconds).bind(3, try core.lastActionID().rawValue).run()
+            ).bind(1, queue.rawValue).bind(2, now.microseconds).bind(3, last).run()
         }
         try connection.cached(
             "DELETE FROM sluice_batch_rows WHERE queue_id = ?1 AND (is_open = 1 OR rest_us IS NULL)"
-        )
-        .bind(1, queue.rawValue).run()
+        ).bind(1, queue.rawValue).run()
     }
 
-    /// Deletes batches that have not started, which are recomputed by the current rules, and finished ones.
-    ///
-    /// A broker may stop after the last action of a batch, before it can close the batch.
+    /// Deletes batches that have not started, as rules change, and finished ones that no broker has closed.
     func forgetGathering() throws(SQLiteError) {
-        try connection.cached(
-            """
+        let deletion: StaticString = """
             DELETE FROM sluice_batch_rows
             WHERE is_open = 0 OR NOT (
                 EXISTS (SELECT 1 FROM sluice_order_rows AS o
@@ -101,8 +87,7 @@ final class Batches: TransactionSubject {
                     WHERE a.id > (SELECT value FROM sluice_counters WHERE name = 'ordered')
                       AND a.not_before_us IS NULL))
             """
-        )
-        .run()
+        try connection.cached(deletion).run()
     }
 
     func runNow(
@@ -110,8 +95,7 @@ final class Batches: TransactionSubject {
         _ isBatched: (QueueName) -> Bool
     ) throws(SQLiteError) -> Set<QueueID> {
         let (first, last) = form.bounds
-        let queues = try connection.cached(
-            """
+        let query: StaticString = """
             SELECT q.queue_id, q.name, b.queue_id IS NOT NULL
             FROM sluice_queue_rows AS q LEFT JOIN sluice_batch_rows AS b ON b.queue_id = q.queue_id
             WHERE q.name >= ?1 AND (?2 IS NULL OR q.name < ?2) AND NOT coalesce(b.is_open, 0)
@@ -121,8 +105,7 @@ final class Batches: TransactionSubject {
                        WHERE a.id > (SELECT value FROM sluice_counters WHERE name = 'ordered')
                          AND a.not_before_us IS NULL))
             """
-        )
-        .bind(1, first).bind(2, last).all {
+        let queues = try connection.cached(query).bind(1, first).bind(2, last).all {
             (id: QueueID(rawValue: $0.int64(0)), name: QueueName($0.text(1)), isGathering: $0.bool(2))
         }
         let started = queues.filter { $0.isGathering || isBatched($0.name) }
@@ -136,15 +119,10 @@ final class Batches: TransactionSubject {
     private func batch(of queue: QueueID) throws(SQLiteError) -> Batch? {
         try connection.cached(
             "SELECT due_us, is_open, rest_us, rest_through_id FROM sluice_batch_rows WHERE queue_id = ?1"
-        )
-        .bind(1, queue.rawValue).first { row in
-            Batch(
-                dueAt: Timestamp(microseconds: row.int64(0)),
-                isOpen: row.bool(1),
-                rest: row.optionalInt64(2).map {
-                    (Timestamp(microseconds: $0), ActionID(rawValue: row.int64(3)))
-                }
-            )
+        ).bind(1, queue.rawValue).first { row in
+            let rest = row.optionalInt64(2)
+                .map { (endedAt: Timestamp(microseconds: $0), through: ActionID(rawValue: row.int64(3))) }
+            return Batch(dueAt: Timestamp(microseconds: row.int64(0)), isOpen: row.bool(1), rest: rest)
         }
     }
 
@@ -157,23 +135,18 @@ final class Batches: TransactionSubject {
                 rest_us = iif(excluded.is_open, NULL, rest_us),
                 rest_through_id = iif(excluded.is_open, NULL, rest_through_id)
             """
-        )
-        .bind(1, queue.rawValue).bind(2, dueAt.microseconds).bind(3, isOpen).run()
+        ).bind(1, queue.rawValue).bind(2, dueAt.microseconds).bind(3, isOpen).run()
     }
 
     /// What waits in a queue, as far as it takes to know when a batch of it starts.
     private struct Waiting {
-        /// Those that wait, up to the number that was asked for.
-        ///
-        /// Where it is below that number, some may have been left out.
+        /// Those that wait, up to the number that was asked for; below it, some may have been left out.
         var count: Int
-        /// When the one was enqueued that came first.
+        /// When the first one was enqueued.
         var oldest: Timestamp?
     }
 
-    /// Counts what waits in a queue and does not run, up to a number.
-    ///
-    /// - Parameter actions: Those that count.
+    /// Counts those of some actions that wait in a queue and do not run, up to a number.
     private func waiting(
         in queue: QueueID,
         upTo limit: Int,
@@ -189,15 +162,13 @@ final class Batches: TransactionSubject {
                 CROSS JOIN sluice_action_rows AS a
                     ON a.id = o.action_id AND a.queue_id = o.queue_id AND a.sort_key = o.sort_key
                 WHERE o.queue_id = ?1 AND o.action_id BETWEEN ?4 AND ?3 AND a.not_before_us IS NULL
-                  AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c
-                                  WHERE c.queue_id = ?1 AND c.action_id = a.id)
+                  AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows WHERE queue_id = ?1 AND action_id = a.id)
                 LIMIT ?2)
             """
-        )
-        .bind(1, queue.rawValue).bind(2, limit).bind(3, min(ordered, actions.upperBound.rawValue))
-        .bind(4, actions.lowerBound.rawValue).first {
-            Waiting(count: $0.int(0), oldest: $0.optionalInt64(1).map(Timestamp.init(microseconds:)))
-        }
+        ).bind(1, queue.rawValue).bind(2, limit).bind(3, min(ordered, actions.upperBound.rawValue))
+            .bind(4, actions.lowerBound.rawValue).first {
+                Waiting(count: $0.int(0), oldest: $0.optionalInt64(1).map(Timestamp.init(microseconds:)))
+            }
         var waiting = filed ?? Waiting(count: 0)
         let arrived = order.lanes[queue]?.arrived.map(\.action) ?? []
         let newest = Set(arrived.filter { $0.rawValue > ordered && actions.contains($0) })
@@ -205,25 +176,17 @@ final class Batches: TransactionSubject {
         let mayBeEnough = waiting.count + newest.count >= limit
         for action in newest.sorted() where waiting.count < limit {
             if !mayBeEnough, waiting.oldest != nil { break }
-            guard let time = try enqueueTime(ofWaiting: action, in: queue) else { continue }
+            let found = try connection.cached(
+                """
+                SELECT a.enqueued_at_us FROM sluice_action_rows AS a
+                WHERE a.id = ?1 AND a.queue_id = ?2 AND a.not_before_us IS NULL
+                  AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows WHERE queue_id = ?2 AND action_id = a.id)
+                """
+            ).bind(1, action.rawValue).bind(2, queue.rawValue).first { Timestamp(microseconds: $0.int64(0)) }
+            guard let time = found else { continue }
             waiting.count += 1
             waiting.oldest = min(waiting.oldest ?? time, time)
         }
         return waiting
-    }
-
-    private func enqueueTime(
-        ofWaiting action: ActionID,
-        in queue: QueueID
-    ) throws(SQLiteError) -> Timestamp? {
-        try connection.cached(
-            """
-            SELECT a.enqueued_at_us FROM sluice_action_rows AS a
-            WHERE a.id = ?1 AND a.queue_id = ?2 AND a.not_before_us IS NULL
-              AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c
-                              WHERE c.queue_id = ?2 AND c.action_id = a.id)
-            """
-        )
-        .bind(1, action.rawValue).bind(2, queue.rawValue).first { Timestamp(microseconds: $0.int64(0)) }
     }
 }

@@ -7,7 +7,6 @@ final class Groups: TransactionSubject {
     var hasTraces: Bool?
 
     init(_ core: TransactionCore) { self.core = core }
-
     func forget() { hasTraces = nil }
 
     /// Replaces the groups that an action starts and is a member of.
@@ -34,8 +33,7 @@ final class Groups: TransactionSubject {
             """
             SELECT 1 FROM sluice_group_rows AS m
             WHERE m.action_id = ?1 AND m.is_start = 0
-              AND (EXISTS (SELECT 1 FROM sluice_closed_group_rows AS g
-                           WHERE g.queue_id = ?2 AND g.name = m.name)
+              AND (EXISTS (SELECT 1 FROM sluice_closed_group_rows WHERE queue_id = ?2 AND name = m.name)
                    OR EXISTS (SELECT 1 FROM sluice_group_rows AS s
                               CROSS JOIN sluice_action_rows AS a ON a.id = s.action_id
                               LEFT JOIN sluice_state_rows AS t ON t.action_id = a.id
@@ -44,9 +42,8 @@ final class Groups: TransactionSubject {
                                 AND (a.not_before_us IS NULL OR a.not_before_us = ?4
                                      OR a.not_before_us = t.next_attempt_at_us)))
             """
-        )
-        .bind(1, place.action.rawValue).bind(2, queue.rawValue).bind(3, place.key)
-        .bind(4, Timestamp.whenOpened.microseconds).hasRow()
+        ).bind(1, place.action.rawValue).bind(2, queue.rawValue).bind(3, place.key)
+            .bind(4, Timestamp.whenOpened.microseconds).hasRow()
     }
 
     /// Closes the groups of an action for the rest of its pass, before it becomes a dead letter.
@@ -57,20 +54,16 @@ final class Groups: TransactionSubject {
         _ policy: FailurePolicy
     ) throws(SQLiteError) {
         guard discipline == .passOver, policy == .skip, try hasAnyTraces() else { return }
-        try connection.cached(
-            """
+        let insert: StaticString = """
             INSERT OR IGNORE INTO sluice_closed_group_rows (queue_id, name)
             SELECT ?2, name FROM sluice_group_rows WHERE action_id = ?1 AND is_start = 1
             """
-        )
-        .bind(1, action.rawValue).bind(2, queue.rawValue).run()
+        try connection.cached(insert).bind(1, action.rawValue).bind(2, queue.rawValue).run()
         // They are open in the next pass.
         order.repeatPass(of: queue)
     }
 
-    /// Opens the groups that an action starts, before it is deleted or loses its place.
-    ///
-    /// Members that a pass has skipped may run in the next one.
+    /// Opens the groups that an action starts, before it leaves its place; members may run in the next pass.
     func openGroups(of action: ActionID) throws(SQLiteError) {
         guard try hasAnyTraces() else { return }
         let queues = try connection.cached(
@@ -79,16 +72,14 @@ final class Groups: TransactionSubject {
             WHERE queue_id IN (SELECT queue_id FROM sluice_group_rows WHERE action_id = ?1 AND is_start = 1)
             RETURNING queue_id
             """
-        )
-        .bind(1, action.rawValue).all { QueueID(rawValue: $0.int64(0)) }
+        ).bind(1, action.rawValue).all { QueueID(rawValue: $0.int64(0)) }
         for queue in queues { order.repeatPass(of: queue) }
     }
 
     func moveGroups(of action: ActionID, to queue: QueueID) throws(SQLiteError) {
         guard try hasAnyTraces() else { return }
         try openGroups(of: action)
-        try connection.cached("UPDATE sluice_group_rows SET queue_id = ?2 WHERE action_id = ?1")
-            .bind(1, action.rawValue).bind(2, queue.rawValue).run()
+        try run("UPDATE sluice_group_rows SET queue_id = ?2 WHERE action_id = ?1", action, queue.rawValue)
     }
 
     /// Ends the pass through a queue, and returns whether another one begins.
@@ -100,19 +91,14 @@ final class Groups: TransactionSubject {
         return try order.endPass(of: queue)
     }
 
-    /// Returns whether any action has groups or is deferred for a gate, or any group is closed.
-    ///
-    /// Most files have none of these, and pay nothing for them.
+    /// Returns whether there are any groups, deferrals for gates or closed groups: most files have none.
     private func hasAnyTraces() throws(SQLiteError) -> Bool {
-        if let known = hasTraces { return known }
-        let found =
-            try connection.cached(
-                """
-                SELECT EXISTS (SELECT 1 FROM sluice_group_rows) OR EXISTS (SELECT 1 FROM sluice_deferred_rows)
-                    OR EXISTS (SELECT 1 FROM sluice_closed_group_rows)
-                """
-            )
-            .first { $0.bool(0) } ?? false
+        if let hasTraces { return hasTraces }
+        let query: StaticString = """
+            SELECT 1 FROM sluice_group_rows UNION ALL SELECT 1 FROM sluice_deferred_rows
+            UNION ALL SELECT 1 FROM sluice_closed_group_rows LIMIT 1
+            """
+        let found = try connection.cached(query).hasRow()
         hasTraces = found
         return found
     }
@@ -120,28 +106,21 @@ final class Groups: TransactionSubject {
     /// Deletes the groups of an action that is deleted for good.
     func forgetTraces(of action: ActionID) throws(SQLiteError) {
         guard try hasAnyTraces() else { return }
-        let starts =
-            try connection.cached("SELECT max(is_start) FROM sluice_group_rows WHERE action_id = ?1")
-            .bind(1, action.rawValue).first { $0.optionalInt64(0) } ?? nil
-        if let starts {
+        let found = try connection.cached("SELECT max(is_start) FROM sluice_group_rows WHERE action_id = ?1")
+            .bind(1, action.rawValue).first { $0.optionalInt64(0) }
+        if let found, let starts = found {
             if starts > 0 { try openGroups(of: action) }
-            try connection.cached("DELETE FROM sluice_group_rows WHERE action_id = ?1")
-                .bind(1, action.rawValue).run()
+            try run("DELETE FROM sluice_group_rows WHERE action_id = ?1", action)
         }
         try forgetDeferral(action)
     }
 
-    /// Deletes the deferral of an action that has become a dead letter; its groups remain.
+    /// Deletes the deferral of an action, which may have become a dead letter; its groups remain.
     func forgetDeferral(_ action: ActionID) throws(SQLiteError) {
         guard try hasAnyTraces() else { return }
-        try connection.cached("DELETE FROM sluice_deferred_rows WHERE action_id = ?1").bind(
-            1,
-            action.rawValue
-        )
-        .run()
+        try run("DELETE FROM sluice_deferred_rows WHERE action_id = ?1", action)
     }
 
-    /// Assigns the groups of an action to its new sequence.
     func regroup(_ action: ActionID, as newAction: ActionID) throws(SQLiteError) {
         guard try hasAnyTraces() else { return }
         try connection.cached("UPDATE sluice_group_rows SET action_id = ?2 WHERE action_id = ?1")
@@ -150,15 +129,22 @@ final class Groups: TransactionSubject {
 }
 
 extension ActionGroups {
-    /// Reads the groups of an action.
     init(of action: ActionID, _ connection: Connection) throws(SQLiteError) {
         let rows = try connection.cached(
             "SELECT name, is_start FROM sluice_group_rows WHERE action_id = ?1 ORDER BY name"
-        )
-        .bind(1, action.rawValue).all { (name: GroupName($0.text(0)), isStart: $0.bool(1)) }
-        self.init(
-            started: rows.filter(\.isStart).map(\.name),
-            joined: rows.filter { !$0.isStart }.map(\.name)
-        )
+        ).bind(1, action.rawValue).all { (GroupName($0.text(0)), isStart: $0.bool(1)) }
+        self.init(started: rows.filter(\.isStart).map(\.0), joined: rows.filter { !$0.isStart }.map(\.0))
+    }
+}
+
+extension TransactionSubject {
+    /// Runs a statement about an action, its first value, and returns how many rows it changed.
+    @discardableResult
+    func run(_ text: StaticString, _ action: ActionID) throws(SQLiteError) -> Int {
+        try connection.cached(text).bind(1, action.rawValue).run()
+    }
+
+    func run(_ text: StaticString, _ action: ActionID, _ second: Int64?) throws(SQLiteError) {
+        try connection.cached(text).bind(1, action.rawValue).bind(2, second).run()
     }
 }

@@ -3,9 +3,4 @@ package struct RetryWait: Hashable, Sendable {
     package let action: ActionID
     /// The time recorded in the file.
     package let nextAttemptAt: Timestamp
-
-    package init(action: ActionID, nextAttemptAt: Timestamp) {
-        self.action = action
-        self.nextAttemptAt = nextAttemptAt
-    }
 }
