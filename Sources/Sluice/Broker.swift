@@ -22,7 +22,7 @@ public final class Broker: Sendable {
     let coder: PayloadCoder
     let drafter: Drafter
     let reader: PayloadReader
-    let options: BrokerOptions
+    package let options: BrokerOptions
     /// Notifies of commits by others; `nil` in memory.
     let wakeUps: WakeUps?
     let observers: Observers

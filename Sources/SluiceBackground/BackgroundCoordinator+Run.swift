@@ -1,5 +1,5 @@
 internal import Logging
-public import Sluice
+internal import Sluice
 
 /// Running and stopping the broker, one after the other.
 extension BackgroundCoordinator {

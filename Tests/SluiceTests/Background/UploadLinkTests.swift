@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import Sluice
+@testable import SluiceBackground
 
 /// A photo that goes to a link which the server has given out for some hours.
 private struct Upload: Action {

@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import Sluice
+@testable import SluiceBackground
 
 /// A dispatch queue that code can tell it runs on, also by way of queues that target it.
 private final class NamedQueue: Sendable {

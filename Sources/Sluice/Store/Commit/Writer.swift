@@ -75,9 +75,9 @@ package final class Writer: Sendable {
 
     var isForked: Bool { check.isForked }
 
-    /// The writer's current work, for tests to wait for; it is led while a group commits or waits for a lock.
-    var load: (waiting: Int, isLed: Bool, isClosed: Bool) {
-        waiting.withLock { ($0.writes.count, $0.hasLeader, $0.isClosed) }
+    /// The writer's current work; it is led while a group commits or waits for a lock.
+    var load: (waiting: Int, isLed: Bool, isClosed: Bool, isSuspended: Bool) {
+        waiting.withLock { ($0.writes.count, $0.hasLeader, $0.isClosed, $0.isSuspended) }
     }
 
     /// Accepts a write and calls its completion after the commit, on some thread.

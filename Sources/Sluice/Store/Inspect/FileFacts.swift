@@ -57,30 +57,34 @@ package struct FileFacts: Sendable {
     /// If `isFull`, indexes are also compared with their tables, which reads all of the file several times.
     package init(of path: String, isFull: Bool) throws(SluiceError) {
         try DatabaseFile.checkPath(path)
-        let path = try DatabaseFile.absolutePath(path)
-        self.init()
+        self = try Self.read(try DatabaseFile.absolutePath(path), isFull)
+    }
+
+    private init() {}
+
+    private static func read(_ path: String, _ isFull: Bool) throws(SluiceError) -> FileFacts {
+        var facts = FileFacts()
         do {
             for _ in 0..<FileLook.attempts {
-                self = FileFacts()
+                facts = FileFacts()
                 let file = try FileLook(path)
                 defer { file.close() }
                 do {
-                    try look(file.connection, path, isFull)
+                    try facts.look(file.connection, path, isFull)
                 } catch let error as SQLiteError where error.code == .corrupt {
                     // Some damage is not found by the check, but ends it early.
-                    damages.append(error.message)
+                    facts.damages.append(error.message)
                 }
-                if file.isCurrent { return }
+                if file.isCurrent { return facts }
             }
             throw FileLook.changesTooFast
         } catch let error as SQLiteError where error.code == .corrupt {
-            damages.append(error.message)
+            facts.damages.append(error.message)
+            return facts
         } catch {
             throw SluiceError(wrapping: error, doing: "reading \(path)")
         }
     }
-
-    private init() {}
 
     private mutating func look(_ connection: Connection, _ path: String, _ isFull: Bool) throws {
         let mount = MountFacts.read(path)
@@ -137,14 +141,18 @@ package struct FileFacts: Sendable {
         connection.setBusyTimeout(.milliseconds(10))
         defer { connection.setBusyTimeout(.zero) }
         for _ in 0..<25 {
-            do {
-                try connection.beginImmediate()
-                connection.rollback()
-                return false
-            } catch let error where error.code == .busy {
-                guard try connection.pragma("data_version") == first else { return false }
-            }
+            guard try isLocked(connection), try connection.pragma("data_version") == first else { return false }
         }
         return true
+    }
+
+    private static func isLocked(_ connection: Connection) throws -> Bool {
+        do {
+            try connection.beginImmediate()
+            connection.rollback()
+            return false
+        } catch let error where error.code == .busy {
+            return true
+        }
     }
 }
