@@ -300,9 +300,8 @@ let package = Package(
 if let fuzzer = Context.environment["SLUICE_FUZZ"] {
     package.products.removeAll { $0.name == "sluice" }
     package.targets = package.targets.filter { $0.type != .test }.map { target in
-        guard ["SluiceSQLite", "SluiceJSON", "Sluice", "SluiceBackground", "SluiceCLI"].contains(target.name) else {
-            return target
-        }
+        let instrumented = ["SluiceSQLite", "SluiceJSON", "Sluice", "SluiceBackground", "SluiceCLI"]
+        guard instrumented.contains(target.name) else { return target }
         return .target(
             name: target.name,
             dependencies: target.dependencies,

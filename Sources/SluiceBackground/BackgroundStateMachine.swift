@@ -4,7 +4,7 @@ internal import Sluice
 /// waiting.
 ///
 /// Each state holds at most one thing of the system: an extension, processing time, or a request for that.
-/// The page "Background work" of `Sluice` shows all states and transitions; a test compares it with this type.
+/// The page "Background work" of `Sluice` shows all states and transitions; a test compares them.
 struct BackgroundStateMachine: Sendable {
     enum Event: Sendable, Hashable {
         case enteredForeground

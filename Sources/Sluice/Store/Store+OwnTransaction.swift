@@ -52,8 +52,7 @@ extension Store {
                 // application's own transaction may use its numbers, and roll them back.
                 try Migrator().check(connection)
                 var limits = WriteBehindLimits()
-                // Without upkeep by a broker: as in the triggers of `Migrations/0003_triggers.sql`.
-                limits.newest *= 2
+                limits.newest *= 2  // Without a broker's upkeep, as in `Migrations/0003_triggers.sql`.
                 let transaction = WriteTransaction(
                     connection: connection,
                     nonce: nonce,

@@ -141,7 +141,9 @@ package struct FileFacts: Sendable {
         connection.setBusyTimeout(.milliseconds(10))
         defer { connection.setBusyTimeout(.zero) }
         for _ in 0..<25 {
-            guard try isLocked(connection), try connection.pragma("data_version") == first else { return false }
+            guard try isLocked(connection), try connection.pragma("data_version") == first else {
+                return false
+            }
         }
         return true
     }
