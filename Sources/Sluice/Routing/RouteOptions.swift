@@ -6,7 +6,7 @@ public struct RouteOptions: Sendable {
     public var failure: FailurePolicies
     /// How long an attempt may take until its handler is cancelled, and should return; by default no limit.
     public var timeout: Duration?
-    /// The most handlers of the route at a time; by default the limit of the broker. It leaves permits to others.
+    /// The most handlers of the route at a time, to leave permits to others; by default no limit of its own.
     public var concurrency: Int?
     /// Gates that must be open for an action of the route to start; one that runs is not affected.
     public var gates: [GateName]
