@@ -101,7 +101,7 @@ final class Scheduler: AttemptSource {
         let hasOwnOrder = order?.queue == receipt.queue
         var suspect: (queue: QueueID, error: SluiceError)?
         while true {
-            let request = order.map(request)
+            let request = order.map { ClaimRequest($0, routes.admission) }
             // Unchecked, since it is made for each action that runs; a write's completion is called once.
             let answer: Settled = await withUnsafeContinuation { continuation in
                 store.settle(receipt, settlement, thenClaim: request, commitsOnWriterThread: isCrowded) {
@@ -111,16 +111,16 @@ final class Scheduler: AttemptSource {
                 }
             }
             switch answer {
-            case .success(let (result, claimResult)):
+            case .success(let (result, claimed)):
                 forget(receipt)
                 if let suspect { noteRefusal(.claim, of: suspect.queue, suspect.error) }
                 if settlement.awaitsTime { schedule(.admitScheduled, within: .zero) }
                 written(settlement, result)
+                if let request, let claimed { return conclude(request.queue, claimed, after: receipt) }
                 update { $0.settled(receipt.queue, claim: receipt.claim) }
                 // A postponed claim may have found the slot still taken.
-                if hasOwnOrder && order == nil { wake(CollectionOfOne(receipt.queue)) }
-                guard let request, let claimResult else { return nil }
-                return conclude(request.queue, claimResult)
+                if hasOwnOrder { wake(CollectionOfOne(receipt.queue)) }
+                return nil
             case .failure(let error):
                 let facts: Logger.Metadata = ["error": "\(error)", "action": "\(receipt.action)"]
                 logger.debug("settling failed", metadata: facts)
@@ -206,8 +206,7 @@ final class Scheduler: AttemptSource {
     }
 
     private func claim(_ orders: [ClaimOrder]) {
-        let requests = orders.map(request)
-        store.claim(requests) { [self] result in
+        store.claim(orders.map { ClaimRequest($0, routes.admission) }) { [self] result in
             switch result {
             case .success(let results):
                 for (order, result) in zip(orders, results) {
@@ -228,27 +227,25 @@ final class Scheduler: AttemptSource {
         }
     }
 
-    private func request(_ order: ClaimOrder) -> ClaimRequest {
-        ClaimRequest(
-            queue: order.queue,
-            waitedFor: order.waitedFor,
-            trial: order.trial,
-            admission: routes.admission
-        )
-    }
-
     /// Reports the end of a claim to the state machine; returns the action if it is to run.
-    private func conclude(_ queue: QueueID, _ result: ClaimResult) -> (ClaimedAction, Route)? {
+    ///
+    /// `receipt` is that of the run whose outcome was written in the same transaction.
+    private func conclude(
+        _ queue: QueueID,
+        _ result: ClaimResult,
+        after receipt: Receipt? = nil
+    ) -> (ClaimedAction, Route)? {
         refusals.clear(.claim, of: queue)
         let conclusion: ClaimConclusion
         switch result {
         case .claimed(let action):
-            let (claim, route) = (action.receipt.claim, routes[action.route])
+            let (claim, route, room) = (action.receipt.claim, routes[action.route], action.room)
             if action.isTried { triedActions.withLock { $0[claim] = action } }
             let timeOutAt = route.options.timeout.map { clock.uptime + $0 }
             let limited = route.options.concurrency == nil ? nil : route.id
             update {
-                $0.started(queue, claim: claim, route: limited, timeOutAt: timeOutAt, room: action.room)
+                if let receipt { $0.wroteOutcome(receipt.queue, claim: receipt.claim) }
+                return $0.started(queue, claim: claim, route: limited, timeOutAt: timeOutAt, room: room)
             }
             return (action, route)
         case .empty, .taken, .parked: conclusion = .nothing
@@ -269,7 +266,10 @@ final class Scheduler: AttemptSource {
             conclusion = .awaitsTrial(suspect)
             limitTrial()
         }
-        update { $0.concluded(queue, conclusion) }
+        update {
+            if let receipt { $0.wroteOutcome(receipt.queue, claim: receipt.claim) }
+            return $0.concluded(queue, conclusion)
+        }
         delegate.waits(queue)
         return nil
     }
@@ -300,5 +300,11 @@ final class Scheduler: AttemptSource {
             )
         }
         delegate.waits(queue)
+    }
+}
+
+extension ClaimRequest {
+    fileprivate init(_ order: ClaimOrder, _ admission: Admission) {
+        self.init(queue: order.queue, waitedFor: order.waitedFor, trial: order.trial, admission: admission)
     }
 }

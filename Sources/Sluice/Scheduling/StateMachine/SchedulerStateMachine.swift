@@ -164,6 +164,12 @@ package struct SchedulerStateMachine {
 
     /// The outcome has been written; the queue may have more to do.
     package mutating func settled(_ queue: QueueID, claim: Int64) -> [SchedulerDecision] {
+        wroteOutcome(queue, claim: claim)
+        return decide()
+    }
+
+    /// The outcome has been written, with a claim whose end is reported next.
+    mutating func wroteOutcome(_ queue: QueueID, claim: Int64) {
         endedRun(claim)
         if settlingBeside.remove(claim) != nil {
             settling -= 1
@@ -173,7 +179,6 @@ package struct SchedulerStateMachine {
             settling -= 1
             makeReady(queue)
         }
-        return decide()
     }
 
     /// Withdraws the claim of a queue's next action until its outcome is written; `nil` if it has more slots.
