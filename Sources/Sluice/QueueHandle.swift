@@ -84,8 +84,9 @@ public struct QueueHandle<A: Action>: Sendable {
     /// Puts an action that was taken out back, in front of all waiting actions.
     ///
     /// Its number, idempotency key, tag, gate, groups, trace and expiry are unchanged; its attempts restart.
-    /// If an action sorts before it, it gets another sort key (<doc:QueueHandles>). The queue's depth limit
-    /// does not apply. If the action is already back, it is unchanged.
+    /// If an action sorts before it, it gets another sort key (<doc:QueueHandles>); a running action that is
+    /// tried again keeps its place by its own key. The queue's depth limit does not apply. If the action is
+    /// already back, it is unchanged.
     ///
     /// - Returns: Its number; a new one, with a new idempotency key, if its own is in use.
     /// - Throws: ``SluiceError/Code/noSmallerSortKey``, ``SluiceError/Code/invalidQueueName``, and
@@ -138,7 +139,7 @@ public struct QueueHandle<A: Action>: Sendable {
     /// Returns how many actions wait, whatever their kind; the time grows with their number.
     public func count() async throws(SluiceError) -> Int { try await broker.store.waitingCount(in: name) }
 
-    /// Returns the waiting actions in the order in which they run, read and kept a page at a time.
+    /// Returns the waiting actions in their order, a page at a time; from its end if the queue runs its last first.
     public func contents(pageSize: Int = 100) -> QueueContents<A> {
         QueueContents(queue: name, broker: broker, pageSize: max(pageSize, 1))
     }

@@ -8,6 +8,8 @@ public import struct Foundation.Date
 extension Broker {
     /// Enqueues an action, due at a date; until then it blocks nothing.
     ///
+    /// The date replaces that of the options, ``EnqueueOptions/notBefore``; `nil` leaves it.
+    ///
     /// Returns its number, and a way to wait for it; with a deduplication key, perhaps of an existing action.
     ///
     /// - Throws: `CancellationError` when the task was cancelled before the write began; ``SluiceError``

@@ -21,7 +21,9 @@ extension Broker {
         try await store.setGate(name, isOpen: true, isKept: isKept, spread: spread)
     }
 
-    /// Closes a gate, so that no action that needs it starts; a kept row stays when the file is opened again.
+    /// Closes a gate, so that no action that needs it starts.
+    ///
+    /// A kept row stays when the file is opened again; without it, the gate is closed then too.
     public func closeGate(_ name: GateName, isKept: Bool = false) async throws(SluiceError) {
         try name.validate()
         try await store.setGate(name, isOpen: false, isKept: isKept, spread: .zero)

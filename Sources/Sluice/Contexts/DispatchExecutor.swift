@@ -3,7 +3,8 @@ public import Dispatch
 /// Runs tasks on a dispatch queue, with the queue's quality of service.
 ///
 /// ```swift
-/// options.handlerExecutor = DispatchExecutor(DispatchQueue(label: "outbox.handlers", qos: .utility))
+/// let queue = DispatchQueue(label: "outbox.handlers", qos: .utility, attributes: .concurrent)
+/// options.handlerExecutor = DispatchExecutor(queue)
 /// ```
 ///
 /// On a serial queue no two parts of tasks run at once; a task that waits holds neither queue nor thread.

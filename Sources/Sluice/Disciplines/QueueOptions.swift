@@ -8,6 +8,8 @@ public struct QueueOptions: Sendable, Hashable {
     /// keys of waiting actions. Actions whose keys cannot be converted become dead letters.
     public var sortKey: SortKey.Kind?
     /// The most actions that a queue may hold, beyond which enqueues throw ``SluiceError/Code/queueFull``.
+    ///
+    /// `nil`, the default, is no limit.
     public var maximumDepth: Int?
     /// In which order the queues' actions start, and how many at a time; by default
     /// ``QueueDiscipline/firstInFirstOut``.

@@ -38,7 +38,12 @@ public struct AttemptResult: Sendable, Hashable {
     }
 
     /// Whether there is no further attempt, unless an operator requests one.
-    public var isFinal: Bool { kind != .retrying && kind != .released }
+    public var isFinal: Bool {
+        switch kind {
+        case .succeeded, .failed, .removed: true
+        case .retrying, .released: false
+        }
+    }
 
     private var wait: (Duration, GateName?)? {
         switch settlement {

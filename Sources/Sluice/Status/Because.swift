@@ -138,7 +138,8 @@ public enum Because: Sendable, Hashable, CustomStringConvertible {
     var isStall: Bool {
         switch self {
         case .running, .scheduled, .owned, .stopped: false
-        default: true
+        case .ready, .parked, .undecodable, .unknownKind, .noRoute: true
+        case .held, .gate, .retry, .permit, .locked, .refused, .handlersBlocked: true
         }
     }
 }

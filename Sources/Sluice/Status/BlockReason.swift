@@ -11,9 +11,19 @@ enum BlockReason: String, Sendable {
     case noRoute = "no route"
     /// Its head's route waits for a gate, whose name is stored as the error.
     case gate
+
     init(stored word: String) { self = BlockReason(rawValue: word) ?? .failed }
-    /// Makes the reason of a cause, which has the same word.
-    init(_ cause: FailureCause) { self.init(stored: cause.rawValue) }
+
+    init(_ cause: FailureCause) {
+        switch cause {
+        case .failed: self = .failed
+        case .exhausted: self = .exhausted
+        case .expired: self = .expired
+        case .undecodable: self = .undecodable
+        case .crashed: self = .crashed
+        }
+    }
+
     /// Whether it holds for one action alone: routes and gates are checked again at each claim.
     var isOfHead: Bool { isOfRoute || self == .gate }
     var isOfRoute: Bool { self == .unknownKind || self == .noRoute }

@@ -11,6 +11,8 @@ public struct BrokerHealth: Sendable, Hashable {
     /// Writes that have failed after ``FileOptions/lockTimeout`` count too, as long as the lock is held.
     public let lockedSince: Date?
     /// The processes that hold the write lock, as far as the system reports them; it may be this one.
+    ///
+    /// Linux reports those in the same pid namespace.
     public let lockHolders: [Int]
     /// The bytes of the WAL; 0 in memory.
     public let walByteCount: Int

@@ -14,6 +14,15 @@ public enum DeadLetterCause: String, Sendable, Hashable, CaseIterable {
     case behind
     /// An operator skipped it with ``Broker/skipHead(of:reason:)``.
     case skipped
-    /// Makes the cause of a dead letter from the cause of a failure, which has the same name.
-    public init(_ cause: FailureCause) { self = Self(rawValue: cause.rawValue) ?? .failed }
+
+    /// Makes the cause of a dead letter from the cause of a failure.
+    public init(_ cause: FailureCause) {
+        switch cause {
+        case .failed: self = .failed
+        case .exhausted: self = .exhausted
+        case .expired: self = .expired
+        case .undecodable: self = .undecodable
+        case .crashed: self = .crashed
+        }
+    }
 }
